@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "calib/run/probe_write.h"
+#include "calib/run/run_probe.h"
 #include "plan/read/load.h"
 #include "plan/data/profile.h"
 
@@ -109,9 +111,67 @@ static void a_profile(void **state)
     arena_release(&arena);
 }
 
+static void cut(const char *file, long length)
+{
+    FILE *out = fopen(file, "r+");
+    assert_non_null(out);
+    assert_int_equal(ftruncate(fileno(out), length), 0);
+    fclose(out);
+}
+
+/* A pair is kept, read, replaced; a torn one is none; without a folder it is read and gone. */
+static void a_pair_is_kept(void **state)
+{
+    (void)state;
+    static const char folder[] = "test_probe_kept";
+    static const char profile[] = "test_probe_kept/this-machine.yaml";
+    struct arena arena = {0};
+    struct run_probe out = {0}, again = {0}, none = {0};
+    remove(profile);
+    remove("test_probe_kept/cluster.yaml");
+    remove(folder);
+    assert_false(run_probe_read(folder, &arena, &none));
+    assert_true(run_probe_keep(&probed, folder, &arena, &out));
+    assert_true(run_probe_keep(&probed, folder, &arena, &out)); /* in its place */
+    assert_true(run_probe_read(folder, &arena, &again));
+    assert_string_equal(again.profile->name, "this-machine");
+    assert_true(again.cluster.device.peak_f32 == 40e9);
+    assert_true(again.cluster.node.link_bandwidth == out.cluster.node.link_bandwidth);
+    cut(profile, 100);
+    assert_false(run_probe_read(folder, &arena, &none));
+    assert_null(none.profile);
+    assert_true(run_probe_keep(&probed, folder, &arena, &out));
+    assert_true(run_probe_read(folder, &arena, &again));
+    assert_false(run_probe_keep(&probed, NULL, &arena, &none));
+    assert_non_null(none.profile);
+    arena_release(&arena);
+}
+
+/* Time's figures change, what bytes follow from does not. */
+static void rates_alone_change(void **state)
+{
+    (void)state;
+    struct plan plan = {0};
+    struct run_probe found = {0};
+    plan.cluster.node.devices = 8;
+    plan.cluster.device.memory_bytes = 80;
+    plan.cluster.device.peak_fp8 = 1;
+    found.cluster.node.devices = 2;
+    found.cluster.device.memory_bandwidth = 7;
+    found.cluster.device.peak_bf16 = 5;
+    found.cluster.node.link_bandwidth = 3;
+    run_probe_rates(&found, &plan);
+    assert_int_equal(plan.cluster.node.devices, 8);
+    assert_int_equal(plan.cluster.device.memory_bytes, 80);
+    assert_true(plan.cluster.device.memory_bandwidth == 7 &&
+                plan.cluster.device.peak_bf16 == 5);
+    assert_true(plan.cluster.device.peak_fp8 == 0 && plan.cluster.network.bandwidth == 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_cluster),
-                                       cmocka_unit_test(a_profile)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pair_is_kept), cmocka_unit_test(rates_alone_change),
+        cmocka_unit_test(a_cluster), cmocka_unit_test(a_profile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

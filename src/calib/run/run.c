@@ -14,6 +14,7 @@
 #include "calib/run/run_compare.h"
 #include "calib/run/run_fix.h"
 #include "calib/run/run_places.h"
+#include "calib/run/run_probe.h"
 #include "calib/run/run_summary.h"
 #include "calib/run/run_trace.h"
 #include "exec/execute.h"
@@ -108,13 +109,18 @@ static enum status agree(const struct run *run, enum status mine, struct err *er
     return transport ? transport->ops->agree(transport, mine, err) : mine;
 }
 
-/* The profile that the plan names; NULL where it names none: what the machine could do at most
- * is what a measured time is held against then. */
+/* The profile that the plan names, else what was probed; NULL where there is neither: what the
+ * machine could do at most is what a measured time is held against then. */
 static enum status take_profile(const struct run *run, const struct profile **out,
                                 struct err *err)
 {
-    if (!run->plan->stack.profile[0])
+    const struct run_probe *probe = run->options->probe;
+    if (!run->plan->stack.profile[0]) {
+        *out = probe ? probe->profile : NULL;
+        run->report->time.profile = *out ? (*out)->name : NULL;
+        run->report->time.origin = probe ? probe->origin : NULL;
         return STATUS_OK;
+    }
     struct profile *profile = arena_alloc(run->arena, 1, sizeof *profile);
     TRY(profile_load(run->plan, run->arena, profile, err));
     run->report->time.profile = profile->name;

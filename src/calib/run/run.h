@@ -19,6 +19,8 @@
 #include "plan/plan.h"
 #include "plan/data/trace.h"
 
+struct run_probe;
+
 enum run_verdict {
     RUN_AGREES,    /* performed, and all checks passed */
     RUN_DISAGREES, /* performed, and a check failed */
@@ -37,6 +39,8 @@ struct run_options {
     double band_percent; /* time may differ so much from its prediction; negative: any */
     /* Told what begins, and of which sample; or NULL. */
     void (*begins)(const char *what, uint64_t sample);
+    /* What is predicted by where the plan names no profile; NULL: nothing. */
+    const struct run_probe *probe;
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
     struct span_list *spans; /* gets some steps of the first routing sample; NULL: none */
 };
@@ -90,6 +94,7 @@ struct run_rows {
 
 struct run_time {
     const char *profile; /* that prices the prediction; NULL: a roofline */
+    const char *origin;  /* of a profile that the plan does not name, or why there is none */
     double predicted_s, measured_s, ratio;
     double p50_s, p99_s, low_s, high_s;
     double overhead_s;

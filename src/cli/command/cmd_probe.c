@@ -1,6 +1,5 @@
 /* moeplan probe: what this machine can do, as a cluster and a profile. */
 #include <string.h>
-#include <time.h>
 
 #include "base/column.h"
 #include "base/output.h"
@@ -8,8 +7,6 @@
 #include "calib/run/probe_write.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
-#include "exec/gpu/group.h"
-#include "exec/probe_gpu.h"
 #include "plan/schema/schema.h"
 #include "report/provenance.h"
 
@@ -132,8 +129,15 @@ static void print_text(const struct invocation *call, const struct probed *p)
     else
         fprintf(call->out, "%s, %llu workers, %s\n", p->machine->cpu,
                 (unsigned long long)p->workers, p->blas);
-    fprintf(call->out, "%s; median of %d rounds, least and most of them\n\n",
+    fprintf(call->out, "%s; median of %d rounds, least and most of them\n",
             p->gpu ? "by the device's clock" : "one worker while all work", PROBE_ROUNDS);
+    if (probed_is_disturbed(p))
+        fprintf(
+            call->out,
+            "beside other work, which took a worker's CPU %.0f times a second: these rates are "
+            "lower than the machine's\n",
+            p->preempted);
+    fputc('\n', call->out);
     column_table(call->out, &call->term, &table, call->arena);
     fputc('\n', call->out);
     provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
@@ -153,6 +157,7 @@ static void print_json(const struct invocation *call, const struct probed *p)
     json_string(&json, "transport", p->transport);
     json_count(&json, "workers", p->workers);
     json_count(&json, "ranks", p->ranks);
+    json_real(&json, "preempted_per_s", p->preempted);
     column_json_array(&json, "points", columns, N_COLUMNS, p->points, p->n, sizeof *p->points);
     json_close(&json);
 }
@@ -166,16 +171,6 @@ static void print(const struct invocation *call, const struct probed *p)
         column_table_csv(call->out, &table);
     else
         print_text(call, p);
-}
-
-static const char *today(struct arena *arena)
-{
-    char date[16];
-    time_t now = time(NULL);
-    struct tm parts;
-    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
-        return "unknown";
-    return arena_strdup(arena, date);
 }
 
 static enum status write_file(const struct invocation *call, const char *option,
@@ -215,46 +210,12 @@ static enum status prepare_probe(struct invocation *call, struct err *err)
     return session_setup(&state->session, 0, err);
 }
 
-static void say_who(const struct session *session, struct arena *arena, struct probed *p)
-{
-    if (!session->gpu) {
-        p->blas = session->blas.name;
-        p->ranks = session->snapshot.ranks;
-        p->workers = session->snapshot.workers;
-        p->memory_bytes = p->machine->memory_bytes / (p->ranks ? p->ranks : 1);
-        return;
-    }
-    struct text name = {.arena = arena};
-    char kernels[400];
-    gpu_kernels_text(session->gpu, kernels, sizeof kernels);
-    for (unsigned i = 0; i < session->gpus->n; i++)
-        text_printf(&name, "%s, ", gpu_where(session->gpus->of[i]));
-    text_append(&name, gpu_facts(session->gpu)->name);
-    p->gpu = text_string(&name);
-    p->blas = arena_strdup(arena, kernels);
-    p->ranks = session->gpus->n;
-    p->workers = 1;
-    p->memory_bytes = gpu_facts(session->gpu)->memory_bytes;
-}
-
 static enum status run_probe(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct state *state = call->state;
-    struct machine machine;
-    struct probe_point *points;
-    size_t n;
-    machine_describe(&machine);
-    struct probed probed = {.machine = &machine,
-                            .transport = state->session.snapshot.transport,
-                            .date = today(call->arena)};
-    if (state->session.gpu)
-        TRY(probe_gpu_run(state->session.gpus, call->arena, &points, &n, err));
-    else
-        TRY(probe_run(&state->session, call->arena, &points, &n, err));
-    probed.points = points;
-    probed.n = n;
-    say_who(&state->session, call->arena, &probed);
+    struct probed probed;
+    TRY(probed_take(&state->session, call->arena, &probed, err));
     TRY(write_file(call, "--cluster", settings->cluster, &probed, probe_write_cluster, err));
     TRY(write_file(call, "--profile", settings->profile, &probed, probe_write_profile, err));
     print(call, &probed);

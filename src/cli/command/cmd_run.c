@@ -1,9 +1,11 @@
 /* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "calib/run/run.h"
 #include "calib/run/run_block.h"
+#include "calib/run/run_probe.h"
 #include "calib/run/run_share.h"
 #include "calib/run/run_shrink.h"
 #include "cli/command/commands.h"
@@ -12,7 +14,7 @@
 #include "report/run/print.h"
 
 struct settings {
-    const char *backend, *transport, *through, *device, *trace;
+    const char *backend, *transport, *through, *device, *trace, *probe;
     bool backward, dry_run;
     uint64_t shrink, rank, repeat, samples, workers;
     double band, timeout;
@@ -39,6 +41,9 @@ static const struct option options[] = {
      "print buffers and bytes, perform nothing"},
     {"trace", 0, OPTION_TEXT, offsetof(struct settings, trace), "FILE", NULL,
      "write three steps as performed as a Chrome trace, a track for each process"},
+    {"probe", 0, OPTION_TEXT, offsetof(struct settings, probe), "auto|never|again", NULL,
+     "where the plan names no profile: predict by what this machine reaches, probed once and "
+     "kept; by the cluster's figures; probe anew. Default: $MOEPLAN_PROBE, else auto"},
     {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT 0..100000", NULL,
      "fail (status 7) when time is further than PCT percent from its prediction"},
     {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N 1..100000", NULL,
@@ -67,6 +72,8 @@ struct state {
     struct run_options options;
     enum through through;
     struct session session;
+    enum run_probe_use use;
+    struct run_probe probe;
     struct span_list spans; /* with --trace */
     bool opened;
     const char *shrunk;
@@ -95,6 +102,12 @@ static const struct word ways[] = {
     {"host", THROUGH_HOST},
     {"device", THROUGH_DEVICE},
     {"nccl", THROUGH_NCCL},
+};
+
+static const struct word uses[] = {
+    {"auto", RUN_PROBE_AUTO},
+    {"never", RUN_PROBE_NEVER},
+    {"again", RUN_PROBE_AGAIN},
 };
 
 static enum status find_word(const char *option, const char *text, const struct word *words,
@@ -134,6 +147,17 @@ static enum status read_through(const struct settings *settings, struct state *s
     return STATUS_OK;
 }
 
+static enum status read_use(const struct settings *settings, enum run_probe_use *use,
+                            struct err *err)
+{
+    const char *word = settings->probe ? settings->probe : getenv("MOEPLAN_PROBE");
+    int value = RUN_PROBE_AUTO;
+    if (word && *word)
+        TRY(find_word("probe", word, uses, sizeof uses / sizeof *uses, &value, err));
+    *use = (enum run_probe_use)value;
+    return STATUS_OK;
+}
+
 static enum status read_options(const struct settings *settings, struct state *state,
                                 int *transport, struct err *err)
 {
@@ -144,6 +168,7 @@ static enum status read_options(const struct settings *settings, struct state *s
                   sizeof transports / sizeof *transports, transport, err));
     if (settings->device && backend != BACKEND_GPU)
         return err_set(err, STATUS_USAGE, "option '--device' is for --backend gpu");
+    TRY(read_use(settings, &state->use, err));
     bool alone = settings->rank != all_ranks;
     if (alone && *transport == TRANSPORT_MPI) {
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
@@ -190,6 +215,24 @@ static enum status open_session(const struct settings *settings, struct state *s
     return session_open(&state->session, &open, err);
 }
 
+/* Ranks of one process on the CPU are predicted by what it reaches, where the plan names no
+ * profile: processes of mpirun share a machine as one probe cannot know. */
+static void take_probe(const struct invocation *call, struct state *state)
+{
+    const struct session *session = &state->session;
+    if (state->plan.stack.profile[0] || state->options.backend != BACKEND_CPU)
+        return;
+    if (term_is_watched(stderr))
+        fputs("\rprobing this machine ", stderr);
+    run_probe(state->use, pool_size(session->pool), session->blas.name, call->arena,
+              &state->probe);
+    if (term_is_watched(stderr))
+        fputs("\r                      \r", stderr);
+    state->options.probe = &state->probe;
+    if (state->probe.profile)
+        run_probe_rates(&state->probe, &state->plan);
+}
+
 /* All processes go on, or none: each waits for what the others say about their plans. */
 static enum status agree_on_plan(struct state *state, enum status status, struct err *err)
 {
@@ -215,7 +258,11 @@ static enum status prepare_run(struct invocation *call, struct err *err)
         TRY(load(call, state, err));
         uint64_t ranks = slice_kind_of(&state->plan)->ranks(&state->plan);
         enum transport_kind kind = state->options.alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL;
-        return settings->dry_run ? STATUS_OK : open_session(settings, state, kind, ranks, err);
+        if (settings->dry_run)
+            return STATUS_OK;
+        TRY(open_session(settings, state, kind, ranks, err));
+        take_probe(call, state);
+        return STATUS_OK;
     }
     TRY(open_session(settings, state, TRANSPORT_MPI, 0, err));
     call->silent = state->session.transport->first != 0;
@@ -344,9 +391,12 @@ const struct command command_run = {
         "all alike for one peer, so that every result can be known. Exchanges are copies in "
         "memory then, and their times say nothing about a network.\n"
         "\n"
-        "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
-        "over bandwidth. Where stack.profile names a profile, as 'probe --profile' writes one, "
-        "it is compared with what the profile predicts.\n"
+        "Time is compared with what stack.profile predicts, a profile as 'probe --profile' "
+        "writes one. Where the plan names none, the CPU is probed at the first run, in some "
+        "seconds, and what it reached is kept in the user's cache folder ($MOEPLAN_CACHE, "
+        "$XDG_CACHE_HOME/moeplan or ~/.cache/moeplan) by CPU, BLAS and workers, unless other "
+        "work took part of the machine. On GPUs, over MPI and with --probe never it is the "
+        "roofline of the cluster's figures: FLOP over peak, bytes over bandwidth.\n"
         "\n"
         "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
         "layer does not fit this machine, with what would.",

@@ -1,14 +1,13 @@
 /* See compile.h. */
 #include "exec/gpu/compile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/hash.h"
 #include "base/process.h"
 
@@ -77,26 +76,10 @@ static uint64_t hash_of(const struct compiler *compiler, const char *library,
     return hash_text(hash, text);
 }
 
-bool compile_folder(char *path, size_t room)
-{
-    const char *own = getenv("MOEPLAN_CACHE"), *user = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    int n;
-    if (own && *own)
-        n = snprintf(path, room, "%s", own);
-    else if (user && *user)
-        n = snprintf(path, room, "%s/moeplan", user);
-    else if (home && *home)
-        n = snprintf(path, room, "%s/.cache/moeplan", home);
-    else
-        return false;
-    return n > 0 && (size_t)n < room && (mkdir(path, 0700) == 0 || errno == EEXIST);
-}
-
 static bool cache_path(uint64_t hash, const char *architecture, char *path, size_t room)
 {
     char folder[3000];
-    if (!compile_folder(folder, sizeof folder))
+    if (!cache_folder(folder, sizeof folder))
         return false;
     int n = snprintf(path, room, "%s/%016" PRIx64 "-%s.image", folder, hash, architecture);
     return n > 0 && (size_t)n < room;

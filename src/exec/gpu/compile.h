@@ -30,10 +30,6 @@ enum status compile_texts(const struct compiler *compiler, const char *architect
                           const char *name, const struct gpu_text *texts, unsigned n,
                           struct image *image, struct err *err);
 
-/* The folder that images and known answers are kept in, made when it is not there; false: there
- * is none. */
-bool compile_folder(char *path, size_t room);
-
 void image_release(struct image *image);
 
 #endif

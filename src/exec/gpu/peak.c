@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/hash.h"
 #include "exec/gpu/compile.h"
 #include "exec/gpu/engine.h"
@@ -118,7 +119,7 @@ static bool verdict_path(const struct peak *peak, char *path, size_t room)
 {
     char folder[3000];
     uint64_t hash = hash_text(peak->hash, peak->name);
-    if (!compile_folder(folder, sizeof folder))
+    if (!cache_folder(folder, sizeof folder))
         return false;
     int n = snprintf(path, room, "%s/%016" PRIx64 "-%s.answers", folder, hash,
                      peak->engine->prefix);

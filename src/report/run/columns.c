@@ -214,11 +214,17 @@ static const char *time_basis(const void *record)
     return time->profile ? time->profile : "roofline";
 }
 
+static const char *time_origin(const void *record)
+{
+    return ((const struct run_time *)record)->origin;
+}
+
 static const struct column time_columns[] = {
     COLUMN(run_time, predicted_s, COLUMN_SECONDS, NULL),
     COLUMN(run_time, measured_s, COLUMN_SECONDS, NULL),
     COLUMN(run_time, ratio, COLUMN_REAL, NULL),
     {.key = "prediction", .type = COLUMN_NAME, .name = time_basis},
+    {.key = "origin", .type = COLUMN_NAME, .name = time_origin},
     COLUMN(run_time, p50_s, COLUMN_SECONDS, NULL),
     COLUMN(run_time, p99_s, COLUMN_SECONDS, NULL),
     COLUMN(run_time, low_s, COLUMN_SECONDS, NULL),

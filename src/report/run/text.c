@@ -297,9 +297,12 @@ static void print_time(struct screen *screen)
     const struct run_time *time = &screen->report->time;
     struct text line = {.arena = screen->view->arena};
     if (time->profile)
-        text_printf(&line, "predicted by profile %s, a worker being a device", time->profile);
+        text_printf(&line, "predicted by profile %s", time->profile);
     else
-        text_append(&line, "roofline of the cluster's figures, a worker being a device");
+        text_append(&line, "roofline of the cluster's figures");
+    if (time->origin)
+        text_printf(&line, " (%s)", time->origin);
+    text_append(&line, ", a worker being a device");
     if (time->samples)
         text_printf(&line,
                     "; median of %" PRIu64 " samples of %" PRIu64

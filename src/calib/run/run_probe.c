@@ -1,0 +1,187 @@
+/* A probe that is kept; see run_probe.h.
+ *
+ * Cluster and profile are one pair: they stand in a folder of their own that is written beside
+ * its place and renamed, so that no process reads the rates of one probe and the shares of
+ * another. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "calib/run/run_probe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cache.h"
+#include "base/hash.h"
+#include "calib/run/probe_write.h"
+#include "plan/read/load.h"
+
+static const char CLUSTER[] = "cluster.yaml", PROFILE[] = "this-machine.yaml";
+
+/* A pair of files made anew for each of them. */
+static const struct {
+    const char *name;
+    void (*write)(FILE *out, const struct probed *probed);
+} files[] = {{CLUSTER, probe_write_cluster}, {PROFILE, probe_write_profile}};
+
+enum { FILES = sizeof files / sizeof *files };
+
+/* ---- reading ---- */
+
+static char *inside(const char *folder, const char *name, struct arena *arena)
+{
+    return arena_printf(arena, "%s/%s", folder, name);
+}
+
+bool run_probe_read(const char *folder, struct arena *arena, struct run_probe *out)
+{
+    static const char text[] = "model: {layers: 1, hidden: 64, dense_intermediate: 64, "
+                               "vocab: 64, attention: {heads: 1}}\ncluster: ./cluster.yaml\n";
+    struct err err = {0};
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct profile *profile = arena_alloc(arena, 1, sizeof *profile);
+    struct origins origins;
+    if (access(inside(folder, PROFILE, arena), R_OK) != 0 ||
+        plan_load_text(inside(folder, "plan", arena), text, sizeof text - 1, NULL, 0, arena,
+                       plan, &origins, &err) != STATUS_OK ||
+        profile_read(inside(folder, PROFILE, arena), arena, profile, &err) != STATUS_OK)
+        return false;
+    out->cluster = plan->cluster;
+    out->profile = profile;
+    return true;
+}
+
+/* ---- keeping ---- */
+
+/* Of everything that a rate depends on and that is not in the file. */
+static char *kept_folder(uint64_t workers, const char *blas, struct arena *arena)
+{
+    char folder[3000];
+    struct machine machine;
+    if (!cache_folder(folder, sizeof folder))
+        return NULL;
+    machine_describe(&machine);
+    uint64_t hash = hash_text(HASH_START, MOEPLAN_VERSION);
+    hash = hash_text(hash, machine.cpu);
+    hash = hash_text(hash, machine.system);
+    hash = hash_text(hash, blas);
+    hash = hash_bytes(hash, &workers, sizeof workers);
+    return arena_printf(arena, "%s/probe-%016" PRIx64, folder, hash);
+}
+
+static void remove_pair(const char *folder, struct arena *arena)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        remove(inside(folder, files[i].name, arena));
+    rmdir(folder);
+}
+
+static bool write_pair(const char *folder, const struct probed *probed, struct arena *arena)
+{
+    bool good = true;
+    for (unsigned i = 0; i < FILES && good; i++) {
+        FILE *file = fopen(inside(folder, files[i].name, arena), "wx");
+        if (!file)
+            return false;
+        files[i].write(file, probed);
+        good = !ferror(file);
+        good = fclose(file) == 0 && good;
+    }
+    return good;
+}
+
+/* A new folder that no other process has. */
+static char *new_folder(const char *kept, struct arena *arena)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *folder = kept ? arena_printf(arena, "%s.XXXXXX", kept) : NULL;
+    if (folder && mkdtemp(folder))
+        return folder;
+    folder = inside(temporary && *temporary ? temporary : "/tmp", "moeplan-XXXXXX", arena);
+    return mkdtemp(folder);
+}
+
+/* In place of what was kept before. What another process puts there first stays. */
+static bool move_pair(const char *made, const char *kept, struct arena *arena)
+{
+    if (rename(made, kept) == 0)
+        return true;
+    remove_pair(kept, arena);
+    return rename(made, kept) == 0;
+}
+
+bool run_probe_keep(const struct probed *probed, const char *kept, struct arena *arena,
+                    struct run_probe *out)
+{
+    char *made = new_folder(kept, arena);
+    bool good = made && write_pair(made, probed, arena) && run_probe_read(made, arena, out);
+    bool moved = good && kept && move_pair(made, kept, arena);
+    if (made && !moved)
+        remove_pair(made, arena);
+    return moved;
+}
+
+/* ---- probing ---- */
+
+/* Two ranks of a process: what they exchange is measured between them. */
+static enum status probe(uint64_t workers, struct arena *arena, struct probed *out,
+                         struct err *err)
+{
+    const struct session_options open = {
+        .transport = TRANSPORT_LOCAL, .ranks = 2, .workers = (unsigned)workers};
+    struct session session = {0};
+    enum status status = session_open(&session, &open, err);
+    if (status == STATUS_OK)
+        status = session_setup(&session, 0, err);
+    if (status == STATUS_OK)
+        status = probed_take(&session, arena, out, err);
+    session_close(&session);
+    return status;
+}
+
+static void take(uint64_t workers, const char *kept, struct arena *arena, struct run_probe *out)
+{
+    struct probed probed;
+    struct err err = {0};
+    if (probe(workers, arena, &probed, &err) != STATUS_OK) {
+        out->origin = arena_printf(arena, "this machine was not probed: %s", err.text);
+        return;
+    }
+    bool disturbed = probed_is_disturbed(&probed);
+    bool is_kept = run_probe_keep(&probed, disturbed ? NULL : kept, arena, out);
+    if (!out->profile)
+        out->origin = "this machine was not probed: no folder can be written";
+    else if (disturbed)
+        out->origin = "probed just now beside other work, not kept";
+    else
+        out->origin =
+            is_kept ? "probed just now and kept" : "probed just now, no folder to keep it in";
+}
+
+void run_probe(enum run_probe_use use, uint64_t workers, const char *blas, struct arena *arena,
+               struct run_probe *out)
+{
+    *out = (struct run_probe){0};
+    if (use == RUN_PROBE_NEVER)
+        return;
+    char *kept = kept_folder(workers, blas, arena);
+    if (kept && use != RUN_PROBE_AGAIN && run_probe_read(kept, arena, out))
+        out->origin = arena_printf(arena, "%s, kept", out->profile->calibration);
+    else
+        take(workers, kept, arena, out);
+}
+
+void run_probe_rates(const struct run_probe *probe, struct plan *plan)
+{
+    const struct device *from = &probe->cluster.device;
+    const struct cluster_node *node = &probe->cluster.node;
+    struct cluster *to = &plan->cluster;
+    to->device.memory_bandwidth = from->memory_bandwidth;
+    to->device.peak_f32 = from->peak_f32;
+    to->device.peak_bf16 = from->peak_bf16;
+    to->device.peak_fp8 = from->peak_fp8;
+    to->device.peak_fp4 = from->peak_fp4;
+    to->node.link_bandwidth = to->network.bandwidth = node->link_bandwidth;
+    to->node.link_latency = to->network.latency = node->link_latency;
+}

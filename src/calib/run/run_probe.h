@@ -1,0 +1,40 @@
+/* What this machine reaches, for `run` of a plan that names no profile: probed once, and kept
+ * in the user's cache folder by CPU, BLAS and number of workers. */
+#ifndef MOEPLAN_CALIB_RUN_RUN_PROBE_H
+#define MOEPLAN_CALIB_RUN_RUN_PROBE_H
+
+#include "base/arena.h"
+#include "calib/run/probed.h"
+#include "exec/session.h"
+#include "plan/data/profile.h"
+
+enum run_probe_use {
+    RUN_PROBE_AUTO,  /* what is kept, else a probe */
+    RUN_PROBE_NEVER, /* nothing */
+    RUN_PROBE_AGAIN  /* a new probe in place of what is kept */
+};
+
+struct run_probe {
+    const struct profile *profile; /* NULL: there is none */
+    const char *origin;     /* "probed here on 2026-11-23, kept in ..."; or why there is none */
+    struct cluster cluster; /* whose rates the profile's shares are of; a device is a worker */
+};
+
+/* With a profile where one was kept or could be made; nothing that fails here keeps a run from
+ * being performed. `workers` of a process of local ranks. Everything lives in the arena. */
+void run_probe(enum run_probe_use use, uint64_t workers, const char *blas, struct arena *arena,
+               struct run_probe *out);
+
+/* Reads what stands in a folder: false where no whole pair of cluster and profile does. */
+bool run_probe_read(const char *folder, struct arena *arena, struct run_probe *out);
+
+/* Writes a probe as that pair, all of it or nothing, in place of what `folder` held (NULL: it
+ * is kept nowhere), and reads it: out->profile stays NULL where nothing can be written. True:
+ * it stands there now. */
+bool run_probe_keep(const struct probed *probed, const char *folder, struct arena *arena,
+                    struct run_probe *out);
+
+/* The rates of the plan's cluster become those that were probed; counts and bytes stay. */
+void run_probe_rates(const struct run_probe *probe, struct plan *plan);
+
+#endif
