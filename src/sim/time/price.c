@@ -194,13 +194,15 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
     return wide ? r->wide_flop_per_s : r->peak_flop_per_s;
 }
 
-/* Seconds of a product's FLOPs, by rows of a group. */
+/* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.
+ */
 static double product_s(const struct pricing *p, const struct work *work,
                         const struct kernel_rates *k, const struct op *op, const uint64_t *v)
 {
     const struct rates *r = &p->rates;
     double flop = (double)v[op->flop.node], n = (double)v[op->n.node],
-           depth = (double)v[op->k.node], groups = fmax(1, (double)v[op->groups.node]);
+           depth = (double)v[op->k.node],
+           groups = trips(op, v) * fmax(1, (double)v[op->groups.node]);
     double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
     double each = rows_of_group(rows, groups), place = each;
     const struct constant *curve = k->efficiency.curve;
