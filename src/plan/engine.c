@@ -159,7 +159,7 @@ enum generation plan_generation(const struct plan *plan)
         {"a100", GENERATION_SM80},  {"h100", GENERATION_SM90},   {"h200", GENERATION_SM90},
         {"h20", GENERATION_SM90},   {"h800", GENERATION_SM90},   {"b200", GENERATION_SM100},
         {"b300", GENERATION_SM100}, {"gb200", GENERATION_SM100}, {"gb300", GENERATION_SM100},
-        {"mi3", GENERATION_GFX942},
+        {"gh200", GENERATION_SM90}, {"mi3", GENERATION_GFX942},
     };
     const char *device = plan->cluster.device.name;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)

@@ -25,7 +25,7 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         *why = "vllm: DeepGEMM for fp8 blocks behind DeepEP";
         return EXPERTS_DEEPGEMM;
     }
-    if (weights == DTYPE_FP8_BLOCK && plan->parallel.ep > 1) {
+    if (weights == DTYPE_FP8_BLOCK && plan->parallel.ep > 1 && (hopper || blackwell)) {
         *why = "vllm: FlashInfer CUTLASS for fp8 blocks over expert-parallel ranks";
         return EXPERTS_FLASHINFER;
     }
