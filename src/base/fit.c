@@ -42,11 +42,14 @@ static void residuals(const struct fit_problem *p, const double *at, double *out
         out[i] = log(p->predict(p->context, constants, p->rows[i]) / p->measured[p->rows[i]]);
 }
 
+/* What may not move needs no derivative: its column stays zero. */
 static void differentiate(struct solver *w)
 {
     const struct fit_problem *p = w->p;
     for (size_t k = 0; k < p->n_constants; k++) {
         double *out = w->derivative + k * p->n_rows, kept = w->at[k];
+        if (p->bounds[k].low >= p->bounds[k].high)
+            continue;
         double shift = kept + SHIFT > log(p->bounds[k].high) ? -SHIFT : SHIFT;
         w->at[k] = kept + shift;
         residuals(p, w->at, out);

@@ -84,6 +84,12 @@ const struct quantity *quantity_find(const char *name)
     return NULL;
 }
 
+bool quantity_is_of_experts(const struct quantity *quantity)
+{
+    size_t from = offsetof(struct prediction, moe);
+    return quantity->offset >= from && quantity->offset < from + sizeof(struct moe_report);
+}
+
 double quantity_of(const struct quantity *quantity, const struct prediction *prediction)
 {
     const char *at = (const char *)prediction + quantity->offset;

@@ -20,14 +20,15 @@ static const double SAMPLED = 0.02;
 struct run {
     const struct csv *csv;
     size_t row;
+    struct arena scratch; /* what the plan and its prediction take: until the next run */
     struct plan plan;
     struct prediction prediction;
     struct profiles profiles;
-    struct profile roofline;  /* read when a served run needs it */
-    struct serve_times plain; /* of a served run by it; not present elsewhere */
-    bool tails;               /* the table has some: p50 and p99 of times are played */
-    const char *stack;        /* of the plan; "" where there is none */
-    const char *refused;      /* why there is no prediction; NULL */
+    struct profile roofline; /* at assumed efficiencies, when a served run needs it */
+    bool tails;              /* the table has some: p50 and p99 of times are played */
+    bool experts;            /* it has figures of their record */
+    const char *stack;       /* of the plan; "" where there is none */
+    const char *refused;     /* why there is no prediction; NULL */
 };
 
 /* Rows of one run follow each other: one prediction serves them. */
@@ -45,22 +46,20 @@ static bool names_software(const struct csv *csv, size_t row)
     return (plan && plan[0]) || (set && strstr(set, "stack="));
 }
 
-/* What a roofline at assumed efficiencies says of a served run: the control of its times. */
-static enum status predict_plain(struct run *run, struct arena *arena, struct err *err)
+/* The profile that says what a roofline at assumed efficiencies makes of a served run: the
+ * control of its times. */
+static enum status control_profile(struct run *run, struct arena *arena,
+                                   const struct profile **out, struct err *err)
 {
-    struct err refused = {0};
     char *path;
-    run->plain.present = false;
-    if (run->refused || run->plan.workload.mode != MODE_SERVE)
+    *out = NULL;
+    if (run->plan.workload.mode != MODE_SERVE)
         return STATUS_OK;
-    if (!run->roofline.n) {
-        TRY(catalog_find(CATALOG_PROFILE, "generic", NULL, arena, &path, err));
-        TRY(profile_read(path, arena, &run->roofline, err));
-    }
-    const struct serve_ask ask = {NULL, &run->roofline};
-    if (serve_times_of(&run->plan, &ask, arena, &run->plain, NULL, &refused) != STATUS_OK)
-        run->plain.present = false;
-    return STATUS_OK;
+    *out = &run->roofline;
+    if (run->roofline.n)
+        return STATUS_OK;
+    TRY(catalog_find(CATALOG_PROFILE, "generic", NULL, arena, &path, err));
+    return profile_read(path, arena, &run->roofline, err);
 }
 
 /* A plan that the stack refuses has no prediction; a row that cannot be read is an error, but
@@ -70,15 +69,16 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
 {
     struct err refused = {0};
     struct time_ask ask = {.spread = run->tails};
-    const struct predict_options options = {.time = &ask};
+    const struct predict_options options = {.time = &ask, .memory_only = !run->experts};
     if (row > 0 && same_run(run->csv, row, row - 1) && run->row == row - 1) {
         run->row = row;
         return STATUS_OK;
     }
+    arena_clear(&run->scratch);
     run->row = row;
     run->refused = NULL;
     run->stack = "";
-    if (published_plan(run->csv, row, arena, &run->plan, verdict ? &refused : err) !=
+    if (published_plan(run->csv, row, &run->scratch, &run->plan, verdict ? &refused : err) !=
         STATUS_OK) {
         if (!verdict)
             return STATUS_INPUT;
@@ -91,9 +91,10 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
     }
     run->stack = words_stack[run->plan.stack.kind];
     TRY(profiles_get(&run->profiles, &run->plan, &ask.profile, err));
-    if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
+    TRY(control_profile(run, arena, &ask.control, err));
+    if (predict(&run->plan, &options, &run->scratch, &run->prediction, &refused) != STATUS_OK)
         run->refused = arena_strdup(arena, refused.text);
-    return predict_plain(run, arena, err);
+    return STATUS_OK;
 }
 
 static void compare_words(const struct run *run, struct validated *row)
@@ -137,7 +138,7 @@ static bool judge(const struct run *run, const struct quantity *quantity,
 /* Of a time at an MFU of one; scaled below. */
 static double control_of(const struct run *run, const struct quantity *quantity, double value)
 {
-    const struct serve_times *plain = &run->plain;
+    const struct serve_times *plain = &run->prediction.time.control;
     double mfu = run->prediction.time.mfu_useful;
     if (quantity->judged == QUANTITY_BY_REQUEST)
         return !plain->present            ? (double)NAN
@@ -250,10 +251,17 @@ enum status validate_runs(const struct csv *csv, struct arena *arena, struct val
     struct run run = {.csv = csv, .row = SIZE_MAX, .profiles = {.arena = arena}};
     size_t first = out->n;
     const char *table = table_name(csv->file, arena);
-    for (size_t row = 0; row < csv->n_rows; row++)
-        run.tails = run.tails || strstr(csv_cell(csv, row, "quantity"), "_p99_");
-    for (size_t row = 0; row < csv->n_rows; row++)
-        TRY(add_row(&run, row, table, arena, out, err));
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        const char *name = csv_cell(csv, row, "quantity");
+        const struct quantity *known = quantity_find(name);
+        run.tails = run.tails || strstr(name, "_p99_");
+        run.experts = run.experts || (known && quantity_is_of_experts(known));
+    }
+    enum status status = STATUS_OK;
+    for (size_t row = 0; row < csv->n_rows && status == STATUS_OK; row++)
+        status = add_row(&run, row, table, arena, out, err);
+    arena_release(&run.scratch);
+    TRY(status);
     if (out->n > first)
         summarise(out, first, arena);
     validation_verdicts(out, first, arena);

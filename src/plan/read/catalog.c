@@ -403,9 +403,11 @@ static const char *first_comment(FILE *file, struct arena *arena)
 
 static const char *count_rows(FILE *file, struct arena *arena)
 {
-    size_t lines = 0;
-    for (int c = getc(file); c != EOF; c = getc(file))
-        lines += c == '\n';
+    size_t lines = 0, n;
+    char bytes[BUFSIZ];
+    while ((n = fread(bytes, 1, sizeof bytes, file)) > 0)
+        for (const char *at = bytes; (at = memchr(at, '\n', n - (size_t)(at - bytes))); at++)
+            lines++;
     return arena_printf(arena, "%zu rows", lines > 0 ? lines - 1 : 0);
 }
 

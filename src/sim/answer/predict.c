@@ -481,19 +481,18 @@ static void report_host_cache(const struct plan *plan, struct prediction *out)
         m->verdict = VERDICT_OOM;
 }
 
-/* The laws of routing, once for all that ask for them. */
-static enum status prepare_rows(struct context *c, const struct predict_options *options,
-                                struct err *err)
+enum status predict_rows(const struct plan *plan, const struct predict_options *options,
+                         struct arena *arena, const struct rows **out, struct err *err)
 {
     struct rows_spec spec;
     bool asked = options->time || !options->memory_only;
-    if (!asked || c->plan->model.moe.experts == 0 || plan_tokens(c->plan) == 0)
+    *out = options->rows;
+    if (options->rows || !asked || plan->model.moe.experts == 0 || plan_tokens(plan) == 0)
         return STATUS_OK;
-    struct rows *rows = arena_alloc(c->arena, 1, sizeof *rows);
-    rows_spec_from_plan(c->plan, options->routing, &spec);
-    TRY(rows_prepare(&spec, c->arena, rows, err));
-    c->rows = rows;
-    return STATUS_OK;
+    struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
+    rows_spec_from_plan(plan, options->routing, &spec);
+    *out = rows;
+    return rows_prepare(&spec, arena, rows, err);
 }
 
 static enum status report_time(const struct context *c, const struct predict_options *options,
@@ -514,7 +513,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     TRY(work_build(plan, arena, &c.work, err));
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
-    TRY(prepare_rows(&c, options, err));
+    TRY(predict_rows(plan, options, arena, &c.rows, err));
     TRY(evaluate_all(&c, options, err));
     report_memory(&c, &out->memory);
     report_model(&c, &out->model);

@@ -130,8 +130,9 @@ struct predict_options {
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
     const struct plan *ops_plan;        /* of these sizes, on the same list; NULL: the plan's */
     const struct time_ask *time;        /* seconds; NULL: none */
-    uint64_t workers;                   /* threads that run would use; for the slice */
-    struct pool *pool;                  /* for samples of the experts' loads, or NULL */
+    const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
+    uint64_t workers;        /* threads that run would use; for the slice */
+    struct pool *pool;       /* for samples of the experts' loads, or NULL */
 };
 
 /* More than the limit, be it within the stack's error of it: what fixes are searched for. */
@@ -140,6 +141,10 @@ bool predict_lacks_memory(const struct memory_report *memory);
 /* A plan whose step is one: any mode but serve. No fixes, whatever is asked for. */
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err);
+
+/* The plan's laws of routing for all that the options ask for; NULL: nothing asks for them. */
+enum status predict_rows(const struct plan *plan, const struct predict_options *options,
+                         struct arena *arena, const struct rows **out, struct err *err);
 
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan. */
 enum status predict(const struct plan *plan, const struct predict_options *options,

@@ -84,6 +84,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     struct predict_options decode = *options, prefill = *options;
     struct prediction other;
     struct serve_load load;
+    struct time_ask time = options->time ? *options->time : (struct time_ask){.profile = NULL};
     decode.time = prefill.time = NULL;
     decode.origins = prefill.origins = NULL;
     prefill.ops = NULL;
@@ -93,6 +94,8 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     serve_step_plan(plan, MODE_PREFILL, load.sequences, &steps[1]);
     serve_timed_plan(plan, load.sequences, &steps[2]);
     decode.ops_plan = &steps[2];
+    TRY(predict_rows(&steps[0], options, arena, &decode.rows, err));
+    time.rows = time.routing == options->routing ? decode.rows : NULL;
     TRY(predict_step(&steps[0], &decode, arena, out, err));
     TRY(predict_step(&steps[1], &prefill, arena, &other, err));
     uint64_t decode_bytes = out->memory.total_bytes;
@@ -101,7 +104,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     add_notes(plan, options, &load, arena, out);
     judge_start(plan, "workload.output_length", arena, out);
     if (options->time)
-        TRY(time_of(plan, options->time, arena, &out->time, err));
+        TRY(time_of(plan, &time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
     out->time.serving.apart.decode_memory_bytes = decode_bytes;
     return STATUS_OK;

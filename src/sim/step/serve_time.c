@@ -40,16 +40,16 @@ static bool is_alone(const struct serve_step *s)
 
 /* The laws of routing, once for all sizes of both steps: they depend on neither tokens nor
  * mode. NULL: no size asks for them. */
-static enum status prepare_laws(struct serve_step *s, const struct routing_data *routing,
+static enum status prepare_laws(struct serve_step *s, const struct serve_ask *ask,
                                 struct arena *arena, const struct rows **laws, struct err *err)
 {
     struct rows_spec spec;
-    *laws = NULL;
+    *laws = ask->rows;
     set_size(s, &s->knots[0]);
-    if (s->n == 0 || is_alone(s) || !time_is_routed(&s->plan))
+    if (ask->rows || s->n == 0 || is_alone(s) || !time_is_routed(&s->plan))
         return STATUS_OK;
     struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
-    rows_spec_from_plan(&s->plan, routing, &spec);
+    rows_spec_from_plan(&s->plan, ask->routing, &spec);
     *laws = rows;
     return rows_prepare(&spec, arena, rows, err);
 }
@@ -129,7 +129,7 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
     list_prefill(model->prefill);
     const struct rows *laws;
     uint64_t samples = plan->moe.routing.samples;
-    TRY(prepare_laws(model->decode, ask->routing, arena, &laws, err));
+    TRY(prepare_laws(model->decode, ask, arena, &laws, err));
     TRY(sample_knots(model->decode, samples, ask->routing, laws, arena, err));
     TRY(sample_knots(model->prefill, lesser(samples, SAMPLES), ask->routing, laws, arena, err));
     return STATUS_OK;

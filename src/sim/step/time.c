@@ -90,7 +90,7 @@ double time_tokens_per_s_per_device(const struct plan *plan, const struct step_t
 bool time_serve(struct evaluator *e, const struct plan *plan, const struct profile *profile,
                 struct step_time *out, struct serve_times *times)
 {
-    const struct serve_ask ask = {e->routing, profile};
+    const struct serve_ask ask = {e->routing, profile, NULL};
     struct arena arena = {0};
     struct err err = {0};
     bool ok = serve_times_of(plan, &ask, &arena, times, out, &err) == STATUS_OK;
@@ -528,23 +528,36 @@ static bool report_all(struct context *c)
     return !c->ask->why || (report_whatifs(c) && report_constants(c));
 }
 
+/* The deployment by the profile, and by the control: both price the same steps. */
+static enum status serve_both(const struct plan *plan, const struct time_ask *ask,
+                              struct arena *arena, struct time_report *out, struct err *err)
+{
+    const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
+    struct serve_model model;
+    enum status status = serve_open(&model, plan, &serve, arena, err);
+    if (status == STATUS_OK && !serve_time(&model, ask->profile, &out->serving, NULL))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    if (status == STATUS_OK && ask->control &&
+        !serve_time(&model, ask->control, &out->control, NULL))
+        out->control.present = false;
+    serve_close(&model);
+    return status;
+}
+
 /* A decode step of all sequences, and what the deployment answers with such steps. */
 static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
                                 struct arena *arena, struct time_report *out, struct err *err)
 {
-    const struct serve_ask serve = {ask->routing, ask->profile};
     struct serve_load load;
-    struct serve_times times;
     struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
     TRY(serve_load_of(plan, arena, &load, err));
     serve_timed_plan(plan, load.sequences, decode);
     TRY(time_of(decode, ask, arena, out, err));
-    TRY(serve_times_of(plan, &serve, arena, &times, NULL, err));
-    out->serving = times;
-    out->tokens_per_s = times.tokens_per_s;
-    out->tokens_per_s_per_device = times.tokens_per_s / devices(plan);
-    out->ttft_s = times.ttft_s;
-    out->tpot_s = times.tpot_s;
+    TRY(serve_both(plan, ask, arena, out, err));
+    out->tokens_per_s = out->serving.tokens_per_s;
+    out->tokens_per_s_per_device = out->serving.tokens_per_s / devices(plan);
+    out->ttft_s = out->serving.ttft_s;
+    out->tpot_s = out->serving.tpot_s;
     report_cost(plan, out);
     return STATUS_OK;
 }

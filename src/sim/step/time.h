@@ -52,6 +52,7 @@ struct time_report {
     double mfu_useful, mfu_executed, peak_flop_per_s; /* of a device */
     double ttft_s, tpot_s;      /* prefill, decode: a batch; serve: requests; NAN elsewhere */
     struct serve_times serving; /* mode serve; step is then that of all its sequences */
+    struct serve_times control; /* the same by time_ask's control */
     double low_s, high_s;       /* nominal 90 % */
     const char *profile, *calibration;
     const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
@@ -71,9 +72,10 @@ struct time_ask {
     const struct routing_data *routing; /* or NULL */
     const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
     const struct profile *profile;
-    bool spread; /* p50 and p99 by playing every sample */
-    bool path;   /* the critical path */
-    bool why;    /* what-ifs and sensitivities, too */
+    const struct profile *control; /* a served plan priced by another, too, or NULL */
+    bool spread;                   /* p50 and p99 by playing every sample */
+    bool path;                     /* the critical path */
+    bool why;                      /* what-ifs and sensitivities, too */
 };
 
 /* The demand that step_s is of: the expected fullest rank of the plan's routing; of real data

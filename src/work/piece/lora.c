@@ -116,10 +116,12 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
                           const struct layer_matrix *matrix)
 {
     struct lora_sides sides = {0, size_const(z, 0)};
-    for (size_t i = 0; i < TARGETS && lora_is_there(plan); i++) {
+    if (!lora_is_there(plan))
+        return sides;
+    for (size_t i = 0; i < TARGETS; i++) {
         const struct target *t = &targets[i];
-        if (!text_equal(t->matrix, matrix->name) || !is_asked(plan, t) ||
-            (t->mixers && !(t->mixers & d->mix)))
+        if ((t->mixers && !(t->mixers & d->mix)) || !text_equal(t->matrix, matrix->name) ||
+            !is_asked(plan, t))
             continue;
         sides.n++;
         sides.outputs = size_add(z, sides.outputs, d->width[t->out]);
@@ -180,6 +182,8 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct size layers;
     struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
+    if (!lora_is_there(plan))
+        return sum;
     dims_fill(&d, plan, z);
     for (size_t i = 0; i < n; i++)
         if (matrix_in_model(&matrices[i], &d, &layers))

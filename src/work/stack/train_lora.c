@@ -54,9 +54,10 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && lora_is_on(t->plan); i++) {
+        if (!text_equal(inputs[i].tensor, tensor))
+            continue;
         const struct layer_matrix *m = matrix_of(inputs[i].matrix);
-        if (!text_equal(inputs[i].tensor, tensor) || !m ||
-            !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
+        if (!m || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
             continue;
         if (lora_of(t->plan, t->z, d, m).n)
             return 0;
@@ -75,8 +76,10 @@ void train_adapters(struct train *t)
             enum segment segment = segment_of_kind(kind);
             const struct layer_matrix *m = &matrices[i];
             const struct dims *d = &t->mixer[kind_mixer(kind)];
+            if (!t->kinds[k] || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
+                continue;
             struct lora_sides sides = lora_of(t->plan, t->z, d, m);
-            if (!t->kinds[k] || !sides.n || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
+            if (!sides.n)
                 continue;
             bool dropped = t->drops & TRAIN_FULL_LAYER;
             unsigned base = t->base[segment], op = m->op;

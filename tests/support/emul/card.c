@@ -103,12 +103,13 @@ struct card *card_at(uint64_t memory)
 
 bool card_guards_hold(const struct card *card)
 {
-    for (unsigned i = 0; i < card->n_blocks; i++)
-        for (unsigned j = 0; j < GUARD; j++) {
-            uint64_t end = (uintptr_t)card->blocks[i].at + card->blocks[i].bytes;
-            if ((unsigned char)card_bytes(card, end)[j] != 0xa5)
-                return false;
-        }
+    char intact[GUARD];
+    memset(intact, 0xa5, GUARD);
+    for (unsigned i = 0; i < card->n_blocks; i++) {
+        uint64_t end = (uintptr_t)card->blocks[i].at + card->blocks[i].bytes;
+        if (memcmp(card_bytes(card, end), intact, GUARD) != 0)
+            return false;
+    }
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* See fibre.h. A fibre is started once and then given item after item; switches after the first
- * are jumps, which cost no system call. */
+ * are jumps, from one fibre to the next of the round, which cost no system call. */
 #include "support/emul/fibre.h"
 
 #include <setjmp.h>
@@ -10,26 +10,42 @@
 
 enum { STACK_BYTES = 1 << 16, LOCAL_BYTES = 1 << 16 };
 
+/* Where a fibre goes on. The compiler's own jumps keep a frame and an address; the library's
+ * save all registers, sealed. */
+#if defined(__x86_64__)
+typedef void *place[5];
+#define KEEP(at) __builtin_setjmp(at)
+#define JUMP(at) __builtin_longjmp(at, 1)
+#else
+typedef jmp_buf place;
+#define KEEP(at) _setjmp(at)
+#define JUMP(at) _longjmp(at, 1)
+#endif
+
 struct fibre {
     ucontext_t start;
-    jmp_buf here;
+    place here;
     char *stack;
     bool started, done;
-    int line; /* of the barrier it waits at */
 };
 
 static struct {
     struct fibre fibres[FIBRE_ITEMS];
-    jmp_buf scheduler;
+    place scheduler;
     uint32_t items;
     uint64_t group, groups;
     void (*item)(void *context);
     void *context;
     bool too_large;
+    uint64_t filled; /* bytes of `local` that were asked for */
     double local[LOCAL_BYTES / sizeof(double)];
+    /* from one barrier to the next */
+    uint32_t order[FIBRE_ITEMS], at, waiting;
+    int line; /* of the barrier where they wait */
+    bool diverged;
 } state;
 
-_Alignas(64) char fibre_slots[FIBRE_ITEMS][64];
+_Alignas(64) char fibre_slots[FIBRE_ITEMS][FIBRE_SLOT];
 uint32_t fibre_now;
 
 uint32_t fibre_items(void)
@@ -47,23 +63,46 @@ uint64_t fibre_groups(void)
     return state.groups;
 }
 
+/* Nothing may be expected there. */
 double *fibre_local(uint64_t bytes)
 {
     state.too_large |= bytes > LOCAL_BYTES;
+    if (bytes > state.filled && bytes <= LOCAL_BYTES) {
+        memset((char *)state.local + state.filled, 0xff, bytes - state.filled);
+        state.filled = bytes;
+    }
     return state.local;
 }
 
-static void leave(struct fibre *fibre)
+/* Never the place that the caller keeps. */
+__attribute__((noinline, noreturn)) static void jump(place at)
 {
-    if (_setjmp(fibre->here) == 0)
-        _longjmp(state.scheduler, 1);
+    JUMP(at);
+}
+
+/* On to the next item of the round, or to the scheduler, who starts fibres. */
+__attribute__((noinline)) static void leave(struct fibre *fibre)
+{
+    if (KEEP(fibre->here) != 0)
+        return;
+    for (; state.at < state.items; state.at++) {
+        struct fibre *next = &state.fibres[state.order[state.at]];
+        if (next->done)
+            continue;
+        if (!next->started)
+            break;
+        fibre_now = state.order[state.at++];
+        jump(next->here);
+    }
+    jump(state.scheduler);
 }
 
 void fibre_barrier(int line)
 {
-    struct fibre *fibre = &state.fibres[fibre_now];
-    fibre->line = line;
-    leave(fibre);
+    state.diverged |= state.waiting > 0 && line != state.line;
+    state.line = line;
+    state.waiting++;
+    leave(&state.fibres[fibre_now]);
 }
 
 static void live(void)
@@ -76,14 +115,14 @@ static void live(void)
     }
 }
 
-static void enter(uint32_t number)
+__attribute__((noinline)) static void enter(uint32_t number)
 {
     struct fibre *fibre = &state.fibres[number];
     fibre_now = number;
-    if (_setjmp(state.scheduler) != 0)
+    if (KEEP(state.scheduler) != 0)
         return;
     if (fibre->started)
-        _longjmp(fibre->here, 1);
+        jump(fibre->here);
     fibre->started = true;
     fibre->stack = malloc(STACK_BYTES);
     getcontext(&fibre->start);
@@ -108,7 +147,7 @@ static void shuffle(uint32_t *order, uint32_t n, uint64_t *seed)
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     for (uint32_t i = n; i > 1; i--) {
-        uint32_t j = (uint32_t)(draw(seed) % i), kept = order[i - 1];
+        uint32_t j = (uint32_t)((draw(seed) >> 32) * i >> 32), kept = order[i - 1];
         order[i - 1] = order[j];
         order[j] = kept;
     }
@@ -117,30 +156,23 @@ static void shuffle(uint32_t *order, uint32_t n, uint64_t *seed)
 /* From one barrier to the next; false when all items have returned. */
 static bool run_round(uint64_t *seed, enum fibre_fault *fault)
 {
-    uint32_t order[FIBRE_ITEMS], waiting = 0;
-    int line = 0;
-    shuffle(order, state.items, seed);
-    for (uint32_t i = 0; i < state.items; i++) {
-        struct fibre *fibre = &state.fibres[order[i]];
-        if (fibre->done)
-            continue;
-        enter(order[i]);
-        if (fibre->done)
-            continue;
-        if (waiting > 0 && fibre->line != line)
-            *fault = FIBRE_DIVERGED;
-        line = fibre->line;
-        waiting++;
+    shuffle(state.order, state.items, seed);
+    state.waiting = 0;
+    state.diverged = false;
+    for (state.at = 0; state.at < state.items;) {
+        uint32_t number = state.order[state.at++];
+        if (!state.fibres[number].done)
+            enter(number);
     }
-    if (waiting > 0 && waiting < state.items)
+    if (state.diverged || (state.waiting > 0 && state.waiting < state.items))
         *fault = FIBRE_DIVERGED;
-    return waiting > 0;
+    return state.waiting > 0;
 }
 
 static enum fibre_fault run_group(uint64_t *seed)
 {
     enum fibre_fault fault = FIBRE_FINE;
-    memset(state.local, 0xff, sizeof state.local); /* nothing may be expected there */
+    state.filled = 0;
     for (uint32_t i = 0; i < state.items; i++)
         state.fibres[i].done = false;
     while (run_round(seed, &fault))

@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { FIBRE_ITEMS = 1024 }; /* most of a work-group */
+enum { FIBRE_ITEMS = 1024 /* most of a work-group */, FIBRE_SLOT = 256 };
 
 #pragma GCC visibility push(hidden) /* called without a table: of this library alone */
 
-extern char fibre_slots[FIBRE_ITEMS][64];
+extern char fibre_slots[FIBRE_ITEMS][FIBRE_SLOT];
 extern uint32_t fibre_now; /* the item that runs */
 
 /* ---- for kernels (port.h) ---- */
@@ -18,7 +18,7 @@ static inline uint32_t fibre_item(void)
     return fibre_now;
 }
 
-/* [64] of an item, that others read: shuffles. */
+/* [FIBRE_SLOT] of an item, that others read: shuffles. */
 static inline char *fibre_slot(uint32_t item)
 {
     return fibre_slots[item];

@@ -4,6 +4,7 @@
 #ifndef MOEPLAN_TESTS_EMUL_WARP_H
 #define MOEPLAN_TESTS_EMUL_WARP_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #define PEAK_EMULATED
@@ -22,6 +23,7 @@ static struct {
     struct warp_copy copies[WARP_COPIES];
     unsigned n;
     uint64_t group, drawn;
+    unsigned turn; /* the half of the slots that its instruction takes */
 } warp_items[WARP_ITEMS];
 
 static void s80_copy(char *to, const char *from, int there)
@@ -54,6 +56,41 @@ static void warp_wait(uint64_t left)
 #define S80_WAIT(left) warp_wait(left)
 #define S80_LOCAL(name) char *name = (char *)fibre_local(S80_BYTES)
 
+/* ---- what the items of a warp show each other ----
+ *
+ * An instruction puts what it has into half of its slot, waits, and reads the others' halves.
+ * The next one takes the other half: who is two instructions ahead has met all in between, so
+ * nobody waits until all have read. */
+
+enum { WARP_HALF = FIBRE_SLOT / 2 };
+
+static char *warp_slot(uint32_t item)
+{
+    return fibre_slot(item) + warp_items[fibre_item()].turn * WARP_HALF;
+}
+
+static void warp_show(const void *own, size_t bytes, int line)
+{
+    warp_items[fibre_item()].turn ^= 1;
+    memcpy(warp_slot(fibre_item()), own, bytes);
+    fibre_barrier(line);
+}
+
+static float *warp_floats(uint32_t item)
+{
+    return (float *)(void *)warp_slot(item);
+}
+
+/* Whether this item is the first of its warp's `items` to come here: it works for all. */
+static bool warp_is_first(uint32_t items)
+{
+    static uint32_t passed[WARP_ITEMS];
+    uint32_t *n = &passed[fibre_item() / items];
+    bool first = *n == 0;
+    *n = (*n + 1) % items;
+    return first;
+}
+
 /* ---- ldmatrix and mma.m16n8k16 (PTX ISA, their figures of fragments) ---- */
 
 static float warp_value(uint32_t word, unsigned half)
@@ -64,8 +101,7 @@ static float warp_value(uint32_t word, unsigned half)
 static void s80_load(gpu_u32 *of, const char *at, int down)
 {
     uint32_t lane = fibre_item() % 32, first = fibre_item() - lane;
-    memcpy(fibre_slot(fibre_item()), &at, sizeof at);
-    fibre_barrier(__LINE__);
+    warp_show(&at, sizeof at, __LINE__);
     for (uint32_t i = 0; i < 4; i++) {
         const char *row;
         of[i] = 0;
@@ -73,40 +109,46 @@ static void s80_load(gpu_u32 *of, const char *at, int down)
             uint32_t r = down ? lane % 4 * 2 + j : lane / 4,
                      c = down ? lane / 4 : lane % 4 * 2 + j;
             uint16_t half;
-            memcpy(&row, fibre_slot(first + i * 8 + r), sizeof row);
+            memcpy(&row, warp_slot(first + i * 8 + r), sizeof row);
             memcpy(&half, row + c * 2, sizeof half);
             of[i] |= (uint32_t)half << 16 * j;
         }
     }
-    fibre_barrier(__LINE__);
 }
 
-/* What other items put into their slots: numbers, so that they are decoded once. */
-static const float *warp_floats(uint32_t item)
+/* A warp's product, from its items' fragments and into them: 8 numbers of a, 4 of b, 4 sums. */
+static void s80_warp(uint32_t first)
 {
-    return (const float *)(const void *)fibre_slot(item);
+    float a[16][16], b[16][8], c[16][8];
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const float *own = warp_floats(first + lane);
+        uint32_t line = lane / 4, pair = lane % 4 * 2;
+        for (uint32_t i = 0; i < 8; i++)
+            a[line + i / 2 % 2 * 8][pair + i / 4 * 8 + i % 2] = own[i];
+        for (uint32_t i = 0; i < 4; i++) {
+            b[pair + i / 2 * 8 + i % 2][line] = own[8 + i];
+            c[line + i / 2 * 8][pair + i % 2] = own[12 + i];
+        }
+    }
+    for (uint32_t r = 0; r < 16; r++)
+        for (uint32_t k = 0; k < 16; k++)
+            for (uint32_t n = 0; n < 8; n++)
+                c[r][n] += a[r][k] * b[k][n];
+    for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t i = 0; i < 4; i++)
+            warp_floats(first + lane)[12 + i] = c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
 }
 
 static void s80_multiply(float *c, const gpu_u32 *a, const gpu_u32 *b)
 {
-    uint32_t lane = fibre_item() % 32, first = fibre_item() - lane;
-    float own[12]; /* 4 words of a, 2 of b */
+    float own[16];
     for (uint32_t i = 0; i < 12; i++)
         own[i] = warp_value(i < 8 ? a[i / 2] : b[i / 2 - 4], i % 2);
-    memcpy(fibre_slot(fibre_item()), own, sizeof own);
-    fibre_barrier(__LINE__);
-    float of_a[2][16], of_b[2][16]; /* this lane's two rows and columns, along the depth */
-    for (uint32_t k = 0; k < 16; k++)
-        for (uint32_t i = 0; i < 2; i++) {
-            uint32_t column = lane % 4 * 2 + i, at = k / 8 * 2 + k % 2;
-            of_a[i][k] =
-                warp_floats(first + lane / 4 * 4 + k % 8 / 2)[i * 2 + k / 8 * 4 + k % 2];
-            of_b[i][k] = warp_floats(first + column * 4 + k % 8 / 2)[8 + at];
-        }
-    for (uint32_t v = 0; v < 4; v++)
-        for (uint32_t k = 0; k < 16; k++)
-            c[v] += of_a[v / 2][k] * of_b[v % 2][k];
-    fibre_barrier(__LINE__);
+    memcpy(own + 12, c, 4 * sizeof *c);
+    warp_show(own, sizeof own, __LINE__);
+    if (warp_is_first(32))
+        s80_warp(fibre_item() / 32 * 32);
+    memcpy(c, warp_floats(fibre_item()) + 12, 4 * sizeof *c);
 }
 
 /* ---- v_mfma_f32_32x32x8_bf16 (AMD's matrix instruction calculator: a row, or column, a lane
@@ -116,30 +158,41 @@ struct cdna_sums {
     float of[2][2][16];
 };
 
+/* A wave's product: 4 numbers of a, 4 of b, 16 sums an item. */
+static void cdna_wave(uint32_t first)
+{
+    float a[32][8], b[8][32], c[32][32];
+    for (uint32_t lane = 0; lane < 64; lane++) {
+        const float *own = warp_floats(first + lane);
+        for (uint32_t k = 0; k < 4; k++) {
+            a[lane % 32][lane / 32 * 4 + k] = own[k];
+            b[lane / 32 * 4 + k][lane % 32] = own[4 + k];
+        }
+        for (uint32_t v = 0; v < 16; v++)
+            c[v / 4 * 8 + lane / 32 * 4 + v % 4][lane % 32] = own[8 + v];
+    }
+    for (uint32_t r = 0; r < 32; r++)
+        for (uint32_t k = 0; k < 8; k++)
+            for (uint32_t n = 0; n < 32; n++)
+                c[r][n] += a[r][k] * b[k][n];
+    for (uint32_t lane = 0; lane < 64; lane++)
+        for (uint32_t v = 0; v < 16; v++)
+            warp_floats(first + lane)[8 + v] = c[v / 4 * 8 + lane / 32 * 4 + v % 4][lane % 32];
+}
+
 static void cdna_multiply(struct cdna_sums *sums, int i, int j, const char *a, const char *b)
 {
-    uint32_t lane = fibre_item() % 64, first = fibre_item() - lane;
-    float own[8]; /* 4 of a, 4 of b */
+    float own[24];
     for (uint32_t k = 0; k < 8; k++) {
         uint16_t half;
         memcpy(&half, (k < 4 ? a : b) + k % 4 * 2, sizeof half);
         own[k] = warp_value(half, 0);
     }
-    memcpy(fibre_slot(fibre_item()), own, sizeof own);
-    fibre_barrier(__LINE__);
-    const float *low_b = warp_floats(first + lane % 32) + 4,
-                *high_b = warp_floats(first + lane % 32 + 32) + 4;
-    for (uint32_t v = 0; v < 16; v++) {
-        uint32_t row = v / 4 * 8 + lane / 32 * 4 + v % 4;
-        const float *low_a = warp_floats(first + row), *high_a = warp_floats(first + row + 32);
-        float sum = sums->of[i][j][v];
-        for (uint32_t k = 0; k < 4; k++)
-            sum += low_a[k] * low_b[k];
-        for (uint32_t k = 0; k < 4; k++)
-            sum += high_a[k] * high_b[k];
-        sums->of[i][j][v] = sum;
-    }
-    fibre_barrier(__LINE__);
+    memcpy(own + 8, sums->of[i][j], sizeof sums->of[i][j]);
+    warp_show(own, sizeof own, __LINE__);
+    if (warp_is_first(64))
+        cdna_wave(fibre_item() / 64 * 64);
+    memcpy(sums->of[i][j], warp_floats(fibre_item()) + 8, sizeof sums->of[i][j]);
 }
 
 #endif
