@@ -15,6 +15,7 @@
 #include "base/cache.h"
 #include "base/hash.h"
 #include "calib/run/probe_write.h"
+#include "exec/gpu/group.h"
 #include "plan/read/load.h"
 
 static const char CLUSTER[] = "cluster.yaml", PROFILE[] = "this-machine.yaml";
@@ -55,19 +56,31 @@ bool run_probe_read(const char *folder, struct arena *arena, struct run_probe *o
 /* ---- keeping ---- */
 
 /* Of everything that a rate depends on and that is not in the file. */
-static char *kept_folder(uint64_t workers, const char *blas, struct arena *arena)
+static uint64_t hash_of(const struct session *session)
+{
+    uint64_t hash = hash_text(HASH_START, MOEPLAN_VERSION), workers = pool_size(session->pool);
+    char kernels[400];
+    struct machine machine;
+    machine_describe(&machine);
+    hash = hash_text(hash_text(hash, machine.cpu), machine.system);
+    hash = hash_text(hash, session->blas.name);
+    if (!session->gpus)
+        return hash_bytes(hash, &workers, sizeof workers);
+    gpu_kernels_text(session->gpu, kernels, sizeof kernels);
+    hash = hash_text(hash, kernels);
+    for (unsigned i = 0; i < session->gpus->n; i++) {
+        const struct gpu_facts *facts = gpu_facts(session->gpus->of[i]);
+        hash = hash_text(hash_text(hash, facts->name), facts->driver);
+    }
+    return hash;
+}
+
+static char *kept_folder(const struct session *session, struct arena *arena)
 {
     char folder[3000];
-    struct machine machine;
     if (!cache_folder(folder, sizeof folder))
         return NULL;
-    machine_describe(&machine);
-    uint64_t hash = hash_text(HASH_START, MOEPLAN_VERSION);
-    hash = hash_text(hash, machine.cpu);
-    hash = hash_text(hash, machine.system);
-    hash = hash_text(hash, blas);
-    hash = hash_bytes(hash, &workers, sizeof workers);
-    return arena_printf(arena, "%s/probe-%016" PRIx64, folder, hash);
+    return arena_printf(arena, "%s/probe-%016" PRIx64, folder, hash_of(session));
 }
 
 static void remove_pair(const char *folder, struct arena *arena)
@@ -124,12 +137,15 @@ bool run_probe_keep(const struct probed *probed, const char *kept, struct arena 
 
 /* ---- probing ---- */
 
-/* Two ranks of a process: what they exchange is measured between them. */
-static enum status probe(uint64_t workers, struct arena *arena, struct probed *out,
-                         struct err *err)
+/* Two ranks of a process: what they exchange is measured between them, or between devices. */
+static enum status probe(const struct session *like, const char *device, struct arena *arena,
+                         struct probed *out, struct err *err)
 {
-    const struct session_options open = {
-        .transport = TRANSPORT_LOCAL, .ranks = 2, .workers = (unsigned)workers};
+    const struct session_options open = {.transport = TRANSPORT_LOCAL,
+                                         .ranks = 2,
+                                         .workers = pool_size(like->pool),
+                                         .gpu = like->gpus != NULL,
+                                         .device = device};
     struct session session = {0};
     enum status status = session_open(&session, &open, err);
     if (status == STATUS_OK)
@@ -140,11 +156,12 @@ static enum status probe(uint64_t workers, struct arena *arena, struct probed *o
     return status;
 }
 
-static void take(uint64_t workers, const char *kept, struct arena *arena, struct run_probe *out)
+static void take(const struct session *session, const char *device, const char *kept,
+                 struct arena *arena, struct run_probe *out)
 {
     struct probed probed;
     struct err err = {0};
-    if (probe(workers, arena, &probed, &err) != STATUS_OK) {
+    if (probe(session, device, arena, &probed, &err) != STATUS_OK) {
         out->origin = arena_printf(arena, "this machine was not probed: %s", err.text);
         return;
     }
@@ -159,17 +176,17 @@ static void take(uint64_t workers, const char *kept, struct arena *arena, struct
             is_kept ? "probed just now and kept" : "probed just now, no folder to keep it in";
 }
 
-void run_probe(enum run_probe_use use, uint64_t workers, const char *blas, struct arena *arena,
-               struct run_probe *out)
+void run_probe(enum run_probe_use use, const struct session *session, const char *device,
+               struct arena *arena, struct run_probe *out)
 {
     *out = (struct run_probe){0};
     if (use == RUN_PROBE_NEVER)
         return;
-    char *kept = kept_folder(workers, blas, arena);
+    char *kept = kept_folder(session, arena);
     if (kept && use != RUN_PROBE_AGAIN && run_probe_read(kept, arena, out))
         out->origin = arena_printf(arena, "%s, kept", out->profile->calibration);
     else
-        take(workers, kept, arena, out);
+        take(session, device, kept, arena, out);
 }
 
 void run_probe_rates(const struct run_probe *probe, struct plan *plan)

@@ -21,9 +21,10 @@ struct run_probe {
 };
 
 /* With a profile where one was kept or could be made; nothing that fails here keeps a run from
- * being performed. `workers` of a process of local ranks. Everything lives in the arena. */
-void run_probe(enum run_probe_use use, uint64_t workers, const char *blas, struct arena *arena,
-               struct run_probe *out);
+ * being performed. The session is open, of ranks of one process on CPU or GPUs; `device` is
+ * what it opened, as options name it, or NULL. Everything lives in the arena. */
+void run_probe(enum run_probe_use use, const struct session *session, const char *device,
+               struct arena *arena, struct run_probe *out);
 
 /* Reads what stands in a folder: false where no whole pair of cluster and profile does. */
 bool run_probe_read(const char *folder, struct arena *arena, struct run_probe *out);

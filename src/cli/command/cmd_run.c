@@ -215,17 +215,17 @@ static enum status open_session(const struct settings *settings, struct state *s
     return session_open(&state->session, &open, err);
 }
 
-/* Ranks of one process on the CPU are predicted by what it reaches, where the plan names no
+/* Ranks of one process are predicted by what CPU or GPUs reach, where the plan names no
  * profile: processes of mpirun share a machine as one probe cannot know. */
 static void take_probe(const struct invocation *call, struct state *state)
 {
+    const struct settings *settings = call->settings;
     const struct session *session = &state->session;
-    if (state->plan.stack.profile[0] || state->options.backend != BACKEND_CPU)
+    if (state->plan.stack.profile[0] || state->options.backend == BACKEND_NULL)
         return;
     if (term_is_watched(stderr))
         fputs("\rprobing this machine ", stderr);
-    run_probe(state->use, pool_size(session->pool), session->blas.name, call->arena,
-              &state->probe);
+    run_probe(state->use, session, settings->device, call->arena, &state->probe);
     if (term_is_watched(stderr))
         fputs("\r                      \r", stderr);
     state->options.probe = &state->probe;
@@ -392,11 +392,12 @@ const struct command command_run = {
         "memory then, and their times say nothing about a network.\n"
         "\n"
         "Time is compared with what stack.profile predicts, a profile as 'probe --profile' "
-        "writes one. Where the plan names none, the CPU is probed at the first run, in some "
+        "writes one. Where the plan names none, CPU or GPU is probed at the first run, in some "
         "seconds, and what it reached is kept in the user's cache folder ($MOEPLAN_CACHE, "
-        "$XDG_CACHE_HOME/moeplan or ~/.cache/moeplan) by CPU, BLAS and workers, unless other "
-        "work took part of the machine. On GPUs, over MPI and with --probe never it is the "
-        "roofline of the cluster's figures: FLOP over peak, bytes over bandwidth.\n"
+        "$XDG_CACHE_HOME/moeplan or ~/.cache/moeplan), unless other work took part of the CPU. "
+        "Over MPI and with --probe never it is the roofline of the cluster's figures: FLOP "
+        "over "
+        "peak, bytes over bandwidth.\n"
         "\n"
         "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
         "layer does not fit this machine, with what would.",

@@ -302,7 +302,8 @@ static void print_time(struct screen *screen)
         text_append(&line, "roofline of the cluster's figures");
     if (time->origin)
         text_printf(&line, " (%s)", time->origin);
-    text_append(&line, ", a worker being a device");
+    if (!screen->report->device)
+        text_append(&line, ", a worker being a device");
     if (time->samples)
         text_printf(&line,
                     "; median of %" PRIu64 " samples of %" PRIu64
