@@ -115,6 +115,10 @@ static void write_environment(FILE *out)
     static const char *const variables[][2] = {
         {"MOEPLAN_DATA", "a folder searched for models, clusters and stacks before the ones "
                          "that came with moeplan"},
+        {"MOEPLAN_CACHE",
+         "the folder that keeps kernels compiled for a GPU and what run probed; "
+         "default: moeplan in XDG_CACHE_HOME or ~/.cache"},
+        {"MOEPLAN_PROBE", "what run does without a profile: auto, never or again"},
         {"NO_COLOR", "when set, no colour on a terminal"},
         {"TERM", "\"dumb\": no colour"},
         {"LC_ALL, LC_CTYPE, LANG", "bars are drawn with block characters where the encoding is "
