@@ -313,8 +313,9 @@ bool origins_by_user(const struct origins *origins, const struct field *field)
     const struct mark *mark = &origins->mark[field - schema_fields(&n)];
     if (!mark->file)
         return false;
-    bool option = mark->line == 0;
-    return option || (text_equal(mark->file, origins->file) && !is_of_part(origins, mark));
+    if (mark->line == 0) /* an option, or what an importer filled in for a job that is silent */
+        return text_starts(mark->file, "--");
+    return text_equal(mark->file, origins->file) && !is_of_part(origins, mark);
 }
 
 /* ---- all of it ---- */
