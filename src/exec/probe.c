@@ -8,9 +8,11 @@
 
 #include "base/rng.h"
 #include "base/stat.h"
+#include "base/unit.h"
 #include "exec/kernels/format.h"
 #include "exec/kernels/gemm_tile.h"
 #include "exec/kernels/kernel.h"
+#include "exec/memory_left.h"
 #include "exec/stopwatch.h"
 
 enum { ALIGNMENT = 64, PURPOSE = 78 };
@@ -355,11 +357,31 @@ static bool set_desk(struct desk *desk)
     return true;
 }
 
+/* Asked for before it is taken: OpenBLAS waits without end for address space that is not there,
+ * and a control group ends what takes too much. */
+static enum status check_room(const struct probe *p, uint64_t exchanged, struct err *err)
+{
+    uint64_t desks = p->n_desks * (SPACE + SPACE / 512 + KERNEL_SCRATCH_FLOATS * sizeof(float)),
+             own = desks + 2 * exchanged * p->session->transport->n_local,
+             address = own + p->session->blas_bytes;
+    uint64_t left = memory_left_bytes(), room = memory_left_address_bytes();
+    if (own <= left && address <= room)
+        return STATUS_OK;
+    bool memory = own > left;
+    char need[48], have[48];
+    unit_print(need, UNIT_BYTES, (double)(memory ? own : address));
+    unit_print(have, UNIT_BYTES, (double)(memory ? left : room));
+    err_set(err, STATUS_SYSTEM, "a probe takes %s of %s, %s are left", need,
+            memory ? "memory" : "address space", have);
+    return err_hint(err, "--workers N takes fewer of them");
+}
+
 static enum status prepare(struct probe *p, struct err *err)
 {
     struct transport *t = p->session->transport;
     uint64_t most = exchange_bytes[N(exchange_bytes) - 1] * t->n_ranks;
     p->n_desks = pool_size(p->session->pool);
+    TRY(check_room(p, most, err));
     p->plan = arena_alloc(p->arena, 1, sizeof *p->plan);
     p->plan->model.moe.activation = ACTIVATION_SILU;
     p->desks = arena_alloc(p->arena, p->n_desks, sizeof *p->desks);
@@ -381,13 +403,13 @@ static enum status prepare(struct probe *p, struct err *err)
 
 static void clear(struct probe *p)
 {
-    for (uint64_t i = 0; i < p->n_desks; i++) {
+    for (uint64_t i = 0; p->desks && i < p->n_desks; i++) {
         free(p->desks[i].from);
         free(p->desks[i].to);
         free(p->desks[i].order);
         free(p->desks[i].scratch);
     }
-    for (uint64_t i = 0; i < p->session->transport->n_local; i++) {
+    for (uint64_t i = 0; p->parcels && i < p->session->transport->n_local; i++) {
         union {
             const char *given;
             void *memory;

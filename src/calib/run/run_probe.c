@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "calib/run/probe_write.h"
 #include "exec/gpu/group.h"
+#include "exec/memory_left.h"
 #include "plan/read/load.h"
 
 static const char CLUSTER[] = "cluster.yaml", PROFILE[] = "this-machine.yaml";
@@ -176,6 +177,8 @@ static void take(const struct session *session, const char *device, const char *
             is_kept ? "probed just now and kept" : "probed just now, no folder to keep it in";
 }
 
+/* Under a limit on address space (ulimit -v) what a probe leaves behind in libraries would be
+ * taken from the run. */
 void run_probe(enum run_probe_use use, const struct session *session, const char *device,
                struct arena *arena, struct run_probe *out)
 {
@@ -185,6 +188,8 @@ void run_probe(enum run_probe_use use, const struct session *session, const char
     char *kept = kept_folder(session, arena);
     if (kept && use != RUN_PROBE_AGAIN && run_probe_read(kept, arena, out))
         out->origin = arena_printf(arena, "%s, kept", out->profile->calibration);
+    else if (use == RUN_PROBE_AUTO && memory_left_address_bytes() != UINT64_MAX)
+        out->origin = "this machine was not probed: address space is limited";
     else
         take(session, device, kept, arena, out);
 }

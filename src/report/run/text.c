@@ -292,6 +292,9 @@ static void print_loads(struct screen *screen)
     page_item(&screen->page, 2, 12, "loads", text_string(&line));
 }
 
+/* Of a prediction by what was probed: no layer runs so much faster than its kernels did. */
+static const double TOO_FAST = 0.8;
+
 static void print_time(struct screen *screen)
 {
     const struct run_time *time = &screen->report->time;
@@ -301,7 +304,10 @@ static void print_time(struct screen *screen)
     else
         text_append(&line, "roofline of the cluster's figures");
     if (time->origin)
-        text_printf(&line, " (%s)", time->origin);
+        text_printf(&line, " (%s%s)", time->origin,
+                    time->profile && time->samples && time->ratio < TOO_FAST
+                        ? ": it was slower then, --probe again takes it anew"
+                        : "");
     if (!screen->report->device)
         text_append(&line, ", a worker being a device");
     if (time->samples)
