@@ -342,6 +342,33 @@ static void waiting_sequences_size_no_buffers(void **state)
     }
 }
 
+/* Layers that slide keep whole sequences where one pool is as deep for all of them, as that
+ * pool counts: gpt-oss-120b, 36 layers of 2 x 8 x 64 values of 2 bytes a token; by vLLM 18 of
+ * them keep 128 tokens. */
+static void windows_are_held_as_the_pool_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stack, *memory;
+        uint64_t bytes;
+    } rows[] = {{"trtllm", "{}", (uint64_t)16 * 4096 * 36 * 2048},
+                {"vllm", "{window_ratio: 1}", (uint64_t)16 * 4096 * 36 * 2048},
+                {"vllm", "{}", (uint64_t)16 * (4096 + 128) * 18 * 2048}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: gpt-oss-120b\ncluster: h200\nstack: %s\n"
+                         "workload: {mode: decode, context_length: 4096, micro_batch: 16}\n"
+                         "memory: %s\n",
+                         rows[i].stack, rows[i].memory),
+            &arena);
+        assert_int_equal(buffer_bytes(&p, "kv_cache") + buffer_bytes(&p, "window_cache"),
+                         rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
 /* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
 static void fewer_sequences_than_stages_start(void **state)
 {
@@ -450,6 +477,7 @@ int main(void)
         cmocka_unit_test(windows_keep_fewer_tokens),
         cmocka_unit_test(low_latency_buffers_are_a_decode_steps),
         cmocka_unit_test(waiting_sequences_size_no_buffers),
+        cmocka_unit_test(windows_are_held_as_the_pool_counts),
         cmocka_unit_test(states_share_the_pool),
         cmocka_unit_test(fewer_sequences_than_stages_start),
         cmocka_unit_test(given_pools_have_to_fit),
