@@ -28,7 +28,7 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
     options.time = ask->time ? &time : NULL;
     if (predict(&answer->plan, &options, arena, &answer->prediction, err) == STATUS_OK)
         return STATUS_OK;
-    return err_place(err, request_place(name, &answer->origins, err->text, "moe.path"));
+    return request_blame(name, &answer->origins, err);
 }
 
 struct predict_view answer_view(const struct answer *answer, FILE *out, const struct term *term,

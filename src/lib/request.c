@@ -5,6 +5,7 @@
 
 #include "plan/schema/schema.h"
 #include "sim/search/search.h"
+#include "work/list/work.h"
 
 enum status request_read(struct request *request, struct arena *arena, struct job_result *job,
                          struct err *err)
@@ -59,18 +60,42 @@ static bool names_key(const char *text, const struct field *field)
     return false;
 }
 
+/* The last key that a text names and the plan sets; NULL: none. */
+static const struct field *named_key(const struct origins *origins, const char *text)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *best = NULL;
+    for (size_t f = 0; origins->mark && f < n; f++)
+        if (origins->mark[f].file && strchr(fields[f].key, '.') && names_key(text, &fields[f]))
+            best = &fields[f];
+    return best;
+}
+
 struct mark request_place(const char *name, const struct origins *origins, const char *text,
                           const char *otherwise)
 {
     size_t n;
-    const struct field *fields = schema_fields(&n), *best = schema_find(otherwise);
-    for (size_t f = 0; origins->mark && f < n; f++)
-        if (origins->mark[f].file && strchr(fields[f].key, '.') && names_key(text, &fields[f]))
-            best = &fields[f];
+    const struct field *named = named_key(origins, text);
+    const struct field *best = named ? named : schema_find(otherwise);
     struct mark mark = {0};
     if (best && origins->mark)
-        mark = origins->mark[best - fields];
+        mark = origins->mark[best - schema_fields(&n)];
     return mark.file ? mark : (struct mark){.file = name};
+}
+
+enum status request_blame(const char *name, const struct origins *origins, struct err *err)
+{
+    const char *text = named_key(origins, err->text) ? err->text : err->hint;
+    return err_place(err, request_place(name, origins, text, "moe.path"));
+}
+
+enum status request_build(const char *name, const struct plan *plan,
+                          const struct origins *origins, struct arena *arena, struct err *err)
+{
+    struct work work;
+    if (work_build(plan, arena, &work, err) == STATUS_OK)
+        return STATUS_OK;
+    return request_blame(name, origins, err);
 }
 
 struct provenance request_provenance(const struct plan *plan)

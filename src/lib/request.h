@@ -30,10 +30,19 @@ enum status request_load(const struct request *request, struct arena *arena, str
 enum status request_load_searched(const struct request *request, struct arena *arena,
                                   struct plan *plan, struct origins *origins, struct err *err);
 
+/* Whether the plan's stack builds its list; what it refuses belongs to the place of the key
+ * that it names. */
+enum status request_build(const char *name, const struct plan *plan,
+                          const struct origins *origins, struct arena *arena, struct err *err);
+
 /* Where an error of a loaded plan belongs: where the key that its text names was set, in the
  * text or by a set, else where the key `otherwise` was, else the text as a whole. */
 struct mark request_place(const char *name, const struct origins *origins, const char *text,
                           const char *otherwise);
+
+/* The same of an error: where the key stands that its text names, else one of its hint, else
+ * what says the path. */
+enum status request_blame(const char *name, const struct origins *origins, struct err *err);
 
 /* The names that the outputs of a plan carry; they point into the plan. */
 struct provenance request_provenance(const struct plan *plan);

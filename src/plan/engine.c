@@ -299,14 +299,19 @@ uint64_t engine_room(const struct plan *plan)
     return remaining(plan_rank_memory(plan), plan->memory.reserve_bytes + outside);
 }
 
-/* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token,
+/* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token, of
+ * models with an indexer 64 (server_args.py, "page size to 64 for DeepSeek DSA"),
  * TensorRT-LLM's blocks 32. */
 uint64_t engine_cache_block(const struct plan *plan)
 {
     if (plan->memory.cache_block)
         return plan->memory.cache_block;
+    if (plan->stack.kind == STACK_TRTLLM)
+        return 32;
+    if (plan->stack.kind == STACK_SGLANG)
+        return plan->model.indexer.heads ? 64 : 1;
     if (plan->stack.kind != STACK_VLLM)
-        return plan->stack.kind == STACK_TRTLLM ? 32 : 1;
+        return 1;
     if (plan->model.attention.kind != ATTENTION_MLA)
         return 16;
     enum generation generation = plan_generation(plan);

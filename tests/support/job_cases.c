@@ -132,7 +132,7 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=512 "
      "stack.graphs=none "
      "precision.weights=mxfp4",
-     2},
+     1},
     {"vllm/speculative.sh", "",
      "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 workload.speculation.tokens=2 "
      "workload.speculation.method=mtp model.mtp_enabled=true moe.routing.placement=strided "
@@ -308,7 +308,7 @@ const struct job_case job_cases[] = {
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
-     2},
+     0},
     {"vllm/eager.sh", "cluster=h100",
      "stack.graphs=none parallel.ep=4 memory.cache_block=32 precision.weights=fp8_block", 0},
     {"vllm/heredoc.sh", "cluster=h200",

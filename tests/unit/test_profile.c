@@ -219,9 +219,50 @@ static void plans_leave_the_runs(void **state)
     }
 }
 
+static double constant_of(const struct profile *p, enum profile_item of,
+                          enum profile_quantity is)
+{
+    const struct constant *c = profile_find(p, of, is, PATH_DEEPEP, COMPUTE_BF16, PROFILE_ANY);
+    return c ? profile_value(c, 0, NULL) : 0;
+}
+
+/* A served step of SGLang is priced by what was measured on its own device: on Hopper as the
+ * decode step that stands alone, its requests as Blackwell's were. */
+static void served_steps_are_of_their_device(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *mode, *profile;
+    } rows[] = {{"h200-8x1", "decode", "sglang-hopper"},
+                {"h200-8x1", "serve", "sglang-serve-hopper"},
+                {"b200-8x1", "serve", "sglang-serve"}};
+    double share[3], steps[3];
+    for (size_t i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct profile p;
+        const char *text = arena_printf(&arena,
+                                        "model: deepseek-r1\ncluster: %s\nstack: sglang\n"
+                                        "parallel: {tp: 8}\nworkload: {mode: %s}\n",
+                                        rows[i].cluster, rows[i].mode);
+        assert_int_equal(
+            plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, plan, NULL, &err),
+            STATUS_OK);
+        assert_int_equal(profile_load(plan, &arena, &p, &err), STATUS_OK);
+        assert_string_equal(p.name, rows[i].profile);
+        share[i] = constant_of(&p, PROFILE_GEMM, PROFILE_EFFICIENCY);
+        steps[i] = constant_of(&p, PROFILE_REQUEST, PROFILE_STEPS);
+        arena_release(&arena);
+    }
+    assert_true(share[1] == share[0] && share[1] != share[2]);
+    assert_true(steps[1] == steps[2] && steps[1] != steps[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(served_steps_are_of_their_device),
         cmocka_unit_test(plans_leave_the_runs),
         cmocka_unit_test(row_of_the_file_before_its_base_item_before_class),
         cmocka_unit_test(a_curve_is_linear_in_the_logarithm),

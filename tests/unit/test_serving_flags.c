@@ -310,6 +310,65 @@ static void low_latency_buffers_are_a_decode_steps(void **state)
     arena_release(&arena);
 }
 
+/* As many sequences run as the printed pool holds: buffers are made for these, not for those
+ * that wait, and ranks that share a batch's tokens dispatch an eighth of them each. A decode
+ * step of 512 tokens a rank, as if 256 sequences with a draft ran, would leave 83. */
+static void waiting_sequences_size_no_buffers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plan;
+        uint64_t sequences;
+    } rows[] = {
+        {"model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\n"
+         "parallel: {tp: 8, ep: 8, etp: 1, dp: 1, sp: true}\nmoe: {path: deepep_ll}\n"
+         "precision: {weights: fp8_block, dispatch: fp8_block}\n"
+         "workload: {mode: decode, queue: true, micro_batch: 2048, context_length: 8192}\n",
+         66},
+        {"model: deepseek-r1\ncluster: h200-8x2\nstack: vllm\n"
+         "parallel: {tp: 1, ep: 16}\nmoe: {path: deepep_ll, redundant_experts: 32}\n"
+         "precision: {weights: fp8_block, dispatch: fp8_block, kv_cache: fp8}\n"
+         "workload: {mode: decode, queue: true, micro_batch: 256, context_length: 16384,\n"
+         "  tokens_per_sequence: 2, speculation: {tokens: 1, method: mtp}}\n"
+         "memory: {fraction: 0.9}\n",
+         93},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(rows[i].plan, &arena);
+        assert_int_equal(p.serving.sequences, rows[i].sequences);
+        assert_int_equal(p.batch, rows[i].sequences);
+        arena_release(&arena);
+    }
+}
+
+/* Layers that slide keep whole sequences where one pool is as deep for all of them, as that
+ * pool counts: gpt-oss-120b, 36 layers of 2 x 8 x 64 values of 2 bytes a token; by vLLM 18 of
+ * them keep 128 tokens. */
+static void windows_are_held_as_the_pool_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stack, *memory;
+        uint64_t bytes;
+    } rows[] = {{"trtllm", "{}", (uint64_t)16 * 4096 * 36 * 2048},
+                {"vllm", "{window_ratio: 1}", (uint64_t)16 * 4096 * 36 * 2048},
+                {"vllm", "{}", (uint64_t)16 * (4096 + 128) * 18 * 2048}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: gpt-oss-120b\ncluster: h200\nstack: %s\n"
+                         "workload: {mode: decode, context_length: 4096, micro_batch: 16}\n"
+                         "memory: %s\n",
+                         rows[i].stack, rows[i].memory),
+            &arena);
+        assert_int_equal(buffer_bytes(&p, "kv_cache") + buffer_bytes(&p, "window_cache"),
+                         rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
 /* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
 static void fewer_sequences_than_stages_start(void **state)
 {
@@ -417,6 +476,8 @@ int main(void)
         cmocka_unit_test(host_caches_are_a_second_wall),
         cmocka_unit_test(windows_keep_fewer_tokens),
         cmocka_unit_test(low_latency_buffers_are_a_decode_steps),
+        cmocka_unit_test(waiting_sequences_size_no_buffers),
+        cmocka_unit_test(windows_are_held_as_the_pool_counts),
         cmocka_unit_test(states_share_the_pool),
         cmocka_unit_test(fewer_sequences_than_stages_start),
         cmocka_unit_test(given_pools_have_to_fit),

@@ -231,8 +231,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
     const struct predict_options ask = {
         .routing = &routing, .origins = &origins, .memory_only = true};
     if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)
-        return err_place(err,
-                         request_place(call->operands[0], &origins, err->text, "moe.path"));
+        return request_blame(call->operands[0], &origins, err);
     const struct memory_report *memory = &prediction.memory;
     const char *why = reason(&prediction, engine_queues(plan), settings, &least, call->arena);
     const struct answer answer = {

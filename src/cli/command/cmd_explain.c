@@ -63,7 +63,7 @@ static enum status predict_memory(const struct invocation *call, bool fixes, str
         .routing = &routing, .fixes = fixes, .memory_only = true};
     if (predict(plan, &asked, call->arena, prediction, err) == STATUS_OK)
         return STATUS_OK;
-    return err_place(err, request_place(call->operands[0], &origins, err->text, "moe.path"));
+    return request_blame(call->operands[0], &origins, err);
 }
 
 static enum status explain_failure(const struct invocation *call, struct err *err)

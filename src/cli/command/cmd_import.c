@@ -4,6 +4,7 @@
 #include "base/column.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
+#include "lib/request.h"
 #include "report/plan_json.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_quant.h"
@@ -178,15 +179,18 @@ static void write_job_csv(const struct invocation *call, const struct job_result
     }
 }
 
-/* The plan has to hold before it is written: rules speak of places in the job. */
+/* The plan has to hold before it is written, and its stack to take it: rules and refusals speak
+ * of places in the job. */
 static enum status import_job(const struct invocation *call, struct job_result *job,
                               struct err *err)
 {
+    const char *file = call->operands[0];
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins = {0};
     struct json json;
-    TRY(plan_load_tree(call->operands[0], job->root, NULL, 0, true, call->arena, plan, NULL,
-                       err));
-    plan_argument_notes(job, call->operands[0], false);
+    TRY(plan_load_tree(file, job->root, NULL, 0, true, call->arena, plan, &origins, err));
+    TRY(request_build(file, plan, &origins, call->arena, err));
+    plan_argument_notes(job, file, false);
     if (call->general.format == FORMAT_TEXT) {
         write_job_yaml(call, job);
     } else if (call->general.format == FORMAT_CSV) {

@@ -98,6 +98,29 @@ static const char quantizations[] =
     "awq=int4 awq_marlin=int4 gptq=int4 gptq_marlin=int4 moe_wna16=int4 w4afp8=int4 "
     "bitsandbytes=nf4";
 
+/* A name for how a checkpoint is stored, not a format: what its own name or configuration says
+ * is more. */
+static bool is_stored(const char *quantization, const char *weights, const char *stored)
+{
+    static const char *const containers[] = {"compressed-tensors", "modelopt", "quark"};
+    bool wide = text_equal(stored, "bf16") || text_equal(stored, "f16");
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        if (text_equal(quantization, containers[i]) && !wide)
+            return true;
+    return weights && text_equal(weights, "fp8") && text_starts(stored, "fp8");
+}
+
+/* Routed experts alone are quantised (vLLM quantization/experts_int8.py: linear layers are
+ * unquantised). */
+static void leave_wide(struct job *job)
+{
+    static const char *const parts[] = {"attention", "linear",   "indexer", "dense",
+                                        "shared",    "residual", "latent"};
+    const struct setting *s = job_setting(job, "quantization");
+    draft_set_list(&job->draft, "precision.plain", parts, sizeof parts / sizeof *parts, s->mark,
+                   s->said);
+}
+
 enum status serving_set_formats(struct job *job)
 {
     static const char dtypes[] = "auto=bf16 bfloat16=bf16 float16=f16 half=f16 float=f32 "
@@ -113,15 +136,18 @@ enum status serving_set_formats(struct job *job)
         return job_fail(job, "dtype", "'%s' is no format", dtype);
     job_set(job, "precision.activations", as, "dtype");
     if (kept)
-        job_set(job, "precision.kv_cache", kept, "kv-cache-dtype");
+        job_set(job, "precision.kv_cache", text_equal(cache, "auto") ? as : kept,
+                "kv-cache-dtype");
     else
         job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
                  "a cache in '%s' matters to memory and is not modelled", cache);
     const char *weights = job_convert(job, quantizations, quantization);
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
-    bool same =
-        weights && stored && text_starts(stored->words[0], "fp8") && text_equal(weights, "fp8");
-    if (weights && !same)
+    if (text_equal(quantization, "experts_int8"))
+        leave_wide(job);
+    if (stored && is_stored(quantization, weights, stored->words[0]))
+        return STATUS_OK;
+    if (weights)
         job_set(job, "precision.weights", weights, "quantization");
     if (quantization[0] && !weights)
         job_warn(job, job_setting(job, "quantization")->mark,

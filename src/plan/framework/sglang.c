@@ -6,6 +6,7 @@
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/framework/serving.h"
+#include "plan/framework/sglang.h"
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 
@@ -225,6 +226,17 @@ static enum status set_shared(struct job *job, const char *backend)
     return STATUS_OK;
 }
 
+/* What low-latency buffers are made for, where the launch's environment says it. */
+static void set_dispatch_tokens(struct job *job, const char *path)
+{
+    static const char name[] = "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK";
+    const struct shell_variable *v = job_environment(job, name);
+    if (text_equal(path, "deepep_ll") && v && v->value.n == 1 && !v->trouble &&
+        !v->value.items[0].trouble)
+        draft_set(&job->draft, "moe.dispatch_tokens", v->value.items[0].text,
+                  v->value.items[0].mark, name);
+}
+
 static enum status set_path(struct job *job, const char *backend, bool decode)
 {
     bool none = text_equal(backend, "none");
@@ -241,6 +253,7 @@ static enum status set_path(struct job *job, const char *backend, bool decode)
                  "stands in",
                  backend);
     job_set(job, "moe.path", path, "moe-a2a-backend enable-deepep-moe");
+    set_dispatch_tokens(job, path);
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
     bool fp8 =
         text_starts(path, "deepep") && weights && text_equal(weights->words[0], "fp8_block");
@@ -255,7 +268,7 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     static const struct {
         double below;
         uint64_t chunk;
-    } chunks[] = {{35, 2048}, {60, 4096}, {160, 8192}};
+    } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
     double gib, given = 0;
     bool a100;
     uint64_t tokens = 16384, chunk = 16384, requests = 2048;
@@ -333,57 +346,6 @@ static void write_draft(struct job_writer *writer)
         writer_flag(writer, "speculative-draft-model-path", path);
 }
 
-static enum status set_host_cache(struct job *job)
-{
-    bool enabled = false;
-    double ratio = 2, gigabytes = 0;
-    TRY(job_switch(job, "enable-hierarchical-cache", &enabled));
-    TRY(job_real(job, "hicache-ratio", &ratio));
-    TRY(job_real(job, "hicache-size", &gigabytes));
-    if (!enabled)
-        return STATUS_OK;
-    if (gigabytes > 0 && gigabytes < 1e6)
-        job_set(job, "memory.host_cache", arena_printf(job->arena, "%.0f B", gigabytes * 1e9),
-                "hicache-size");
-    else
-        job_set(job, "memory.host_cache_ratio", arena_printf(job->arena, "%g", ratio),
-                "hicache-ratio enable-hierarchical-cache");
-    return STATUS_OK;
-}
-
-/* States of recurrent layers, of each running
- * sequence the prefix cache's beside its own. */
-static enum status set_states(struct job *job)
-{
-    const char *format = "float32", *strategy = "auto";
-    bool plain = false, serial = false, alike = false, symmetric = false, known;
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    TRY(job_word(job, "mamba-ssm-dtype", &format));
-    TRY(job_word(job, "mamba-scheduler-strategy", &strategy));
-    TRY(job_switch(job, "disable-radix-cache", &plain));
-    TRY(job_switch(job, "disable-overlap-schedule", &serial));
-    TRY(job_switch(job, "disable-hybrid-swa-memory", &alike));
-    TRY(job_part(job, "model", plan, &known));
-    TRY(job_switch(job, "enable-symm-mem", &symmetric));
-    if (symmetric)
-        job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
-    if (alike)
-        job_set(job, "memory.window_ratio", "1", "disable-hybrid-swa-memory");
-    if (!known || !model_mixers(&plan->model, MIXER_LINEAR))
-        return STATUS_OK;
-    const char *state = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", format);
-    if (!state)
-        return job_fail(job, "mamba-ssm-dtype", "takes float32, bfloat16 or float16, not '%s'",
-                        format);
-    if (job_given(job, "mamba-ssm-dtype"))
-        job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
-    if (plain)
-        job_set(job, "memory.state_copies", "1", "disable-radix-cache");
-    else if (text_equal(strategy, "extra_buffer"))
-        job_set(job, "memory.state_copies", serial ? "4" : "5", "mamba-scheduler-strategy");
-    return STATUS_OK;
-}
-
 /* Dense networks lie over all ranks, or are whole on each (the only size that it takes); the
  * head over all, or over those of a replica of attention. */
 static enum status set_ends(struct job *job, const struct degrees *d)
@@ -447,35 +409,6 @@ static void write_adapters(struct job_writer *writer)
     writer_count(writer, "max-lora-rank", lora->rank);
 }
 
-static void write_host_cache(struct job_writer *writer)
-{
-    const struct memory *m = &writer->plan->memory;
-    if (!m->host_cache_bytes && !(m->host_cache_ratio > 0))
-        return;
-    writer_flag(writer, "enable-hierarchical-cache", NULL);
-    bool size = m->host_cache_bytes > 0;
-    double value = size ? (double)m->host_cache_bytes / 1e9 : m->host_cache_ratio;
-    writer_flag(writer, size ? "hicache-size" : "hicache-ratio",
-                arena_printf(writer->arena, "%.10g", value));
-}
-
-static void write_states(struct job_writer *writer)
-{
-    const struct plan *plan = writer->plan;
-    uint64_t copies = plan->memory.state_copies;
-    const char *const formats[] = {"float32", "bfloat16", "float16"};
-    const enum dtype kinds[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
-    for (unsigned i = 1; i < 3; i++)
-        if (model_mixers(&plan->model, MIXER_LINEAR) && plan->model.linear.state == kinds[i])
-            writer_flag(writer, "mamba-ssm-dtype", formats[i]);
-    if (copies == 1)
-        writer_flag(writer, "disable-radix-cache", NULL);
-    else if (copies == 4 || copies == 5)
-        writer_flag(writer, "mamba-scheduler-strategy", "extra_buffer");
-    if (copies == 4)
-        writer_flag(writer, "disable-overlap-schedule", NULL);
-}
-
 static enum status sglang_finish(struct job *job)
 {
     struct degrees d;
@@ -483,7 +416,7 @@ static enum status sglang_finish(struct job *job)
     bool deepep = false, eager = false;
     uint64_t graphs = 0;
     TRY(read_degrees(job, &d));
-    TRY(set_host_cache(job));
+    TRY(sglang_set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "json-model-override-args"));
     TRY(serving_largest(job, "cuda-graph-bs", &graphs));
@@ -503,9 +436,10 @@ static enum status sglang_finish(struct job *job)
     TRY(set_adapters(job));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
+    TRY(sglang_set_sparse_cache(job));
     TRY(set_draft(job));
     TRY(serving_set_context(job, "context-length"));
-    TRY(set_states(job));
+    TRY(sglang_set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
 
@@ -554,8 +488,8 @@ static enum status sglang_write(struct job_writer *writer)
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "disable-cuda-graph", NULL);
     write_draft(writer);
-    write_host_cache(writer);
-    write_states(writer);
+    sglang_write_host_cache(writer);
+    sglang_write_states(writer);
     serving_write_offload(writer);
     serving_write_formats(writer);
     return STATUS_OK;

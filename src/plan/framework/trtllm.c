@@ -41,6 +41,8 @@ static const struct job_flag flags[] = {
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
+    MEMORY("kv-cache-config.max-attention-window", JOB_LIST, NULL,
+           "every layer keeps whole sequences", ARGUMENTS),
     RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
          "each beam a sequence with a cache of its own: what they share of it is not modelled",
          ARGUMENTS),

@@ -111,10 +111,11 @@ static const struct job_flag flags[] = {
          MULTIMODAL),
     NEITHER("limit-mm-per-prompt.audio", JOB_VALUE, MULTIMODAL),
     RULE("language-model-only", JOB_SWITCH, "workload.encoder.limit", "0", MULTIMODAL),
-    TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ENGINE),
+    RULE("enable-chunked-prefill", JOB_SWITCH, "workload.max_num_batched_tokens",
+         "off: at least max-model-len", ENGINE),
     RULE("enable-prefix-caching", JOB_SWITCH, "memory.state_block",
          "of recurrent layers: mamba-cache-mode all (Mamba) or align", CACHE),
-    TIME("async-scheduling", JOB_SWITCH, NULL, NULL, ENGINE),
+    TIME("async-scheduling", JOB_SWITCH, "true", NULL, ENGINE), /* since 0.19 */
     TIME("max-cudagraph-capture-size", JOB_VALUE, NULL, NULL, COMPILATION),
     RULE("kv-transfer-config.kv_role", JOB_VALUE, "workload.mode",
          "kv_producer prefill; else decode", ENGINE),
@@ -174,6 +175,19 @@ static enum status vllm_prepare(struct job *job)
     return set_size(job);
 }
 
+/* A step without chunks holds the longest prompt (config/scheduler.py). */
+static enum status set_whole_prompts(struct job *job, uint64_t *batched)
+{
+    bool chunks = true;
+    TRY(job_switch(job, "enable-chunked-prefill", &chunks));
+    uint64_t longest = job_drafted(job, "workload.context_length", 0);
+    if (chunks || longest <= *batched)
+        return STATUS_OK;
+    *batched = longest;
+    job_set_count(job, "workload.max_num_batched_tokens", longest, "enable-chunked-prefill");
+    return STATUS_OK;
+}
+
 /* Without a method, a model is a draft (config/speculative.py). */
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
@@ -202,6 +216,7 @@ static enum status set_batch(struct job *job)
     TRY(job_count(job, "max-num-seqs", &sequences));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    TRY(set_whole_prompts(job, &batched));
     TRY(set_draft(job, tokens));
     bool prefill = text_equal(role, "kv_producer");
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");

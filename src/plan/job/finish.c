@@ -364,6 +364,19 @@ static const char *near_flag(const struct job *job, const char *unknown)
     return NULL;
 }
 
+/* A flag that is given as it is without being given: a switch is off unless its row says
+ * "true".
+ */
+static bool says_default(const struct setting *s)
+{
+    const char *fallback = s->flag->fallback;
+    bool no =
+        s->n == 1 && (text_equal(s->values[0], "false") || text_equal(s->values[0], "False"));
+    if (s->flag->shape == JOB_SWITCH)
+        return (s->off || no) != (fallback && text_equal(fallback, "true"));
+    return fallback && s->n == 1 && text_equal(s->values[0], fallback);
+}
+
 static void note_setting(struct job *job, struct setting *s)
 {
     const struct job_flag *flag = s->flag;
@@ -377,11 +390,7 @@ static void note_setting(struct job *job, struct setting *s)
         return;
     }
     bool matters = flag->read == JOB_MEMORY || flag->read == JOB_TIME;
-    bool harmless = flag->fallback && s->n == 1 && text_equal(s->values[0], flag->fallback);
-    bool off = flag->shape == JOB_SWITCH &&
-               (s->off || (s->n == 1 && (text_equal(s->values[0], "false") ||
-                                         text_equal(s->values[0], "False"))));
-    if (matters && !harmless && !off)
+    if (matters && !says_default(s))
         job_warn(job, s->mark, "'%s' matters to %s and is not modelled%s%s", s->said,
                  flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
                  flag->note ? flag->note : "");

@@ -78,6 +78,7 @@ static const struct model_name {
     {"qwen3-32b", "qwen3-32b", "qwen3-32b", "qwen3 32B", "qwen3_32b", "Qwen/Qwen3-32B", NULL},
     {"qwen3-next-80b-a3b", "qwen3-next-80b-a3b", "qwen3-next-80b-a3b", NULL,
      "qwen3_next_80b_a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct", NULL},
+    {"qwen3-next-80b-a3b", "qwen3-coder-next", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-397b-a17b", "qwen3.5-397b-a17b", NULL, NULL, NULL, "Qwen/Qwen3.5-397B-A17B",
      NULL},
     {"llama-3.1-8b", "llama-3.1-8b", "llama3.1-8b", "llama3 8B", "llama31_8b",
@@ -102,8 +103,12 @@ static const struct model_name {
     {"jamba-v0.1", "ai21-jamba-mini-1.5", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"jamba-v0.1", "ai21-jamba-mini-1.6", NULL, NULL, NULL, NULL, NULL},
     {"jamba-v0.1", "ai21-jamba-mini-1.7", NULL, NULL, NULL, NULL, NULL},
+    {"jamba-v0.1", "ai21-jamba-1.5-mini", NULL, NULL, NULL, NULL, NULL},
     {"jamba-1.5-large", "ai21-jamba-large-1.5", NULL, NULL, NULL,
      "ai21labs/AI21-Jamba-Large-1.5", NULL},
+    {"jamba-1.5-large", "ai21-jamba-1.5-large", NULL, NULL, NULL, NULL, NULL},
+    {"jamba-1.5-large", "ai21-jamba-large-1.6", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"jamba-1.5-large", "ai21-jamba-large-1.7", NULL, NULL, NULL, NULL, NULL},
     {"moonlight-16b-a3b", "moonlight-16b-a3b", NULL, NULL, "moonlight_16b",
      "moonshotai/Moonlight-16B-A3B", NULL},
     {"olmoe-1b-7b", "olmoe-1b-7b", NULL, NULL, "olmoe_7b", "allenai/OLMoE-1B-7B-0924", NULL},

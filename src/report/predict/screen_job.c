@@ -282,8 +282,10 @@ void screen_cache(struct screen *screen)
                 screen_amount(screen, bytes), screen->scale.unit, sequences,
                 sequences == 1 ? "" : "s", plan->workload.context_length);
     bool waits = sequences < plan->workload.micro_batch;
-    if (memory->margin_bytes > 0 && bytes >= sequences && !waits)
-        text_printf(&text, "; the margin holds %" PRIu64 " more",
-                    (uint64_t)memory->margin_bytes / (bytes / sequences));
+    uint64_t more = memory->margin_bytes > 0 && bytes >= sequences && !waits
+                        ? (uint64_t)memory->margin_bytes / (bytes / sequences)
+                        : 0;
+    if (more && !screen->view->prediction->serving.present)
+        text_printf(&text, "; the margin holds %" PRIu64 " more", more);
     screen_item(screen, "KV cache", text_string(&text));
 }

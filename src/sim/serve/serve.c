@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/paths.h"
 #include "plan/speculation.h"
 
 /* Prompts that a step's tokens hold, or a chunk of one; whole over the ranks that share a
@@ -80,6 +81,44 @@ bool serve_starts(const struct plan *plan, const struct serving_report *pool)
     return !serve_refusal(plan, pool);
 }
 
+/* The pool of a decode step of so many sequences, all batches of them. */
+static enum status size_pool(const struct plan *decode, uint64_t sequences,
+                             struct serving_report *pool, struct err *err)
+{
+    struct arena arena = {0};
+    struct plan step = *decode;
+    step.workload.max_num_seqs = engine_sequences(decode);
+    hold(sequences, &step);
+    enum status status = serving_of(&step, &arena, pool, err);
+    arena_release(&arena);
+    return status;
+}
+
+/* The pool of a decode step, and as many of its sequences as that holds. Low-latency buffers
+ * are made for the step's tokens and leave the less to the pool: the most sequences whose own
+ * buffers leave room for them, not what is left beside buffers of sequences that wait. */
+static enum status fill_pool(const struct plan *decode, struct arena *arena,
+                             struct serving_report *pool, struct err *err)
+{
+    uint64_t asked = decode->workload.micro_batch * engine_batches(decode), least, most;
+    TRY(serving_of(decode, arena, pool, err));
+    if (!pool->present || pool->sequences >= asked ||
+        !path_reads(decode->moe.path, READS_DISPATCH_TOKENS))
+        return STATUS_OK;
+    least = pool->sequences;
+    TRY(size_pool(decode, least, pool, err));
+    most = lesser(pool->sequences, asked);
+    while (least < most) {
+        uint64_t tried = least + (most - least + 1) / 2;
+        TRY(size_pool(decode, tried, pool, err));
+        least = pool->sequences >= tried ? tried : least;
+        most = pool->sequences >= tried ? most : tried - 1;
+    }
+    TRY(size_pool(decode, least, pool, err));
+    pool->sequences = least;
+    return STATUS_OK;
+}
+
 const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts)
 {
     struct arena arena = {0};
@@ -90,7 +129,7 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *
     *starts = true;
     if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
         return plan;
-    enum status status = serving_of(plan, &arena, &pool, &err);
+    enum status status = fill_pool(plan, &arena, &pool, &err);
     arena_release(&arena);
     if (status != STATUS_OK || !pool.present)
         return plan;
@@ -113,7 +152,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     load->sequences = lesser(requests, most);
     load->capped = most < requests ? "max_num_seqs" : NULL;
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
-    TRY(serving_of(&decode, arena, &pool, err));
+    TRY(fill_pool(&decode, arena, &pool, err));
     load->starts = serve_starts(plan, &pool);
     if (pool.present &&
         pool.sequences < decode.workload.micro_batch * engine_batches(&decode)) {

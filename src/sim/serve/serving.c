@@ -20,11 +20,12 @@ struct run {
 };
 
 /* Tokens of a rank that low-latency buffers are made for: what the engine sets, more when a
- * decode step has more. */
+ * decode step has more, of which ranks that split a batch's tokens send their share. */
 static uint64_t dispatch_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
-    uint64_t step = w->micro_batch * w->tokens_per_sequence;
+    uint64_t step =
+        ceil_div(w->micro_batch * w->tokens_per_sequence, plan_sequence_ranks(plan));
     uint64_t least = plan->moe.dispatch_tokens ? plan->moe.dispatch_tokens
                                                : engine_release(plan)->low_latency_tokens;
     return least && least < step ? step : least;

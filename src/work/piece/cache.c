@@ -159,6 +159,16 @@ struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mi
     return bound ? size_min(z, tokens, size_const(z, bound)) : tokens;
 }
 
+/* TensorRT-LLM's window is as long as a sequence for every layer unless
+ * kv_cache_config.max_attention_window says else (_torch/pyexecutor/resource_manager.py,
+ * max_attention_window_vec). */
+struct size cache_held(struct sizes *z, const struct plan *plan, enum mixer mixer,
+                       struct size tokens)
+{
+    bool all = plan->stack.kind == STACK_TRTLLM || plan->memory.window_ratio == 1;
+    return all ? tokens : cache_tokens(z, plan, mixer, tokens);
+}
+
 struct size cache_part(struct sizes *z, const struct plan *plan, struct size tokens)
 {
     uint64_t ranks = engine_cache_ranks(plan);

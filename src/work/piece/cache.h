@@ -30,7 +30,12 @@ struct size cache_index_bytes(struct dims *dims);
 /* Elements a token takes in a layer of the mixer at hand. */
 struct size cache_width(const struct dims *dims);
 
-/* Tokens that a layer of this mixer keeps of a sequence of `tokens`. */
+/* Tokens that an engine keeps of a sequence for a layer of this mixer: those that it reads
+ * (cache_tokens), or all where one pool is as deep for every layer. */
+struct size cache_held(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
+                       struct size tokens);
+
+/* Tokens that a layer of this mixer reads of a sequence of `tokens`. */
 struct size cache_tokens(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
                          struct size tokens);
 

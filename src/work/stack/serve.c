@@ -303,7 +303,7 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
                          cache_state_bytes(&d));
         if (!mixers[m] || !cache_name(mixer))
             continue;
-        struct size tokens = cache_part(s, plan, cache_tokens(s, plan, mixer, context));
+        struct size tokens = cache_part(s, plan, cache_held(s, plan, mixer, context));
         tokens = size_up(s, tokens, block ? block : 1);
         cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
                      cache_width(&d));

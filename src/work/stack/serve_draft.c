@@ -59,7 +59,7 @@ static void draft_cache(const struct plan *plan, const struct plan *draft, struc
             continue;
         struct size tokens = size_const(s, 1);
         if (mixer != MIXER_LINEAR)
-            tokens = size_up(s, cache_part(s, draft, cache_tokens(s, draft, mixer, context)),
+            tokens = size_up(s, cache_part(s, draft, cache_held(s, draft, mixer, context)),
                              block ? block : 1);
         all = size_add(s, all, size_times(s, size_times(s, tokens, layers), each));
     }

@@ -87,13 +87,15 @@ static enum status refuse_blocks(const struct plan *plan, const char *name, stru
         enum weight_part format;
         bool there;
     } networks[] = {
-        {"experts", "whole experts (parallel.ep, with parallel.etp 1), or fewer tp ranks",
+        {"experts",
+         "whole experts (parallel.ep, with parallel.etp 1), or a smaller parallel.tp",
          model->moe.intermediate, plan_expert_width(plan), PART_AUTO,
          plan_moe_layers(plan) > 0},
-        {"shared experts", "fewer tp ranks, or moe.shared sp", model->moe.shared_intermediate,
-         plan_shared_width(plan), PART_SHARED, model->moe.shared_intermediate > 0},
+        {"shared experts", "a smaller parallel.tp, or moe.shared sp",
+         model->moe.shared_intermediate, plan_shared_width(plan), PART_SHARED,
+         model->moe.shared_intermediate > 0},
         {"dense networks",
-         "fewer tp ranks, or under sglang's dp attention parallel.dense_apart "
+         "a smaller parallel.tp, or under sglang's dp attention parallel.dense_apart "
          "(--moe-dense-tp-size 1)",
          model->dense_intermediate, ceil_div(model->dense_intermediate, dense), PART_DENSE,
          model_ffns(model, FFN_DENSE) > 0},

@@ -25,6 +25,12 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         *why = "vllm: DeepGEMM for fp8 blocks behind DeepEP";
         return EXPERTS_DEEPGEMM;
     }
+    bool fp8 =
+        weights == DTYPE_FP8 || weights == DTYPE_FP8_BLOCK || weights == DTYPE_FP8_CHANNEL;
+    if (fp8 && generation == GENERATION_SM80) {
+        *why = "vllm: Marlin for fp8 weights on a device without fp8 products";
+        return EXPERTS_MARLIN;
+    }
     if (weights == DTYPE_FP8_BLOCK && plan->parallel.ep > 1 && (hopper || blackwell)) {
         *why = "vllm: FlashInfer CUTLASS for fp8 blocks over expert-parallel ranks";
         return EXPERTS_FLASHINFER;

@@ -1,0 +1,18 @@
+/* Parts of the table of SGLang launches (sglang.c). */
+#ifndef MOEPLAN_PLAN_FRAMEWORK_SGLANG_H
+#define MOEPLAN_PLAN_FRAMEWORK_SGLANG_H
+
+#include "plan/job/reader.h"
+
+/* A second cache in host memory. */
+enum status sglang_set_host_cache(struct job *job);
+void sglang_write_host_cache(struct job_writer *writer);
+
+/* States of recurrent layers, what window layers keep, and symmetric memory. */
+enum status sglang_set_states(struct job *job);
+void sglang_write_states(struct job_writer *writer);
+
+/* The format of sparse attention's cache, where the launch does not say. */
+enum status sglang_set_sparse_cache(struct job *job);
+
+#endif

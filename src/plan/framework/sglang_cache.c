@@ -1,0 +1,107 @@
+/* SGLang's flags for what it keeps of sequences: caches in host memory, states of recurrent
+ * layers, the format of sparse attention's cache. Read where sglang.c was. */
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/framework/serving.h"
+#include "plan/framework/sglang.h"
+#include "plan/layers.h"
+
+/* Sparse attention keeps its cache in fp8 on Blackwell unless told otherwise (server_args.py,
+ * "KV cache dtype for DeepSeek DSA"). */
+enum status sglang_set_sparse_cache(struct job *job)
+{
+    struct plan *model = arena_alloc(job->arena, 1, sizeof *model);
+    struct plan *cluster = arena_alloc(job->arena, 1, sizeof *cluster);
+    const char *cache = "auto";
+    bool named, sized;
+    TRY(job_word(job, "kv-cache-dtype", &cache));
+    TRY(job_part(job, "model", model, &named));
+    TRY(job_part(job, "cluster", cluster, &sized));
+    if (named && sized && text_equal(cache, "auto") && model->model.indexer.heads &&
+        plan_generation(cluster) == GENERATION_SM100)
+        draft_set(&job->draft, "precision.kv_cache", "fp8", (struct mark){0},
+                  "default of sglang for sparse attention on Blackwell");
+    return STATUS_OK;
+}
+
+enum status sglang_set_host_cache(struct job *job)
+{
+    bool enabled = false;
+    double ratio = 2, gigabytes = 0;
+    TRY(job_switch(job, "enable-hierarchical-cache", &enabled));
+    TRY(job_real(job, "hicache-ratio", &ratio));
+    TRY(job_real(job, "hicache-size", &gigabytes));
+    if (!enabled)
+        return STATUS_OK;
+    if (gigabytes > 0 && gigabytes < 1e6)
+        job_set(job, "memory.host_cache", arena_printf(job->arena, "%.0f B", gigabytes * 1e9),
+                "hicache-size");
+    else
+        job_set(job, "memory.host_cache_ratio", arena_printf(job->arena, "%g", ratio),
+                "hicache-ratio enable-hierarchical-cache");
+    return STATUS_OK;
+}
+
+/* States of recurrent layers, of each running
+ * sequence the prefix cache's beside its own. */
+enum status sglang_set_states(struct job *job)
+{
+    const char *format = "float32", *strategy = "auto";
+    bool plain = false, serial = false, alike = false, symmetric = false, known;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    TRY(job_word(job, "mamba-ssm-dtype", &format));
+    TRY(job_word(job, "mamba-scheduler-strategy", &strategy));
+    TRY(job_switch(job, "disable-radix-cache", &plain));
+    TRY(job_switch(job, "disable-overlap-schedule", &serial));
+    TRY(job_switch(job, "disable-hybrid-swa-memory", &alike));
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, "enable-symm-mem", &symmetric));
+    if (symmetric)
+        job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
+    if (alike)
+        job_set(job, "memory.window_ratio", "1", "disable-hybrid-swa-memory");
+    if (!known || !model_mixers(&plan->model, MIXER_LINEAR))
+        return STATUS_OK;
+    const char *state = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", format);
+    if (!state)
+        return job_fail(job, "mamba-ssm-dtype", "takes float32, bfloat16 or float16, not '%s'",
+                        format);
+    if (job_given(job, "mamba-ssm-dtype"))
+        job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
+    if (plain)
+        job_set(job, "memory.state_copies", "1", "disable-radix-cache");
+    else if (text_equal(strategy, "extra_buffer"))
+        job_set(job, "memory.state_copies", serial ? "4" : "5", "mamba-scheduler-strategy");
+    return STATUS_OK;
+}
+
+void sglang_write_host_cache(struct job_writer *writer)
+{
+    const struct memory *m = &writer->plan->memory;
+    if (!m->host_cache_bytes && !(m->host_cache_ratio > 0))
+        return;
+    writer_flag(writer, "enable-hierarchical-cache", NULL);
+    bool size = m->host_cache_bytes > 0;
+    double value = size ? (double)m->host_cache_bytes / 1e9 : m->host_cache_ratio;
+    writer_flag(writer, size ? "hicache-size" : "hicache-ratio",
+                arena_printf(writer->arena, "%.10g", value));
+}
+
+void sglang_write_states(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    uint64_t copies = plan->memory.state_copies;
+    const char *const formats[] = {"float32", "bfloat16", "float16"};
+    const enum dtype kinds[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    for (unsigned i = 1; i < 3; i++)
+        if (model_mixers(&plan->model, MIXER_LINEAR) && plan->model.linear.state == kinds[i])
+            writer_flag(writer, "mamba-ssm-dtype", formats[i]);
+    if (copies == 1)
+        writer_flag(writer, "disable-radix-cache", NULL);
+    else if (copies == 4 || copies == 5)
+        writer_flag(writer, "mamba-scheduler-strategy", "extra_buffer");
+    if (copies == 4)
+        writer_flag(writer, "disable-overlap-schedule", NULL);
+}
