@@ -130,6 +130,17 @@ uint64_t plan_moe_layers(const struct plan *plan)
     return model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
 }
 
+bool plan_has_moe(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0 || plan->model.moe_every > 1 ||
+           (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
+}
+
+bool plan_is_routed(const struct plan *plan)
+{
+    return plan->model.moe.experts > 0 && plan_has_moe(plan);
+}
+
 bool plan_tokens_everywhere(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;

@@ -43,6 +43,12 @@ bool plan_casts_products(const struct plan *plan);
  * hides behind the other's products (Megatron combined_1f1b.py). */
 bool plan_overlaps_experts(const struct plan *plan);
 uint64_t plan_moe_layers(const struct plan *plan);
+
+/* Whether a layer or a prediction module has a network of experts; a period of MoE layers makes
+ * some whatever dense_layers is. Elsewhere nothing of model.moe is read. */
+bool plan_has_moe(const struct plan *plan);
+/* And whether there are experts that tokens are routed to. */
+bool plan_is_routed(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
 /* Length of sequences that attention's work goes by: sequence_length, or of packed ones the

@@ -133,8 +133,7 @@ void model_kinds(const struct model *model, bool has[KIND_COUNT])
         has[i] = count[i] > 0;
     if (model->mtp_enabled && model->mtp_layers)
         has[model_mtp_kind(model)] = true;
-    if (!model->layer_types.n)
-        has[KIND_MOE] = model->moe.experts > 0;
+    has[KIND_MOE] &= model->layer_types.n || model->moe.experts > 0;
     has[KIND_DENSE] |= !model->layer_types.n && !has[KIND_MOE];
 }
 

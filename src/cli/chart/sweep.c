@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
 
 enum { LIMITS = 3, SERIES_NAMED = 3 };
@@ -336,7 +337,7 @@ static bool is_served(const struct plan *plan)
 
 static bool is_dense(const struct plan *plan)
 {
-    return plan->model.moe.experts == 0;
+    return !plan_is_routed(plan);
 }
 
 /* What a chart runs over instead, where the plan reads nothing of what it usually does. */

@@ -103,17 +103,8 @@ static bool width_follows(const struct plan *plan)
           "model.moe.shared_intermediate is shared_experts x intermediate",                    \
           "model.moe.shared_intermediate is given")
 
-/* Those of prediction modules count; a period of MoE layers makes some whatever dense_layers
- * is.
- */
-static bool has_moe(const struct plan *plan)
-{
-    return plan_moe_layers(plan) > 0 || plan->model.moe_every > 1 ||
-           (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
-}
-
 #define HAS_MOE                                                                                \
-    HOLDS("model.dense_layers", has_moe, "the model has MoE layers",                           \
+    HOLDS("model.dense_layers", plan_has_moe, "the model has MoE layers",                      \
           "the model has no MoE layers")
 static bool is_limited(const struct plan *plan)
 {
@@ -166,11 +157,12 @@ static bool has_dense(const struct plan *plan)
     {                                                                                          \
         .key = name, .when = { __VA_ARGS__ }                                                   \
     }
-/* Read unless moe.buffer asserts balance, on a path that reads moe.buffer. */
+/* Read unless moe.buffer asserts balance, on a path that reads moe.buffer; of layers that
+ * route. */
 #define DRAWN(name, ...)                                                                       \
-    WHEN(name, ONE_OF("moe.buffer", ALL(SIZING_FACTOR + 1) & ~BIT(SIZING_BALANCED)),           \
+    WHEN(name, ONE_OF("moe.buffer", ALL(SIZING_FACTOR + 1) & ~BIT(SIZING_BALANCED)), HAS_MOE,  \
          __VA_ARGS__),                                                                         \
-        WHEN(name, PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
+        WHEN(name, PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), HAS_MOE, __VA_ARGS__)
 #define NEVER(name, why)                                                                       \
     {                                                                                          \
         .key = name, .never = why                                                              \
@@ -235,6 +227,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.encoder.outputs", ENCODES, ENGINE, INFERS),
     WHEN("model.encoder.embedding", ENCODES),
     WHEN("model.encoder.projector", ENCODES),
+    WHEN("model.moe.top_k", HAS_MOE),
     WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
     WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
     NEVER("model.moe.activation", NO_VALUES),

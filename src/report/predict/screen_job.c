@@ -121,7 +121,7 @@ static void append_crossing(const struct plan *plan, struct text *out)
 static void append_degrees(const struct plan *plan, bool brief, struct text *out)
 {
     const struct parallel *p = &plan->parallel;
-    bool routed = plan->model.moe.experts > 0;
+    bool routed = plan_is_routed(plan);
     const struct {
         const char *name;
         uint64_t value;

@@ -354,7 +354,7 @@ static const char *sizing_of(const struct context *c)
         return "factor";
     if (c->plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(c->plan))
         return "balanced";
-    for (size_t i = 0; i < c->work.n_placed; i++)
+    for (size_t i = 0; i < c->work.n_placed && plan_is_routed(c->plan); i++)
         if (c->work.buffers[c->work.placed[i]].rule == RULE_WORST)
             return "worst";
     return "fixed";
@@ -487,7 +487,7 @@ enum status predict_rows(const struct plan *plan, const struct predict_options *
     struct rows_spec spec;
     bool asked = options->time || !options->memory_only;
     *out = options->rows;
-    if (options->rows || !asked || plan->model.moe.experts == 0 || plan_tokens(plan) == 0)
+    if (options->rows || !asked || !plan_is_routed(plan) || plan_tokens(plan) == 0)
         return STATUS_OK;
     struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
     rows_spec_from_plan(plan, options->routing, &spec);
@@ -511,6 +511,8 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     struct context c = {.plan = plan, .arena = arena};
     *out = (struct prediction){0};
     TRY(work_build(plan, arena, &c.work, err));
+    if (!plan_is_routed(plan))
+        c.work.room.set = false; /* nobody comes */
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
     TRY(predict_rows(plan, options, arena, &c.rows, err));

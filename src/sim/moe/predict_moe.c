@@ -263,7 +263,7 @@ enum status predict_moe(const struct plan *plan, const struct predict_moe_option
     struct moe_context c = {.plan = plan, .options = options, .arena = arena, .out = out};
     struct rows rows;
     *out = (struct moe_report){0};
-    if (plan->model.moe.experts == 0 || plan_tokens(plan) == 0)
+    if (!plan_is_routed(plan) || plan_tokens(plan) == 0)
         return STATUS_OK;
     c.path = stack_path(plan, NULL);
     c.rows = options->rows;

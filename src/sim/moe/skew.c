@@ -90,7 +90,7 @@ static void fill_rest(const struct plan *plan, uint64_t *v)
 void skew_even(const struct plan *plan, struct slots *slots)
 {
     uint64_t *v = slots->value, e = v[SLOT_LOCAL_EXPERTS];
-    if (!plan->model.moe.experts || !e)
+    if (!plan_is_routed(plan) || !e)
         return;
     double q = touched((double)v[SLOT_EXPERTS], (double)e, v[SLOT_TOP_K]);
     v[SLOT_ALIGNMENT] = layer_alignment(plan);
@@ -102,7 +102,7 @@ void skew_even(const struct plan *plan, struct slots *slots)
 
 void skew_full(const struct plan *plan, const struct demand *demand, struct slots *slots)
 {
-    if (!plan->model.moe.experts || !slots->value[SLOT_LOCAL_EXPERTS])
+    if (!plan_is_routed(plan) || !slots->value[SLOT_LOCAL_EXPERTS])
         return;
     slots->value[SLOT_ALIGNMENT] = layer_alignment(plan);
     demand_to_slots(demand, slots);

@@ -96,6 +96,12 @@ static bool has_slots(const struct evaluator *e, const struct plan *plan)
     return e->pp == p->pp && e->vpp == p->vpp && e->cp == p->cp;
 }
 
+/* Whether a list's sizes go by routing, of plans where tokens are routed. */
+static bool follows_routing(const struct plan *plan, const struct work *work)
+{
+    return !plan->stack.static_shapes && demand_matters(work);
+}
+
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
 {
     struct err err = {0};
@@ -109,7 +115,7 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
     e->steady = (struct steady){.arena = &e->arena};
     set_slots(e, plan);
-    e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
+    e->follows = follows_routing(plan, &e->work) || e->work.room.set;
     e->bank = NULL;
 }
 
@@ -211,6 +217,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     else if (!e->refused)
         set_slots(e, plan);
     steady_next(&e->steady);
+    e->routed = e->follows && plan_is_routed(plan);
     if (!e->refused && e->routed)
         return follow_routing(e, plan);
     return !e->refused;
@@ -303,7 +310,7 @@ void evaluate_overflow(const struct work *work, const uint64_t *values,
 
 bool evaluate_is_routed(const struct plan *plan, const struct work *work)
 {
-    return !plan->stack.static_shapes && demand_matters(work);
+    return plan_is_routed(plan) && follows_routing(plan, work);
 }
 
 /* Of a plan whose sequences wait; plans are compared whole. */

@@ -51,7 +51,8 @@ struct evaluator {
     bool known;     /* structure and layout_ok are set */
     bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
-    bool routed;         /* sizes or overflow follow routing */
+    bool follows;        /* the list goes by routing: its sizes, or their overflow */
+    bool routed;         /* so do those of the plan at hand: tokens are routed */
     struct overflow overflow;
     struct demand_bank own, *bank; /* bank: that of the structure's routing, or NULL */
     uint64_t turn;                 /* when it was */

@@ -138,7 +138,7 @@ enum status ops_slots(const struct plan *resolved, const struct ops_ask *ask,
     out->method = "balanced";
     slots_from_plan(resolved, slots);
     TRY(ops_check(resolved, ask, err));
-    if (resolved->model.moe.experts == 0 || choices == 0)
+    if (!plan_is_routed(resolved) || choices == 0)
         return STATUS_OK;
     return !overflow && choices <= EXACT_CHOICES
                ? exact(resolved, ask, arena, slots, out, err)

@@ -41,7 +41,7 @@ void time_load(const struct plan *plan, const struct rates *rates, struct demand
 bool time_is_routed(const struct plan *plan)
 {
     bool asserted = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
-    return plan->model.moe.experts > 0 && plan_tokens(plan) > 0 && !asserted;
+    return plan_is_routed(plan) && plan_tokens(plan) > 0 && !asserted;
 }
 
 enum status time_demand(const struct plan *plan, const struct rates *rates,

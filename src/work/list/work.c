@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/err.h"
+#include "plan/derive.h"
 #include "work/list/dtype.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
@@ -153,7 +154,7 @@ void work_init(struct work *work, struct arena *arena)
  * is routed for itself. What the host performs is one layer with the rows that it has. */
 static bool routed_apart(const struct plan *plan)
 {
-    return plan->model.moe.experts > 0 && plan->moe.routing.layers == ROUTING_INDEPENDENT &&
+    return plan_is_routed(plan) && plan->moe.routing.layers == ROUTING_INDEPENDENT &&
            !plan->stack.static_shapes && plan->stack.kind != STACK_HOST;
 }
 

@@ -206,7 +206,8 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
 static void elastic_buffer(struct train *t)
 {
     const struct plan *plan = t->plan;
-    if (path_system_of(t->path)->exchange != EXCHANGE_TOKENS || plan->parallel.ep == 1)
+    if (path_system_of(t->path)->exchange != EXCHANGE_TOKENS || plan->parallel.ep == 1 ||
+        !plan_has_moe(plan))
         return;
     bool inside = plan->parallel.ep <= plan->cluster.node.devices;
     work_buffer(t->work,
