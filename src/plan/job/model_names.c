@@ -109,6 +109,9 @@ static const struct model_name {
     {"jamba-1.5-large", "ai21-jamba-1.5-large", NULL, NULL, NULL, NULL, NULL},
     {"jamba-1.5-large", "ai21-jamba-large-1.6", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"jamba-1.5-large", "ai21-jamba-large-1.7", NULL, NULL, NULL, NULL, NULL},
+    {"hunyuan-a13b", "hunyuan-a13b", NULL, NULL, NULL, "tencent/Hunyuan-A13B-Instruct", NULL},
+    {"ernie-4.5-21b-a3b", "ernie-4.5-21b-a3b", NULL, NULL, NULL, "baidu/ERNIE-4.5-21B-A3B-PT",
+     NULL},
     {"moonlight-16b-a3b", "moonlight-16b-a3b", NULL, NULL, "moonlight_16b",
      "moonshotai/Moonlight-16B-A3B", NULL},
     {"olmoe-1b-7b", "olmoe-1b-7b", NULL, NULL, "olmoe_7b", "allenai/OLMoE-1B-7B-0924", NULL},
