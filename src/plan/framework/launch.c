@@ -348,6 +348,7 @@ enum status launch_read(struct job *job, const struct shell *shell)
     job->before = launch.command->n_variables;
     TRY(read_size(job, shell, &launch));
     const struct shell_words *words = &launch.command->words;
+    job->command = words;
     job->words = words->items + launch.place;
     job->n_words = words->n - launch.place;
     job->layer = JOB_COMMAND_LINE;

@@ -426,6 +426,7 @@ static enum status set_context(struct job *job)
 
 static enum status vllm_finish(struct job *job)
 {
+    vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));
     TRY(set_images(job));

@@ -8,4 +8,7 @@
 enum status vllm_set_states(struct job *job);
 void vllm_write_states(struct job_writer *writer);
 
+/* stack.version of the image that the launch runs in, where its tag says one. */
+void vllm_set_release(struct job *job);
+
 #endif

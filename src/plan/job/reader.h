@@ -127,8 +127,9 @@ struct job {
     struct job_size axes; /* what its layout comes to, where nothing else says the size */
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
-    const struct shell *shell; /* NULL: the job is no script */
-    size_t before;             /* variables of the script before the launch */
+    const struct shell_words *command; /* the whole of it; NULL: the job is no script */
+    const struct shell *shell;         /* NULL: the job is no script */
+    size_t before;                     /* variables of the script before the launch */
     bool cluster_taken;
     bool described; /* "#moeplan model.layers=" and the like give the model */
 };

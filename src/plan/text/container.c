@@ -155,6 +155,16 @@ static void append_env(struct writer *w)
     }
 }
 
+/* On its own line where that is before the command's. */
+static void export_image(struct writer *w, const struct node *image, const struct node *command)
+{
+    if (!image || image->kind != NODE_SCALAR)
+        return;
+    if (image->mark.line <= command->mark.line)
+        go_to_line(w, image->mark.line);
+    export_one(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image->text);
+}
+
 static void write_container(struct writer *w, const struct node *container)
 {
     const struct node *image = node_get(container, "image");
@@ -163,6 +173,7 @@ static void write_container(struct writer *w, const struct node *container)
     if (!entry && !args)
         return;
     w->env = node_get(container, w->compose ? "environment" : "env");
+    export_image(w, image, entry ? entry : args);
     append_env(w);
     if (!append_words(w, entry) && image && image->kind == NODE_SCALAR) {
         go_to_line(w, image->mark.line);

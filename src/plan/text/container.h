@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "base/text.h"
 
+/* The variable that a launch's script has its container's image in. */
+#define CONTAINER_IMAGE "MOEPLAN_IMAGE"
+
 /* Whether a YAML text looks like one: a line begins with "apiVersion:" or "services:". */
 bool container_is(const char *text, size_t length);
 
