@@ -378,6 +378,8 @@ static const struct silent silents[] = {
     {"moe.routing.layers", "of more than one MoE layer"},
     {"workload.steps", "the chance of a run is said where few samples bound it"},
     {"parallel.dp", "checked against what the cluster leaves"},
+    {"parallel.ep", "of experts: a matmul without them has it where it has copies"},
+    {"parallel.etp", "of experts, as parallel.ep"},
     {"parallel.zero", "shares out among copies of which there is one"},
     /* what the list of ops reads: where no op here computes, sends or stores in that way */
     {"model.moe.scale", "an op more where gates multiply the input"},

@@ -105,7 +105,8 @@ static void help_says_when(void **state)
         const char *key, *text;
     } cases[] = {
         {"moe.chunk", "when moe.path is chunked_a2a"},
-        {"moe.alignment", "when moe.path is not capacity or chunked_a2a"},
+        {"moe.alignment",
+         "when moe.path is not capacity or chunked_a2a, the block or the model has experts"},
         {"moe.dedup", "when workload.mode is decode or serve; or moe.path is selective"},
         {"cluster.wrap", "when block.kind is not moe, parallel.tp is above 1, cluster.mesh is "
                          "not empty"},

@@ -106,6 +106,17 @@ static bool width_follows(const struct plan *plan)
 #define HAS_MOE                                                                                \
     HOLDS("model.dense_layers", plan_has_moe, "the model has MoE layers",                      \
           "the model has no MoE layers")
+
+/* Not of a matmul that the host performs of a model without experts. */
+static bool may_have_experts(const struct plan *plan)
+{
+    return plan->stack.kind != STACK_HOST || plan->block.kind == BLOCK_MOE ||
+           plan_has_moe(plan);
+}
+
+#define HAS_EXPERTS                                                                            \
+    HOLDS("block.kind", may_have_experts, "the block or the model has experts",                \
+          "a matmul of a model without MoE layers")
 static bool is_limited(const struct plan *plan)
 {
     const struct limit *limit = &plan->workload.limit;
@@ -227,7 +238,17 @@ const struct unread_row unread_rows[] = {
     WHEN("model.encoder.outputs", ENCODES, ENGINE, INFERS),
     WHEN("model.encoder.embedding", ENCODES),
     WHEN("model.encoder.projector", ENCODES),
+    WHEN("model.moe.experts", HAS_EXPERTS),
     WHEN("model.moe.top_k", HAS_MOE),
+    WHEN("model.moe.intermediate", HAS_EXPERTS),
+    WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
+    WHEN("model.moe.latent_size", HAS_EXPERTS),
+    WHEN("model.residual_intermediate", HAS_EXPERTS),
+    WHEN("moe.path", HAS_EXPERTS),
+    WHEN("moe.redundant_experts", HAS_EXPERTS),
+    WHEN("moe.routing.placement", HAS_EXPERTS),
+    WHEN("moe.routing.samples", HAS_EXPERTS),
+    WHEN("precision.combine", HAS_EXPERTS),
     WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
     WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
     NEVER("model.moe.activation", NO_VALUES),
@@ -420,7 +441,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
     WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
     WHEN("moe.fuse_activation", STACK(BIT(STACK_HOST))),
-    WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
+    WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS), HAS_EXPERTS),
     DRAWN("moe.routing.distribution", NOT_COLD),
     DRAWN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
     DRAWN("moe.routing.popularity", SCENARIO(BIT(SCENARIO_COLD))),
