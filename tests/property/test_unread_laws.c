@@ -380,6 +380,7 @@ static const struct silent silents[] = {
     {"parallel.dp", "checked against what the cluster leaves"},
     {"parallel.ep", "of experts: a matmul without them has it where it has copies"},
     {"parallel.etp", "of experts, as parallel.ep"},
+    {"moe.path", "of experts: not of a matmul of a model without them"},
     {"parallel.zero", "shares out among copies of which there is one"},
     /* what the list of ops reads: where no op here computes, sends or stores in that way */
     {"model.moe.scale", "an op more where gates multiply the input"},

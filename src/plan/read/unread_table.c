@@ -244,7 +244,6 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
     WHEN("model.residual_intermediate", HAS_EXPERTS),
-    WHEN("moe.path", HAS_EXPERTS),
     WHEN("moe.redundant_experts", HAS_EXPERTS),
     WHEN("moe.routing.placement", HAS_EXPERTS),
     WHEN("moe.routing.samples", HAS_EXPERTS),
