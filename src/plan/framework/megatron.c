@@ -38,41 +38,72 @@ enum status megatron_set_count_or(struct job *job, const char *key, const char *
 
 /* ---- the pipeline ---- */
 
-/* The first and last stage as they say, the rest even. */
-static enum status set_uneven(struct job *job, uint64_t pp, uint64_t layers)
+/* The ends of a pipeline: layers of the first and the last stage where they are given, and
+ * whether embedding and loss stand for one. */
+struct ends {
+    bool first, last, embedding, loss;
+    uint64_t first_layers, last_layers;
+};
+
+static const char first_flag[] = "decoder-first-pipeline-num-layers",
+                  last_flag[] = "decoder-last-pipeline-num-layers";
+
+static enum status read_ends(struct job *job, struct ends *ends)
 {
-    static const char first_flag[] = "decoder-first-pipeline-num-layers";
-    static const char last_flag[] = "decoder-last-pipeline-num-layers";
-    bool embedding, loss, has_first = job_given(job, first_flag);
-    bool has_last = job_given(job, last_flag);
-    uint64_t first = 0, last = 0;
-    TRY(megatron_is_on(job, "account-for-embedding-in-pipeline-split", &embedding));
-    TRY(megatron_is_on(job, "account-for-loss-in-pipeline-split", &loss));
-    if ((!has_first && !has_last && !embedding && !loss) || pp < 2 || pp > PLAN_LIST)
-        return STATUS_OK;
-    TRY(job_count(job, first_flag, &first));
-    TRY(job_count(job, last_flag, &last));
-    uint64_t even = (layers + embedding + loss) / pp;
-    if (embedding && !has_first)
-        first = even - 1;
-    if (loss && !has_last)
-        last = even - 1;
-    bool ends_first = has_first || embedding, ends_last = has_last || loss;
-    uint64_t middle = pp - ends_first - ends_last, rest = layers - first - last;
-    if (first + last > layers || (middle ? rest % middle != 0 : rest != 0))
-        return job_fail(job, has_first ? first_flag : last_flag,
-                        "%" PRIu64 " layers do not split over %" PRIu64 " stages like this",
-                        layers, pp);
-    const char **stages = arena_alloc(job->arena, pp, sizeof *stages);
-    for (uint64_t i = 0; i < pp; i++) {
-        uint64_t own = middle ? rest / middle : 0;
-        own = i == 0 && ends_first ? first : own;
-        own = i == pp - 1 && ends_last ? last : own;
-        stages[i] = arena_printf(job->arena, "%" PRIu64, own);
+    *ends =
+        (struct ends){.first = job_given(job, first_flag), .last = job_given(job, last_flag)};
+    TRY(megatron_is_on(job, "account-for-embedding-in-pipeline-split", &ends->embedding));
+    TRY(megatron_is_on(job, "account-for-loss-in-pipeline-split", &ends->loss));
+    TRY(job_count(job, first_flag, &ends->first_layers));
+    return job_count(job, last_flag, &ends->last_layers);
+}
+
+/* A stage's chunks are alike, but for the first and the last of all, in which embedding and
+ * loss take a layer's place (transformer_block.py, get_num_layers_to_build). */
+static enum status set_chunks(struct job *job, const struct ends *ends, const uint64_t *own,
+                              uint64_t pp, uint64_t vpp)
+{
+    const char **stages = arena_alloc(job->arena, pp * vpp, sizeof *stages);
+    for (uint64_t i = 0; i < pp * vpp; i++) {
+        uint64_t stage = i % pp, whole = own[stage] + (ends->embedding && stage == 0) +
+                                         (ends->loss && stage == pp - 1);
+        if (whole % vpp != 0)
+            return job_fail(job, ends->first ? first_flag : last_flag,
+                            "%" PRIu64 " layers of a stage do not split into %" PRIu64
+                            " chunks",
+                            whole, vpp);
+        bool begins = ends->embedding && i == 0, stops = ends->loss && i == pp * vpp - 1;
+        stages[i] = arena_printf(job->arena, "%" PRIu64, whole / vpp - begins - stops);
     }
-    draft_set_list(&job->draft, "parallel.stages", stages, pp, job->mark,
+    draft_set_list(&job->draft, "parallel.stages", stages, pp * vpp, job->mark,
                    "layers of the first and last stage");
     return STATUS_OK;
+}
+
+/* The first and last stage as they say, the rest even. */
+static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64_t layers)
+{
+    struct ends ends;
+    TRY(read_ends(job, &ends));
+    if ((!ends.first && !ends.last && !ends.embedding && !ends.loss) || pp < 2 ||
+        pp > PLAN_LIST / vpp)
+        return STATUS_OK;
+    uint64_t even = (layers + ends.embedding + ends.loss) / pp;
+    uint64_t first = ends.embedding && !ends.first ? even - 1 : ends.first_layers;
+    uint64_t last = ends.loss && !ends.last ? even - 1 : ends.last_layers;
+    bool ends_first = ends.first || ends.embedding, ends_last = ends.last || ends.loss;
+    uint64_t middle = pp - ends_first - ends_last, rest = layers - first - last;
+    if (first + last > layers || (middle ? rest % middle != 0 : rest != 0))
+        return job_fail(job, ends.first ? first_flag : last_flag,
+                        "%" PRIu64 " layers do not split over %" PRIu64 " stages like this",
+                        layers, pp);
+    uint64_t *own = arena_alloc(job->arena, pp, sizeof *own);
+    for (uint64_t i = 0; i < pp; i++) {
+        own[i] = middle ? rest / middle : 0;
+        own[i] = i == 0 && ends_first ? first : own[i];
+        own[i] = i == pp - 1 && ends_last ? last : own[i];
+    }
+    return set_chunks(job, &ends, own, pp, vpp);
 }
 
 static enum status set_pipeline(struct job *job)
@@ -104,8 +135,8 @@ static enum status set_pipeline(struct job *job)
         job_set_count(job, "parallel.vpp", vpp,
                       "num-layers-per-virtual-pipeline-stage "
                       "num-virtual-stages-per-pipeline-rank");
-    if (vpp <= 1 && !layout)
-        TRY(set_uneven(job, pp, layers));
+    if (!layout)
+        TRY(set_uneven(job, pp, vpp > 1 ? vpp : 1, layers));
     if (job_drafted(job, "parallel.vpp", 1) > 1)
         job_set(job, "parallel.schedule", "interleaved",
                 "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
