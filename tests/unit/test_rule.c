@@ -164,7 +164,7 @@ static const struct {
     {"network-known", "cluster.network.bandwidth=0",
      "cluster.network.bandwidth=0 cluster.nodes=1",
      "cluster.network.bandwidth is 0, it must be larger",
-     "clusters of several nodes need it, as in '50 GB/s'"},
+     "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'"},
     {"stack-fraction", "stack.fraction=0", "stack.fraction=0 memory.fraction=0.5",
      "stack.fraction is 0, it must be larger", "state it, or memory.fraction, as in 0.9"},
     {"limit-positive", "memory.reserve=900MiB stack.reserve=100MiB", "memory.reserve=900MiB",

@@ -236,6 +236,11 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
     err_at(err, STATUS_INPUT, root->mark,
            "neither a HuggingFace configuration (no 'model_type') nor a job of a known "
            "framework");
+    if (text_ends(call->operands[0], ".yaml") || text_ends(call->operands[0], ".yml"))
+        return err_hint(err,
+                        "jobs in YAML are MaxText's (base_config), Accelerate's, "
+                        "Megatron-Bridge's, Kubernetes manifests and Compose files; "
+                        "'--from FRAMEWORK' says whose it is, or import the launch script");
     return err_hint(err, "config.json of one of: %s", text_string(&known));
 }
 

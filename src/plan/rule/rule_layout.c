@@ -261,7 +261,7 @@ static const struct rule rules[] = {
      .shape = RULE_POSITIVE,
      .applies = has_network,
      .a = REAL("cluster.network.bandwidth", cluster.network.bandwidth),
-     .hint = "clusters of several nodes need it, as in '50 GB/s'",
+     .hint = "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'",
      .also = {"cluster.nodes"}},
     {.name = "layout-fills-cluster",
      .key = "parallel.tp",
