@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void text_reserve(struct text *text, size_t more)
 {
@@ -211,4 +212,14 @@ void text_double(char buffer[32], double value)
         if (digits == 17 || strtod(buffer, NULL) == value)
             return;
     }
+}
+
+const char *text_today(struct arena *arena)
+{
+    char date[16];
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
+        return "unknown";
+    return arena_strdup(arena, date);
 }

@@ -57,4 +57,7 @@ const char *text_nearest(const char *name, size_t n,
  * readable: "0.1", "1.25", "1e-06". Never NaN or infinity (asserts). */
 void text_double(char buffer[32], double value);
 
+/* The day of the clock, UTC: "2026-01-31"; "unknown" where it tells none. */
+const char *text_today(struct arena *arena);
+
 #endif

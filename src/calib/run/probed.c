@@ -2,7 +2,6 @@
 #include "calib/run/probed.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "exec/gpu/group.h"
@@ -12,16 +11,6 @@
 /* Preemptions of a worker in a second: 10 to 120 were seen on a machine of two CPUs with
  * nothing else to do, 1,400 beside one process that computes. */
 static const double QUIET = 400;
-
-static const char *today(struct arena *arena)
-{
-    char date[16];
-    time_t now = time(NULL);
-    struct tm parts;
-    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
-        return "unknown";
-    return arena_strdup(arena, date);
-}
 
 static double preemptions(void)
 {
@@ -58,8 +47,9 @@ enum status probed_take(struct session *session, struct arena *arena, struct pro
     struct machine *machine = arena_alloc(arena, 1, sizeof *machine);
     struct probe_point *points;
     machine_describe(machine);
-    *out = (struct probed){
-        .machine = machine, .transport = session->snapshot.transport, .date = today(arena)};
+    *out = (struct probed){.machine = machine,
+                           .transport = session->snapshot.transport,
+                           .date = text_today(arena)};
     double before = preemptions(), begin = stopwatch_now_s();
     if (session->gpu)
         TRY(probe_gpu_run(session->gpus, arena, &points, &out->n, err));

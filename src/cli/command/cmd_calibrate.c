@@ -1,6 +1,5 @@
 /* moeplan calibrate: the constants of a profile, fitted to a table of measurements. */
 #include <string.h>
-#include <time.h>
 
 #include "base/column.h"
 #include "base/output.h"
@@ -140,16 +139,6 @@ static enum status only_profile(const struct calibration *c, const char **profil
     return STATUS_OK;
 }
 
-static const char *today(struct arena *arena)
-{
-    char date[16];
-    time_t now = time(NULL);
-    struct tm parts;
-    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
-        return "unknown";
-    return arena_strdup(arena, date);
-}
-
 /* That of the shipped profile of this name, so that writing it again keeps it. */
 static const char *base_of(const char *name, struct arena *arena)
 {
@@ -166,7 +155,7 @@ static enum status write_profile(const struct invocation *call, const struct cal
                                  struct err *err)
 {
     const struct settings *settings = call->settings;
-    const char *profile, *date = settings->date ? settings->date : today(call->arena);
+    const char *profile, *date = settings->date ? settings->date : text_today(call->arena);
     struct output output;
     if (!settings->profile)
         return STATUS_OK;
@@ -189,7 +178,7 @@ static enum status write_runs(const struct invocation *call, const struct run_ca
     TRY(side_check_named(call, "--profile", settings->profile, err));
     TRY(output_open(&output, settings->profile, err));
     calibrate_runs_write(output.file, c, table,
-                         settings->date ? settings->date : today(call->arena));
+                         settings->date ? settings->date : text_today(call->arena));
     return output_close(&output, err);
 }
 
