@@ -1,4 +1,4 @@
-/* The user's cache folder; see cache.h. */
+/* The user's folders; see cache.h. */
 #include "base/cache.h"
 
 #include <errno.h>
@@ -9,6 +9,12 @@
 static bool make(const char *path)
 {
     return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+const char *temporary_folder(void)
+{
+    const char *set = getenv("TMPDIR");
+    return set && *set ? set : "/tmp";
 }
 
 bool cache_folder(char *path, size_t room)

@@ -51,17 +51,16 @@ enum status probed_take(struct session *session, struct arena *arena, struct pro
                            .transport = session->snapshot.transport,
                            .date = text_today(arena)};
     double before = preemptions(), begin = stopwatch_now_s();
-    if (session->gpu)
+    if (session->gpu) {
         TRY(probe_gpu_run(session->gpus, arena, &points, &out->n, err));
-    else
+        say_gpus(session, arena, out);
+    } else {
         TRY(probe_run(session, arena, &points, &out->n, err));
+        say_workers(session, arena, out);
+    }
     out->points = points;
     out->preempted = (preemptions() - before) / (stopwatch_now_s() - begin) /
                      (double)session->snapshot.workers;
-    if (session->gpu)
-        say_gpus(session, arena, out);
-    else
-        say_workers(session, arena, out);
     return STATUS_OK;
 }
 

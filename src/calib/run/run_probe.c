@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cache.h"
@@ -108,11 +107,10 @@ static bool write_pair(const char *folder, const struct probed *probed, struct a
 /* A new folder that no other process has. */
 static char *new_folder(const char *kept, struct arena *arena)
 {
-    const char *temporary = getenv("TMPDIR");
     char *folder = kept ? arena_printf(arena, "%s.XXXXXX", kept) : NULL;
     if (folder && mkdtemp(folder))
         return folder;
-    folder = inside(temporary && *temporary ? temporary : "/tmp", "moeplan-XXXXXX", arena);
+    folder = inside(temporary_folder(), "moeplan-XXXXXX", arena);
     return mkdtemp(folder);
 }
 

@@ -1,5 +1,5 @@
 /* What this machine reaches, for `run` of a plan that names no profile: probed once, and kept
- * in the user's cache folder by CPU, BLAS and number of workers. */
+ * in the user's cache folder: of a CPU by BLAS and workers, of GPUs by driver and kernels. */
 #ifndef MOEPLAN_CALIB_RUN_RUN_PROBE_H
 #define MOEPLAN_CALIB_RUN_RUN_PROBE_H
 
@@ -16,7 +16,7 @@ enum run_probe_use {
 
 struct run_probe {
     const struct profile *profile; /* NULL: there is none */
-    const char *origin;     /* "probed here on 2026-11-23, kept in ..."; or why there is none */
+    const char *origin;            /* "probed on 2026-01-31, kept"; or why there is none */
     struct cluster cluster; /* whose rates the profile's shares are of; a device is a worker */
 };
 

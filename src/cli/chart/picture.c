@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/command/side.h"
@@ -60,7 +61,7 @@ enum status picture_init(struct picture *p, const char *file, const struct invoc
 static enum status make_folder(struct picture *p, const struct invocation *call,
                                struct err *err)
 {
-    const char *set = getenv("TMPDIR"), *folder = set && *set ? set : "/tmp";
+    const char *folder = temporary_folder();
     if (!text_equal(p->chart.picture, "-"))
         return STATUS_OK;
     char *made = arena_printf(p->arena, "%s/moeplan-XXXXXX", folder);

@@ -223,10 +223,11 @@ static void take_probe(const struct invocation *call, struct state *state)
     const struct session *session = &state->session;
     if (state->plan.stack.profile[0] || state->options.backend == BACKEND_NULL)
         return;
-    if (term_is_watched(stderr))
+    bool watched = term_is_watched(stderr);
+    if (watched)
         fputs("\rprobing this machine ", stderr);
     run_probe(state->use, session, settings->device, call->arena, &state->probe);
-    if (term_is_watched(stderr))
+    if (watched)
         fputs("\r                      \r", stderr);
     state->options.probe = &state->probe;
     if (state->probe.profile)

@@ -230,11 +230,9 @@ static enum status set_shared(struct job *job, const char *backend)
 static void set_dispatch_tokens(struct job *job, const char *path)
 {
     static const char name[] = "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK";
-    const struct shell_variable *v = job_environment(job, name);
-    if (text_equal(path, "deepep_ll") && v && v->value.n == 1 && !v->trouble &&
-        !v->value.items[0].trouble)
-        draft_set(&job->draft, "moe.dispatch_tokens", v->value.items[0].text,
-                  v->value.items[0].mark, name);
+    const struct shell_word *tokens = job_environment_word(job, name);
+    if (text_equal(path, "deepep_ll") && tokens)
+        draft_set(&job->draft, "moe.dispatch_tokens", tokens->text, tokens->mark, name);
 }
 
 static enum status set_path(struct job *job, const char *backend, bool decode)

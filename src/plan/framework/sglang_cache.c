@@ -1,5 +1,5 @@
 /* SGLang's flags for what it keeps of sequences: caches in host memory, states of recurrent
- * layers, the format of sparse attention's cache. Read where sglang.c was. */
+ * layers, the format of sparse attention's cache. Sources as in sglang.c. */
 #include <string.h>
 
 #include "plan/derive.h"
@@ -44,8 +44,7 @@ enum status sglang_set_host_cache(struct job *job)
     return STATUS_OK;
 }
 
-/* States of recurrent layers, of each running
- * sequence the prefix cache's beside its own. */
+/* States of recurrent layers, of each running sequence the prefix cache's beside its own. */
 enum status sglang_set_states(struct job *job)
 {
     const char *format = "float32", *strategy = "auto";

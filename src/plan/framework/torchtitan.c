@@ -118,10 +118,10 @@ static enum status torchtitan_prepare(struct job *job)
     const char *name = NULL;
     if (!job->shell)
         return STATUS_OK;
-    const struct shell_variable *v = job_environment(job, "CONFIG_FILE");
+    const struct shell_word *file = job_environment_word(job, "CONFIG_FILE");
     TRY(job_word(job, "job.config_file", &name));
-    if (!name && v && v->value.n == 1 && !v->trouble && !v->value.items[0].trouble)
-        name = v->value.items[0].text;
+    if (!name && file)
+        name = file->text;
     return job_need_file(job, "job.config_file", name, JOB_FILE);
 }
 

@@ -246,10 +246,10 @@ static enum status set_path(struct job *job)
     const char *backend = "allgather_reducescatter";
     struct mark mark = job->mark;
     const char *origin = "default of --all2all-backend";
-    const struct shell_variable *v = job_environment(job, "VLLM_ALL2ALL_BACKEND");
-    if (v && v->value.n == 1 && !v->trouble && !v->value.items[0].trouble) {
-        backend = v->value.items[0].text;
-        mark = v->value.items[0].mark;
+    const struct shell_word *word = job_environment_word(job, "VLLM_ALL2ALL_BACKEND");
+    if (word) {
+        backend = word->text;
+        mark = word->mark;
         origin = "VLLM_ALL2ALL_BACKEND";
     }
     const struct setting *s = job_setting(job, "all2all-backend");

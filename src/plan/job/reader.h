@@ -160,6 +160,8 @@ enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
 
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
+/* Its value where that is one word that is known, or NULL. */
+const struct shell_word *job_environment_word(const struct job *job, const char *name);
 
 /* The setting of a row that holds (the last of the last layer), or NULL. Marks it as used. */
 struct setting *job_setting(struct job *job, const char *name);

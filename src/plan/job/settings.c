@@ -350,6 +350,14 @@ const struct shell_variable *job_environment(const struct job *job, const char *
     return job->shell ? shell_variable(job->shell, job->before, name, true) : NULL;
 }
 
+const struct shell_word *job_environment_word(const struct job *job, const char *name)
+{
+    const struct shell_variable *v = job_environment(job, name);
+    if (!v || v->trouble || v->value.n != 1 || v->value.items[0].trouble)
+        return NULL;
+    return &v->value.items[0];
+}
+
 /* ---- values ---- */
 
 struct setting *job_setting(struct job *job, const char *name)
