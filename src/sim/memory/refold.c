@@ -43,7 +43,9 @@ struct point {
 struct refold {
     const struct work *work;
     struct arena *arena;
-    uint8_t still[SLOT_COUNT]; /* [n_still] slots that do not move */
+    struct run {
+        uint8_t begin, end;
+    } still[SLOT_COUNT]; /* [n_still] slots that do not move, those that stand together */
     size_t n_still;
     struct sizes_moving part;
     struct sum lasting[SUMS];
@@ -84,6 +86,17 @@ static void mark_moving(bool moves[SLOT_COUNT])
         moves[moving[i]] = true;
     for (unsigned i = SLOT_KIND_LAYERS; i < SLOT_COUNT; i++)
         moves[i] = true;
+}
+
+static void list_still(struct refold *r, const bool moves[SLOT_COUNT])
+{
+    for (unsigned i = 0; i < SLOT_COUNT; i++) {
+        if (moves[i])
+            continue;
+        if (i == 0 || moves[i - 1])
+            r->still[r->n_still++].begin = (uint8_t)i;
+        r->still[r->n_still - 1].end = (uint8_t)(i + 1);
+    }
 }
 
 /* ---- the list ---- */
@@ -199,9 +212,7 @@ struct refold *refold_create(const struct work *work, size_t n_points, struct ar
     r->heaps = arena_take(arena, work->n_buffers + 1, sizeof *r->heaps);
     bool moves[SLOT_COUNT];
     mark_moving(moves);
-    for (unsigned i = 0; i < SLOT_COUNT; i++)
-        if (!moves[i])
-            r->still[r->n_still++] = (uint8_t)i;
+    list_still(r, moves);
     sizes_move(&work->sizes, moves, arena, &r->part);
     add_buffers(r);
     add_moments(r);
@@ -238,8 +249,11 @@ static uint64_t most_of(const struct refold *r, const struct point *p, enum segm
 static bool stands_at(const struct refold *r, const struct point *p, const struct slots *slots)
 {
     bool same = p->known;
-    for (size_t i = 0; same && i < r->n_still; i++)
-        same = p->slot[r->still[i]] == slots->value[r->still[i]];
+    for (size_t i = 0; same && i < r->n_still; i++) {
+        const struct run *run = &r->still[i];
+        size_t bytes = (size_t)(run->end - run->begin) * sizeof *p->slot;
+        same = memcmp(&p->slot[run->begin], &slots->value[run->begin], bytes) == 0;
+    }
     return same && memcmp(p->real, slots->real, sizeof p->real) == 0;
 }
 

@@ -40,20 +40,25 @@ static void pile_up(struct pile *pile, struct hunt_found *found, struct search_r
     *found = (struct hunt_found){0};
 }
 
+/* What is judged of one batch need not be kept, nor what it beats of the next. */
 static void gather(struct hunt *hunt, struct pile *pile, struct search_result *result)
 {
     const struct search_ask *ask = hunt->ask;
     struct hunt_found found[HUNT_GROUPS] = {{.n = 0}};
     hunt->found = found;
-    for (hunt->first = 0; hunt->first < hunt->n_groups; hunt->first += HUNT_GROUPS) {
-        size_t left = hunt->n_groups - hunt->first, n = left < HUNT_GROUPS ? left : HUNT_GROUPS;
+    for (size_t end = 0; end < hunt->n_groups;) {
+        size_t left = hunt->n_groups - end, most = end ? HUNT_GROUPS : HUNT_FIRST;
+        size_t n = left < most ? left : most;
+        hunt->first = end;
+        end += n;
         pool_run(ask->pool, n, hunt_walk, hunt);
         for (size_t i = 0; i < n; i++)
             pile_up(pile, &found[i], result);
+        pile->n = judge_first(hunt->judge, pile->items, pile->n);
         if (ask->progress)
-            ask->progress(ask->context,
-                          SEARCH_BOUNDED * (double)(hunt->first + n) / (double)hunt->n_groups);
+            ask->progress(ask->context, SEARCH_BOUNDED * (double)end / (double)hunt->n_groups);
     }
+    hunt->found = NULL;
 }
 
 /* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in
@@ -76,37 +81,49 @@ static void fill(const void *context, const struct search_candidate *c, struct p
     hunt_set_keys(hunt, 0, c->index, plan);
 }
 
+static bool any_fits(const struct search_result *r)
+{
+    return r->points > r->invalid + r->too_large;
+}
+
+/* No layout obeys all rules. Of a part of them, others may. */
+static enum status refuse(const struct hunt *hunt, struct search_result *result,
+                          struct err *err)
+{
+    result->missed = true;
+    if (hunt->ask->every && hunt->n_layouts < hunt->n_all)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", hunt->ask->plan->stack_name);
+    return err_hint(err, "%llu combinations were tried; fix fewer keys",
+                    (unsigned long long)result->points);
+}
+
 enum status search_run(const struct search_ask *ask, struct arena *arena,
                        struct search_result *result, struct err *err)
 {
     struct hunt hunt = {.ask = ask, .base = *ask->plan};
     struct pile pile = {0};
-    struct search_result found = {0};
+    enum status status = STATUS_OK;
+    *result = (struct search_result){0};
     loosen(ask, &hunt.base);
     rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt.rules);
     hunt_list(&hunt, arena);
-    gather(&hunt, &pile, &found);
-    if (pile.any && !pile.n) {
-        struct search_result again = {0};
-        hunt.nearest = true;
-        gather(&hunt, &pile, &again);
-    }
-    if (!pile.any) {
-        arena_release(&pile.arena);
-        found.missed = true;
-        *result = found;
-        if (ask->every && hunt.n_layouts < hunt.n_all)
-            return STATUS_OK;
-        err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", ask->plan->stack_name);
-        return err_hint(err, "%llu combinations were tried; fix fewer keys",
-                        (unsigned long long)found.points);
-    }
     const struct search_bench bench = {.ask = ask,
                                        .fill = fill,
                                        .context = &hunt,
                                        .serves = hunt.base.workload.mode == MODE_SERVE};
-    search_judge(&bench, pile.items, pile.n, &pile.nearest, arena, &found);
+    hunt.judge = judge_open(&bench, arena);
+    gather(&hunt, &pile, result);
+    if (pile.any && !any_fits(result)) {
+        struct search_result again = {0};
+        hunt.nearest = true;
+        gather(&hunt, &pile, &again);
+    }
+    if (pile.any)
+        judge_close(hunt.judge, pile.items, pile.n, &pile.nearest, arena, result);
+    else
+        status = refuse(&hunt, result, err);
+    judge_release(hunt.judge);
     arena_release(&pile.arena);
-    *result = found;
-    return STATUS_OK;
+    return status;
 }

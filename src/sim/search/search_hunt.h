@@ -6,7 +6,9 @@
 #include "plan/rule/rule.h"
 #include "sim/search/search_parts.h"
 
-enum { HUNT_INNER = SEARCH_ZERO, HUNT_GROUPS = 64 }; /* keys from it on vary inside a task */
+/* Keys from HUNT_INNER on vary inside a task; groups of a batch, the first of which is small:
+ * what it finds spares the others work. */
+enum { HUNT_INNER = SEARCH_ZERO, HUNT_FIRST = 16, HUNT_GROUPS = 64 };
 
 /* A layout: the keys before HUNT_INNER. Those of one tp and ep and of one family stand
  * together: they have the same lists, and other layers and micro-batches on their stages. */
@@ -31,10 +33,13 @@ struct hunt {
     struct plan base;
     struct rule_parts rules; /* by whether they name the micro-batch */
     struct hunt_layout *layouts;
-    size_t n_layouts, n_all;         /* all: beside those of the asked part */
-    size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */
-    bool nearest;                    /* nothing fits: look at what cannot fit, too */
-    struct hunt_found *found;        /* [HUNT_GROUPS] of the batch */
+    size_t n_layouts, n_all;  /* all: beside those of the asked part */
+    size_t *groups, n_groups; /* first layouts of groups */
+    size_t *order, first; /* groups as they are taken, so that few have all tp and ep; where the
+                             batch begins */
+    bool nearest;         /* nothing fits: look at what cannot fit, too */
+    struct judge *judge;  /* of what was found before the batch */
+    struct hunt_found *found; /* [HUNT_GROUPS] of the batch */
 };
 
 /* ---- the enumeration: search_layouts.c ---- */

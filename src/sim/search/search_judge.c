@@ -9,7 +9,7 @@
 #include "sim/search/search_parts.h"
 #include "work/stack/stack.h"
 
-enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768, SORT_FIRST = 1024 };
+enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768, SORT_FIRST = 1024, AT_ONCE = 4096 };
 
 /* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
  * that no other is as fast and as small as. */
@@ -47,13 +47,15 @@ struct worker {
 
 struct judge {
     const struct search_bench *bench;
+    struct arena arena;
     struct worker *workers;
     struct judged judged;
     struct task *tasks;     /* [BATCH_MOST] those of one list stand together */
     size_t n_tasks, batch;  /* batch: how many it may take */
     size_t n_judged;        /* in the batches before */
     size_t *lists, n_lists; /* [BATCH_MOST] first tasks of lists */
-    struct search_result *result;
+    size_t exact;           /* evaluated */
+    struct search_hit nearest;
 };
 
 /* ---- what is known ---- */
@@ -137,18 +139,24 @@ static bool wanted(const struct search_ask *ask, const struct evaluation *result
            (!ask->at_most_bytes || result->peak.total_bytes <= ask->at_most_bytes);
 }
 
-static bool time_hit(const struct search_ask *ask, struct evaluator *e, const struct plan *plan,
-                     bool valid, struct search_hit *hit)
+static void score_hit(const struct search_ask *ask, const struct plan *plan, bool timed,
+                      struct search_hit *hit)
 {
     struct plan resolved = *plan;
-    bool timed = plan->workload.mode == MODE_SERVE
-                     ? valid && time_serve(e, plan, ask->profile, &hit->time, &hit->serving)
-                     : time_evaluated(e, plan, ask->profile, &hit->time);
     hit->seconds_per_token = timed ? time_seconds_per_token(plan, &hit->time) : HUGE_VAL;
     resolved.moe.path = stack_path(plan, NULL);
     if (ask->profile)
         hit->error = time_error(ask->profile, &resolved, &hit->outside);
     hit->score = search_score(ask, hit);
+}
+
+static bool time_hit(const struct search_ask *ask, struct evaluator *e, const struct plan *plan,
+                     bool valid, struct search_hit *hit)
+{
+    bool timed = plan->workload.mode == MODE_SERVE
+                     ? valid && time_serve(e, plan, ask->profile, &hit->time, &hit->serving)
+                     : time_evaluated(e, plan, ask->profile, &hit->time);
+    score_hit(ask, plan, timed, hit);
     return timed;
 }
 
@@ -164,17 +172,17 @@ static uint64_t most_bytes(const struct judge *judge, const struct plan *plan, d
     return known < most ? known : most;
 }
 
-/* Whether a step that is never shorter than a pipeline takes says already that it is beaten. */
-static bool is_late(const struct judge *judge, struct evaluator *e, const struct plan *plan,
-                    const struct search_hit *hit)
+/* What a candidate takes at least, with its sharding of weights, which its bound leaves out. */
+static double least_seconds(const struct judge *judge, struct worker *worker,
+                            const struct plan *plan, const struct search_candidate *c)
 {
-    struct search_hit least = *hit;
-    if (judge->bench->serves || judge->judged.every || plan->parallel.pp == 1)
-        return false;
-    e->bound = true;
-    bool timed = time_hit(judge->bench->ask, e, plan, true, &least);
-    e->bound = false;
-    return timed && is_beaten(&judge->judged, least.score, hit->total_bytes);
+    struct search_hit least = {.score = 0};
+    if (judge->bench->serves || judge->judged.every ||
+        !time_least(&worker->evaluator, plan, worker->structure, judge->bench->ask->profile,
+                    &least.time))
+        return c->seconds;
+    score_hit(judge->bench->ask, plan, true, &least);
+    return fmax(c->seconds, least.score);
 }
 
 static void note_memory(const struct plan *plan, const struct evaluation *result,
@@ -190,7 +198,8 @@ static void note_memory(const struct plan *plan, const struct evaluation *result
         hit->value[key] = search_get(plan, (enum search_key)key);
 }
 
-/* Memory first: with its bytes known, most need not be timed. `always`: whatever it needs. */
+/* Cheapest first: most need not be sampled, and of those most not be timed. `always`: whatever
+ * it needs. */
 static void judge_task(const struct judge *judge, bool always, struct worker *worker,
                        struct task *task)
 {
@@ -204,18 +213,18 @@ static void judge_task(const struct judge *judge, bool always, struct worker *wo
     e->routing = ask->routing;
     e->banks = worker->banks;
     e->n_banks = BANKS;
+    double seconds = always ? 0 : least_seconds(judge, worker, &plan, c);
     if (!always &&
-        evaluate_exceeds(e, &plan, worker->structure, most_bytes(judge, &plan, c->seconds)))
+        (is_beaten(&judge->judged, seconds, c->least_bytes) ||
+         evaluate_exceeds(e, &plan, worker->structure, most_bytes(judge, &plan, seconds))))
         return;
     evaluate(e, &plan, worker->structure, &result);
     task->exact = true;
     bool fits = wanted(ask, &result);
-    if (!always && (!fits || is_beaten(&judge->judged, c->seconds, result.peak.total_bytes)))
+    if (!always && (!fits || is_beaten(&judge->judged, seconds, result.peak.total_bytes)))
         return;
     note_memory(&plan, &result, worker, &task->hit);
     task->hit.number = c->number;
-    if (!always && is_late(judge, e, &plan, &task->hit))
-        return;
     bool timed = time_hit(ask, e, &plan, result.valid, &task->hit);
     task->taken = timed && fits && search_is_soon(ask, &task->hit);
 }
@@ -270,15 +279,14 @@ static void run_list(void *arg, size_t number, unsigned worker)
 
 static void take_task(struct judge *judge, const struct task *task)
 {
-    struct search_result *r = judge->result;
     bool left = !judge->bench->ask->marginal && task->hit.verdict == VERDICT_MARGINAL;
-    r->exact += task->exact;
+    judge->exact += task->exact;
     if (task->taken && left)
         note_left(&judge->judged, &task->hit);
     if (task->taken && !left)
         note_hit(&judge->judged, &task->hit);
-    else if (judge->bench->serves && task->hit.total_bytes - 1 < r->nearest.total_bytes - 1)
-        r->nearest = task->hit; /* 0: none */
+    else if (judge->bench->serves && task->hit.total_bytes - 1 < judge->nearest.total_bytes - 1)
+        judge->nearest = task->hit; /* 0: none */
 }
 
 static void judge_batch(struct judge *judge)
@@ -314,21 +322,39 @@ static void judge_next(struct judge *judge, const struct search_candidate *c)
 }
 
 /* Most candidates are beaten by what comes first, whatever their order: no more of them are
- * sorted than are looked at. */
-static void judge_all(struct judge *judge, struct search_candidate *candidates, size_t n)
+ * sorted than are looked at. Returns how many are left behind the first `most` or so, which
+ * then stand first. */
+static size_t judge_some(struct judge *judge, struct search_candidate *candidates, size_t n,
+                         size_t most, bool last)
 {
     const struct search_ask *ask = judge->bench->ask;
-    for (size_t at = 0, wanted = SORT_FIRST; at < n; wanted *= 2) {
+    size_t at = 0;
+    for (size_t wanted = SORT_FIRST; at < n && at < most; wanted *= 2) {
         size_t end = n - at < wanted ? n : at + wanted;
         search_order_first(candidates + at, n - at, end - at);
         for (; at < end; at++)
             judge_next(judge, &candidates[at]);
         n = end + drop_beaten(judge, candidates + end, n - end);
-        if (ask->progress)
+        if (last && ask->progress)
             ask->progress(ask->context,
                           SEARCH_BOUNDED + (1 - SEARCH_BOUNDED) * (double)at / (double)n);
     }
     judge_batch(judge);
+    n = at + drop_beaten(judge, candidates + at, n - at);
+    memmove(candidates, candidates + at, (n - at) * sizeof *candidates);
+    return n - at;
+}
+
+bool judge_beats(const struct judge *judge, double seconds, uint64_t bytes)
+{
+    return is_beaten(&judge->judged, seconds, bytes);
+}
+
+size_t judge_first(struct judge *judge, struct search_candidate *candidates, size_t n)
+{
+    if (!n || judge->bench->serves || judge->judged.every)
+        return n;
+    return judge_some(judge, candidates, n, AT_ONCE, false);
 }
 
 /* ---- the lists ---- */
@@ -406,41 +432,57 @@ static void list_ranked(struct judged *judged, size_t wanted_n, struct arena *ar
     r->marginal = count_left(judged);
 }
 
-void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
-                  size_t n, const struct search_candidate *nearest, struct arena *arena,
-                  struct search_result *result)
+struct judge *judge_open(const struct search_bench *bench, struct arena *arena)
 {
+    struct judge *judge = arena_alloc(arena, 1, sizeof *judge);
     size_t wanted_n = bench->ask->best, workers = pool_size(bench->ask->pool);
-    struct arena scratch = {0};
-    struct judge judge = {.bench = bench, .result = result, .batch = BATCH_FIRST};
-    judge.workers = arena_alloc(&scratch, workers, sizeof *judge.workers);
-    size_t room = n < BATCH_MOST ? n + 1 : BATCH_MOST;
-    judge.tasks = arena_alloc(&scratch, room, sizeof *judge.tasks);
-    judge.lists = arena_alloc(&scratch, room, sizeof *judge.lists);
-    judge.judged =
-        (struct judged){.arena = &scratch,
+    *judge = (struct judge){.bench = bench, .batch = BATCH_FIRST};
+    judge->workers = arena_alloc(&judge->arena, workers, sizeof *judge->workers);
+    judge->tasks = arena_alloc(&judge->arena, BATCH_MOST, sizeof *judge->tasks);
+    judge->lists = arena_alloc(&judge->arena, BATCH_MOST, sizeof *judge->lists);
+    judge->judged =
+        (struct judged){.arena = &judge->arena,
                         .every = bench->ask->every,
-                        .fastest = arena_alloc(&scratch, wanted_n + 1, sizeof(double)),
+                        .fastest = arena_alloc(&judge->arena, wanted_n + 1, sizeof(double)),
                         .most = wanted_n};
-    judge_all(&judge, candidates, n);
-    if (bench->ask->every)
-        list_every(&judge.judged, arena, result);
-    else
-        list_ranked(&judge.judged, wanted_n, arena, result);
-    result->missed = judge.judged.n == 0;
-    if (result->missed && !bench->serves) {
-        judge.workers->structure++;
-        struct task task = {.candidate = nearest};
-        judge_task(&judge, true, judge.workers, &task);
-        result->nearest = task.hit;
-        result->exact++;
+    return judge;
+}
+
+void judge_release(struct judge *judge)
+{
+    for (size_t i = 0; i < pool_size(judge->bench->ask->pool); i++) {
+        evaluator_release(&judge->workers[i].evaluator);
+        demand_banks_release(judge->workers[i].banks, BANKS);
+        arena_release(&judge->workers[i].names);
     }
+    arena_release(&judge->arena);
+}
+
+/* What is nearest to a limit that nothing keeps. */
+static void judge_nearest(struct judge *judge, const struct search_candidate *nearest)
+{
+    struct task task = {.candidate = nearest};
+    judge->workers->structure++;
+    judge_task(judge, true, judge->workers, &task);
+    judge->nearest = task.hit;
+    judge->exact++;
+}
+
+void judge_close(struct judge *judge, struct search_candidate *candidates, size_t n,
+                 const struct search_candidate *nearest, struct arena *arena,
+                 struct search_result *result)
+{
+    const struct search_bench *bench = judge->bench;
+    judge_some(judge, candidates, n, n, true);
+    if (bench->ask->every)
+        list_every(&judge->judged, arena, result);
+    else
+        list_ranked(&judge->judged, bench->ask->best, arena, result);
+    result->missed = judge->judged.n == 0;
+    if (result->missed && !bench->serves)
+        judge_nearest(judge, nearest);
+    result->exact = judge->exact;
+    result->nearest = judge->nearest;
     if (result->nearest.wall)
         result->nearest.wall = arena_strdup(arena, result->nearest.wall);
-    for (size_t i = 0; i < workers; i++) {
-        evaluator_release(&judge.workers[i].evaluator);
-        demand_banks_release(judge.workers[i].banks, BANKS);
-        arena_release(&judge.workers[i].names);
-    }
-    arena_release(&scratch);
 }

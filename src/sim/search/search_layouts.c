@@ -124,9 +124,19 @@ static void group_layouts(struct hunt *hunt, struct arena *arena)
     hunt->groups[hunt->n_groups] = hunt->n_layouts;
 }
 
+static void order_groups(struct hunt *hunt, struct arena *arena)
+{
+    size_t stride = (hunt->n_groups + HUNT_FIRST - 1) / HUNT_FIRST, n = 0;
+    hunt->order = arena_alloc(arena, hunt->n_groups + 1, sizeof *hunt->order);
+    for (size_t first = 0; first < stride; first++)
+        for (size_t i = first; i < hunt->n_groups; i += stride)
+            hunt->order[n++] = i;
+}
+
 void hunt_list(struct hunt *hunt, struct arena *arena)
 {
     list_layouts(hunt, arena);
     take_part(hunt);
     group_layouts(hunt, arena);
+    order_groups(hunt, arena);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/memory/refold.h"
 #include "sim/search/search.h"
+#include "sim/time/step_floor.h"
 
 /* Of what progress says, the part that bounds are. */
 #define SEARCH_BOUNDED 0.75
@@ -58,10 +59,14 @@ bool search_least_memory(struct search_bounds *bounds, struct search_place *plac
 bool search_rises(struct search_bounds *bounds, const struct search_place *place,
                   const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
 
+/* ---- floors: search_floor.c ---- */
+
 /* Device-seconds per token, the slow end of their interval, that a plan whose memory was asked
- * for last takes at least (sim/time/step_floor). 0 where nothing is known. */
+ * for last takes at least (sim/time/step_floor), of the whole of its list or of what all paths
+ * have, which is asked more rarely. 0 where nothing is known. */
 double search_least_seconds(struct search_bounds *bounds, struct search_place *place,
-                            const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
+                            const struct plan *plan, const uint8_t index[SEARCH_KEYS],
+                            enum floor_part part);
 
 /* ---- the error of seconds: search_error.c ---- */
 
@@ -91,11 +96,25 @@ struct search_bench {
     bool serves; /* candidates have no bounds */
 };
 
-/* Evaluates exactly those of n candidates, in the order of their bounds, that can be listed,
- * and lists them; `nearest`, unless served, where none fits. Moves the candidates; memory from
- * the arena. */
-void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
-                  size_t n, const struct search_candidate *nearest, struct arena *arena,
-                  struct search_result *result);
+/* One judges all candidates, as many at a time as were found; memory from the arena, and more
+ * until it is closed. */
+struct judge;
+struct judge *judge_open(const struct search_bench *bench, struct arena *arena);
+
+/* Whether what takes so long and needs so much, at least, cannot be listed: what was judged
+ * beats it. The same for all threads between two calls. */
+bool judge_beats(const struct judge *judge, double seconds, uint64_t bytes);
+
+/* Looks at the first of n candidates in the order of their bounds, and evaluates exactly what
+ * can still be listed: returns how many are left to look at, which stand first. So those that
+ * are found later need not be kept. Moves the candidates. */
+size_t judge_first(struct judge *judge, struct search_candidate *candidates, size_t n);
+
+void judge_release(struct judge *judge);
+
+/* Looks at the rest and lists; `nearest`, unless served, where none fits. */
+void judge_close(struct judge *judge, struct search_candidate *candidates, size_t n,
+                 const struct search_candidate *nearest, struct arena *arena,
+                 struct search_result *result);
 
 #endif

@@ -102,12 +102,24 @@ static struct bound bound_of(struct walk *walk, struct search_candidate *c)
     return (struct bound){fits ? BOUND_FITS : BOUND_LARGE, peak.total_bytes, peak.state_bytes};
 }
 
+/* What fits, unless what was judged beats it: by what all paths take at least, or by more. */
+static void keep_fitting(struct walk *walk, struct search_candidate *c)
+{
+    static const enum floor_part parts[] = {FLOOR_COMMON, FLOOR_WHOLE};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        c->seconds =
+            search_least_seconds(walk->bounds, walk->place, &walk->plan, c->index, parts[i]);
+        if (judge_beats(walk->hunt->judge, c->seconds, c->least_bytes))
+            return;
+    }
+    append(walk->found, c);
+}
+
 static void keep(struct walk *walk, struct search_candidate *c, const struct bound *bound)
 {
     if (bound->is == BOUND_FITS) {
         c->least_bytes = bound->bytes;
-        c->seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, c->index);
-        append(walk->found, c);
+        keep_fitting(walk, c);
     }
     walk->found->too_large += bound->is == BOUND_LARGE;
     walk->found->invalid += bound->is == BOUND_REFUSED;
@@ -225,7 +237,7 @@ void hunt_walk(void *arg, size_t task, unsigned worker)
 {
     (void)worker;
     struct hunt *hunt = arg;
-    const size_t *group = &hunt->groups[hunt->first + task];
+    const size_t *group = &hunt->groups[hunt->order[hunt->first + task]];
     size_t n = group[1] - group[0];
     const struct hunt_layout *layouts = &hunt->layouts[group[0]];
     struct arena arena = {0};

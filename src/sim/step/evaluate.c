@@ -149,6 +149,15 @@ static size_t place_of(const uint64_t kept[EVALUATE_CACHE], uint64_t tokens)
     return first & (EVALUATE_CACHE - 1);
 }
 
+/* What was sampled of a routing says the expected rows, too, whatever room there is. */
+static void keep_expected(struct demand_bank *bank, uint64_t tokens,
+                          const struct demand_spread *spread)
+{
+    size_t at = place_of(bank->expected_tokens, tokens);
+    bank->expected_tokens[at] = tokens;
+    bank->expected[at] = spread->expected;
+}
+
 /* The 99th percentile of the plan's routing into the slots; what it does to buffers of given
  * size. */
 static void set_demand(struct evaluator *e, const struct plan *plan)
@@ -164,6 +173,7 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
         struct demand_spread spread;
         bank->source.room = room;
         demand_sample(&bank->source, tokens, false, &spread);
+        keep_expected(bank, tokens, &spread);
         bank->tokens[at] = tokens;
         bank->p99[at] = spread.p99;
         bank->layer[at] = overflow_sampled(&bank->source, &spread);
@@ -421,6 +431,15 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     out->by = e;
 }
 
+bool evaluate_list(struct evaluator *e, const struct plan *plan, uint64_t structure)
+{
+    bool least = e->least;
+    e->least = true;
+    bool followed = follow(e, plan, structure);
+    e->least = least;
+    return followed;
+}
+
 bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t structure,
                       uint64_t bytes)
 {
@@ -441,8 +460,7 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
         struct demand_spread spread;
         bank->source.room = (struct demand_room){0};
         demand_sample(&bank->source, tokens, false, &spread);
-        bank->expected_tokens[at] = tokens;
-        bank->expected[at] = spread.expected;
+        keep_expected(bank, tokens, &spread);
     }
     *expected = bank->expected[at];
     return true;

@@ -47,7 +47,6 @@ struct evaluator {
     uint64_t pp, vpp, cp; /* of the plan that the slots are of */
     enum moe_path path;
     bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
-    bool bound;     /* set by the caller: time_evaluated as stepper.bound says */
     bool known;     /* structure and layout_ok are set */
     bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
@@ -108,6 +107,10 @@ const struct plan *evaluate_held(struct evaluator *evaluator, const struct plan 
  * not valid. Not of mode serve. */
 bool evaluate_exceeds(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
                       uint64_t bytes);
+
+/* Brings the evaluator's list up to the plan without sampling its routing; false when a rule or
+ * the stack refuses it. */
+bool evaluate_list(struct evaluator *evaluator, const struct plan *plan, uint64_t structure);
 
 /* Whether a key ("workload.micro_batch") is a mere number of the sizes, so that a change of it
  * needs no rebuilding. */

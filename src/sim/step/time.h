@@ -103,8 +103,15 @@ bool time_step(struct evaluator *evaluator, const struct plan *plan,
 bool time_evaluated(struct evaluator *evaluator, const struct plan *plan,
                     const struct profile *profile, struct step_time *out);
 
-/* The same of a plan of mode serve: the decode step of all sequences, from one to the next as
- * the tokens of the answers come, and what requests see. */
+/* What such a step takes at least: under balanced routing, which need not be sampled, in no
+ * more of a pipeline than it takes (pipeline_bound of sim/time/pipeline). The list is built
+ * where `structure` is another than the evaluator's (evaluate). False, too, where sequences
+ * wait. */
+bool time_least(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
+                const struct profile *profile, struct step_time *out);
+
+/* time_evaluated of a plan of mode serve: the decode step of all sequences, from one to the
+ * next as the tokens of the answers come, and what requests see. */
 bool time_serve(struct evaluator *evaluator, const struct plan *plan,
                 const struct profile *profile, struct step_time *out,
                 struct serve_times *times);

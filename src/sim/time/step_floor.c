@@ -7,12 +7,15 @@
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
 
-bool step_floor_of(struct stepper *s, struct step_floor *out)
+bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *out)
 {
     struct stretches all;
     if (!stepper_even(s))
         return false;
-    stretches_least(&all, s);
+    if (part == FLOOR_COMMON)
+        stretches_common(&all, s);
+    else
+        stretches_least(&all, s);
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         for (unsigned pass = 0; pass < PASSES; pass++) {
             const struct stretch *b = &all.layer[segment][pass];

@@ -29,8 +29,12 @@ struct floor_chunks {
     struct comm_place place[GROUP_COUNT];
 };
 
+/* The whole of it, or what lists of all paths have alike where no constant of the profile is of
+ * one path: attention, and layers without experts. */
+enum floor_part { FLOOR_COMMON, FLOOR_WHOLE };
+
 /* Of the plan that the stepper stands at; false when a size overflows. */
-bool step_floor_of(struct stepper *stepper, struct step_floor *out);
+bool step_floor_of(struct stepper *stepper, enum floor_part part, struct step_floor *out);
 
 /* Of a plan that obeys all rules; memory from the arena. */
 void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_chunks *out);

@@ -226,7 +226,7 @@ static void host_end(const struct stepper *s, struct host_layer *h, struct stret
 
 /* Ops that count: all; those between the router and the layer's sum, with what the host waits
  * for between them; those that stretches_least is of. */
-enum which { ALL_OPS, ROUTED_OPS, LEAST_OPS };
+enum which { ALL_OPS, ROUTED_OPS, LEAST_OPS, COMMON_OPS };
 
 /* Of a layer's passes, and between ranks that do not hold the same. */
 static bool is_own(const struct op *op)
@@ -248,8 +248,16 @@ bool stretch_is_least(const struct stepper *s, const struct op *op)
     return is_own(op) && every;
 }
 
+static bool is_common(const struct stepper *s, const struct op *op)
+{
+    bool experts = segment_has_experts(op->segment);
+    return stretch_is_least(s, op) && (!experts || op->module <= MODULE_PROJECTION);
+}
+
 static bool counts(const struct stepper *s, const struct op *op, enum which which)
 {
+    if (which == COMMON_OPS)
+        return is_common(s, op);
     if (which == LEAST_OPS)
         return stretch_is_least(s, op);
     return which == ALL_OPS || stretch_is_routed(op);
@@ -367,7 +375,8 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
     }
     if (graphs != GRAPHS_FULL)
         add_host(s, graphs, which, out);
-    hide_loops(s, out);
+    if (which != COMMON_OPS)
+        hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         if (!segment_has_experts((enum segment)(i / PASSES)))
             continue;
@@ -391,6 +400,11 @@ void stretches_routed(struct stretches *out, const struct stepper *s)
 void stretches_least(struct stretches *out, const struct stepper *s)
 {
     fill(out, s, LEAST_OPS);
+}
+
+void stretches_common(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, COMMON_OPS);
 }
 
 /* ---- beside the compute stream ---- */

@@ -45,6 +45,9 @@ void stretches_least(struct stretches *all, const struct stepper *stepper);
 /* Whether an op is of that part. */
 bool stretch_is_least(const struct stepper *stepper, const struct op *op);
 
+/* The same of those among them that no path changes: attention, and layers without experts. */
+void stretches_common(struct stretches *all, const struct stepper *stepper);
+
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);
 
 /* Puts what may run beside the compute stream there, and what is left of it, and of launches,
