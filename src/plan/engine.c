@@ -174,7 +174,8 @@ enum batching engine_batching(const struct plan *plan)
 {
     if (plan->stack.kind == STACK_SGLANG)
         return BATCHING_APART;
-    return plan->stack.kind == STACK_TRTLLM ? BATCHING_WHOLE : BATCHING_MIXED;
+    bool whole = plan->stack.kind == STACK_TRTLLM && !plan->workload.chunked_prefill;
+    return whole ? BATCHING_WHOLE : BATCHING_MIXED;
 }
 
 /* 70 GiB or more and no A100: the tier that takes large batches. */

@@ -54,7 +54,7 @@ struct engine_release {
 /* What a step of an engine holds while prompts wait (engines.md section 4). */
 enum batching {
     BATCHING_MIXED, /* vLLM: decodes, and prompts cut to what they leave */
-    BATCHING_WHOLE, /* TensorRT-LLM: decodes, and whole prompts */
+    BATCHING_WHOLE, /* TensorRT-LLM without chunked prefill: decodes, and whole prompts */
     BATCHING_APART  /* SGLang: prompts alone, decodes wait */
 };
 enum batching engine_batching(const struct plan *plan);

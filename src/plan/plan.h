@@ -507,6 +507,11 @@ struct workload {
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     bool disaggregated;   /* serve: ask for prefill apart from decode */
+    bool chunked_prefill; /* TensorRT-LLM: prompts are cut to what a step leaves */
+    struct {
+        uint64_t timeout; /* steps; 0: replicas of attention do not wait for each other */
+        uint64_t wait;    /* steps that prompts of all of them wait beside answers */
+    } balance;
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;

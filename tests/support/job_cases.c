@@ -369,8 +369,8 @@ const struct job_case job_cases[] = {
      0},
     {"trtllm/tensor.sh", "",
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
-     "memory.fraction=0.9 workload.max_num_seqs=32",
-     2},
+     "memory.fraction=0.9 workload.max_num_seqs=32 workload.chunked_prefill=true",
+     1},
     {"vllm/adapters.sh", "cluster=h100",
      "lora.rank=32 lora.slots=4 memory.weight_offload=12.5GiB stack.graphs=partial "
      "stack.graph_batch=64",
@@ -416,6 +416,10 @@ const struct job_case job_cases[] = {
      0},
     {"sglang/window.sh", "cluster=h100",
      "memory.window_ratio=0.25 memory.state_copies=0 workload.context_length=131072", 0},
+    {"trtllm/balance.sh", "",
+     "parallel.dp=8 precision.kv_cache=fp8 workload.chunked_prefill=true "
+     "workload.balance.timeout=60 workload.balance.wait=0",
+     0},
     {"trtllm/chunks.sh", "cluster=b200",
      "moe.expert_tokens=16384 workload.max_num_seqs=128 workload.micro_batch=128 parallel.dp=8",
      0},

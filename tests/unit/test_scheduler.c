@@ -92,6 +92,64 @@ static void budgets_cut_or_part_prompts(void **state)
     }
 }
 
+/* Requests k = 0 to 7 of each of two replicas begin at step k + 1 and end at step k + 11. The
+ * first that ends is replaced, and its prompt may come in step 13; no other is. Beside 6
+ * answers it takes 106 ms, after another step beside 5. Prompts came last in step 8, which no
+ * step before it held back; steps 9 to 11, or 9 to 12, bring a timeout of 3 or 4 to its end. */
+static void replicas_wait_for_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t timeout;
+        double first_s;
+    } rows[] = {{0, 0.01 + 0.106},      /* nobody waits */
+                {1, 0.01 + 0.106},      /* every step is let in */
+                {3, 2 * 0.01 + 0.105},  /* let in in steps 11 and 14 */
+                {4, 4 * 0.01 + 0.103},  /* in steps 12 and 16 */
+                {100, 7 * 0.01 + 0.1}}; /* when the last answers are done */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct scheduler_result r;
+        const struct scheduler_ask ask = {.batching = BATCHING_WHOLE,
+                                          .replicas = 2,
+                                          .slots = 8,
+                                          .budget = 120,
+                                          .requests = 17,
+                                          .in_flight = 8,
+                                          .input = 100,
+                                          .output = 11,
+                                          .balance = {.timeout = rows[i].timeout},
+                                          .costs = &plain};
+        scheduler_play(&ask, &arena, &r);
+        assert_int_equal(r.n, 17);
+        assert_close(r.ttft_s[16], rows[i].first_s, 1e-9);
+        arena_release(&arena);
+    }
+}
+
+/* Where all have a prompt it waits beside answers, here every other step. */
+static void prompts_wait_for_more(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct scheduler_result r;
+    const struct scheduler_ask ask = {.batching = BATCHING_WHOLE,
+                                      .replicas = 2,
+                                      .slots = 3,
+                                      .budget = 120,
+                                      .requests = 6,
+                                      .in_flight = 3,
+                                      .input = 100,
+                                      .output = 11,
+                                      .balance = {.timeout = 50, .wait = 1},
+                                      .costs = &plain};
+    scheduler_play(&ask, &arena, &r);
+    assert_close(r.ttft_s[0], 0.1, 1e-12);
+    assert_close(r.ttft_s[2], 0.1 + 0.01 + 0.101, 1e-12);
+    assert_close(r.ttft_s[4], 0.1 + 0.01 + 0.101 + 0.01 + 0.102, 1e-12);
+    arena_release(&arena);
+}
+
 /* Prompts apart stop the decodes: the first answer takes the second's prefill longer. */
 static void prompts_apart_delay_decodes(void **state)
 {
@@ -237,6 +295,39 @@ static void caps_make_requests_wait(void **state)
     arena_release(&arena);
 }
 
+/* Eight prompts of 8,192 tokens on TensorRT-LLM: seven answers beside one take 8,199. */
+static void whole_prompts_say_what_a_step_takes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *says; /* says: NULL, no note */
+    } rows[] = {{"max_num_batched_tokens: 8199", NULL},
+                {"max_num_batched_tokens: 8198", "with all other answers it takes 8199"},
+                {"max_num_batched_tokens: 8191", "the engine refuses prompts above"},
+                {"max_num_batched_tokens: 4096, chunked_prefill: true", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct prediction p;
+        struct err err = {0};
+        const char *text =
+            arena_printf(&arena,
+                         "model: gpt-oss-120b\ncluster: b200\nstack: trtllm\n"
+                         "workload: {mode: serve, concurrency: 8, input_length: 8192, "
+                         "output_length: 64, %s}\n",
+                         rows[i].keys);
+        const struct predict_options options = {0};
+        if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL,
+                           &err) ||
+            predict(&plan, &options, &arena, &p, &err))
+            fail_msg("%s: %s", err.where, err.text);
+        const char *note = p.n_notes ? p.notes[0].text : NULL;
+        if (!note != !rows[i].says || (note && !strstr(note, rows[i].says)))
+            fail_msg("%s: \"%s\"", rows[i].keys, note ? note : "");
+        arena_release(&arena);
+    }
+}
+
 /* More requests in flight: more tokens a second, each later. Evaluating says what predict says.
  */
 static void throughput_and_latency_grow_with_concurrency(void **state)
@@ -288,11 +379,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_request_is_prefill_and_decode),
         cmocka_unit_test(budgets_cut_or_part_prompts),
+        cmocka_unit_test(replicas_wait_for_each_other),
+        cmocka_unit_test(prompts_wait_for_more),
         cmocka_unit_test(prompts_apart_delay_decodes),
         cmocka_unit_test(slots_make_requests_wait),
         cmocka_unit_test(flight_is_rate_times_latency),
         cmocka_unit_test(open_loops_queue_when_overloaded),
         cmocka_unit_test(caps_make_requests_wait),
+        cmocka_unit_test(whole_prompts_say_what_a_step_takes),
         cmocka_unit_test(throughput_and_latency_grow_with_concurrency),
         cmocka_unit_test(evaluation_and_search_agree_with_predict),
     };

@@ -46,7 +46,14 @@ static const struct job_flag flags[] = {
     RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
          "each beam a sequence with a cache of its own: what they share of it is not modelled",
          ARGUMENTS),
-    TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    RULE("enable-chunked-prefill", JOB_SWITCH, "workload.chunked_prefill", "read in mode serve",
+         ARGUMENTS),
+    RULE("attention-dp-config.enable-balance", JOB_SWITCH, "workload.balance",
+         "with enable-attention-dp", ARGUMENTS),
+    RULE("attention-dp-config.timeout-iters", JOB_VALUE, "workload.balance.timeout", "50",
+         ARGUMENTS),
+    RULE("attention-dp-config.batching-wait-iters", JOB_VALUE, "workload.balance.wait", "10",
+         ARGUMENTS),
     TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("cuda-graph-config.enable-padding", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
@@ -119,6 +126,26 @@ static enum status set_batch(struct job *job)
     return STATUS_OK;
 }
 
+/* What its scheduler makes prompts wait for (_torch/pyexecutor/py_executor.py). */
+static enum status set_scheduler(struct job *job, const struct degrees *d)
+{
+    uint64_t timeout = 50, wait = 10;
+    bool chunked, balance;
+    TRY(job_switch(job, "enable-chunked-prefill", &chunked));
+    TRY(job_switch(job, "attention-dp-config.enable-balance", &balance));
+    TRY(job_count(job, "attention-dp-config.timeout-iters", &timeout));
+    TRY(job_count(job, "attention-dp-config.batching-wait-iters", &wait));
+    if (chunked)
+        job_set(job, "workload.chunked_prefill", "true", "enable-chunked-prefill");
+    if (!balance || !d->attention_dp || d->tp == 1 || !timeout)
+        return STATUS_OK;
+    job_set_count(job, "workload.balance.timeout", timeout,
+                  "attention-dp-config.enable-balance attention-dp-config.timeout-iters");
+    job_set_count(job, "workload.balance.wait", wait,
+                  "attention-dp-config.enable-balance attention-dp-config.batching-wait-iters");
+    return STATUS_OK;
+}
+
 static enum status trtllm_finish(struct job *job)
 {
     struct degrees d;
@@ -126,6 +153,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
     TRY(set_batch(job));
+    TRY(set_scheduler(job, &d));
     TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
@@ -142,6 +170,18 @@ static void write_option(struct job_writer *writer, const char *name, const char
         text_printf(writer->out, " \\\n  --%s %s", own, value);
     else
         writer_setting(writer, own, value);
+}
+
+static void write_scheduler(struct job_writer *writer)
+{
+    const struct workload *w = &writer->plan->workload;
+    if (w->chunked_prefill)
+        writer_flag(writer, "enable-chunked-prefill", NULL);
+    if (!w->balance.timeout || plan_dp(writer->plan) == 1)
+        return;
+    writer_flag(writer, "attention-dp-config.enable-balance", "true");
+    writer_count(writer, "attention-dp-config.timeout-iters", w->balance.timeout);
+    writer_count(writer, "attention-dp-config.batching-wait-iters", w->balance.wait);
 }
 
 static enum status trtllm_write(struct job_writer *writer)
@@ -162,6 +202,7 @@ static enum status trtllm_write(struct job_writer *writer)
     writer_count(writer, "max-batch-size", plan->workload.micro_batch);
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
+    write_scheduler(writer);
     writer->out = whole;
     struct text options = {.arena = writer->arena};
     bool file = writer_settings(writer, false, &options);

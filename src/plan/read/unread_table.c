@@ -138,6 +138,13 @@ static bool has_replicas(const struct plan *plan)
     return plan_attention_replicas(plan) > 1;
 }
 
+static bool has_copies(const struct plan *plan)
+{
+    return plan_dp(plan) > 1;
+}
+
+#define COPIES HOLDS("parallel.dp", has_copies, "dp is above 1", "dp is 1")
+
 static bool has_dense(const struct plan *plan)
 {
     return model_ffns(&plan->model, FFN_DENSE) > 0;
@@ -353,6 +360,10 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.inputs", DRAFT_SIZED),
     WHEN("workload.speculation.joined", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
+    WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),
+    WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
+    WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,
+         ABOVE("workload.balance.timeout", 0)),
     WHEN("workload.limit.ttft", ANSWERS),
     WHEN("workload.limit.tpot", ANSWERS),
     WHEN("workload.limit.latency", ANSWERS),

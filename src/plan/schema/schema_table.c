@@ -434,6 +434,15 @@ const struct field schema_table[] = {
          "its first layer's q, k and v read embedding and hidden row side by side (EAGLE-3)"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
          "serve: say what prefill and decode on deployments of their own would do"),
+    BOOL(
+        "workload.chunked_prefill", workload.chunked_prefill, "false",
+        "serve, trtllm: prompts are cut to what a step's answers leave of its tokens; false: a "
+        "prompt that fits into a step waits until it fits beside them (other engines cut)"),
+    COUNT("workload.balance.timeout", workload.balance.timeout, 0, 1e6, "0",
+          "serve, trtllm: steps that prompts wait, where answers are under way, until each "
+          "replica of attention has one to begin; 0: they do not"),
+    COUNT("workload.balance.wait", workload.balance.wait, 0, 1e6, "0",
+          "steps more that prompts of all replicas then wait, for others to come"),
     RATE("workload.limit.ttft", workload.limit.ttft_s, UNIT_SECONDS, 0, 1e6, "0 s",
          "serve: the longest time to the first token that counts as goodput; 0: any"),
     RATE("workload.limit.tpot", workload.limit.tpot_s, UNIT_SECONDS, 0, 1e6, "0 s",

@@ -1,8 +1,10 @@
 /* predict of mode serve: the decode step of all sequences, with the memory of the worse of
  * decode and prefill, and the time that the scheduler plays. */
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "sim/answer/notes.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serve.h"
@@ -23,6 +25,31 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
                             load->capped, held, all);
     return arena_printf(arena, "%llu of %llu requests a replica wait: %s", all - held, all,
                         load->capped);
+}
+
+/* An engine that cuts no prompt (TensorRT-LLM without chunked prefill) refuses one longer than
+ * a step (llmapi/llm.py, _check_arguments), and lets one wait that a step's answers leave no
+ * room for (microBatchScheduler.cpp). NULL: neither. */
+static const char *whole_text(const struct plan *plan, const struct serve_load *load,
+                              struct arena *arena)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t tokens = engine_tokens(plan),
+             each = plan_speculates(plan) ? w->speculation.tokens : 0;
+    uint64_t prompt = w->input_length - lesser(w->shared_prefix, w->input_length - 1);
+    uint64_t answers = (serve_batch(plan, load->sequences) - 1) * (1 + each);
+    if (engine_batching(plan) != BATCHING_WHOLE || prompt + answers <= tokens)
+        return NULL;
+    if (prompt > tokens)
+        return arena_printf(arena,
+                            "the engine refuses prompts above a step's %llu tokens unless "
+                            "workload.chunked_prefill; times are as if it cut them",
+                            (unsigned long long)tokens);
+    return arena_printf(arena,
+                        "prompts of %llu tokens wait until answers end: a step has %llu, with "
+                        "all other answers it takes %llu; or workload.chunked_prefill",
+                        (unsigned long long)prompt, (unsigned long long)tokens,
+                        (unsigned long long)(prompt + answers));
 }
 
 /* Notes of its own before those of any plan. */
@@ -64,8 +91,9 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                       struct prediction *out)
 {
     bool arrives = plan_arrives(plan);
-    struct note own[2];
+    struct note own[3];
     size_t n = 0;
+    const char *whole = whole_text(plan, load, arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
     if (load->capped)
         own[n++] = (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
@@ -74,6 +102,8 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
         own[n++] = (struct note){"workload.request_rate",
                                  "unvalidated: the profile's runs are closed loops, no data "
                                  "judge the queue of an open one"};
+    if (whole)
+        own[n++] = (struct note){"workload.max_num_batched_tokens", whole};
     prepend_notes(own, n, arena, out);
 }
 

@@ -35,6 +35,7 @@ struct player {
     uint32_t *heap; /* of those that decode, the first to end on top */
     size_t n_heap;
     uint64_t steps, decode_steps;
+    uint64_t waited, joined; /* steps that prompts of some replicas, of all, were held back */
     double now_s, next_arrival_s;
     struct rng arrivals;
 };
@@ -201,18 +202,53 @@ static uint64_t chunk(const struct player *p, const struct request *r, uint64_t 
     return cut ? budget : 0;
 }
 
-/* Prompts of a replica that the step holds; those that end begin to decode with it. */
-static void take_prompts(struct player *p, struct replica *at)
+/* Tokens that a replica's answers leave to prompts. */
+static uint64_t left_over(const struct player *p, const struct replica *at)
 {
     const struct scheduler_ask *ask = p->ask;
     uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding * (1 + ask->drafted);
-    uint64_t budget = ask->budget > taken ? ask->budget - taken : 0;
-    at->tokens = 0;
+    return ask->budget > taken ? ask->budget - taken : 0;
+}
+
+/* Of a request that is the next of its replica: the tokens that a step takes; 0: it waits. */
+static uint64_t next_tokens(const struct player *p, const struct replica *at,
+                            const struct request *r, uint64_t budget)
+{
+    if (r->ready > p->steps || (!r->started && at->running == p->ask->slots))
+        return 0;
+    return chunk(p, r, budget);
+}
+
+/* Whether prompts that a step could hold wait for those of other replicas. */
+static bool holds_back(struct player *p)
+{
+    const struct scheduler_ask *ask = p->ask;
+    bool prompts = true, answers = true;
+    if (!ask->balance.timeout || ask->replicas == 1)
+        return false;
+    for (uint64_t i = 0; i < ask->replicas; i++) {
+        const struct replica *at = &p->replicas[i];
+        prompts = prompts && at->first != NOBODY &&
+                  next_tokens(p, at, &p->requests[at->first], left_over(p, at));
+        answers = answers && at->decoding;
+    }
+    if (!prompts) {
+        p->waited = answers && p->waited + 1 < ask->balance.timeout ? p->waited + 1 : 0;
+        return p->waited;
+    }
+    p->waited = 0;
+    if (answers)
+        p->joined = p->joined < ask->balance.wait ? p->joined + 1 : 0;
+    return answers && p->joined;
+}
+
+/* Prompts of a replica that the step holds; those that end begin to decode with it. */
+static void take_prompts(struct player *p, struct replica *at)
+{
+    uint64_t budget = left_over(p, at);
     for (uint32_t i = at->first; i != NOBODY; i = p->requests[i].next) {
         struct request *r = &p->requests[i];
-        if (r->ready > p->steps || (!r->started && at->running == ask->slots))
-            break;
-        uint64_t tokens = chunk(p, r, budget);
+        uint64_t tokens = next_tokens(p, at, r, budget);
         if (!tokens)
             break;
         at->running += !r->started;
@@ -274,6 +310,8 @@ static void decode(struct player *p)
         double steps = ceil((p->next_arrival_s - p->now_s) / each);
         n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
     }
+    if (n > 1 && p->ask->balance.timeout) /* holds_back has counted one */
+        p->waited = (p->waited + n - 1) % p->ask->balance.timeout;
     p->now_s += (double)n * each;
     p->steps += n;
     p->decode_steps += n;
@@ -290,8 +328,11 @@ static void step(struct player *p)
 {
     uint64_t tokens = 0;
     arrive(p);
+    bool held = holds_back(p);
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
-        take_prompts(p, &p->replicas[r]);
+        p->replicas[r].tokens = 0;
+        if (!held)
+            take_prompts(p, &p->replicas[r]);
         tokens += p->replicas[r].tokens;
     }
     if (tokens)

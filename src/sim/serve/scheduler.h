@@ -7,6 +7,10 @@
  *   whole  the same, but a prompt that fits into a budget is not cut (TensorRT-LLM)
  *   apart  prompts go first, in steps of their own, and decodes wait (SGLang)
  *
+ * With a balance (TensorRT-LLM pyexecutor/py_executor.py, _balance_adp_requests) prompts are
+ * held back, while each replica decodes, until each has one to begin or as many steps have gone
+ * by since prompts were last let in, idle ones counted; and then so many steps more.
+ *
  * Steps are planned one ahead, so a request that arrives during a step is not in the next one.
  * Between two events all steps are alike and are played at once. Pure and deterministic. */
 #ifndef MOEPLAN_SIM_SERVE_SCHEDULER_H
@@ -41,7 +45,10 @@ struct scheduler_ask {
     uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
-    double spread;    /* lengths lie evenly in (1 - spread) .. 1 of these */
+    double spread; /* lengths lie evenly in (1 - spread) .. 1 of these */
+    struct {
+        uint64_t timeout, wait; /* workload.balance; timeout 0: replicas do not wait */
+    } balance;
     uint64_t drafted; /* tokens that a draft proposes for a sequence and step */
     double accepted;  /* tokens of a sequence that a step yields, in the mean */
     uint64_t seed;

@@ -27,6 +27,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
     const struct workload *w = &g->plan->workload;
     uint64_t shared =
         w->shared_prefix < w->input_length ? w->shared_prefix : w->input_length - 1;
+    bool balances = g->plan->stack.kind == STACK_TRTLLM;
     uint64_t drafted = plan_speculates(g->plan) ? w->speculation.tokens : 0;
     return (struct scheduler_ask){
         .batching = engine_batching(g->plan),
@@ -36,6 +37,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .input = w->input_length - shared,
         .output = w->output_length,
         .spread = w->length_spread,
+        .balance = {balances ? w->balance.timeout : 0, w->balance.wait},
         .drafted = drafted,
         .accepted = drafted ? plan_accepted(g->plan) : 1,
         .seed = g->plan->moe.routing.seed,
