@@ -165,7 +165,7 @@ static void read_runs(struct fit *f, const struct csv *csv, const char *name)
             profile_load(&run->plan, &f->arena, &profile, &err) ||
             !text_equal(profile.name, name))
             continue;
-        const struct serve_ask ask = {NULL, &f->own};
+        const struct serve_ask ask = {.profile = &f->own};
         if (serve_open(&run->model, &run->plan, &ask, &f->arena, &err) ||
             !number_real(csv_cell(csv, row, "published"), &value))
             continue;
