@@ -152,6 +152,34 @@ static void ranks_share_a_cache_out(void **state)
                    "window");
 }
 
+/* 4,096 tokens x 8 of 128 experts are 32,768 rows, in tiles of 64 at most 64 x (128 + (32,768 -
+ * 128) / 64) = 40,832. Blocks of Qwen3-30B-A3B (H 2,048, I 768): 2 x 768 and 768 bytes, 12 + 6
+ * scales in 32 bits, 2 x 2,048 bytes out; nvfp4: 384 bytes and 48 scales of a byte. */
+static void generated_kernels_hold_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *weights;
+        uint64_t gate_up, activated, scales;
+    } rows[] = {{"fp8_block", 1536, 768, 72}, {"nvfp4", 0, 432, 0}, {"bf16", 0, 1536, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p =
+            predict_text(arena_printf(&arena,
+                                      "model: qwen3-30b-a3b\ncluster: b200-8x1\n"
+                                      "stack: {base: vllm, experts: trtllm_gen}\n"
+                                      "workload: {mode: prefill, sequence_length: 4096}\n"
+                                      "parallel: {tp: 8, ep: 8}\nprecision: {weights: %s}\n",
+                                      rows[i].weights),
+                         &arena);
+        assert_int_equal(buffer_bytes(&p, "trtllm_gen_gate_up"), 40832 * rows[i].gate_up);
+        assert_int_equal(buffer_bytes(&p, "trtllm_gen_activated"), 40832 * rows[i].activated);
+        assert_int_equal(buffer_bytes(&p, "trtllm_gen_scales"), 40832 * rows[i].scales);
+        assert_int_equal(buffer_bytes(&p, "trtllm_gen_out"), (uint64_t)40832 * 4096);
+        arena_release(&arena);
+    }
+}
+
 /* Gathered over 8 ranks 65,536 tokens reach the experts; two streams of 4,096 hold what 8,192
  * do where tokens are on every rank. */
 static void experts_take_chunks(void **state)
@@ -471,6 +499,7 @@ int main(void)
         cmocka_unit_test(adapters_have_room),
         cmocka_unit_test(offloaded_weights_leave_the_device),
         cmocka_unit_test(ranks_share_a_cache_out),
+        cmocka_unit_test(generated_kernels_hold_rows),
         cmocka_unit_test(experts_take_chunks),
         cmocka_unit_test(images_may_be_limited),
         cmocka_unit_test(host_caches_are_a_second_wall),

@@ -84,16 +84,43 @@ static void flashinfer(struct hold_path *p, const struct row_dims *tokens)
                  FLOW_FORWARD);
 }
 
+static void gen_scratch(struct hold_path *p, const char *name, enum dtype dtype,
+                        const struct row_dims *rows, struct size width)
+{
+    part_scratch(p, name, CATEGORY_WORKSPACE, dtype, rows, width, FLOW_FORWARD);
+}
+
+/* Rows in 8 bits with a scale in 32 for every 128: products of blocks do not join the
+ * activation to the first. */
+static void gen_blocks(struct hold_path *p, const struct row_dims *rows)
+{
+    struct sizes *s = p->x.sizes;
+    struct size block = size_const(s, 128), wide = width_of(p, WIDE);
+    struct size scales =
+        size_add(s, size_ceil_div(s, wide, block), size_ceil_div(s, p->x.inter, block));
+    gen_scratch(p, "trtllm_gen_gate_up", DTYPE_INT8, rows, wide);
+    gen_scratch(p, "trtllm_gen_activated", DTYPE_INT8, rows, p->x.inter);
+    gen_scratch(p, "trtllm_gen_scales", DTYPE_F32, rows, scales);
+}
+
 /* Activation and output rows in tiles of 64, the largest the kernels choose at many rows
- * (assumed: the tile follows the rows per expert). */
+ * (assumed: the tile follows the rows per expert). What is activated is in 16 bits, or as the
+ * weights are: in 4 with a byte of scale for every 16; the output always in 16 (FlashInfer
+ * csrc/trtllm_fused_moe_kernel_launcher.cu, prepare_moe). */
 static void trtllm_gen(struct hold_path *p, const struct row_dims *tokens)
 {
+    struct sizes *s = p->x.sizes;
     struct row_dims all = pairs(p, tokens);
     struct row_dims rows = rows_of(tile_rows(&p->x, all.dims[0], p->x.experts, 64), all.rule);
-    part_scratch(p, "trtllm_gen_activated", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.inter,
-                 FLOW_FORWARD);
-    part_scratch(p, "trtllm_gen_out", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.hidden,
-                 FLOW_FORWARD);
+    struct size nine = size_times(s, p->x.inter, 9);
+    if (p->plan->precision.weights == DTYPE_FP8_BLOCK)
+        gen_blocks(p, &rows);
+    else if (p->plan->precision.weights == DTYPE_NVFP4)
+        gen_scratch(p, "trtllm_gen_activated", DTYPE_INT8, &rows,
+                    size_ceil_div(s, nine, size_const(s, 16)));
+    else
+        gen_scratch(p, "trtllm_gen_activated", p->dtype, &rows, p->x.inter);
+    gen_scratch(p, "trtllm_gen_out", p->dtype, &rows, p->x.hidden);
 }
 
 /* ---- the table ---- */

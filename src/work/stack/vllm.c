@@ -12,6 +12,44 @@
 
 /* ---- what computes the experts ---- */
 
+/* Replicas of experts, or their placement by load. */
+static bool balances_experts(const struct plan *plan)
+{
+    return plan->moe.redundant_experts || plan->moe.routing.placement == PLACEMENT_EPLB;
+}
+
+/* DeepGEMM takes matrices of whole blocks above 512 (deep_gemm_moe.py); others go to Triton. */
+static bool fits_deepgemm(const struct plan *plan)
+{
+    uint64_t inter = plan->model.moe.intermediate / plan->parallel.etp;
+    return inter > 512 && inter % 128 == 0 && plan->model.hidden % 128 == 0;
+}
+
+/* fp8 blocks on Hopper and Blackwell. The first list of backends in order of preference is that
+ * of 0.19 (oracle/fp8.py): TRT-LLM's kernels are of Blackwell and place no experts by load
+ * (experts/trtllm_fp8_moe.py), FlashInfer's CUTLASS takes blocks on Hopper alone
+ * (experts/flashinfer_cutlass_moe.py), next is DeepGEMM. Before it was the default where it
+ * takes the matrices (quantization/fp8.py of 0.11). */
+static enum expert_backend block_experts(const struct plan *plan, bool blackwell,
+                                         const char **why)
+{
+    bool ordered = engine_release(plan)->keeps_workspaces;
+    if (ordered && blackwell && !balances_experts(plan)) {
+        *why = "vllm: TRT-LLM's kernels for fp8 blocks on Blackwell";
+        return EXPERTS_TRTLLM_GEN;
+    }
+    if (ordered && !blackwell) {
+        bool spread = plan->parallel.ep > 1;
+        *why = spread ? "vllm: FlashInfer CUTLASS for fp8 blocks over expert-parallel ranks"
+                      : "vllm: Triton for fp8 blocks on Hopper without expert parallelism";
+        return spread ? EXPERTS_FLASHINFER : EXPERTS_TRITON;
+    }
+    bool fits = fits_deepgemm(plan);
+    *why =
+        fits ? "vllm: DeepGEMM for fp8 blocks" : "vllm: Triton for blocks DeepGEMM takes not";
+    return fits ? EXPERTS_DEEPGEMM : EXPERTS_TRITON;
+}
+
 /* By the format of the weights and the device, for tokens that nobody exchanges or that all
  * ranks gather: the first backend of the engine's lists that supports them (engines.md 1.5,
  * oracle/ of fused_moe). */
@@ -31,10 +69,8 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         *why = "vllm: Marlin for fp8 weights on a device without fp8 products";
         return EXPERTS_MARLIN;
     }
-    if (weights == DTYPE_FP8_BLOCK && plan->parallel.ep > 1 && (hopper || blackwell)) {
-        *why = "vllm: FlashInfer CUTLASS for fp8 blocks over expert-parallel ranks";
-        return EXPERTS_FLASHINFER;
-    }
+    if (weights == DTYPE_FP8_BLOCK && (hopper || blackwell))
+        return block_experts(plan, blackwell, why);
     if (weights == DTYPE_MXFP4) {
         *why = "vllm: mxfp4 by OpenAI's kernels on Hopper, TRT-LLM's on Blackwell, else Marlin";
         return blackwell ? EXPERTS_TRTLLM_GEN : hopper ? EXPERTS_TRITON_OAI : EXPERTS_MARLIN;
