@@ -23,18 +23,13 @@ struct step_ops {
     struct ops_report report;
 };
 
-static void list(const char *context, const char *path, struct step_ops *s)
+static void list_text(const char *text, struct step_ops *s)
 {
-    char text[512];
     struct err err = {0};
     struct work work;
     struct slots slots;
     const struct ops_ask ask = {.sample = 0};
     memset(s, 0, sizeof *s);
-    snprintf(text, sizeof text,
-             "model: kimi-k2\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 16}\n"
-             "workload: {mode: decode, micro_batch: 64, context_length: %s}\nmoe: {path: %s}\n",
-             context, path);
     if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &s->arena, &s->plan, NULL,
                        &err) != STATUS_OK ||
         work_build(&s->plan, &s->arena, &work, &err) != STATUS_OK)
@@ -42,6 +37,16 @@ static void list(const char *context, const char *path, struct step_ops *s)
     slots_from_plan(&s->plan, &slots);
     if (ops_of(&s->plan, &ask, &work, &slots, &s->arena, &s->report, &err) != STATUS_OK)
         fail_msg("%s", err.text);
+}
+
+static void list(const char *context, const char *path, struct step_ops *s)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "model: kimi-k2\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 16}\n"
+             "workload: {mode: decode, micro_batch: 64, context_length: %s}\nmoe: {path: %s}\n",
+             context, path);
+    list_text(text, s);
 }
 
 static const struct op_report *op(const struct step_ops *s, const char *name)
@@ -134,12 +139,64 @@ static void empty_slots_are_not_multiplied(void **state)
     arena_release(&plain.arena);
 }
 
+static uint64_t sent(const struct step_ops *s, const char *name)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, name) && s->report.ops[i].segment == SEGMENT_MOE)
+            sum += s->report.ops[i].bytes_sent;
+    return sum;
+}
+
+static bool timed(const struct step_ops *s, const char *name)
+{
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, name))
+            return s->report.ops[i].seconds > 0;
+    return false;
+}
+
+/* A step of 16 sequences in 16 bits over tp 8. DeepSeek-V3's cache on 8 ranks: 128 heads x 576
+ * of queries and x 512 of contexts, of which 7/8 are another's, and a sum in 32 bits a head
+ * from each rank; all heads meet an eighth of 8,192 tokens. Qwen3-235B, two ranks of 8 of its
+ * 64 heads x 128: half of 16 heads is another's. */
+static void shared_caches_exchange_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        unsigned ranks;
+        uint64_t queries, sums, context, cache, heads;
+    } rows[] = {{"deepseek-v3", 8, 16 * 128 * 576 * 2 / 8 * 7, 8 * 16 * 128 * 4 / 8 * 7,
+                 16 * 128 * 512 * 2 / 8 * 7, 16 * 1024 * 576 * 2, 16 * 128 * 576 * 2},
+                {"qwen3-235b-a22b", 2, 16 * 8 * 128 * 2, 16 * 16 * 4, 16 * 8 * 128 * 2,
+                 16 * 4096 * 256 * 2, 16 * 16 * 128 * 2},
+                {"qwen3-235b-a22b", 1, 0, 0, 0, 16 * 8192 * 256 * 2, 16 * 8 * 128 * 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct step_ops s;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "model: %s\ncluster: h200-8x1\nstack: vllm\n"
+                 "workload: {mode: decode, context_length: 8192, micro_batch: 16}\n"
+                 "parallel: {tp: 8, dcp: %u}\n",
+                 rows[i].model, rows[i].ranks);
+        list_text(text, &s);
+        assert_int_equal(sent(&s, "gather_queries"), rows[i].queries);
+        assert_int_equal(sent(&s, "gather_exponential_sums"), rows[i].sums);
+        assert_int_equal(sent(&s, "scatter_context"), rows[i].context);
+        assert_int_equal(op(&s, "attention")->bytes_read, rows[i].cache + rows[i].heads);
+        assert_int_equal(rows[i].ranks > 1, timed(&s, "gather_queries"));
+        arena_release(&s.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_experts_are_read_once),
         cmocka_unit_test(attention_grows_with_the_context),
         cmocka_unit_test(absorbed_products_touch_a_head_at_a_time),
+        cmocka_unit_test(shared_caches_exchange_heads),
         cmocka_unit_test(empty_slots_are_not_multiplied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -517,7 +517,7 @@ const struct field schema_table[] = {
         "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
           "vllm: tensor-parallel ranks that share out the tokens of the cache "
-          "(--decode-context-parallel-size); what they exchange for it is not timed"),
+          "(--decode-context-parallel-size)"),
     COUNT("parallel.zero", parallel.zero, 0, 3, "0",
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
     COUNT("parallel.dp_shard", parallel.dp_shard, 0, 1e6, "0",

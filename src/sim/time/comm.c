@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 
 /* ---- places ---- */
 
@@ -41,6 +42,16 @@ static double stride_of(const struct plan *plan, enum process_group group, doubl
     return 1;
 }
 
+/* Those that share a cache out lie next to each other in tp (vLLM parallel_state.py). */
+static double ranks_apart(const struct plan *plan, enum process_group group, double *ranks)
+{
+    bool part = group == GROUP_DCP, replicas = group == GROUP_REPLICAS;
+    double stride = stride_of(plan, part ? GROUP_TP : replicas ? GROUP_DP : group, ranks);
+    if (part)
+        *ranks = (double)engine_cache_ranks(plan);
+    return stride;
+}
+
 /* Of so many ranks so far apart, those that share a node. */
 static double inside_node(const struct plan *plan, double ranks, double stride)
 {
@@ -75,8 +86,7 @@ struct comm_place comm_place(const struct plan *plan, enum process_group group)
     if (group >= GROUP_DP_SHARD)
         place = part_of_dp(plan, group);
     else {
-        bool replicas = group == GROUP_REPLICAS;
-        double stride = stride_of(plan, replicas ? GROUP_DP : group, &place.ranks);
+        double stride = ranks_apart(plan, group, &place.ranks);
         place.inside = inside_node(plan, place.ranks, stride);
     }
     if (group == GROUP_DP || group == GROUP_DP_SHARD ||

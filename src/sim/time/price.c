@@ -266,7 +266,7 @@ static void as_engine(const struct pricing *p, const struct work *work, const st
     const struct parallel *parallel = &p->plan->parallel;
     bool gathers = op->kernel == KERNEL_ALLGATHER || ask->item == PROFILE_ALL_GATHER;
     uint16_t src = op_buffer(work, op, ROLE_SRC);
-    if (!plan_is_engine(p->plan))
+    if (!plan_is_engine(p->plan) || op->group == GROUP_DCP) /* of heads, not of tokens */
         return;
     if (gathers && work->buffers[src].category == CATEGORY_METADATA)
         ask->messages = 0;

@@ -157,6 +157,7 @@ const char *phase_name(enum phase phase);
     X(EDP, "edp") /* all that hold the same experts */                                         \
     X(PP, "pp")                                                                                \
     X(REPLICAS, "replicas") /* of attention, whose tokens experts take together */             \
+    X(DCP, "dcp")           /* those of tp that share out the tokens of a cache */             \
     /* with parallel.dp_shard: those that share a copy of either out, and those that hold the  \
        same shard of it */                                                                     \
     X(DP_SHARD, "dp_shard")                                                                    \

@@ -1,5 +1,6 @@
 /* Collectives of a step's list, by the closed forms of ring algorithms; see layer.h. */
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/piece/layer.h"
 
 struct size layer_group_ranks(struct layer *l, enum process_group group)
@@ -12,9 +13,10 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
     struct sharers shard = plan_sharers(l->plan), copies = plan_replicas(l->plan);
     struct sharers second = plan_second_sharers(l->plan);
     const uint64_t parts[GROUP_COUNT] = {
-        [GROUP_DP_SHARD] = shard.dense,    [GROUP_EDP_SHARD] = shard.experts,
-        [GROUP_DP_REPLICA] = copies.dense, [GROUP_EDP_REPLICA] = copies.experts,
-        [GROUP_DP_SECOND] = second.dense,  [GROUP_EDP_SECOND] = second.experts};
+        [GROUP_DCP] = engine_cache_ranks(l->plan), [GROUP_DP_SHARD] = shard.dense,
+        [GROUP_EDP_SHARD] = shard.experts,         [GROUP_DP_REPLICA] = copies.dense,
+        [GROUP_EDP_REPLICA] = copies.experts,      [GROUP_DP_SECOND] = second.dense,
+        [GROUP_EDP_SECOND] = second.experts};
     if (parts[group])
         return size_const(l->z, parts[group]);
     if (group == GROUP_DP)

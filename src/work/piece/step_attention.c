@@ -1,5 +1,6 @@
 /* Attention as ops: GQA; MLA with heads expanded from its latents, or, in decode, absorbed into
  * the latent space. Sources: training-model.md section 3, engines.md (MLA decode). */
+#include "plan/engine.h"
 #include "work/piece/cache.h"
 #include "work/piece/step.h"
 
@@ -239,6 +240,62 @@ static uint16_t ring(struct step *s, const struct heads *h)
     return arrived;
 }
 
+/* ---- a cache whose tokens ranks share out ---- */
+
+/* Each rank has every query of the group and meets its part of the tokens; parts of a context
+ * are weighed by their sums of exponentials and added up, each rank's heads on that rank (vLLM
+ * v1/attention/ops/common.py, cp_lse_ag_out_rs; backends/flash_attn.py, mla/common.py). The
+ * step's own tokens, which GQA's attend to apart, are few. Prompts have no cached tokens. */
+static bool is_shared_out(const struct step *s)
+{
+    return s->decode && engine_cache_ranks(s->plan) > 1;
+}
+
+static struct size all_heads(struct step *s, struct size width)
+{
+    return is_shared_out(s) ? size_times(s->l.z, width, engine_cache_ranks(s->plan)) : width;
+}
+
+static uint16_t gathered_queries(struct step *s, uint16_t q)
+{
+    struct layer *l = &s->l;
+    bool latent = s->d.facts & FACT_MLA;
+    struct size width = latent
+                            ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_LATENT])
+                            : s->d.width[COL_Q];
+    if (!is_shared_out(s))
+        return q;
+    uint16_t all = step_rows(s, "queries_gathered", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
+                             all_heads(s, width));
+    layer_collective(l, "gather_queries", GROUP_DCP, ALL_GATHER, q, all,
+                     l->work->buffers[all].bytes);
+    return all;
+}
+
+/* The rank's heads of a context that every rank has its part of. */
+static uint16_t summed_context(struct step *s, uint16_t context, struct size width)
+{
+    struct layer *l = &s->l;
+    struct size rows = s->d.rows[ROW_FULL], heads = all_heads(s, s->d.width[COL_HEADS]);
+    if (!is_shared_out(s))
+        return context;
+    uint16_t sums = layer_rows(l, "exponential_sums", CATEGORY_COMMUNICATION, DTYPE_F32,
+                               layer_fixed(rows), heads);
+    uint16_t all = layer_rows(l, "exponential_sums_gathered", CATEGORY_COMMUNICATION, DTYPE_F32,
+                              layer_fixed(rows), all_heads(s, heads));
+    layer_collective(l, "gather_exponential_sums", GROUP_DCP, ALL_GATHER, sums, all,
+                     l->work->buffers[all].bytes);
+    uint16_t weighed = step_rows(s, "weighed_context", CATEGORY_ATTENTION, rows,
+                                 l->work->buffers[context].dims[1]);
+    step_op(s, "weigh_context", KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, context), MANY(1, true, false, all),
+                     MANY(2, false, true, weighed)));
+    uint16_t own = step_rows(s, "own_context", CATEGORY_ATTENTION, rows, width);
+    layer_collective(l, "scatter_context", GROUP_DCP, REDUCE_SCATTER, weighed, own,
+                     l->work->buffers[weighed].bytes);
+    return own;
+}
+
 static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
 {
     struct layer *l = &s->l;
@@ -246,19 +303,21 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     struct size width = absorbed
                             ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
                             : s->d.width[COL_CONTEXT];
+    uint16_t q = gathered_queries(s, h->q);
     uint16_t context = step_rows(s, absorbed ? "latent_context" : "attention_context",
-                                 CATEGORY_ATTENTION, s->d.rows[ROW_FULL], width);
+                                 CATEGORY_ATTENTION, s->d.rows[ROW_FULL], all_heads(s, width));
     s->l.module = MODULE_ATTENTION;
     uint16_t op =
         step_op(s, "attention", KERNEL_ATTENTION,
-                OPERANDS(MANY(0, true, false, h->q), MANY(1, true, false, h->k),
+                OPERANDS(MANY(0, true, false, q), MANY(1, true, false, h->k),
                          MANY(2, true, false, h->v), MANY(3, true, false, arrived),
                          MANY(4, true, false, h->chosen), MANY(5, false, true, context)));
     struct op *attention = &l->work->ops[op];
     attention->flop = core_flop(s);
     if (s->decode)
         attention->bytes_read =
-            size_add(l->z, l->work->buffers[h->q].bytes, cache_bytes(s, cached_tokens(s)));
+            size_add(l->z, l->work->buffers[q].bytes, cache_bytes(s, cached_tokens(s)));
+    context = summed_context(s, context, width);
     return absorbed ? absorb(s, "absorb_v", context, size_slot(l->z, SLOT_KV_RANK),
                              size_slot(l->z, SLOT_V_DIM))
                     : context;
