@@ -233,6 +233,17 @@ uint64_t engine_batches(const struct plan *plan)
     return given && given < stages ? given : stages;
 }
 
+bool engine_has_graph(const struct plan *plan, uint64_t sequences)
+{
+    bool trtllm = plan->stack.kind == STACK_TRTLLM;
+    uint64_t given = plan->stack.graph_batch, most = given ? given : trtllm ? 128 : UINT64_MAX;
+    bool power = (sequences & (sequences - 1)) == 0;
+    if (sequences > most)
+        return false;
+    return !trtllm || plan->stack.graph_padding || sequences <= 32 || power ||
+           sequences == most;
+}
+
 uint64_t engine_context(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

@@ -111,6 +111,10 @@ bool engine_queues(const struct plan *plan);
 uint64_t engine_outside(const struct plan *plan);
 uint64_t engine_graphs(const struct plan *plan);
 uint64_t engine_requested(const struct plan *plan);
+/* Whether an engine by itself has a graph for a decode step of so many sequences of a rank:
+ * TensorRT-LLM of 128 at most unless told otherwise, and where it does not pad of some sizes
+ * alone (llmapi/llm_args.py, CudaGraphConfig); the others of all up to graph_batch. */
+bool engine_has_graph(const struct plan *plan, uint64_t sequences);
 bool engine_takes_fraction(const struct plan *plan); /* of the device, before all else */
 uint64_t engine_room(const struct plan *plan);
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */

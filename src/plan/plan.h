@@ -430,6 +430,7 @@ struct stack {
     bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
     uint64_t graph_batch;    /* most sequences of an engine's decode graph; 0: its default */
+    bool graph_padding;      /* TensorRT-LLM: a batch runs as the next larger graph */
     char version[PLAN_WORD]; /* of an engine, "0.19"; "": the newest known */
     enum graphs graphs;
     enum expert_backend experts;

@@ -53,7 +53,8 @@ struct fit {
 
 static bool is_seconds(const struct constant *c)
 {
-    return c->is == PROFILE_OVERHEAD || c->is == PROFILE_TOKEN || c->is == PROFILE_FIXED;
+    return c->is == PROFILE_OVERHEAD || c->is == PROFILE_TOKEN || c->is == PROFILE_FIXED ||
+           c->is == PROFILE_LAUNCH;
 }
 
 /* Shares of a peak, rows, steps, seconds of a launch, seconds of a step or request. */

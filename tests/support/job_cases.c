@@ -418,7 +418,8 @@ const struct job_case job_cases[] = {
      "memory.window_ratio=0.25 memory.state_copies=0 workload.context_length=131072", 0},
     {"trtllm/balance.sh", "",
      "parallel.dp=8 precision.kv_cache=fp8 workload.chunked_prefill=true "
-     "workload.balance.timeout=60 workload.balance.wait=0",
+     "workload.balance.timeout=60 workload.balance.wait=0 stack.graph_padding=true "
+     "stack.graph_batch=64",
      0},
     {"trtllm/chunks.sh", "cluster=b200",
      "moe.expert_tokens=16384 workload.max_num_seqs=128 workload.micro_batch=128 parallel.dp=8",

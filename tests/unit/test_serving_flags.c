@@ -13,6 +13,7 @@
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serving.h"
+#include "sim/time/step_time.h"
 
 #define GIB ((uint64_t)1 << 30)
 
@@ -150,6 +151,38 @@ static void ranks_share_a_cache_out(void **state)
     assert_refused("model: gpt-oss-120b\ncluster: h200-8x2\nstack: vllm\n"
                    "workload: {mode: decode}\nparallel: {tp: 16, dcp: 2}\n",
                    "window");
+}
+
+/* TensorRT-LLM captures 1 to 31, 32, 64, 128 sequences, powers of two above and the largest; a
+ * batch between them is a graph where it is padded, a step with prompts never. */
+static void some_batches_have_graphs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t largest, sequences; /* largest 0: not set */
+        bool padding, graph;
+    } rows[] = {{0, 31, false, true},    {0, 32, false, true},    {0, 33, false, false},
+                {0, 48, false, false},   {0, 64, false, true},    {0, 96, false, false},
+                {0, 96, true, true},     {0, 128, true, true},    {0, 129, true, false},
+                {0, 256, false, false},  {512, 256, false, true}, {512, 192, false, false},
+                {192, 192, false, true}, {512, 192, true, true},  {16, 32, true, false}};
+    struct arena arena = {0};
+    struct plan plan = load_text("model: gpt-oss-120b\ncluster: h100-4x1\nstack: trtllm\n"
+                                 "workload: {mode: decode}\nparallel: {tp: 4}\n",
+                                 &arena);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        plan.stack.graph_batch = rows[i].largest;
+        plan.stack.graph_padding = rows[i].padding;
+        plan.workload.micro_batch = rows[i].sequences;
+        enum graphs graphs = step_graphs(&plan);
+        if ((graphs == GRAPHS_FULL) != rows[i].graph ||
+            (graphs == GRAPHS_NONE) == rows[i].graph)
+            fail_msg("row %d: %llu sequences, graphs %d", (int)i,
+                     (unsigned long long)rows[i].sequences, (int)graphs);
+    }
+    plan.workload.mode = MODE_PREFILL;
+    assert_int_equal(step_graphs(&plan), GRAPHS_NONE);
+    arena_release(&arena);
 }
 
 /* 4,096 tokens x 8 of 128 experts are 32,768 rows, in tiles of 64 at most 64 x (128 + (32,768 -
@@ -499,6 +532,7 @@ int main(void)
         cmocka_unit_test(adapters_have_room),
         cmocka_unit_test(offloaded_weights_leave_the_device),
         cmocka_unit_test(ranks_share_a_cache_out),
+        cmocka_unit_test(some_batches_have_graphs),
         cmocka_unit_test(generated_kernels_hold_rows),
         cmocka_unit_test(experts_take_chunks),
         cmocka_unit_test(images_may_be_limited),

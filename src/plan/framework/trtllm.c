@@ -55,7 +55,10 @@ static const struct job_flag flags[] = {
     RULE("attention-dp-config.batching-wait-iters", JOB_VALUE, "workload.balance.wait", "10",
          ARGUMENTS),
     TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    TIME("cuda-graph-config.enable-padding", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    RULE("cuda-graph-config.batch-sizes", JOB_LIST, "stack.graph_batch", "the largest",
+         ARGUMENTS),
+    RULE("cuda-graph-config.enable-padding", JOB_SWITCH, "stack.graph_padding", NULL,
+         ARGUMENTS),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
     NEITHER("backend", JOB_VALUE, SERVE),
@@ -129,8 +132,14 @@ static enum status set_batch(struct job *job)
 /* What its scheduler makes prompts wait for (_torch/pyexecutor/py_executor.py). */
 static enum status set_scheduler(struct job *job, const struct degrees *d)
 {
-    uint64_t timeout = 50, wait = 10;
-    bool chunked, balance;
+    uint64_t timeout = 50, wait = 10, graphs = 0;
+    bool chunked, balance, pads;
+    TRY(serving_largest(job, "cuda-graph-config.batch-sizes", &graphs));
+    TRY(job_switch(job, "cuda-graph-config.enable-padding", &pads));
+    if (graphs)
+        job_set_count(job, "stack.graph_batch", graphs, "cuda-graph-config.batch-sizes");
+    if (pads)
+        job_set(job, "stack.graph_padding", "true", "cuda-graph-config.enable-padding");
     TRY(job_switch(job, "enable-chunked-prefill", &chunked));
     TRY(job_switch(job, "attention-dp-config.enable-balance", &balance));
     TRY(job_count(job, "attention-dp-config.timeout-iters", &timeout));
@@ -175,6 +184,8 @@ static void write_option(struct job_writer *writer, const char *name, const char
 static void write_scheduler(struct job_writer *writer)
 {
     const struct workload *w = &writer->plan->workload;
+    if (writer->plan->stack.graph_padding)
+        writer_flag(writer, "cuda-graph-config.enable-padding", "true");
     if (w->chunked_prefill)
         writer_flag(writer, "enable-chunked-prefill", NULL);
     if (!w->balance.timeout || plan_dp(writer->plan) == 1)

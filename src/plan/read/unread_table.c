@@ -323,6 +323,8 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.version", ENGINE, INFERS),
     WHEN("stack.graph_batch", ENGINE, MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
     WHEN("stack.graph_batch", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
+    WHEN("stack.graph_padding", STACK(BIT(STACK_TRTLLM)),
+         MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
     WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */

@@ -351,11 +351,14 @@ const struct field schema_table[] = {
          "release of an engine whose defaults and profile run hold; empty: the newest known"),
     WORD("stack.graphs", stack.graphs, words_graphs, "auto",
          "CUDA graphs, of an engine or of training; auto: what the stack does by itself"),
-    COUNT(
-        "stack.graph_batch", stack.graph_batch, 0, 1e6, "0",
-        "engines: most sequences of a decode step that is a graph, larger steps are launched "
-        "op by op; sglang keeps memory free by it; 0: its default, all steps. The reserve that "
-        "stands for the graphs' own memory stays"),
+    COUNT("stack.graph_batch", stack.graph_batch, 0, 1e6, "0",
+          "engines: most sequences of a decode step that is a graph, larger steps are launched "
+          "op by op; sglang keeps memory free by it; 0: its default, all steps, in trtllm 128. "
+          "The "
+          "reserve that stands for the graphs' own memory stays"),
+    BOOL("stack.graph_padding", stack.graph_padding, "false",
+         "trtllm: a batch is padded to the next larger graph; false: a step is a graph only of "
+         "1 to 32, 64, 128, further powers of two and graph_batch sequences"),
     WORD("stack.experts", stack.experts, words_experts, "auto",
          "what computes the experts in an engine; auto: its own choice, with the reason"),
 

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/engine.h"
 #include "plan/speculation.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 4 };
+enum { OWN = 5 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -41,6 +42,20 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
     return n;
 }
 
+const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
+{
+    uint64_t given = plan->stack.graph_batch;
+    if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
+        engine_has_graph(plan, sequences))
+        return NULL;
+    return arena_printf(arena,
+                        "steps of %llu sequences are launched op by op: graphs are of %s%llu; "
+                        "stack.graph_padding and graph_batch make some",
+                        (unsigned long long)sequences,
+                        plan->stack.graph_padding ? "1 to " : "1 to 32, 64, 128 ... up to ",
+                        (unsigned long long)(given ? given : 128));
+}
+
 /* Lines of a text as notes of the model. */
 static size_t add_uncounted(const char *lines, struct arena *arena, struct note *notes)
 {
@@ -69,6 +84,11 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n = add_uncounted(uncounted, arena, notes);
     *n += add_lacking(plan, arena, notes + *n);
     *n += add_draft(plan, notes + *n);
+    const char *graphs = plan->workload.mode == MODE_DECODE
+                             ? notes_graphs(plan, plan->workload.micro_batch, arena)
+                             : NULL;
+    if (graphs)
+        notes[(*n)++] = (struct note){"stack.graph_padding", graphs};
     for (size_t i = 0; i < n_unread; i++)
         notes[(*n)++] = unread[i];
     return notes;

@@ -10,4 +10,7 @@
 const struct note *notes_of(const struct plan *plan, const struct origins *origins,
                             struct arena *arena, size_t *n);
 
+/* Where TensorRT-LLM has no graph for a decode step of so many sequences; NULL elsewhere. */
+const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena);
+
 #endif

@@ -91,9 +91,10 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                       struct prediction *out)
 {
     bool arrives = plan_arrives(plan);
-    struct note own[3];
+    struct note own[4];
     size_t n = 0;
     const char *whole = whole_text(plan, load, arena);
+    const char *graphs = notes_graphs(plan, serve_batch(plan, load->sequences), arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
     if (load->capped)
         own[n++] = (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
@@ -104,6 +105,8 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                                  "judge the queue of an open one"};
     if (whole)
         own[n++] = (struct note){"workload.max_num_batched_tokens", whole};
+    if (graphs)
+        own[n++] = (struct note){"stack.graph_padding", graphs};
     prepend_notes(own, n, arena, out);
 }
 

@@ -129,12 +129,14 @@ uint64_t step_micro_batches(const struct plan *plan)
     return p->pp > 1 ? 4 * p->pp : 1;
 }
 
-/* A decode step of more sequences than any graph was captured for. */
+/* A decode step of sequences for which no graph was captured; graphs that the plan asks for
+ * without a size are of all. */
 static bool beyond_graphs(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
-    uint64_t most = plan->stack.graph_batch;
-    return most && w->mode == MODE_DECODE && plan_is_engine(plan) && w->micro_batch > most;
+    bool sized = plan->stack.graph_batch || plan->stack.graphs == GRAPHS_AUTO;
+    return sized && w->mode == MODE_DECODE && plan_is_engine(plan) &&
+           !engine_has_graph(plan, w->micro_batch);
 }
 
 enum graphs step_graphs(const struct plan *plan)
@@ -148,7 +150,11 @@ enum graphs step_graphs(const struct plan *plan)
         return GRAPHS_FULL;
     if (kind != STACK_VLLM && kind != STACK_SGLANG && kind != STACK_TRTLLM)
         return GRAPHS_NONE;
-    return plan->workload.mode == MODE_DECODE ? GRAPHS_FULL : GRAPHS_PARTIAL;
+    if (plan->workload.mode == MODE_DECODE)
+        return GRAPHS_FULL;
+    /* TensorRT-LLM's graphs are of steps without prompts (pyexecutor/scheduler.py,
+     * can_run_cuda_graph), but for pieces that torch.compile is asked for */
+    return kind == STACK_TRTLLM ? GRAPHS_NONE : GRAPHS_PARTIAL;
 }
 
 double step_tokens(const struct plan *plan)

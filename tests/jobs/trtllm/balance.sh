@@ -8,6 +8,9 @@ attention_dp_config:
   enable_balance: true
   timeout_iters: 60
   batching_wait_iters: 0
+cuda_graph_config:
+  enable_padding: true
+  batch_sizes: [1, 2, 4, 8, 16, 32, 64]
 kv_cache_config:
   dtype: fp8
 EOF
