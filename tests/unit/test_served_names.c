@@ -83,7 +83,8 @@ static void another_model_is_not_taken_for_it(void **state)
         {"nvidia/gpt-oss-120b-Eagle3", "name one"},
         {"cerebras/GLM-4.6-REAP-218B-A32B-FP8", "name one"},
         {"zai-org/GLM-4.6V", "name one"},
-        {"zai-org/GLM-4.7-Flash", "name one"},
+        {"zai-org/GLM-4.7-Air", "name one"},
+        {"mistralai/Mistral-Large-Instruct-2411", "name one"},
         {"deepseek-ai/DeepSek-V3", "did you mean 'deepseek-v3'? name one"},
         {"openai/gpt-os-120b", "did you mean 'gpt-oss-120b'? name one"},
     };

@@ -67,6 +67,7 @@ static const struct model_name {
     {"glm-4.5-air", "glm-4.5-air", NULL, NULL, "glm45_air_106b", "zai-org/GLM-4.5-Air", NULL},
     {"glm-4.6", "glm-4.6", NULL, NULL, NULL, "zai-org/GLM-4.6", NULL},
     {"glm-4.6", "glm-4.7", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"glm-4.7-flash", "glm-4.7-flash", NULL, NULL, NULL, "zai-org/GLM-4.7-Flash", NULL},
     {"glm-5", "glm-5", NULL, NULL, NULL, "zai-org/GLM-5", NULL},
     {"glm-5.1", "glm-5.1", NULL, NULL, NULL, "zai-org/GLM-5.1", NULL},
     {"glm-5.2", "glm-5.2", NULL, NULL, NULL, "zai-org/GLM-5.2", NULL},
@@ -112,6 +113,10 @@ static const struct model_name {
     {"hunyuan-a13b", "hunyuan-a13b", NULL, NULL, NULL, "tencent/Hunyuan-A13B-Instruct", NULL},
     {"ernie-4.5-21b-a3b", "ernie-4.5-21b-a3b", NULL, NULL, NULL, "baidu/ERNIE-4.5-21B-A3B-PT",
      NULL},
+    {"ernie-4.5-300b-a47b", "ernie-4.5-300b-a47b", NULL, NULL, NULL,
+     "baidu/ERNIE-4.5-300B-A47B-PT", NULL},
+    {"mistral-large-3", "mistral-large-3-675b", NULL, NULL, NULL,
+     "mistralai/Mistral-Large-3-675B-Instruct-2512", "fp8_block"},
     {"moonlight-16b-a3b", "moonlight-16b-a3b", NULL, NULL, "moonlight_16b",
      "moonshotai/Moonlight-16B-A3B", NULL},
     {"olmoe-1b-7b", "olmoe-1b-7b", NULL, NULL, "olmoe_7b", "allenai/OLMoE-1B-7B-0924", NULL},
@@ -137,9 +142,10 @@ static const struct {
 };
 
 /* What follows a name where the checkpoint is another model: distilled into one, a draft for
- * it, or with experts left out. */
-static const char *const others[] = {"distill",    "-qwen", "-llama", "eagle", "dflash",
-                                     "speculator", "-reap", "prune",  "-flash"};
+ * it, with experts left out, or one of the family of another size. */
+static const char *const others[] = {"distill",    "-qwen", "-llama", "eagle",  "dflash",
+                                     "speculator", "-reap", "prune",  "-flash", "-air",
+                                     "-lite",      "-mini", "-nano",  "-tiny",  "-omni"};
 
 static bool is_another(const char *rest)
 {
