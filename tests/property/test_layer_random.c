@@ -91,7 +91,7 @@ static void set(struct plan *plan, const char *key, const char *value, struct te
 static void random_plan(struct plan *plan, uint64_t number, struct text *how)
 {
     struct rng rng;
-    rng_init(&rng, 1, 77, 0, 0, (uint32_t)number);
+    rng_init(&rng, draws_seed(1), 77, 0, 0, (uint32_t)number);
     uint64_t ranks = 1ULL << rng_below(&rng, 4);
     case_plan(plan, case_paths[number % CASE_PATHS], ranks);
     text_printf(how, "%s, %d ranks", words_path[plan->moe.path], (int)ranks);

@@ -102,7 +102,7 @@ static void draw(struct plan *plan, uint64_t seed)
     static const enum moe_path paths[] = {PATH_AUTO, PATH_RAGGED_A2A, PATH_DEEPEP,
                                           PATH_CAPACITY};
     struct rng rng;
-    rng_init(&rng, seed, 0, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 0, 0, 0, 0);
     plan_tiny(plan);
     draw_model(&rng, &plan->model);
     draw_parallel(&rng, plan);

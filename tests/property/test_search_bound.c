@@ -49,7 +49,7 @@ static void draw_plan(uint64_t seed, struct plan *plan)
                                              STACK_TORCHTITAN, STACK_PRIMUS,  STACK_DEEPSPEED};
     static const enum mode modes[] = {MODE_TRAIN, MODE_PREFILL, MODE_TRAIN, MODE_DECODE};
     struct rng rng;
-    rng_init(&rng, seed, 7, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 7, 0, 0, 0);
     plan_tiny(plan);
     plan->stack.kind = stacks[seed % (sizeof stacks / sizeof *stacks)];
     plan->stack.static_shapes = plan->stack.kind == STACK_MAXTEXT;

@@ -204,7 +204,7 @@ static void lists_follow_slots_alone(void **state)
         struct rng rng;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
             continue;
-        rng_init(&rng, seed, 17, 0, 0, 0);
+        rng_init(&rng, draws_seed(seed), 17, 0, 0, 0);
         draw_besides(&rng, &plan);
         moved = plan;
         at_hand = &plan;

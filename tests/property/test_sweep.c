@@ -266,7 +266,7 @@ static void points_equal_predictions(void **state)
     for (uint64_t seed = 1; seed <= draws_of(SEEDS); seed++) {
         struct rng rng;
         struct plan base;
-        rng_init(&rng, seed, 77, 0, 0, 0);
+        rng_init(&rng, draws_seed(seed), 77, 0, 0, 0);
         if (seed % 3 == 0)
             drawn_plan(seed, 4 * SEEDS, &base);
         else

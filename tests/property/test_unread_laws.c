@@ -52,7 +52,7 @@ static const struct field *walk(const struct plan *plan, uint64_t seed, const ch
     struct rng rng;
     size_t n;
     const struct field *fields = schema_fields(&n), *broken = NULL;
-    rng_init(&rng, seed, 1, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 1, 0, 0, 0);
     *other = *plan;
     for (size_t i = 0; i < n && !broken; i++) {
         struct plan next = *other;
@@ -202,7 +202,7 @@ static void look_for_changes(const struct plan *plan, uint64_t seed, struct seen
     unsigned compared = 0;
     const struct field *fields = schema_fields(&n);
     const char *record = plan_record(plan, &arena);
-    rng_init(&rng, seed, 2, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 2, 0, 0, 0);
     for (size_t i = 0; i < n; i++)
         if (!seen->mattered[i] && (seed <= LISTED_AT || !is_unseen(fields[i].key)) &&
             is_read(&fields[i], plan, &arena))
@@ -455,7 +455,7 @@ static unsigned silent_keys(size_t example, const struct plan *plan, bool *stale
         if (!is_taken(fields[i].key, i + example, stale))
             continue;
         ++*taken;
-        rng_init(&rng, 1, 3, (uint32_t)i, 0, 0); /* the same values in a sample */
+        rng_init(&rng, draws_seed(1), 3, (uint32_t)i, 0, 0); /* the same values in a sample */
         if (!is_read(&fields[i], plan, &arena) ||
             changes(&rng, &fields[i], plan, record, DRAWS, &compared) || !compared)
             continue;

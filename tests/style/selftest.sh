@@ -116,6 +116,15 @@ catches format 'x.c' src/base/x.c 'int  f( void );\n'
 # shellcheck disable=SC2016 # the fault is the $1 without quotes
 catches shell 'SC2086' tests/x.sh '#!/bin/sh\nrm $1\n'
 
+# What a test left at the top of the tree is seen once git keeps it.
+sound
+plant left_behind/kept.yaml 'a: 1\n'
+if git -C "$tree" init -q 2> /dev/null && git -C "$tree" add -A &&
+    { run names || ! grep -q 'top of the tree' "$scratch/log"; }; then
+    echo 'check_names does not see what stands at the top of the tree'
+    status=1
+fi
+
 # Writable variables are looked for in the library.
 # library TEXT: $scratch/x.a with one object
 library() {

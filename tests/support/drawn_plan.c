@@ -7,6 +7,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/rule/rule.h"
+#include "support/draws.h"
 #include "support/shaped_plan.h"
 
 bool drawn_is_quick(const struct plan *plan)
@@ -19,7 +20,7 @@ static void draw_shards(uint64_t seed, struct plan *plan)
 {
     struct rng rng;
     uint64_t dp = plan_dp(plan), part = 1;
-    rng_init(&rng, seed, 92, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 92, 0, 0, 0);
     plan->parallel.zero = 1 + rng_below(&rng, 3);
     for (uint64_t n = rng_below(&rng, 5); n > 0 && dp % (2 * part) == 0; n--)
         part *= 2;

@@ -19,6 +19,12 @@ unsigned draws_of(unsigned n)
     return n / share > 0 ? n / share : n;
 }
 
+uint64_t draws_seed(uint64_t number)
+{
+    const char *asked = getenv("MOEPLAN_TEST_SEED");
+    return number + (asked ? strtoull(asked, NULL, 10) : 0) * UINT64_C(1000003);
+}
+
 void draws_print(unsigned n)
 {
     printf("%u of %u cases\n", draws_of(n), n);

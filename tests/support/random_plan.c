@@ -1,4 +1,5 @@
 /* see random_plan.h. */
+#include "support/draws.h"
 #include "support/random_plan.h"
 
 #include <assert.h>
@@ -177,7 +178,7 @@ void plan_random(struct plan *plan, uint64_t seed)
     struct rng rng;
     size_t n;
     schema_fields(&n);
-    rng_init(&rng, seed, 0, 0, 0, 0);
+    rng_init(&rng, draws_seed(seed), 0, 0, 0, 0);
     plan_tiny(plan);
     for (size_t i = 0; i < 3 * n; i++)
         plan_vary(plan, &rng);

@@ -1,4 +1,5 @@
 /* See shaped_plan.h. */
+#include "support/draws.h"
 #include "support/shaped_plan.h"
 
 #include <assert.h>
@@ -208,9 +209,9 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
     struct rng rng, layers, joined; /* apart: what layers there are moves no other draw */
-    rng_init(&rng, seed, stack, 0, 0, 0);
-    rng_init(&joined, seed, stack, 2, 0, 0);
-    rng_init(&layers, seed, stack, 1, 0, 0);
+    rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
+    rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
+    rng_init(&layers, draws_seed(seed), stack, 1, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, stack, plan);
         /* a second time for what the first could not have yet */
@@ -243,7 +244,7 @@ bool plan_built(struct plan *plan, enum stack_kind stack, enum mode mode, uint64
     struct rng rng;
     size_t n;
     unsigned tries = 0;
-    rng_init(&rng, seed, stack, 3, 0, 0);
+    rng_init(&rng, draws_seed(seed), stack, 3, 0, 0);
     do {
         if (tries++ == TRIES || !plan_shaped(plan, stack, rng_u64(&rng)))
             return false;

@@ -119,6 +119,17 @@ static void cut(const char *file, long length)
     fclose(out);
 }
 
+static void remove_pair(const char *folder)
+{
+    static const char *const names[] = {"this-machine.yaml", "cluster.yaml"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        remove(name);
+    }
+    remove(folder);
+}
+
 /* A pair is kept, read, replaced; a torn one is none; without a folder it is read and gone. */
 static void a_pair_is_kept(void **state)
 {
@@ -127,9 +138,7 @@ static void a_pair_is_kept(void **state)
     static const char profile[] = "test_probe_kept/this-machine.yaml";
     struct arena arena = {0};
     struct run_probe out = {0}, again = {0}, none = {0};
-    remove(profile);
-    remove("test_probe_kept/cluster.yaml");
-    remove(folder);
+    remove_pair(folder);
     assert_false(run_probe_read(folder, &arena, &none));
     assert_true(run_probe_keep(&probed, folder, &arena, &out));
     assert_true(run_probe_keep(&probed, folder, &arena, &out)); /* in its place */
@@ -144,6 +153,7 @@ static void a_pair_is_kept(void **state)
     assert_true(run_probe_read(folder, &arena, &again));
     assert_false(run_probe_keep(&probed, NULL, &arena, &none));
     assert_non_null(none.profile);
+    remove_pair(folder);
     arena_release(&arena);
 }
 

@@ -486,6 +486,42 @@ static void an_engine_without_room_for_a_sequence_does_not_start(void **state)
         }
 }
 
+/* Given a cache that does not fit beside its weights it does not start in either mode, whoever
+ * asks; where what it holds is over the limit already, that stays the wall. */
+static void a_given_cache_that_does_not_fit_is_the_wall(void **state)
+{
+    (void)state;
+    static const char plan[] = "model: %s\ncluster: h100-8x1\nstack: vllm\n"
+                               "workload: {mode: %s, sequence_length: 4096, micro_batch: 4,\n"
+                               "  context_length: 8192, queue: true}\n"
+                               "parallel: {tp: 1}\nmemory: {cache_bytes: %s}\n";
+    static const struct {
+        const char *model, *cache, *wall;
+    } cases[] = {{"qwen3-30b-a3b", "20 GiB", NULL},
+                 {"qwen3-30b-a3b", "80 GiB", "kv_cache"},
+                 {"deepseek-v3", "80 GiB", "expert_weights"}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        struct told t;
+        struct evaluator evaluator = {0};
+        struct evaluation evaluation;
+        snprintf(text, sizeof text, plan, cases[i / 2].model, i % 2 ? "decode" : "prefill",
+                 cases[i / 2].cache);
+        must_tell(text, &t);
+        const struct memory_report *m = &t.prediction.memory;
+        const char *wall = cases[i / 2].wall;
+        evaluate(&evaluator, &t.plan, 0, &evaluation);
+        assert_int_equal(m->verdict == VERDICT_OOM, wall != NULL);
+        assert_int_equal(evaluation.verdict, m->verdict);
+        assert_string_equal(evaluation.wall ? evaluation.wall->name : "-",
+                            m->wall ? m->wall->name : "-");
+        if (wall)
+            assert_string_equal(m->wall->name, wall);
+        evaluator_release(&evaluator);
+        arena_release(&t.arena);
+    }
+}
+
 /* What serves more requests than its cache holds fits as what serves fewer: the pool is the
  * engine's own, whatever waits, and two stages hold a batch each of the same sequences. */
 static void served_requests_wait_for_the_cache(void **state)
@@ -518,6 +554,7 @@ int main(void)
         cmocka_unit_test(sequences_wait_for_the_cache),
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_start),
+        cmocka_unit_test(a_given_cache_that_does_not_fit_is_the_wall),
         cmocka_unit_test(reports_come_out),
         cmocka_unit_test(low_latency_follows_experts_and_not_ranks),
         cmocka_unit_test(loaded_weights_match_logs),

@@ -124,17 +124,18 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *
     struct arena arena = {0};
     struct err err = {0};
     struct serving_report pool = {0};
-    bool unasked;
+    bool unasked, decodes = plan->workload.mode == MODE_DECODE;
+    bool asked = engine_queues(plan) && (decodes || starts);
     starts = starts ? starts : &unasked;
     *starts = true;
-    if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
+    if (!asked)
         return plan;
-    enum status status = fill_pool(plan, &arena, &pool, &err);
+    enum status status = (decodes ? fill_pool : serving_of)(plan, &arena, &pool, &err);
     arena_release(&arena);
     if (status != STATUS_OK || !pool.present)
         return plan;
     *starts = serve_starts(plan, &pool);
-    if (pool.sequences >= plan->workload.micro_batch * engine_batches(plan))
+    if (!decodes || pool.sequences >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;
     room->workload.max_num_seqs = engine_sequences(plan); /* sizes the pool as before */

@@ -335,7 +335,7 @@ const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan, b
     bool unasked;
     starts = starts ? starts : &unasked;
     *starts = true;
-    if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
+    if (!engine_queues(plan))
         return plan;
     struct evaluator_hold *h = e->hold;
     if (!h)
@@ -348,15 +348,16 @@ const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan, b
     return h->held;
 }
 
-/* An engine that does not start (serve_starts): its cache is the wall. */
+/* An engine that does not start (serve_starts): its cache is the wall, unless what it holds is
+ * over the limit already. */
 static void refuse_start(const struct work *work, struct evaluation *out)
 {
-    for (size_t i = 0; i < work->n_buffers && out->valid; i++)
-        if (work->buffers[i].category == CATEGORY_KV_CACHE) {
-            out->verdict = VERDICT_OOM;
+    if (!out->valid)
+        return;
+    out->verdict = VERDICT_OOM;
+    for (size_t i = 0; i < work->n_buffers && !out->wall; i++)
+        if (work->buffers[i].category == CATEGORY_KV_CACHE)
             out->wall = &work->buffers[i];
-            return;
-        }
 }
 
 /* A second cache in host memory goes by the pool. */
