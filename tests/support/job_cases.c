@@ -49,6 +49,22 @@ const struct job_case job_cases[] = {
      0},
     {"megatron/yaml-cfg.sh", "cluster=h100",
      "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
+    {"primus/deepseek-v3-turbo.yaml", "",
+     "stack.kind=primus model.layers=8 model.dense_layers=2 model.attention.kind=mla "
+     "model.mtp_enabled=false workload.micro_batch=1 workload.global_batch=64 "
+     "workload.sequence_length=2048 parallel.pp=2 parallel.ep=8 parallel.zero=1 "
+     "moe.path=deepep moe.sync_free=2 moe.dispatch_sms=64 recompute.kind=full "
+     "recompute.layers=2 precision.gradients=f32 precision.master=f32 cluster.nodes=2",
+     0},
+    {"primus/mixtral-defaults.yaml", "",
+     "model.moe.experts=8 workload.micro_batch=2 workload.global_batch=16 "
+     "workload.sequence_length=1024 parallel.ep=8 parallel.zero=1 moe.path=ragged_a2a "
+     "moe.sync_free=0 precision.gradients=bf16 precision.master=f32",
+     0},
+    {"primus/qwen3-tensor.yaml", "",
+     "parallel.tp=2 parallel.sp=true parallel.etp=1 parallel.zero=0 moe.path=allgather "
+     "precision.recipe=fp8_block precision.compute=fp8 model.moe.experts=128",
+     0},
     {"bridge/qwen3-script.sh", "",
      "parallel.ep=16 workload.micro_batch=1 workload.global_batch=1024 model.layers=48 "
      "cluster.nodes=2 precision.gradients=bf16 parallel.zero=1",

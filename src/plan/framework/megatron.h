@@ -19,7 +19,10 @@ bool megatron_is_bridge(const struct job *job);
 /* model.*: megatron_model.c */
 enum status megatron_set_model(struct job *job);
 
-/* model.dense_layers and moe_every of "[0]*1+[1]*26". */
+/* model.dense_layers and moe_every of moe-layer-freq, by the layers of the draft. */
+enum status megatron_set_layers(struct job *job);
+
+/* The same of "[0]*1+[1]*26". */
 enum status megatron_set_pattern(struct job *job, const char *text, uint64_t layers);
 
 /* Layers of an expression of 0 and 1 ("([1]*3+[0])*4"), one character each; there must be so

@@ -82,7 +82,7 @@ static enum status set_activation(struct job *job, bool *swiglu)
     return set_function(job);
 }
 
-static enum status set_layers(struct job *job)
+enum status megatron_set_layers(struct job *job)
 {
     const char *text = "1";
     uint64_t layers = job_drafted(job, "model.layers", 0), every = 1;
@@ -145,7 +145,7 @@ static enum status set_experts(struct job *job, uint64_t ffn)
                       "moe-shared-expert-intermediate-size");
     }
     TRY(set_router(job));
-    return job_given(job, "hybrid-layer-pattern") ? STATUS_OK : set_layers(job);
+    return job_given(job, "hybrid-layer-pattern") ? STATUS_OK : megatron_set_layers(job);
 }
 
 /* The tokenizer's own, where its kind or the model it is named after says it. */

@@ -13,6 +13,9 @@
 #define PACKED "Megatron-Bridge src/megatron/bridge/data/datasets/packed_sequence.py"
 #define PEFT "Megatron-Bridge src/megatron/bridge/peft/lora.py"
 #define SCRIPT "Megatron-Bridge scripts/performance/argument_parser.py"
+#define PRIMUS "Primus examples/megatron/configs"
+#define TRAINER "Primus primus/configs/modules/megatron/trainer_base.yaml"
+#define TURBO "Primus primus/configs/modules/megatron/primus_turbo.yaml"
 
 const struct job_flag megatron_flags[] = {
     /* ---- the model ---- */
@@ -318,6 +321,49 @@ const struct job_flag megatron_flags[] = {
     RULE("gpu g", JOB_VALUE, "cluster", "the device", SCRIPT),
     RULE("compute_dtype c", JOB_VALUE, "precision.compute",
          "bf16; fp8_cs, fp8_ds, fp8_sc, fp8_mx, nvfp4: a recipe, gradients bf16", SCRIPT),
+
+    /* ---- an experiment of Primus ---- */
+    IDLE("modules.pre_trainer modules.sft_trainer modules.post_trainer", JOB_VALUE,
+         "a trainer: its model and overrides", PRIMUS),
+    NEITHER("work_group", JOB_VALUE, PRIMUS),
+    NEITHER("user_name", JOB_VALUE, PRIMUS),
+    NEITHER("exp_name", JOB_VALUE, PRIMUS),
+    NEITHER("workspace", JOB_VALUE, PRIMUS),
+    RULE("modules.pre_trainer.model modules.sft_trainer.model modules.post_trainer.model",
+         JOB_VALUE, "model", "Primus: by the name of its file", PRIMUS),
+    RULE("modules.pre_trainer.framework modules.sft_trainer.framework "
+         "modules.post_trainer.framework",
+         JOB_VALUE, "stack", "Primus: megatron", PRIMUS),
+    IDLE("modules.pre_trainer.config modules.sft_trainer.config modules.post_trainer.config",
+         JOB_VALUE, "Primus: its defaults are known of pre_trainer.yaml", PRIMUS),
+    RULE("enable_primus_turbo", JOB_SWITCH, "moe.path", "Primus: without it the rest is off",
+         TURBO),
+    RULE("use_turbo_deepep", JOB_SWITCH, "moe.path", "Primus: deepep", TURBO),
+    RULE("turbo_sync_free_moe_stage", JOB_VALUE, "moe.sync_free", "Primus: as it stands",
+         TURBO),
+    RULE("turbo_deepep_num_cu", JOB_VALUE, "moe.dispatch_sms", "Primus: as it stands", TURBO),
+    IDLE("use_turbo_attention", JOB_SWITCH, "Primus: another kernel of the same op", TURBO),
+    IDLE("use_turbo_grouped_mlp", JOB_SWITCH, "Primus: another kernel of the same op", TURBO),
+    IDLE("use_turbo_grouped_gemm", JOB_SWITCH, "Primus: another kernel of the same op", TURBO),
+    IDLE("use_turbo_gemm", JOB_SWITCH, "Primus: another kernel of the same op", TURBO),
+    IDLE("use_turbo_parallel_linear", JOB_SWITCH, "Primus: another kernel of the same op",
+         TURBO),
+    IDLE("use_turbo_rms_norm", JOB_SWITCH, "Primus: another kernel of the same op", TURBO),
+    NEITHER("stderr_sink_level", JOB_VALUE, TRAINER),
+    NEITHER("disable_wandb", JOB_VALUE, TRAINER),
+    NEITHER("disable_tensorboard", JOB_VALUE, TRAINER),
+    NEITHER("log_avg_skip_iterations", JOB_VALUE, TRAINER),
+    NEITHER("log_avg_reset_interval", JOB_VALUE, TRAINER),
+    NEITHER("auto_continue_train", JOB_VALUE, TRAINER),
+    NEITHER("disable_last_saving", JOB_VALUE, TRAINER),
+    NEITHER("train_data_path", JOB_VALUE, TRAINER),
+    NEITHER("valid_data_path", JOB_VALUE, TRAINER),
+    NEITHER("test_data_path", JOB_VALUE, TRAINER),
+    NEITHER("finetune", JOB_VALUE, TRAINER),
+    NEITHER("eod_mask_loss", JOB_VALUE, TRAINER),
+    NEITHER("gradient_accumulation_fusion", JOB_VALUE, TRAINER),
+    NEITHER("moe_use_legacy_grouped_gemm", JOB_VALUE, TRAINER),
+    NEITHER("lr_warmup_iters", JOB_VALUE, TRAINER),
 
     /* ---- neither ---- */
     NEITHER("lr", JOB_VALUE, OPTIMIZER),

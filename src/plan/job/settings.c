@@ -106,7 +106,7 @@ static enum status added(const struct job *job)
 /* ---- trees ---- */
 
 /* "${oc.env:NAME,default}" of OmegaConf: the default, since the environment is not asked. */
-static const char *resolve(struct job *job, const char *text, const char **trouble)
+static const char *resolve_omega(struct job *job, const char *text, const char **trouble)
 {
     static const char prefix[] = "${oc.env:";
     size_t length = strlen(text), head = sizeof prefix - 1;
@@ -119,6 +119,40 @@ static const char *resolve(struct job *job, const char *text, const char **troub
     }
     *trouble = arena_printf(job->arena, "'%.60s' is worked out when the job starts", text);
     return text;
+}
+
+static bool is_quoted(const char *text, size_t length)
+{
+    return length > 1 && strchr("\"'", text[0]) && text[length - 1] == text[0];
+}
+
+/* "${NAME:default}" of Primus, anywhere in a text: the default likewise. NULL: there is none.
+ */
+static const char *resolve_named(struct job *job, const char *text)
+{
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    struct text out = {.arena = job->arena};
+    bool found = false;
+    while (*text) {
+        size_t name = text_starts(text, "${") ? strspn(text + 2, capitals) : 0;
+        const char *end = name && text[2 + name] == ':' ? strchr(text, '}') : NULL;
+        if (!end) {
+            text_printf(&out, "%c", *text++);
+            continue;
+        }
+        const char *value = text + 3 + name;
+        size_t length = (size_t)(end - value), quotes = is_quoted(value, length);
+        text_printf(&out, "%.*s", (int)(length - 2 * quotes), value + quotes);
+        text = end + 1;
+        found = true;
+    }
+    return found ? text_string(&out) : NULL;
+}
+
+static const char *resolve(struct job *job, const char *text, const char **trouble)
+{
+    const char *named = strchr(text, '$') ? resolve_named(job, text) : NULL;
+    return named ? named : resolve_omega(job, text, trouble);
 }
 
 /* A list inside a list is its scalars with commas. */
@@ -157,6 +191,8 @@ static enum status add_leaf(struct job *job, const char *name, const struct node
             values[i++] = leaf(job, item, &setting.trouble);
     else
         values[0] = leaf(job, node, &setting.trouble);
+    if (values[0] && values[0] != node->text && text_equal(values[0], "null"))
+        return STATUS_OK;
     job_add(job, setting);
     return added(job);
 }
@@ -418,7 +454,8 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
         err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
         return err_hint(job->err,
                         "a job file is read and not run: write the value, or a default "
-                        "as in ${TP:-8}");
+                        "as in %s",
+                        job->framework == &job_primus ? "${TP:8}" : "${TP:-8}");
     }
     return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not '%s'", s->name, takes,
                   s->n ? s->values[0] : "");

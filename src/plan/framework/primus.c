@@ -1,0 +1,202 @@
+/* Primus: an experiment of AMD's trainer around Megatron-LM, whose overrides are Megatron's
+ * flags with underscores. What its own files of defaults say and differ in from Megatron's
+ * command line stands here; its files of models are known by their names. Read at
+ * AMD-AGI/Primus 05b350b33139 (trainer_base.yaml), c1b4b0be6c4e (pre_trainer.yaml),
+ * 0158a866add5 (language_model.yaml), 023242347211 (primus_turbo.yaml). */
+#include <ctype.h>
+#include <string.h>
+
+#include "plan/framework/megatron.h"
+
+static const char model_flag[] = "modules.pre_trainer.model",
+                  framework_flag[] = "modules.pre_trainer.framework",
+                  deepep_flag[] = "use_turbo_deepep";
+
+/* ---- defaults ---- */
+
+/* Of modules/megatron/pre_trainer.yaml and trainer_base.yaml, and of models/megatron: all that
+ * have experts take the dispatcher and the product of qwen2.5_base.yaml and
+ * deepseek_v3_base.yaml. */
+static const struct fallback {
+    const char *flag, *value, *said;
+    bool pretrains; /* other trainers' files have others, which are not known */
+} fallbacks[] = {
+    {"micro-batch-size", "2", "trainer_base.yaml: micro_batch_size", true},
+    {"global-batch-size", "16", "pre_trainer.yaml: global_batch_size", true},
+    {"seq-length", "1024", "pre_trainer.yaml: seq_length", true},
+    {"bf16", "true", "trainer_base.yaml: bf16", false},
+    {"sequence-parallel", "true", "language_model.yaml: sequence_parallel", false},
+    {"moe-token-dispatcher-type", "alltoall", "qwen2.5_base.yaml: moe_token_dispatcher_type",
+     false},
+    {"moe-grouped-gemm", "true", "qwen2.5_base.yaml: moe_grouped_gemm", false},
+};
+
+static bool pretrains(const struct job *job)
+{
+    for (size_t i = 0; i < job->n_settings; i++)
+        if (text_starts(job->settings[i].name, "modules.pre_trainer."))
+            return true;
+    return false;
+}
+
+static void add_fallback(struct job *job, const struct fallback *of)
+{
+    const char **values = arena_alloc(job->arena, 2, sizeof *values);
+    values[0] = of->value;
+    if (!job_given(job, of->flag))
+        job_add(job, (struct setting){
+                         .flag = job_flag_find(job->framework, of->flag, strlen(of->flag)),
+                         .name = of->flag,
+                         .said = of->said,
+                         .mark = job_place(job),
+                         .values = values,
+                         .n = 1});
+}
+
+static enum status primus_prepare(struct job *job)
+{
+    const char *framework = "megatron";
+    TRY(job_word(job, framework_flag, &framework));
+    if (!text_equal(framework, "megatron")) {
+        job_fail(job, framework_flag, "Primus's experiments with '%s' are not read", framework);
+        return err_hint(job->err, "those with framework: megatron are; of torchtitan's give "
+                                  "the job file of torchtitan itself");
+    }
+    for (size_t i = 0; i < sizeof fallbacks / sizeof *fallbacks; i++)
+        if (!fallbacks[i].pretrains || pretrains(job))
+            add_fallback(job, &fallbacks[i]);
+    return job->err->status;
+}
+
+/* ---- the model ---- */
+
+/* "deepseek_v3.yaml", "qwen3_30B_A3B.yaml", "llama4_17B16E.yaml", a path in front or not. */
+static const char *model_of_file(struct job *job, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char *name = arena_strdup(job->arena, slash ? slash + 1 : file);
+    struct text letters = {.arena = job->arena};
+    if (text_ends(name, ".yaml"))
+        name[strlen(name) - strlen(".yaml")] = '\0';
+    for (char *at = name; *at; at++) {
+        if (isalnum((unsigned char)*at))
+            text_printf(&letters, "%c", tolower((unsigned char)*at));
+        *at = *at == '_' ? '-' : *at;
+    }
+    const char *plain = text_string(&letters);
+    const char *model = model_name_from(NAMES_HUB, name, job->arena);
+    model = model ? model : model_name_of_letters(NAMES_HUB, plain, job->arena);
+    return model ? model : model_name_of_letters(NAMES_MAXTEXT, plain, job->arena);
+}
+
+/* What overrides say of a named model beside its plain numbers: its layers are read, of the
+ * rest only that it is there. */
+static enum status read_shape(struct job *job)
+{
+    static const char *const shapes[] = {
+        "num-experts",          "moe-router-topk",      "moe-ffn-hidden-size",
+        "ffn-hidden-size",      "num-query-groups",     "multi-latent-attention",
+        "q-lora-rank",          "kv-lora-rank",         "kv-channels",
+        "hybrid-layer-pattern", "window-size",          "moe-shared-expert-intermediate-size",
+        "vocab-size",           "group-query-attention"};
+    static const char *const keys[] = {"model.moe.experts",
+                                       "model.moe.top_k",
+                                       "model.moe.intermediate",
+                                       "model.dense_intermediate",
+                                       "model.attention.kv_heads",
+                                       "model.attention.kind",
+                                       "model.attention.q_lora_rank",
+                                       "model.attention.kv_lora_rank",
+                                       "model.attention.head_dim",
+                                       "model.layer_types",
+                                       "model.attention.window",
+                                       "model.moe.shared_intermediate",
+                                       "model.vocab",
+                                       "model.attention.kv_heads"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (job_given(job, shapes[i]) && !job_requested(job, keys[i]))
+            job_warn(job, job_setting(job, shapes[i])->mark,
+                     "%s changes the model of the file and is not read: give %s", shapes[i],
+                     keys[i]);
+    return job_given(job, "moe-layer-freq") ? megatron_set_layers(job) : STATUS_OK;
+}
+
+static enum status read_model(struct job *job)
+{
+    const char *file = NULL;
+    TRY(job_word(job, model_flag, &file));
+    if (!file || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    const char *model = model_of_file(job, file);
+    if (!model && !job->described && !job_given(job, "num-layers")) {
+        job_fail(job, model_flag, "the model of '%s' is not known", file);
+        return err_hint(job->err, "name it, as in --set model=deepseek-v3; "
+                                  "'moeplan list models'");
+    }
+    if (!model)
+        return STATUS_OK;
+    job_set(job, "model", model, model_flag);
+    return STATUS_OK;
+}
+
+/* ---- Primus-Turbo ---- */
+
+/* Its switches are off without the one of them all (primus_turbo.yaml). */
+static enum status read_turbo(struct job *job)
+{
+    static const char stage_flag[] = "turbo_sync_free_moe_stage",
+                      units_flag[] = "turbo_deepep_num_cu";
+    bool turbo, deepep;
+    uint64_t stage = 0, units = 32;
+    TRY(megatron_is_on(job, "enable_primus_turbo", &turbo));
+    TRY(megatron_is_on(job, deepep_flag, &deepep));
+    TRY(job_count(job, stage_flag, &stage));
+    TRY(job_count(job, units_flag, &units));
+    if (!turbo || !deepep)
+        return STATUS_OK;
+    job_set(job, "moe.path", "deepep", deepep_flag);
+    job_set_count(job, "moe.sync_free", stage, stage_flag);
+    if (job_given(job, units_flag))
+        job_set_count(job, "moe.dispatch_sms", units, units_flag);
+    return STATUS_OK;
+}
+
+/* Gathering parameters beside the forward pass is of the distributed optimizer alone
+ * (megatron/training/arguments.py asserts it). */
+static enum status read_optimizer(struct job *job)
+{
+    bool gathers;
+    TRY(megatron_is_on(job, "overlap-param-gather", &gathers));
+    if (gathers && !job_given(job, "use-distributed-optimizer") &&
+        job_drafted(job, "parallel.zero", 0) == 0)
+        job_set(job, "parallel.zero", "1", "overlap-param-gather");
+    return STATUS_OK;
+}
+
+static enum status primus_finish(struct job *job)
+{
+    TRY(read_model(job));
+    if (draft_find(&job->draft, "model"))
+        TRY(read_shape(job));
+    TRY(megatron_finish(job));
+    TRY(read_optimizer(job));
+    return read_turbo(job);
+}
+
+const struct job_framework job_primus = {
+    .name = "primus",
+    .title = "a Primus experiment",
+    .stack = "primus",
+    .source = "AMD-AGI/Primus 05b350b33139",
+    .syntax = JOB_OVERRIDES,
+    .sections = "modules.pre_trainer.overrides. modules.sft_trainer.overrides. "
+                "modules.post_trainer.overrides.",
+    .flags = megatron_flags,
+    .n_flags = &megatron_n_flags,
+    .prepare = primus_prepare,
+    .finish = primus_finish,
+    .names = NAMES_NONE,
+    .files = true,
+    .own = "Primus",
+    .trains = true,
+};
