@@ -236,6 +236,11 @@ static const struct known {
     {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: deepspeed\n"
      "workload: {sequence_length: 4096, micro_batch: 3}\nparallel: {zero: 3}\n",
      "throughput: recompute.kind=full workload.micro_batch=1"},
+    {"model: deepseek-v3\ncluster: mi300x-8x16\nstack: primus\n"
+     "workload: {sequence_length: 4096, micro_batch: 2, global_batch: 256}\n"
+     "parallel: {pp: 8, ep: 8, zero: 1}\nrecompute: {kind: full, layers: 3}\n"
+     "moe: {path: ragged_a2a, routing: {samples: 50}}\n",
+     "throughput: recompute.layers=0"},
 };
 
 static void the_fix_of_practice_is_among_them(void **state)

@@ -294,6 +294,23 @@ static void list_axis(struct arena *arena, const char *key, uint64_t present, ui
                             note, FIX_LAYOUT});
 }
 
+/* Where full recomputation leaves some layers of a stage alone: of more of them, and of all. */
+static void list_recomputed(const struct plan *plan, struct arena *arena,
+                            struct fix_moves *moves)
+{
+    uint64_t layers = plan->recompute.layers, all = plan->model.layers / plan->parallel.pp;
+    struct fix_move move = {"recompute.layers", "recompute.layers=0", recomputes,
+                            FIX_THROUGHPUT};
+    if (plan->workload.mode != MODE_TRAIN || plan->recompute.kind != RECOMPUTE_FULL || !layers)
+        return;
+    for (uint64_t more = 2 * layers; more < all; more *= 2) {
+        struct fix_move some = move;
+        some.set = arena_printf(arena, "recompute.layers=%llu", (unsigned long long)more);
+        add_move(moves, some);
+    }
+    add_move(moves, move);
+}
+
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
 {
     const struct parallel *p = &plan->parallel;
@@ -301,6 +318,7 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
     moves->n = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         list_row(plan, arena, &rows[i], moves);
+    list_recomputed(plan, arena, moves);
     list_axis(arena, "parallel.ep", p->ep, world, "fewer experts a rank", moves);
     list_axis(arena, "parallel.etp", p->etp, AXIS_NODE_MAX, "experts split over ranks", moves);
     list_axis(arena, "parallel.tp", p->tp, AXIS_NODE_MAX, "attention split over ranks", moves);
