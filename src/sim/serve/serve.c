@@ -119,22 +119,25 @@ static enum status fill_pool(const struct plan *decode, struct arena *arena,
     return STATUS_OK;
 }
 
-const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts)
+const struct plan *serve_held(const struct plan *plan, struct plan *room,
+                              enum serve_start *start)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct serving_report pool = {0};
-    bool unasked, decodes = plan->workload.mode == MODE_DECODE;
-    bool asked = engine_queues(plan) && (decodes || starts);
-    starts = starts ? starts : &unasked;
-    *starts = true;
+    enum serve_start unasked;
+    bool decodes = plan->workload.mode == MODE_DECODE;
+    bool asked = engine_queues(plan) && (decodes || start);
+    start = start ? start : &unasked;
+    *start = SERVE_STARTS;
     if (!asked)
         return plan;
     enum status status = (decodes ? fill_pool : serving_of)(plan, &arena, &pool, &err);
     arena_release(&arena);
+    *start = status == STATUS_OK ? SERVE_STARTS : SERVE_UNSIZED;
     if (status != STATUS_OK || !pool.present)
         return plan;
-    *starts = serve_starts(plan, &pool);
+    *start = serve_starts(plan, &pool) ? SERVE_STARTS : SERVE_STOPS;
     if (!decodes || pool.sequences >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;

@@ -49,7 +49,13 @@ bool serve_starts(const struct plan *plan, const struct serving_report *pool);
 
 /* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
  * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
- * rules. *starts: serve_starts; NULL: not asked. */
-const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts);
+ * rules. start NULL: whether it starts is not asked. */
+enum serve_start {
+    SERVE_STARTS, /* serve_starts, or nobody asks */
+    SERVE_STOPS,
+    SERVE_UNSIZED /* a size of the pool overflows: the plan is refused */
+};
+const struct plan *serve_held(const struct plan *plan, struct plan *room,
+                              enum serve_start *start);
 
 #endif

@@ -327,14 +327,15 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work)
 struct evaluator_hold {
     struct plan asked, room;
     const struct plan *held;
-    bool starts;
+    enum serve_start start;
 };
 
-const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan, bool *starts)
+const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan,
+                                 enum serve_start *start)
 {
-    bool unasked;
-    starts = starts ? starts : &unasked;
-    *starts = true;
+    enum serve_start unasked;
+    start = start ? start : &unasked;
+    *start = SERVE_STARTS;
     if (!engine_queues(plan))
         return plan;
     struct evaluator_hold *h = e->hold;
@@ -342,9 +343,9 @@ const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan, b
         h = e->hold = arena_alloc(&e->kept, 1, sizeof *h);
     if (!h->held || memcmp(&h->asked, plan, sizeof *plan) != 0) {
         memcpy(&h->asked, plan, sizeof *plan);
-        h->held = serve_held(&h->asked, &h->room, &h->starts);
+        h->held = serve_held(&h->asked, &h->room, &h->start);
     }
-    *starts = h->starts;
+    *start = h->start;
     return h->held;
 }
 
@@ -419,13 +420,13 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         evaluate_serve(e, plan, out);
         return;
     }
-    bool starts = true;
+    enum serve_start start = SERVE_STARTS;
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
-        plan = evaluate_held(e, plan, &starts);
-    if (follow(e, plan, structure) &&
+        plan = evaluate_held(e, plan, &start);
+    if (start != SERVE_UNSIZED && follow(e, plan, structure) &&
         evaluate_steady(plan, &e->work, &e->slots, e->values, &e->steady, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
-    if (!starts)
+    if (start == SERVE_STOPS)
         refuse_start(&e->work, out);
     if (plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0)
         judge_host_cache(plan, out);

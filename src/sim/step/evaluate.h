@@ -8,6 +8,7 @@
 #include "sim/moe/demand_step.h"
 #include "sim/memory/overflow.h"
 #include "sim/memory/verdict.h"
+#include "sim/serve/serve.h"
 
 enum { EVALUATE_CACHE = 64 };
 
@@ -100,7 +101,7 @@ void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t str
 /* serve_held of the plan; asked again of the same plan it is not sized again. Lives until the
  * next call. */
 const struct plan *evaluate_held(struct evaluator *evaluator, const struct plan *plan,
-                                 bool *starts);
+                                 enum serve_start *start);
 
 /* Whether a rank of the plan needs more than that at some moment of some stage: the same bytes
  * as evaluate's, but no stage is looked at behind one that does. False, too, of a plan that is
