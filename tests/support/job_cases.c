@@ -49,6 +49,25 @@ const struct job_case job_cases[] = {
      0},
     {"megatron/yaml-cfg.sh", "cluster=h100",
      "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
+    {"verl/grpo-fsdp.sh", "",
+     "stack.kind=fsdp workload.micro_batch=1 workload.sequence_length=4096 "
+     "workload.global_batch=512 workload.colocated.engine=asleep workload.colocated.tp=2 "
+     "workload.colocated.fraction=0.6 workload.colocated.reference=1 parallel.zero=3 "
+     "precision.weights=f32 precision.gradients=f32 precision.activations=bf16 "
+     "recompute.kind=full cluster.nodes=1 cluster.node.devices=8",
+     0},
+    {"verl/dapo-megatron.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.cp=2 parallel.ep=8 "
+     "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
+     "workload.packing.length=8192 workload.colocated.engine=awake "
+     "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
+     "cluster.nodes=4",
+     2},
+    {"verl/turns.sh", "",
+     "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
+     "workload.colocated.reference=0 recompute.kind=none workload.micro_batch=2 "
+     "workload.sequence_length=1024 workload.global_batch=256 cluster.nodes=2",
+     0},
     {"primus/deepseek-v3-turbo.yaml", "",
      "stack.kind=primus model.layers=8 model.dense_layers=2 model.attention.kind=mla "
      "model.mtp_enabled=false workload.micro_batch=1 workload.global_batch=64 "

@@ -31,6 +31,8 @@ static const struct entry {
     {ENTRY_MODULE, "MaxText.train_compile", NULL, &job_maxtext},
     {ENTRY_MODULE, "torchtitan.train", NULL, &job_torchtitan},
     {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
+    {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
+    {ENTRY_MODULE, "recipe.dapo.main_dapo", NULL, &job_verl},
     {ENTRY_WORDS, "vllm", "serve", &job_vllm},
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
@@ -304,8 +306,8 @@ static enum status none_found(struct job *job, const struct shell *shell)
            "no launch of a known framework");
     return err_hint(job->err, "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
                               "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-                              "trtllm-serve, accelerate launch with DeepSpeed or FSDP, "
-                              "--deepspeed FILE.json, --fsdp WORDS");
+                              "trtllm-serve, verl.trainer.main_ppo, accelerate launch with "
+                              "DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)

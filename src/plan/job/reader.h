@@ -85,7 +85,7 @@ const struct job_framework *job_framework_named(const char *name);
 const char *job_framework_list(struct arena *arena, bool exported);
 
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
-    job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus;
+    job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl;
 
 /* ---- a job while it is read ---- */
 

@@ -1,0 +1,359 @@
+/* verl: reinforcement learning whose engine generates on the devices that train. What is
+ * planned is the actor's update, with the sleeping engine and the reference beside it. Read at
+ * volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml) and f471e0b92575
+ * (actor/megatron_actor.yaml). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/job/rows.h"
+
+#define PPO "verl verl/trainer/config/ppo_trainer.yaml"
+#define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
+
+static const struct job_flag flags[] = {
+    RULE("model.path", JOB_VALUE, "model", "by its name on the hub, or its folder", PPO),
+    RULE("model.enable_gradient_checkpointing", JOB_VALUE, "recompute.kind",
+         "full unless turned off", PPO),
+    RULE("model.lora_rank", JOB_VALUE, "lora.rank", "0: none", PPO),
+    RULE("actor.strategy", JOB_VALUE, "stack", "fsdp, fsdp2 fsdp; megatron", PPO),
+    RULE("actor.ppo_mini_batch_size", JOB_VALUE, "workload.global_batch",
+         "times rollout.n; 256 unless given", PPO),
+    RULE("actor.ppo_micro_batch_size_per_gpu", JOB_VALUE, "workload.micro_batch",
+         "as it stands, unless use_dynamic_bsz", PPO),
+    RULE("actor.use_dynamic_bsz", JOB_VALUE, "workload.micro_batch",
+         "1 of ppo_max_token_len_per_gpu x sequence parallel", PPO),
+    RULE("actor.ppo_max_token_len_per_gpu", JOB_VALUE, "workload.sequence_length",
+         "with use_dynamic_bsz; 16384 unless given", PPO),
+    RULE("data.max_prompt_length", JOB_VALUE, "workload.sequence_length",
+         "with the response; 512 unless given", PPO),
+    RULE("data.max_response_length", JOB_VALUE, "workload.sequence_length",
+         "with the prompt; 512 unless given", PPO),
+    RULE("actor.ulysses_sequence_parallel_size", JOB_VALUE, "parallel.cp", "of FSDP", PPO),
+    RULE("actor.fsdp_config.fsdp_size", JOB_VALUE, "parallel.dp_shard", "-1: all", PPO),
+    RULE("actor.fsdp_config.reshard_after_forward", JOB_VALUE, "parallel.reshard",
+         "always unless false", PPO),
+    RULE("actor.fsdp_config.offload_policy", JOB_VALUE, "optimizer.offload",
+         "1, and the parameters", PPO),
+    RULE("actor.megatron.tensor_model_parallel_size", JOB_VALUE, "parallel.tp", "of Megatron",
+         MEGATRON),
+    RULE("actor.megatron.pipeline_model_parallel_size", JOB_VALUE, "parallel.pp", "of Megatron",
+         MEGATRON),
+    RULE("actor.megatron.virtual_pipeline_model_parallel_size", JOB_VALUE, "parallel.vpp",
+         "of Megatron", MEGATRON),
+    RULE("actor.megatron.context_parallel_size", JOB_VALUE, "parallel.cp", "of Megatron",
+         MEGATRON),
+    RULE("actor.megatron.expert_model_parallel_size", JOB_VALUE, "parallel.ep", "of Megatron",
+         MEGATRON),
+    RULE("actor.megatron.expert_tensor_parallel_size", JOB_VALUE, "parallel.etp",
+         "tp unless given", MEGATRON),
+    RULE("rollout.name", JOB_VALUE, "workload.colocated.engine",
+         "vllm, sglang: asleep; awake where free_cache_engine is off", PPO),
+    RULE("rollout.free_cache_engine", JOB_VALUE, "workload.colocated.engine",
+         "on unless turned off", PPO),
+    RULE("rollout.tensor_model_parallel_size", JOB_VALUE, "workload.colocated.tp",
+         "2 unless given", PPO),
+    RULE("rollout.gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",
+         "0.5 unless given", PPO),
+    RULE("rollout.n", JOB_VALUE, "workload.global_batch", "responses of a prompt", PPO),
+    RULE("actor.use_kl_loss", JOB_VALUE, "workload.colocated.reference", "1", PPO),
+    RULE("algorithm.use_kl_in_reward", JOB_VALUE, "workload.colocated.reference", "1", PPO),
+    RULE("ref.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.reference",
+         "0: it waits in host memory", PPO),
+    RULE("ref.megatron.param_offload", JOB_VALUE, "workload.colocated.reference",
+         "0: it waits in host memory", MEGATRON),
+    RULE("algorithm.adv_estimator", JOB_VALUE, NULL, "gae, the default, trains a critic too",
+         PPO),
+    RULE("trainer.n_gpus_per_node", JOB_VALUE, "cluster", "8 unless given", PPO),
+    RULE("trainer.nnodes", JOB_VALUE, "cluster", "1 unless given", PPO),
+    RULE("actor.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.engine",
+         "states and parameters: none, actor and engine take turns", PPO),
+    RULE("actor.fsdp_config.optimizer_offload", JOB_VALUE, "workload.colocated.engine",
+         "states and parameters: none, actor and engine take turns", PPO),
+    RULE("actor.megatron.param_offload", JOB_VALUE, "workload.colocated.engine",
+         "states and parameters: none, actor and engine take turns", MEGATRON),
+    IDLE("actor.megatron.grad_offload", JOB_VALUE,
+         "back on the device for the update, which is what is planned", MEGATRON),
+    RULE("actor.megatron.optimizer_offload", JOB_VALUE, "workload.colocated.engine",
+         "states and parameters: none, actor and engine take turns", MEGATRON),
+    IDLE("model.use_remove_padding", JOB_VALUE, "all responses have the longest length here",
+         PPO),
+    NEITHER("data.train_files", JOB_LIST, PPO),
+    NEITHER("data.val_files", JOB_LIST, PPO),
+    NEITHER("data.train_batch_size", JOB_VALUE, PPO),
+    NEITHER("actor.optim.lr", JOB_VALUE, PPO),
+    NEITHER("actor.kl_loss_coef", JOB_VALUE, PPO),
+    NEITHER("actor.kl_loss_type", JOB_VALUE, PPO),
+    NEITHER("actor.entropy_coeff", JOB_VALUE, PPO),
+    NEITHER("rollout.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
+    NEITHER("ref.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
+    NEITHER("trainer.total_epochs", JOB_VALUE, PPO),
+    NEITHER("trainer.project_name", JOB_VALUE, PPO),
+    NEITHER("trainer.experiment_name", JOB_VALUE, PPO),
+    NEITHER("trainer.logger", JOB_LIST, PPO),
+    NEITHER("trainer.save_freq", JOB_VALUE, PPO),
+    NEITHER("trainer.test_freq", JOB_VALUE, PPO),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+static enum status verl_prepare(struct job *job)
+{
+    job->size = (struct job_size){.nodes = 1, .per_node = 8};
+    TRY(job_count(job, "trainer.nnodes", &job->size.nodes));
+    TRY(job_count(job, "trainer.n_gpus_per_node", &job->size.per_node));
+    bool overflow = false;
+    job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
+    return overflow ? job_fail(job, "trainer.nnodes", "too many ranks") : STATUS_OK;
+}
+
+static enum status read_model(struct job *job)
+{
+    static const char flag[] = "model.path";
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    if (!path || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    const char *model = model_name_or_folder(path, job->arena);
+    if (model) {
+        job_set(job, "model", model, flag);
+        return STATUS_OK;
+    }
+    job_fail(job, flag, "the model of '%s' is not known", path);
+    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
+                              "config.json");
+}
+
+/* ---- the update ---- */
+
+static enum status read_batch(struct job *job)
+{
+    uint64_t prompt = 512, response = 512, micro = 0, mini = 256, n = 1, most = 16384;
+    bool dynamic = false;
+    TRY(job_count(job, "data.max_prompt_length", &prompt));
+    TRY(job_count(job, "data.max_response_length", &response));
+    TRY(job_count(job, "actor.ppo_micro_batch_size_per_gpu", &micro));
+    TRY(job_count(job, "actor.ppo_mini_batch_size", &mini));
+    TRY(job_count(job, "rollout.n", &n));
+    TRY(job_count(job, "actor.ppo_max_token_len_per_gpu", &most));
+    TRY(job_switch(job, "actor.use_dynamic_bsz", &dynamic));
+    bool overflow = false;
+    uint64_t cp = job_drafted(job, "parallel.cp", 1),
+             packed = checked_mul(most, cp, &overflow), /* beyond any limit of a key's */
+        longest = checked_add(prompt, response, &overflow);
+    if (dynamic) {
+        job_set_count(job, "workload.sequence_length", packed,
+                      "actor.ppo_max_token_len_per_gpu actor.use_dynamic_bsz");
+        job_set_count(job, "workload.micro_batch", 1, "actor.use_dynamic_bsz");
+        job_set_count(job, "workload.packing.length", longest,
+                      "data.max_response_length data.max_prompt_length");
+        return STATUS_OK;
+    }
+    if (!micro && !job_requested(job, "workload.micro_batch")) {
+        job_refuse(job, "the micro-batch is missing");
+        return err_hint(job->err, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu, or "
+                                  "use_dynamic_bsz=True");
+    }
+    job_set_count(job, "workload.sequence_length", longest,
+                  "data.max_response_length data.max_prompt_length");
+    if (micro)
+        job_set_count(job, "workload.micro_batch", micro, "actor.ppo_micro_batch_size_per_gpu");
+    job_set_count(job, "workload.global_batch", checked_mul(mini, n, &overflow),
+                  "actor.ppo_mini_batch_size rollout.n");
+    return STATUS_OK;
+}
+
+static enum status read_recompute(struct job *job)
+{
+    static const char again[] = "model.enable_gradient_checkpointing",
+                      lora[] = "model.lora_rank";
+    bool checkpoints = true;
+    uint64_t rank = 0;
+    TRY(job_switch(job, again, &checkpoints));
+    TRY(job_count(job, lora, &rank));
+    job_set(job, "recompute.kind", checkpoints ? "full" : "none", again);
+    if (rank)
+        job_set_count(job, "lora.rank", rank, lora);
+    return STATUS_OK;
+}
+
+/* ---- how it is shared out ---- */
+
+/* Kept in f32 and gathered in 16 bits (training-stacks.md section 7). */
+static void set_formats(struct job *job, bool fsdp)
+{
+    const char *state = fsdp ? "f32" : "bf16";
+    job_set(job, "precision.weights", state, "actor.strategy");
+    job_set(job, "precision.gradients", "f32", "actor.strategy");
+    job_set(job, "precision.moments", "f32", "actor.strategy");
+    job_set(job, "precision.master", fsdp ? "none" : "f32", "actor.strategy");
+    job_set(job, "precision.compute", "bf16", "actor.strategy");
+    job_set_rows(job, "bf16", "actor.strategy");
+}
+
+static enum status read_fsdp(struct job *job)
+{
+    static const char shard_flag[] = "actor.fsdp_config.fsdp_size",
+                      keep_flag[] = "actor.fsdp_config.reshard_after_forward",
+                      offload_flag[] = "actor.fsdp_config.offload_policy",
+                      sequence_flag[] = "actor.ulysses_sequence_parallel_size";
+    int64_t shard = -1;
+    uint64_t cp = 1;
+    bool reshard = true, offload = false;
+    TRY(job_integer(job, shard_flag, &shard));
+    TRY(job_count(job, sequence_flag, &cp));
+    TRY(job_switch(job, keep_flag, &reshard));
+    TRY(job_switch(job, offload_flag, &offload));
+    job_set(job, "parallel.zero", "3", "actor.strategy");
+    job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
+    job_set_count(job, "parallel.cp", cp, sequence_flag);
+    if (shard > 0 && cp &&
+        (uint64_t)shard < job->size.world) /* those of a sequence share, too */
+        job_set_count(job, "parallel.dp_shard", ceil_div((uint64_t)shard, cp), shard_flag);
+    if (offload) {
+        job_set(job, "optimizer.offload", "1", offload_flag);
+        job_set(job, "optimizer.offload_params", "true", offload_flag);
+    }
+    set_formats(job, true);
+    return STATUS_OK;
+}
+
+static enum status read_megatron(struct job *job)
+{
+    static const struct {
+        const char *flag, *key;
+    } axes[] = {
+        {"actor.megatron.tensor_model_parallel_size", "parallel.tp"},
+        {"actor.megatron.pipeline_model_parallel_size", "parallel.pp"},
+        {"actor.megatron.virtual_pipeline_model_parallel_size", "parallel.vpp"},
+        {"actor.megatron.context_parallel_size", "parallel.cp"},
+        {"actor.megatron.expert_model_parallel_size", "parallel.ep"},
+    };
+    static const char experts[] = "actor.megatron.expert_tensor_parallel_size";
+    uint64_t etp;
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        uint64_t value = 1;
+        TRY(job_count(job, axes[i].flag, &value));
+        job_set_count(job, axes[i].key, value, axes[i].flag);
+    }
+    etp = job_drafted(job, "parallel.tp", 1);
+    if (etp > 1)
+        job_set(job, "parallel.sp", "true", axes[0].flag);
+    if (job_drafted(job, "parallel.vpp", 1) > 1)
+        job_set(job, "parallel.schedule", "interleaved", axes[2].flag);
+    TRY(job_count(job, experts, &etp));
+    job_set_count(job, "parallel.etp", etp, experts);
+    job_set(job, "stack", "megatron", "actor.strategy");
+    job_set(job, "moe.path", "ragged_a2a", "actor.strategy"); /* alltoall: mcore/registry.py */
+    job_set(job, "parallel.zero", "1", "actor.strategy");
+    set_formats(job, false);
+    return STATUS_OK;
+}
+
+static enum status read_layout(struct job *job)
+{
+    static const char flag[] = "actor.strategy";
+    const char *strategy = "fsdp";
+    TRY(job_word(job, flag, &strategy));
+    if (text_equal(strategy, "megatron"))
+        return read_megatron(job);
+    if (text_equal(strategy, "fsdp") || text_equal(strategy, "fsdp2"))
+        return read_fsdp(job);
+    job_fail(job, flag, "actors of '%s' are not read", strategy);
+    return err_hint(job->err, "fsdp, fsdp2 or megatron");
+}
+
+/* ---- what stands beside it ---- */
+
+/* Whether the actor waits in host memory while the engine generates: its optimizer's states and
+ * its parameters. They are back for the update. */
+static enum status takes_turns(struct job *job, bool *turns)
+{
+    static const char *const of[][2] = {
+        {"actor.fsdp_config.optimizer_offload", "actor.fsdp_config.param_offload"},
+        {"actor.megatron.optimizer_offload", "actor.megatron.param_offload"}};
+    for (size_t i = 0; i < 2; i++) {
+        bool states = false, parameters = false;
+        TRY(job_switch(job, of[i][0], &states));
+        TRY(job_switch(job, of[i][1], &parameters));
+        *turns = *turns || (states && parameters);
+        if (states != parameters)
+            job_warn(job, job_setting(job, of[i][states ? 0 : 1])->mark,
+                     "what waits in host memory while the engine generates matters to memory "
+                     "and is not modelled where it is %s alone: all stays on the device here",
+                     states ? "the states" : "the parameters");
+    }
+    return STATUS_OK;
+}
+
+static enum status read_engine(struct job *job)
+{
+    const char *name = "vllm";
+    bool frees = true;
+    uint64_t tp = 2;
+    double fraction = 0.5;
+    TRY(job_word(job, "rollout.name", &name));
+    TRY(job_switch(job, "rollout.free_cache_engine", &frees));
+    TRY(job_count(job, "rollout.tensor_model_parallel_size", &tp));
+    TRY(job_real(job, "rollout.gpu_memory_utilization", &fraction));
+    bool turns = false;
+    TRY(takes_turns(job, &turns));
+    if (text_equal(name, "hf") || (turns && frees))
+        return STATUS_OK;
+    job_set(job, "workload.colocated.engine", frees ? "asleep" : "awake",
+            "rollout.free_cache_engine rollout.name");
+    job_set_count(job, "workload.colocated.tp", tp, "rollout.tensor_model_parallel_size");
+    job_set(job, "workload.colocated.fraction", arena_printf(job->arena, "%.9g", fraction),
+            "rollout.gpu_memory_utilization");
+    return STATUS_OK;
+}
+
+static enum status read_models(struct job *job)
+{
+    static const char estimator_flag[] = "algorithm.adv_estimator";
+    const char *estimator = "gae";
+    bool loss = false, reward = false, away = false;
+    TRY(job_switch(job, "actor.use_kl_loss", &loss));
+    TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
+    TRY(job_switch(job, "ref.fsdp_config.param_offload", &away));
+    TRY(job_switch(job, "ref.megatron.param_offload", &away));
+    bool adapters =
+        draft_find(&job->draft, "lora.rank") != NULL; /* the base is the reference */
+    if ((loss || reward) && !away && !adapters)
+        job_set_count(job, "workload.colocated.reference", 1,
+                      "actor.use_kl_loss algorithm.use_kl_in_reward");
+    TRY(job_word(job, estimator_flag, &estimator));
+    if (text_equal(estimator, "gae"))
+        job_warn(job,
+                 job_given(job, estimator_flag) ? job_setting(job, estimator_flag)->mark
+                                                : job_place(job),
+                 "estimator gae trains a critic beside the actor, which matters to memory and "
+                 "is not modelled: 16 bytes a parameter, shared out as the actor's");
+    return STATUS_OK;
+}
+
+static enum status verl_finish(struct job *job)
+{
+    job_set(job, "workload.mode", "train", "");
+    TRY(read_model(job));
+    TRY(read_layout(job));
+    TRY(read_batch(job));
+    TRY(read_recompute(job));
+    TRY(read_engine(job));
+    return read_models(job);
+}
+
+const struct job_framework job_verl = {
+    .name = "verl",
+    .title = "a verl job, its actor's update",
+    .stack = "fsdp",
+    .source = "volcengine/verl 008db456bf61",
+    .syntax = JOB_OVERRIDES,
+    .sections = "actor_rollout_ref.",
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = verl_prepare,
+    .finish = verl_finish,
+    .names = NAMES_HUB,
+    .trains = true,
+};
