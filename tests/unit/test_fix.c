@@ -264,7 +264,37 @@ static void an_engine_keeps_to_what_it_has(void **state)
                 "scenario: profile_run, context_length: 202752}\n"
                 "parallel: {tp: 1, ep: 16}\nmoe: {path: allgather}\n"
                 "precision: {weights: fp8_block}\nmemory: {fraction: 0.95}\n",
-                "layout: parallel.tp=16", &n);
+                "layout: parallel.tp=16 parallel.ep=16", &n);
+}
+
+/* Where an engine's plan names no degree of its experts, one follows from the ranks: a fix that
+ * lays the ranks otherwise names what it was evaluated with. */
+static void degrees_that_would_follow_are_named(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "model: jamba-v0.1\ncluster: a100-8x2\nstack: sglang\nparallel: {tp: 2}\n"
+        "workload: {mode: prefill, micro_batch: 64, context_length: 4096}\n",
+        "model: mixtral-8x22b\ncluster: h200-8x1\nstack: sglang\nparallel: {tp: 2}\n"
+        "workload: {mode: decode, micro_batch: 1024, context_length: 4096}\n",
+        "model: mixtral-8x7b\ncluster: h100-8x1\nstack: trtllm\nparallel: {tp: 1}\n"
+        "workload: {mode: prefill, micro_batch: 16, context_length: 4096}\n",
+        "model: grok-1\ncluster: h100-8x4\nstack: trtllm\nparallel: {tp: 1}\n"
+        "workload: {mode: prefill, micro_batch: 16}\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct arena arena = {0};
+        struct prediction plan, fixed;
+        predict_with(texts[i], "", true, &arena, &plan);
+        assert_in_range(plan.memory.n_fixes, 2, 64);
+        for (size_t j = 0; j < plan.memory.n_fixes; j++) {
+            const struct fix *fix = &plan.memory.fixes[j];
+            predict_with(texts[i], fix->set, false, &arena, &fixed);
+            assert_int_equal(fixed.memory.verdict, fix->verdict);
+            assert_int_equal(fixed.memory.total_bytes, fix->total_bytes);
+        }
+        arena_release(&arena);
+    }
 }
 
 /* The bytes and the rate of a fix are those of all the sequences it lets in, and not of the one
@@ -314,6 +344,7 @@ int main(void)
         cmocka_unit_test(the_fix_of_practice_is_among_them),
         cmocka_unit_test(nothing_where_nothing_helps),
         cmocka_unit_test(an_engine_keeps_to_what_it_has),
+        cmocka_unit_test(degrees_that_would_follow_are_named),
         cmocka_unit_test(many_nodes_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,30 +26,16 @@ static void follow_checkpoint(struct loader *loader)
     apply_origin_set(loader, "precision.weights", apply_origin(loader, "model.checkpoint"));
 }
 
-/* Experts over all ranks of the engine: whole where the plan gives ep, or has data-parallel
- * ranks that can share them out (both engines' guides for such deployments turn expert
- * parallelism on), else each of them split like a dense network. A wrong layout stays as it is,
- * for the rules to name. */
 static void follow_experts(struct loader *loader)
 {
-    struct plan *plan = loader->plan;
-    struct parallel *p = &plan->parallel;
-    uint64_t ranks = p->tp * plan_dp(plan);
-    if (!plan_is_engine(plan) || !ranks)
-        return;
-    bool open = !is_given(loader, "parallel.etp") && !is_given(loader, "parallel.ep");
-    if (open && plan_dp(plan) > 1 && plan->model.moe.experts % ranks == 0) {
-        p->ep = ranks;
-        apply_origin_set(loader, "parallel.ep", apply_origin(loader, "stack"));
-    }
-    if (!is_given(loader, "parallel.etp") && p->ep == 1) {
-        p->etp = ranks;
-        apply_origin_set(loader, "parallel.etp", apply_origin(loader, "stack"));
-    }
-    if (!is_given(loader, "parallel.sp") && p->ep > 1 && p->tp > 1 && plan_dp(plan) > 1) {
-        p->sp = true;
-        apply_origin_set(loader, "parallel.sp", apply_origin(loader, "stack"));
-    }
+    static const char *const keys[] = {"parallel.ep", "parallel.etp", "parallel.sp"};
+    unsigned given = 0;
+    for (unsigned i = 0; i < 3; i++)
+        given |= is_given(loader, keys[i]) ? 1U << i : 0;
+    unsigned laid = engine_lay_experts(loader->plan, given);
+    for (unsigned i = 0; i < 3; i++)
+        if (laid & 1U << i)
+            apply_origin_set(loader, keys[i], apply_origin(loader, "stack"));
 }
 
 /* Whether the plan or an option gave a key, not the stack's file. */

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
 #include "sim/moe/predict_moe.h"
@@ -156,6 +157,43 @@ double fix_seconds(struct fix_search *search, const struct fix_move *moves, size
     return seconds > 0 ? seconds : HUGE_VAL;
 }
 
+/* Where an engine's ranks lie otherwise, the degrees of its experts that would follow otherwise
+ * from what is set (read/follow): --set has to name them for the plan that was evaluated. */
+static void name_degrees(const struct plan *changed, struct text *set)
+{
+    static const char *const keys[] = {"parallel.ep=", "parallel.etp=", "parallel.sp="};
+    const struct parallel *p = &changed->parallel;
+    const uint64_t degrees[] = {p->ep, p->etp};
+    unsigned given = 0;
+    for (unsigned i = 0; i < 3; i++)
+        given |= strstr(text_string(set), keys[i]) ? 1U << i : 0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct plan other = *changed;
+        other.parallel.ep = given & ENGINE_EP ? p->ep : 1;
+        other.parallel.etp = given & ENGINE_ETP ? p->etp : 1;
+        other.parallel.sp = given & ENGINE_SP ? p->sp : false;
+        engine_lay_experts(&other, given);
+        const bool same[] = {other.parallel.ep == p->ep, other.parallel.etp == p->etp,
+                             other.parallel.sp == p->sp};
+        if (same[i])
+            continue;
+        given |= 1U << i;
+        if (i < 2)
+            text_printf(set, " %s%llu", keys[i], (unsigned long long)degrees[i]);
+        else
+            text_printf(set, " %s%s", keys[i], p->sp ? "true" : "false");
+    }
+}
+
+/* Whether an engine has other ranks, or its experts lie otherwise. */
+static bool moves_ranks(const struct plan *plan, const struct plan *changed)
+{
+    const struct parallel *a = &plan->parallel, *b = &changed->parallel;
+    return plan_is_engine(plan) &&
+           (plan_world(plan) != plan_world(changed) || a->tp != b->tp || a->pp != b->pp ||
+            a->cp != b->cp || a->ep != b->ep || a->etp != b->etp || a->sp != b->sp);
+}
+
 static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
                      const struct plan *changed, struct fix *fix)
 {
@@ -168,6 +206,8 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
     }
     if (changed->parallel.dp != search->plan->parallel.dp)
         text_printf(&set, " parallel.dp=%llu", (unsigned long long)changed->parallel.dp);
+    if (moves_ranks(search->plan, changed))
+        name_degrees(changed, &set);
     fix->set = text_string(&set);
     fix->note = text_string(&note);
 }
