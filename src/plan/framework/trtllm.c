@@ -133,7 +133,7 @@ static enum status set_batch(struct job *job)
 static enum status set_scheduler(struct job *job, const struct degrees *d)
 {
     uint64_t timeout = 50, wait = 10, graphs = 0;
-    bool chunked, balance, pads;
+    bool chunked = false, balance = false, pads = false;
     TRY(serving_largest(job, "cuda-graph-config.batch-sizes", &graphs));
     TRY(job_switch(job, "cuda-graph-config.enable-padding", &pads));
     if (graphs)

@@ -341,7 +341,8 @@ static size_t judge_some(struct judge *judge, struct search_candidate *candidate
     }
     judge_batch(judge);
     n = at + drop_beaten(judge, candidates + at, n - at);
-    memmove(candidates, candidates + at, (n - at) * sizeof *candidates);
+    if (at < n)
+        memmove(candidates, candidates + at, (n - at) * sizeof *candidates);
     return n - at;
 }
 
