@@ -28,6 +28,8 @@ static const struct fallback {
     {"sequence-parallel", "true", "language_model.yaml: sequence_parallel", false},
     {"moe-token-dispatcher-type", "alltoall", "qwen2.5_base.yaml: moe_token_dispatcher_type",
      false},
+    {"data-parallel-sharding-strategy", "no_shard",
+     "trainer_base.yaml: data_parallel_sharding_strategy", false},
     {"moe-grouped-gemm", "true", "qwen2.5_base.yaml: moe_grouped_gemm", false},
 };
 
