@@ -18,6 +18,11 @@ uint64_t plan_world(const struct plan *plan)
     return checked_mul(devices, plan->cluster.device.logical_cores, &overflow);
 }
 
+uint64_t plan_comm_bytes(const struct plan *plan)
+{
+    return plan_world(plan) > 1 ? plan->stack.comm_bytes_per_rank : 0;
+}
+
 uint64_t plan_dp(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;

@@ -304,7 +304,7 @@ bool engine_queues(const struct plan *plan)
 uint64_t engine_outside(const struct plan *plan)
 {
     uint64_t measured = engine_release(plan)->outside_bytes[plan->parallel.tp > 1];
-    return measured ? measured : plan->stack.context_bytes + plan->stack.comm_bytes_per_rank;
+    return measured ? measured : plan->stack.context_bytes + plan_comm_bytes(plan);
 }
 
 uint64_t engine_graphs(const struct plan *plan)

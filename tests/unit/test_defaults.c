@@ -101,7 +101,7 @@ static void nothing_is_kept_for_ranks_that_do_not_talk(void **state)
             if (m->buffers[j].category == CATEGORY_COMMUNICATION)
                 fail_msg("%s holds %s", plans[i], m->buffers[j].name);
         bool alone = plan_world(&t.plan) == 1;
-        assert_true((t.plan.stack.comm_bytes_per_rank == 0) == alone);
+        assert_true((plan_comm_bytes(&t.plan) == 0) == alone);
         arena_release(&t.arena);
     }
 }

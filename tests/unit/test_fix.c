@@ -241,6 +241,9 @@ static const struct known {
      "parallel: {pp: 8, ep: 8, zero: 1}\nrecompute: {kind: full, layers: 3}\n"
      "moe: {path: ragged_a2a, routing: {samples: 50}}\n",
      "throughput: recompute.layers=0"},
+    /* collectives' buffers, which one device alone has none of, come with the others */
+    {"model: qwen3-30b-a3b\ncluster: h100\nstack: megatron\n",
+     "devices: cluster.node.devices=8 cluster.nodes=2 parallel.pp=16"},
 };
 
 static void the_fix_of_practice_is_among_them(void **state)

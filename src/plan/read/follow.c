@@ -55,12 +55,6 @@ static void follow_recipe(struct loader *loader)
     apply_origin_set(loader, "precision.compute", apply_origin(loader, "precision.recipe"));
 }
 
-static void follow_alone(struct loader *loader, const char *file)
-{
-    if (plan_world(loader->plan) == 1 && !by_user(loader, "stack.comm_per_rank", file))
-        loader->plan->stack.comm_bytes_per_rank = 0;
-}
-
 /* The release's own utilisation; a decode step of as many sequences as the engine takes. */
 static void follow_engine(struct loader *loader, const char *file)
 {
@@ -131,7 +125,6 @@ void follow_layout(struct loader *loader, const char *file)
     follow_checkpoint(loader);
     follow_experts(loader);
     follow_recipe(loader);
-    follow_alone(loader, file);
     follow_engine(loader, file);
     follow_speculation(loader);
     follow_states(loader);

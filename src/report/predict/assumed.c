@@ -28,7 +28,7 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
         {"graphs", queues && !free ? engine_graphs(plan) : 0},
         {"outside", queues ? engine_outside(plan) : 0},
         {"context", queues ? 0 : stack->context_bytes},
-        {"communication", queues ? 0 : stack->comm_bytes_per_rank},
+        {"communication", queues ? 0 : plan_comm_bytes(plan)},
     };
     const struct scale scale = scale_for(verdict_limit(plan));
     struct text text = {.arena = arena};

@@ -29,7 +29,7 @@ static uint64_t room_of(const struct plan *plan)
         return engine_room(plan);
     uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
     uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
-                       s->comm_bytes_per_rank;
+                       plan_comm_bytes(plan);
     return pool > reserve ? pool - reserve : 0;
 }
 
