@@ -233,10 +233,16 @@ uint64_t engine_batches(const struct plan *plan)
     return given && given < stages ? given : stages;
 }
 
+uint64_t engine_largest_graph(const struct plan *plan)
+{
+    uint64_t given = plan->stack.graph_batch;
+    return given ? given : plan->stack.kind == STACK_TRTLLM ? 128 : UINT64_MAX;
+}
+
 bool engine_has_graph(const struct plan *plan, uint64_t sequences)
 {
     bool trtllm = plan->stack.kind == STACK_TRTLLM;
-    uint64_t given = plan->stack.graph_batch, most = given ? given : trtllm ? 128 : UINT64_MAX;
+    uint64_t most = engine_largest_graph(plan);
     bool power = (sequences & (sequences - 1)) == 0;
     if (sequences > most)
         return false;

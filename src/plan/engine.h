@@ -124,7 +124,8 @@ uint64_t engine_requested(const struct plan *plan);
  * TensorRT-LLM of 128 at most unless told otherwise, and where it does not pad of some sizes
  * alone (llmapi/llm_args.py, CudaGraphConfig); the others of all up to graph_batch. */
 bool engine_has_graph(const struct plan *plan, uint64_t sequences);
-bool engine_takes_fraction(const struct plan *plan); /* of the device, before all else */
+uint64_t engine_largest_graph(const struct plan *plan); /* UINT64_MAX: none is too large */
+bool engine_takes_fraction(const struct plan *plan);    /* of the device, before all else */
 uint64_t engine_room(const struct plan *plan);
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */
 

@@ -23,6 +23,11 @@ bool plan_drafts_itself(const struct plan *plan)
     return plan_speculates(plan) && plan->workload.speculation.method == DRAFT_MTP;
 }
 
+uint64_t plan_drafted(const struct plan *plan)
+{
+    return plan_speculates(plan) ? plan->workload.speculation.tokens : 0;
+}
+
 bool plan_runs_draft(const struct plan *plan)
 {
     return plan_holds_draft(plan) || plan_drafts_itself(plan);

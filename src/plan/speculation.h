@@ -15,6 +15,9 @@
 /* An engine's plan that proposes tokens. */
 bool plan_speculates(const struct plan *plan);
 
+/* The tokens it proposes for a sequence and step; 0: none. */
+uint64_t plan_drafted(const struct plan *plan);
+
 /* And whose draft runs: a module, or a model of known sizes. */
 bool plan_runs_draft(const struct plan *plan);
 

@@ -75,6 +75,8 @@ const struct job_case job_cases[] = {
      "moe.path=deepep moe.sync_free=2 moe.dispatch_sms=64 recompute.kind=full "
      "recompute.layers=2 precision.gradients=f32 precision.master=f32 cluster.nodes=2",
      0},
+    {"primus/changed-shape.yaml", "",
+     "model.moe.experts=64 model.attention.kind=mla parallel.ep=8 parallel.zero=0", 2},
     {"primus/mixtral-defaults.yaml", "",
      "model.moe.experts=8 workload.micro_batch=2 workload.global_batch=16 "
      "workload.sequence_length=1024 parallel.ep=8 parallel.zero=1 moe.path=ragged_a2a "

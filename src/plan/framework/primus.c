@@ -101,25 +101,12 @@ static enum status read_shape(struct job *job)
         "q-lora-rank",          "kv-lora-rank",         "kv-channels",
         "hybrid-layer-pattern", "window-size",          "moe-shared-expert-intermediate-size",
         "vocab-size",           "group-query-attention"};
-    static const char *const keys[] = {"model.moe.experts",
-                                       "model.moe.top_k",
-                                       "model.moe.intermediate",
-                                       "model.dense_intermediate",
-                                       "model.attention.kv_heads",
-                                       "model.attention.kind",
-                                       "model.attention.q_lora_rank",
-                                       "model.attention.kv_lora_rank",
-                                       "model.attention.head_dim",
-                                       "model.layer_types",
-                                       "model.attention.window",
-                                       "model.moe.shared_intermediate",
-                                       "model.vocab",
-                                       "model.attention.kv_heads"};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (job_given(job, shapes[i]) && !job_requested(job, keys[i]))
-            job_warn(job, job_setting(job, shapes[i])->mark,
-                     "%s changes the model of the file and is not read: give %s", shapes[i],
-                     keys[i]);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct setting *s = job_setting(job, shapes[i]);
+        if (s && !job_requested(job, s->flag->key))
+            job_warn(job, s->mark, "%s changes the model of the file and is not read: give %s",
+                     shapes[i], s->flag->key);
+    }
     return job_given(job, "moe-layer-freq") ? megatron_set_layers(job) : STATUS_OK;
 }
 
@@ -135,9 +122,8 @@ static enum status read_model(struct job *job)
         return err_hint(job->err, "name it, as in --set model=deepseek-v3; "
                                   "'moeplan list models'");
     }
-    if (!model)
-        return STATUS_OK;
-    job_set(job, "model", model, model_flag);
+    if (model)
+        job_set(job, "model", model, model_flag);
     return STATUS_OK;
 }
 

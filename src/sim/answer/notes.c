@@ -44,7 +44,6 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
 
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
 {
-    uint64_t given = plan->stack.graph_batch;
     if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
         engine_has_graph(plan, sequences))
         return NULL;
@@ -53,7 +52,7 @@ const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct are
                         "stack.graph_padding and graph_batch make some",
                         (unsigned long long)sequences,
                         plan->stack.graph_padding ? "1 to " : "1 to 32, 64, 128 ... up to ",
-                        (unsigned long long)(given ? given : 128));
+                        (unsigned long long)engine_largest_graph(plan));
 }
 
 /* Lines of a text as notes of the model. */

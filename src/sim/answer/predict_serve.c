@@ -1,6 +1,5 @@
 /* predict of mode serve: the decode step of all sequences, with the memory of the worse of
  * decode and prefill, and the time that the scheduler plays. */
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -33,11 +32,8 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
 static const char *whole_text(const struct plan *plan, const struct serve_load *load,
                               struct arena *arena)
 {
-    const struct workload *w = &plan->workload;
-    uint64_t tokens = engine_tokens(plan),
-             each = plan_speculates(plan) ? w->speculation.tokens : 0;
-    uint64_t prompt = w->input_length - lesser(w->shared_prefix, w->input_length - 1);
-    uint64_t answers = (serve_batch(plan, load->sequences) - 1) * (1 + each);
+    uint64_t tokens = engine_tokens(plan), prompt = serve_prompt(plan);
+    uint64_t answers = (serve_batch(plan, load->sequences) - 1) * (1 + plan_drafted(plan));
     if (engine_batching(plan) != BATCHING_WHOLE || prompt + answers <= tokens)
         return NULL;
     if (prompt > tokens)

@@ -2,6 +2,7 @@
  * table below; axes of the layout are counted up. */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
@@ -285,30 +286,32 @@ static void list_pipeline(const struct plan *plan, struct arena *arena, uint64_t
                                       "fewer layers beside embedding and head", FIX_LAYOUT});
 }
 
-static void list_axis(struct arena *arena, const char *key, uint64_t present, uint64_t limit,
-                      const char *note, struct fix_moves *moves)
+/* Twice the present value, and so on up to a limit. */
+static void list_scale(struct arena *arena, const char *key, uint64_t present, uint64_t limit,
+                       const char *note, enum fix_kind kind, struct fix_moves *moves)
 {
     for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
         add_move(moves, (struct fix_move){
                             key, arena_printf(arena, "%s=%llu", key, (unsigned long long)value),
-                            note, FIX_LAYOUT});
+                            note, kind});
+}
+
+static void list_axis(struct arena *arena, const char *key, uint64_t present, uint64_t limit,
+                      const char *note, struct fix_moves *moves)
+{
+    list_scale(arena, key, present, limit, note, FIX_LAYOUT, moves);
 }
 
 /* Where full recomputation leaves some layers of a stage alone: of more of them, and of all. */
 static void list_recomputed(const struct plan *plan, struct arena *arena,
                             struct fix_moves *moves)
 {
+    static const char key[] = "recompute.layers";
     uint64_t layers = plan->recompute.layers, all = plan->model.layers / plan->parallel.pp;
-    struct fix_move move = {"recompute.layers", "recompute.layers=0", recomputes,
-                            FIX_THROUGHPUT};
     if (plan->workload.mode != MODE_TRAIN || plan->recompute.kind != RECOMPUTE_FULL || !layers)
         return;
-    for (uint64_t more = 2 * layers; more < all; more *= 2) {
-        struct fix_move some = move;
-        some.set = arena_printf(arena, "recompute.layers=%llu", (unsigned long long)more);
-        add_move(moves, some);
-    }
-    add_move(moves, move);
+    list_scale(arena, key, layers, remaining(all, 1), recomputes, FIX_THROUGHPUT, moves);
+    add_move(moves, (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT});
 }
 
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves)

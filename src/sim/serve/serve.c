@@ -7,13 +7,19 @@
 #include "plan/paths.h"
 #include "plan/speculation.h"
 
+uint64_t serve_prompt(const struct plan *plan)
+{
+    uint64_t all = plan->workload.input_length, shared = plan->workload.shared_prefix;
+    return all > shared ? all - shared : 1;
+}
+
 /* Prompts that a step's tokens hold, or a chunk of one; whole over the ranks that share a
  * sequence. */
 static void fill_prefill(const struct plan *plan, uint64_t sequences, struct workload *w)
 {
-    uint64_t tokens = engine_tokens(plan), prompt = plan->workload.input_length;
-    prompt = prompt > plan->workload.shared_prefix ? prompt - plan->workload.shared_prefix : 1;
-    w->sequence_length = round_up(lesser(prompt, tokens), plan_sequence_ranks(plan));
+    uint64_t tokens = engine_tokens(plan);
+    w->sequence_length =
+        round_up(lesser(serve_prompt(plan), tokens), plan_sequence_ranks(plan));
     w->micro_batch = lesser(tokens / w->sequence_length, sequences);
     w->micro_batch = w->micro_batch ? w->micro_batch : 1;
 }

@@ -26,6 +26,9 @@ struct serve_load {
 enum status serve_load_of(const struct plan *plan, struct arena *arena, struct serve_load *load,
                           struct err *err);
 
+/* Tokens of a prompt beyond a shared prefix, at least one. */
+uint64_t serve_prompt(const struct plan *plan);
+
 /* Sequences of each of the batches in flight, one a pipeline stage, that so many make. */
 uint64_t serve_batch(const struct plan *plan, uint64_t sequences);
 

@@ -25,16 +25,14 @@ enum { MOST_DEPLOYMENTS = 1 << 20 };
 static struct scheduler_ask ask_of(const struct serve_game *g)
 {
     const struct workload *w = &g->plan->workload;
-    uint64_t shared =
-        w->shared_prefix < w->input_length ? w->shared_prefix : w->input_length - 1;
     bool balances = g->plan->stack.kind == STACK_TRTLLM;
-    uint64_t drafted = plan_speculates(g->plan) ? w->speculation.tokens : 0;
+    uint64_t drafted = plan_drafted(g->plan);
     return (struct scheduler_ask){
         .batching = engine_batching(g->plan),
         .replicas = g->load->replicas,
         .slots = g->load->sequences,
         .budget = engine_tokens(g->plan) * g->plan->parallel.pp, /* a batch a stage */
-        .input = w->input_length - shared,
+        .input = serve_prompt(g->plan),
         .output = w->output_length,
         .spread = w->length_spread,
         .balance = {balances ? w->balance.timeout : 0, w->balance.wait},
