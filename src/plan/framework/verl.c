@@ -99,12 +99,15 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 
 static enum status verl_prepare(struct job *job)
 {
-    job->size = (struct job_size){.nodes = 1, .per_node = 8};
-    TRY(job_count(job, "trainer.nnodes", &job->size.nodes));
-    TRY(job_count(job, "trainer.n_gpus_per_node", &job->size.per_node));
+    static const char nodes[] = "trainer.nnodes", per_node[] = "trainer.n_gpus_per_node";
     bool overflow = false;
+    job->size = (struct job_size){.nodes = 1, .per_node = 8};
+    TRY(job_count(job, nodes, &job->size.nodes));
+    TRY(job_count(job, per_node, &job->size.per_node));
+    if (!job->size.nodes || !job->size.per_node)
+        return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
     job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
-    return overflow ? job_fail(job, "trainer.nnodes", "too many ranks") : STATUS_OK;
+    return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
 }
 
 static enum status read_model(struct job *job)
