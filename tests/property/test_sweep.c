@@ -15,6 +15,7 @@
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 #include "sim/search/sweep.h"
+#include "sim/step/time.h"
 #include "support/drawn_plan.h"
 #include "support/draws.h"
 #include "support/plans.h"
@@ -104,8 +105,19 @@ static uint64_t uneven_pace(void *context, uint64_t last)
     return last % 23 + 17;
 }
 
+/* Tokens per second by one profile, whatever the sweep varies. */
+static double speed_of(const void *context, const struct plan *plan,
+                       const struct evaluation *result)
+{
+    struct step_time step;
+    return result->by && time_evaluated(result->by, plan, context, &step)
+               ? time_tokens_per_s_per_device(plan, &step)
+               : 0;
+}
+
 static const char *reduced(const struct sweep *sweep, struct sweep_keep keep,
-                           struct sweep_part part, unsigned threads, struct arena *arena)
+                           struct sweep_part part, unsigned threads,
+                           const struct profile *profile, struct arena *arena)
 {
     struct text text = {.arena = arena};
     struct err err = {0};
@@ -115,7 +127,9 @@ static const char *reduced(const struct sweep *sweep, struct sweep_keep keep,
                                         .write_context = &text,
                                         .pace = uneven_pace,
                                         .part = part,
-                                        .keep = keep};
+                                        .keep = keep,
+                                        .speed = speed_of,
+                                        .speed_context = profile};
     struct pool *pool = pool_create(threads);
     assert_int_equal(sweep_run(sweep, pool, &output, &err), STATUS_OK);
     pool_free(pool);
@@ -132,8 +146,18 @@ struct all {
     char row[POINTS][256];
 };
 
+/* The same of a plan by itself. */
+static double speed_alone(const struct plan *plan, const struct profile *profile)
+{
+    struct evaluator evaluator = {0};
+    struct step_time step;
+    bool timed = time_step(&evaluator, plan, profile, &step);
+    evaluator_release(&evaluator);
+    return timed ? time_tokens_per_s_per_device(plan, &step) : 0;
+}
+
 static void look_at_all(const struct sweep *sweep, const struct sweep_keep *keep,
-                        struct all *all)
+                        const struct profile *profile, struct all *all)
 {
     for (uint64_t point = 0; point < POINTS; point++) {
         struct evaluator evaluator = {0};
@@ -144,7 +168,11 @@ static void look_at_all(const struct sweep *sweep, const struct sweep_keep *keep
         sweep_plan(sweep, indices, &plan);
         evaluate(&evaluator, &plan, 1, &result);
         all->verdict[point] = sweep_verdict(&result);
-        all->fits[point] = sweep_best_of(keep, &plan, &result, point, &all->best[point]);
+        all->fits[point] = sweep_can_be_best(keep, &result);
+        all->best[point] =
+            (struct sweep_best){.bytes = result.peak.total_bytes, .point = point, .speed = 0};
+        if (profile && all->fits[point])
+            all->best[point].speed = speed_alone(&plan, profile);
         write_row(NULL, indices, &plan, &result, all->row[point], sizeof all->row[point]);
         evaluator_release(&evaluator);
     }
@@ -191,12 +219,14 @@ static void check_reduced(const struct sweep *sweep, struct arena *arena)
     const struct sweep_keep pareto = {.reduce = REDUCE_PARETO};
     const struct sweep_keep top = {.reduce = REDUCE_TOP, .top = 5};
     struct text edges = {.arena = arena}, joined = {.arena = arena};
-    look_at_all(sweep, &pareto, &all);
-    const char *best = reduced(sweep, pareto, (struct sweep_part){0}, 2, arena);
-    const char *fastest = reduced(sweep, top, (struct sweep_part){0}, 2, arena);
+    struct profile profile;
+    struct err err = {0};
+    assert_int_equal(profile_load(sweep->base, arena, &profile, &err), STATUS_OK);
+    look_at_all(sweep, &pareto, &profile, &all);
+    const char *best = reduced(sweep, pareto, (struct sweep_part){0}, 2, &profile, arena);
+    const char *fastest = reduced(sweep, top, (struct sweep_part){0}, 2, &profile, arena);
     for (uint64_t point = 0; point < POINTS; point++) {
-        const char *row =
-            arena_printf(arena, "%.*s,", (int)strcspn(all.row[point], "\n"), all.row[point]);
+        const char *row = all.row[point];
         if (is_edge(&all, point))
             text_append(&edges, all.row[point]);
         bool stays = all.fits[point] && !is_beaten(&all, point);
@@ -205,8 +235,9 @@ static void check_reduced(const struct sweep *sweep, struct arena *arena)
                          all.fits[point] && rank_of(&all, point) < top.top);
     }
     for (uint64_t part = 1; part <= 5; part++)
-        text_append(&joined, reduced(sweep, edge, (struct sweep_part){part, 5}, 2, arena));
-    assert_string_equal(reduced(sweep, edge, (struct sweep_part){0}, 3, arena),
+        text_append(&joined,
+                    reduced(sweep, edge, (struct sweep_part){part, 5}, 2, &profile, arena));
+    assert_string_equal(reduced(sweep, edge, (struct sweep_part){0}, 3, &profile, arena),
                         text_string(&edges));
     assert_string_equal(text_string(&joined), text_string(&edges));
 }
@@ -306,7 +337,7 @@ static void sizes_alone_move(void **state)
         size_t which[3] = {slots[seed % 4], slots[(seed + 1) % 4], slots[(seed + 2) % 4]};
         sweep_init(&sweep, &base, which, &arena);
         const char *rows = rows_of(&sweep, 0, &arena);
-        look_at_all(&sweep, &keep, &all);
+        look_at_all(&sweep, &keep, NULL, &all);
         for (uint64_t point = 0; point < POINTS; point++) {
             if (strncmp(rows, all.row[point], strlen(all.row[point])) != 0)
                 fail_msg("seed %llu: swept %.*s alone %s", (unsigned long long)seed,

@@ -24,26 +24,10 @@ struct fitter {
 };
 
 static const char *const split_names[SPLIT_COUNT] = {
-#define SPLIT_NAME(name, text, help) [SPLIT_##name] = text,
+#define SPLIT_NAME(name, text) [SPLIT_##name] = text,
     CALIBRATE_SPLIT_LIST(SPLIT_NAME)
 #undef SPLIT_NAME
 };
-
-static const char *const split_helps[SPLIT_COUNT] = {
-#define SPLIT_HELP(name, text, help) [SPLIT_##name] = help,
-    CALIBRATE_SPLIT_LIST(SPLIT_HELP)
-#undef SPLIT_HELP
-};
-
-const char *calibrate_split_name(enum calibrate_split split)
-{
-    return split_names[split];
-}
-
-const char *calibrate_split_help(enum calibrate_split split)
-{
-    return split_helps[split];
-}
 
 static const struct curve_value *value_at(const struct fitter *f, size_t i)
 {

@@ -16,22 +16,18 @@
 
 /* What is left out together. */
 #define CALIBRATE_SPLIT_LIST(X)                                                                \
-    X(NONE, "none", "nothing: the values that were fitted")                                    \
-    X(HALF, "half", "half of the values, by hash")                                             \
-    X(CONFIGURATION, "configuration",                                                          \
-      "configurations (a tenth at a time where there are more)")                               \
-    X(MODEL, "model", "one model")                                                             \
-    X(DEVICE, "device", "one device")
+    X(NONE, "none")                   /* nothing: the values that were fitted */               \
+    X(HALF, "half")                   /* half of the values, by hash */                        \
+    X(CONFIGURATION, "configuration") /* (a tenth at a time where there are more) */           \
+    X(MODEL, "model")                                                                          \
+    X(DEVICE, "device")
 
 enum calibrate_split {
-#define SPLIT_ENUM(name, text, help) SPLIT_##name,
+#define SPLIT_ENUM(name, text) SPLIT_##name,
     CALIBRATE_SPLIT_LIST(SPLIT_ENUM)
 #undef SPLIT_ENUM
         SPLIT_COUNT
 };
-
-const char *calibrate_split_name(enum calibrate_split split);
-const char *calibrate_split_help(enum calibrate_split split);
 
 struct calibrated_constant {
     const char *family, *name; /* "experts.efficiency" */

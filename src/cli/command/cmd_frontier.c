@@ -28,7 +28,7 @@ static const struct option options[] = {
      "add a value of predict's JSON as a column, such as padding.allocated_factor or "
      "time.step_s"},
     {"with", 0, OPTION_TEXT, offsetof(struct settings, with), "time", NULL,
-     "fill the column tokens_per_s_per_device, as predict has it"},
+     "fill the column tokens_per_s_per_device, as predict has it (--reduce pareto and top do)"},
     {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
      "the largest value of a key that still fits, for each point of the sweep"},
     {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
@@ -71,6 +71,7 @@ static enum status choose_less(const struct settings *settings, const struct swe
     if (settings->plot && reduce != REDUCE_NOTHING)
         return err_set(err, STATUS_USAGE, "options '--reduce' and '--plot' exclude each other");
     sink->keep.marginal = settings->marginal;
+    sink->time = settings->with || reduce == REDUCE_PARETO || reduce == REDUCE_TOP;
     sweep_part_range(sweep_points(sweep), sink->part, &first, &end);
     sink->points = end - first;
     return STATUS_OK;
@@ -96,7 +97,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     if (settings->with && !text_equal(settings->with, "time"))
         return err_set(err, STATUS_USAGE, "option '--with' takes time, not '%s'",
                        settings->with);
-    struct frontier_sink sink = {.time = settings->with != NULL};
+    struct frontier_sink sink = {0};
     TRY(choose_less(settings, &frontier.sweep, &sink, err));
     struct picture picture;
     TRY(side_provenance_check(call, err));
@@ -146,10 +147,8 @@ const struct command command_frontier = {
         "interrupted sweep leaves whole rows in FILE.csv.partial, the next one in "
         "FILE.csv.2.partial.\n\n"
         "--reduce keeps memory and files small however many points there are. What is fastest "
-        "is taken by FLOPs and bytes at peak rates without overlap, which orders points and "
-        "predicts nothing: peak_tokens_per_s_per_device. Parts of a sweep run anywhere; but "
-        "for "
-        "their headers, joined in order, they are the bytes of one run (of pareto, top and "
+        "is by tokens_per_s_per_device, as predict has it. Parts of a sweep run anywhere; but "
+        "for their headers, joined in order, they are the bytes of one run (of pareto, top and "
         "count: of each part):\n\n"
         "  parallel -k moeplan frontier --over KEY=1..1000000 --part {}/8 --format csv "
         "plan.yaml "

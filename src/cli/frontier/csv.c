@@ -167,6 +167,13 @@ static bool rate_of(const struct frontier_csv *csv, const struct plan *plan,
     return timed;
 }
 
+double frontier_csv_speed(const void *context, const struct plan *plan,
+                          const struct evaluation *result)
+{
+    double rate;
+    return rate_of(context, plan, result, &rate) ? rate : 0;
+}
+
 /* Tokens per second and device of the plan; nothing where it cannot be timed. */
 static char *put_rate(char *at, const struct frontier_csv *csv, const struct plan *plan,
                       const struct evaluation *result)

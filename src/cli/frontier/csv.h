@@ -30,6 +30,10 @@ void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *ou
 /* Bytes that no row exceeds. */
 size_t frontier_csv_room(const struct frontier_csv *csv, const struct axis *axes);
 
+/* A sweep_speed; context is a struct frontier_csv that is timed. */
+double frontier_csv_speed(const void *context, const struct plan *plan,
+                          const struct evaluation *result);
+
 /* A sweep_row; context is a struct frontier_csv. Points that break a rule have the verdict
  * `invalid`, no bytes, and the reason in the last column, `why`. */
 size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],

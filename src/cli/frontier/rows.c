@@ -49,19 +49,6 @@ static uint64_t sink_pace(void *context, uint64_t last)
     return next < 1 ? 1 : next < (double)most ? (uint64_t)next : most;
 }
 
-/* What --reduce does to the header. */
-static void add_reduced(const struct frontier_sink *sink, struct text *header)
-{
-    enum sweep_reduce reduce = sink->keep.reduce;
-    if (reduce == REDUCE_COUNT) {
-        header->length = 0;
-        text_append(header, "verdict,points\n");
-    } else if (reduce == REDUCE_TOP || reduce == REDUCE_PARETO) {
-        header->length--; /* the newline */
-        text_append(header, ",peak_tokens_per_s_per_device\n");
-    }
-}
-
 static enum status write_counts(struct frontier_sink *sink,
                                 const uint64_t counts[SWEEP_VERDICTS], struct arena *arena,
                                 struct err *err)
@@ -90,7 +77,10 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
     TRY(frontier_columns_init(&extra, &csv, columns->items, columns->n, err));
     frontier_csv_header(frontier->axes, frontier->n_axes, &header);
     frontier_columns_header(&extra, &header);
-    add_reduced(sink, &header);
+    if (sink->keep.reduce == REDUCE_COUNT) {
+        header.length = 0;
+        text_append(&header, "verdict,points\n");
+    }
     TRY(sink_write(sink, text_string(&header), header.length, 0, err));
     bool plain = columns->n == 0;
     uint64_t counts[SWEEP_VERDICTS] = {0};
@@ -103,6 +93,8 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
         .pace = sink_pace,
         .part = sink->part,
         .keep = sink->keep,
+        .speed = frontier_csv_speed,
+        .speed_context = &csv,
         .counts = counts,
     };
     struct pool *pool = pool_create(threads);

@@ -14,7 +14,7 @@ struct frontier_sink {
     struct text *kept; /* or NULL */
     uint64_t points;   /* of the sweep, or of the part, for progress */
     bool progress;     /* on stderr */
-    bool time;         /* rows have tokens per second and device */
+    bool time;         /* rows have tokens per second and device; true where the best stay */
     struct sweep_part part;
     struct sweep_keep keep;
     double begin_s; /* of the batch */

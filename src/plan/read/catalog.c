@@ -39,11 +39,6 @@ static const struct unsupported {
     {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
 };
 
-const char *catalog_kind_name(enum catalog_kind kind)
-{
-    return kinds[kind].name;
-}
-
 /* ---- roots ---- */
 
 struct roots {

@@ -24,9 +24,6 @@ enum catalog_kind {
     CATALOG_KIND_COUNT
 };
 
-/* "model", "cluster", "stack", "published table", "profile" */
-const char *catalog_kind_name(enum catalog_kind kind);
-
 /* The file behind a name, or behind a path (what contains a '/' or ends in .yaml, .yml, .json
  * or .csv; relative to the plan's folder first, then to the working directory). *path lives in
  * the arena. plan_folder: where the plan stands, NULL or "" when it has no file. STATUS_INPUT,

@@ -98,20 +98,6 @@ void capacity_sampled(const struct rows *rows, uint64_t tokens, uint64_t slots, 
                                     .max = share[units - 1]};
 }
 
-uint64_t capacity_step_dropped(const struct rows *rows, uint64_t step, uint64_t tokens,
-                               uint64_t slots, struct arena *arena)
-{
-    struct rows_scratch scratch;
-    uint64_t *counts = arena_alloc(arena, rows->spec.experts, sizeof *counts), lost = 0;
-    rows_scratch_init(rows, arena, &scratch);
-    for (uint64_t rank = 0; rank < rows->spec.ranks; rank++)
-        for (uint64_t first = 0; first < rows->spec.tokens; first += tokens) {
-            uint64_t left = rows->spec.tokens - first, n = left < tokens ? left : tokens;
-            lost += unit_dropped(rows, step, rank, first, n, slots, &scratch, counts);
-        }
-    return lost;
-}
-
 static struct capacity_point point_of(const struct rows *rows, enum capacity_rule rule,
                                       uint64_t tokens, double factor, uint64_t row_bytes)
 {

@@ -35,10 +35,6 @@ struct capacity_sample {
 void capacity_sampled(const struct rows *rows, uint64_t tokens, uint64_t slots, uint64_t units,
                       struct arena *arena, struct capacity_sample *out);
 
-/* Rows dropped in a step of the whole group when capacity counts over pieces of `tokens`. */
-uint64_t capacity_step_dropped(const struct rows *rows, uint64_t step, uint64_t tokens,
-                               uint64_t slots, struct arena *arena);
-
 /* One line of the trade: more slots drop less, and pad, hold and compute more. */
 struct capacity_point {
     double factor;

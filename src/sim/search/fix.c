@@ -422,7 +422,8 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
                                   .profile = profile,
                                   .arena = arena,
                                   .accept = VERDICT_MARGINAL,
-                                  .evaluator = {.routing = routing}};
+                                  .evaluator = {.routing = routing, .n_banks = FIX_BANKS}};
+    search->evaluator.banks = search->banks;
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
@@ -442,6 +443,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
         fix_together(search, moves);
     fix_devices(search);
     evaluator_release(&search->evaluator);
+    demand_banks_release(search->banks, FIX_BANKS);
     arena_release(&search->scratch);
     if (search->n)
         qsort(search->fixes, search->n, sizeof *search->fixes, by_kind);

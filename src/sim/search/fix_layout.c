@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plan/rule/rule.h"
-#include "sim/search/cost.h"
 #include "sim/search/fix_parts.h"
 
 enum { AXES = 5, AXIS_VALUES = 16, TRIPLE = 3 };
@@ -30,9 +29,28 @@ static void collect(const struct fix_moves *moves, const char *key, struct axis 
             axis->values[axis->n++] = &moves->list[i];
 }
 
-/* Whether no two of the three would do. */
+/* Whether stages of a stated number of layers would do as they follow from their number. */
+static bool is_overstated(struct fix_search *search, const struct fix_move *three)
+{
+    struct fix_move plain[TRIPLE];
+    struct evaluation result;
+    memcpy(plain, three, sizeof plain);
+    for (size_t i = 0; i < TRIPLE; i++) {
+        const char *more = strchr(three[i].set, ' ');
+        if (!more)
+            continue;
+        plain[i].set =
+            arena_printf(search->arena, "%.*s", (int)(more - three[i].set), three[i].set);
+        return fix_fits(search, plain, TRIPLE, &result);
+    }
+    return false;
+}
+
+/* Whether no two of the three would do, nor less of one. */
 static bool are_needed(struct fix_search *search, const struct fix_move *three)
 {
+    if (is_overstated(search, three))
+        return false;
     for (size_t but = 0; but < TRIPLE; but++) {
         const struct fix_move two[] = {three[(but + 1) % TRIPLE], three[(but + 2) % TRIPLE]};
         struct evaluation result;
@@ -47,16 +65,14 @@ static void consider(struct fix_search *search, const struct fix_move *candidate
                      struct best *best)
 {
     struct evaluation result;
-    struct plan changed;
-    struct cost cost;
-    if (!fix_apply(search->plan, candidate, TRIPLE, &changed) || !rule_check_layout(&changed))
+    if (!fix_apply(search->plan, candidate, TRIPLE, search->changed) ||
+        !rule_check_layout(search->changed) || !fix_fits(search, candidate, TRIPLE, &result))
         return;
-    cost_of(&changed, &cost);
-    if (cost.seconds_per_token >= best->seconds_per_token ||
-        !fix_fits(search, candidate, TRIPLE, &result) || !are_needed(search, candidate))
+    double seconds = fix_seconds(search, candidate, TRIPLE);
+    if (seconds >= best->seconds_per_token || !are_needed(search, candidate))
         return;
     memcpy(best->moves, candidate, sizeof best->moves);
-    best->seconds_per_token = cost.seconds_per_token;
+    best->seconds_per_token = seconds;
 }
 
 static void try_axes(struct fix_search *search, const struct axis *a, const struct axis *b,

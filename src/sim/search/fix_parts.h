@@ -6,7 +6,7 @@
 #include "sim/step/evaluate.h"
 #include "sim/search/fix.h"
 
-enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512 };
+enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512, FIX_BANKS = 64 };
 
 /* One change: of one idea (`key`), in one or more settings. */
 struct fix_move {
@@ -31,6 +31,7 @@ struct fix_search {
     const struct profile *profile;
     struct arena *arena, scratch;
     struct evaluator evaluator;
+    struct demand_bank banks[FIX_BANKS];       /* by routing: most changes leave it as it is */
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
     struct fix_known *known[FIX_KNOWN], *last; /* what was evaluated, by hash, and last */
@@ -70,7 +71,7 @@ double fix_seconds(struct fix_search *search, const struct fix_move *moves, size
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n);
 
 /* What is set first when a model is laid out, experts, stages, tensors, shards and
- * recomputation: the fastest by sim/search/cost of all threes of them that fit and need all
+ * recomputation: the fastest of all threes of them that fit and need all
  * three, with expert parallelism among them and without. */
 void fix_layout(struct fix_search *search, const struct fix_moves *moves);
 

@@ -269,10 +269,13 @@ static void edge_end(const struct run *run, struct worker *worker, struct chunk 
 static void see_best(const struct run *run, struct worker *worker, struct chunk *chunk,
                      const struct evaluation *result, uint64_t point)
 {
-    struct sweep_best *best = &worker->best[chunk->n_best];
-    if (sweep_best_of(&run->output->keep, &worker->plan, result, point, best) &&
-        !sweep_best_loses(&run->output->keep, run->best, run->n_best, best))
-        chunk->n_best++;
+    const struct sweep_output *output = run->output;
+    if (!sweep_can_be_best(&output->keep, result))
+        return;
+    struct sweep_best best = {.bytes = result->peak.total_bytes, .point = point};
+    best.speed = output->speed(output->speed_context, &worker->plan, result);
+    if (!sweep_best_loses(&output->keep, run->best, run->n_best, &best))
+        worker->best[chunk->n_best++] = best;
 }
 
 static void close_best(const struct run *run, struct worker *worker, struct chunk *chunk)
@@ -286,17 +289,13 @@ static void close_best(const struct run *run, struct worker *worker, struct chun
     }
 }
 
-/* A best point's row for keeps, with its speed as a last field. */
+/* A best point's row for keeps. */
 static bool own_row(struct sweep_best *best)
 {
-    enum { SPEED_ROOM = 32 };
-    char *row = malloc(best->length + SPEED_ROOM);
+    char *row = malloc(best->length);
     if (!row)
         return false;
-    memcpy(row, best->row, best->length - 1); /* without its end of line */
-    int n = snprintf(row + best->length - 1, SPEED_ROOM, ",%.6g\n", best->speed);
-    best->row = row;
-    best->length += (size_t)n - 1;
+    best->row = memcpy(row, best->row, best->length);
     return true;
 }
 

@@ -54,6 +54,11 @@ typedef size_t sweep_row(const void *context, const size_t indices[SWEEP_AXES],
                          const struct plan *plan, const struct evaluation *result, char *out,
                          size_t room);
 
+/* How fast a point is; called on any thread, right after its evaluation. More is better; 0
+ * where that is not known. */
+typedef double sweep_speed(const void *context, const struct plan *plan,
+                           const struct evaluation *result);
+
 /* Takes the bytes of consecutive rows, in order, on the calling thread. Not OK ends the sweep.
  */
 typedef enum status sweep_write(void *context, const char *bytes, size_t n, uint64_t done,
@@ -76,9 +81,10 @@ struct sweep_output {
     void *write_context;
     sweep_pace *pace; /* NULL: as many as suit the machine */
     struct sweep_part part;
-    /* What stays. The best (top, pareto) are written at the end, each row with its speed as a
-     * last field; of REDUCE_COUNT nothing is written. */
+    /* What stays. The best (top, pareto) are written at the end; of REDUCE_COUNT nothing is. */
     struct sweep_keep keep;
+    sweep_speed *speed; /* where the best stay */
+    const void *speed_context;
     uint64_t *counts; /* [SWEEP_VERDICTS] points by verdict, or NULL */
 };
 

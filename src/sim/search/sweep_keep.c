@@ -3,26 +3,15 @@
 
 #include <stdlib.h>
 
-#include "sim/search/cost.h"
-
 unsigned sweep_verdict(const struct evaluation *result)
 {
     return result->valid ? (unsigned)result->verdict : SWEEP_INVALID;
 }
 
-bool sweep_best_of(const struct sweep_keep *keep, const struct plan *plan,
-                   const struct evaluation *result, uint64_t point, struct sweep_best *best)
+bool sweep_can_be_best(const struct sweep_keep *keep, const struct evaluation *result)
 {
     unsigned verdict = sweep_verdict(result);
-    struct cost cost;
-    if (verdict != VERDICT_FITS && !(keep->marginal && verdict == VERDICT_MARGINAL))
-        return false;
-    cost_of(plan, &cost);
-    *best = (struct sweep_best){.speed =
-                                    cost.seconds_per_token > 0 ? 1 / cost.seconds_per_token : 0,
-                                .bytes = result->peak.total_bytes,
-                                .point = point};
-    return true;
+    return verdict == VERDICT_FITS || (keep->marginal && verdict == VERDICT_MARGINAL);
 }
 
 static int by_point(const struct sweep_best *a, const struct sweep_best *b)

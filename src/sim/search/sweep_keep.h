@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/plan.h"
 #include "sim/step/evaluate.h"
 
 enum sweep_reduce {
@@ -31,10 +30,9 @@ struct sweep_keep {
     bool marginal; /* marginal points count as fitting */
 };
 
-/* A point that stands for itself. Speed is tokens per second and device by FLOPs and bytes
- * without overlap (sim/search/cost.h): an order, no prediction. */
+/* A point that stands for itself. */
 struct sweep_best {
-    double speed;
+    double speed; /* of any unit: more is better */
     uint64_t bytes, point;
     char *row; /* its bytes of output; owned by what holds it */
     size_t length;
@@ -43,9 +41,8 @@ struct sweep_best {
 /* SWEEP_INVALID, or the verdict. */
 unsigned sweep_verdict(const struct evaluation *result);
 
-/* Whether a point can be among the best at all; fills all but the row. */
-bool sweep_best_of(const struct sweep_keep *keep, const struct plan *plan,
-                   const struct evaluation *result, uint64_t point, struct sweep_best *best);
+/* Whether a point can be among the best at all: it fits. */
+bool sweep_can_be_best(const struct sweep_keep *keep, const struct evaluation *result);
 
 /* Sorts n points (top: fastest first; pareto: least bytes first, equal ones in the order of the
  * sweep), moves those that stay to the front and returns their number. */
