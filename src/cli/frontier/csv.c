@@ -3,6 +3,7 @@
 #include "cli/frontier/csv.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/frontier.h"
@@ -168,10 +169,18 @@ static bool rate_of(const struct frontier_csv *csv, const struct plan *plan,
 }
 
 double frontier_csv_speed(const void *context, const struct plan *plan,
-                          const struct evaluation *result)
+                          const struct evaluation *result, bool most)
 {
+    const struct frontier_csv *csv = context;
+    struct step_time step;
     double rate;
-    return rate_of(context, plan, result, &rate) ? rate : 0;
+    if (most && result->by && profile_is_shared(csv->timed, plan))
+        return time_least(result->by, plan, result->by->structure, csv->profile, &step)
+                   ? time_tokens_per_s_per_device(plan, &step)
+                   : HUGE_VAL;
+    if (most)
+        return HUGE_VAL;
+    return rate_of(csv, plan, result, &rate) ? rate : 0;
 }
 
 /* Tokens per second and device of the plan; nothing where it cannot be timed. */

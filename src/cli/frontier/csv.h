@@ -32,7 +32,7 @@ size_t frontier_csv_room(const struct frontier_csv *csv, const struct axis *axes
 
 /* A sweep_speed; context is a struct frontier_csv that is timed. */
 double frontier_csv_speed(const void *context, const struct plan *plan,
-                          const struct evaluation *result);
+                          const struct evaluation *result, bool most);
 
 /* A sweep_row; context is a struct frontier_csv. Points that break a rule have the verdict
  * `invalid`, no bytes, and the reason in the last column, `why`. */

@@ -266,6 +266,7 @@ static void edge_end(const struct run *run, struct worker *worker, struct chunk 
 
 /* ---- the best ---- */
 
+/* Whether a point is, by what its speed cannot exceed, one for close_best. */
 static void see_best(const struct run *run, struct worker *worker, struct chunk *chunk,
                      const struct evaluation *result, uint64_t point)
 {
@@ -273,14 +274,56 @@ static void see_best(const struct run *run, struct worker *worker, struct chunk 
     if (!sweep_can_be_best(&output->keep, result))
         return;
     struct sweep_best best = {.bytes = result->peak.total_bytes, .point = point};
-    best.speed = output->speed(output->speed_context, &worker->plan, result);
+    best.speed = output->speed(output->speed_context, &worker->plan, result, true);
     if (!sweep_best_loses(&output->keep, run->best, run->n_best, &best))
         worker->best[chunk->n_best++] = best;
 }
 
+static double exact_speed(const struct run *run, struct worker *worker, uint64_t point)
+{
+    size_t indices[SWEEP_AXES] = {0};
+    struct plan plan;
+    struct evaluation result;
+    look_at(run, worker, point, indices, &plan, &result);
+    return run->output->speed(run->output->speed_context, &plan, &result, false);
+}
+
+static int by_most_speed(const void *a, const void *b)
+{
+    const struct sweep_best *x = a, *y = b;
+    if (x->speed != y->speed)
+        return x->speed > y->speed ? -1 : 1;
+    return x->point < y->point ? -1 : x->point > y->point;
+}
+
+/* Of the points that were seen those that stay; exact speeds, which may take sampled routing,
+ * only of those that could. The best of them stand at the front, the first `cut` cut. */
+static void keep_best(const struct run *run, struct worker *worker, struct chunk *chunk)
+{
+    enum { PENDING = 32 };
+    const struct sweep_keep *keep = &run->output->keep;
+    struct sweep_best *best = worker->best;
+    size_t seen = chunk->n_best, cut = 0, n = 0;
+    if (seen)
+        qsort(best, seen, sizeof *best, by_most_speed);
+    for (size_t i = 0; i < seen; i++) {
+        struct sweep_best point = best[i];
+        if (sweep_best_loses(keep, best, cut, &point))
+            continue;
+        point.speed = exact_speed(run, worker, point.point);
+        if (sweep_best_loses(keep, best, cut, &point) ||
+            sweep_best_loses(keep, run->best, run->n_best, &point))
+            continue;
+        best[n++] = point;
+        if (n - cut == PENDING || n < PENDING)
+            cut = n = sweep_best_cut(keep, best, n);
+    }
+    chunk->n_best = sweep_best_cut(keep, best, n);
+}
+
 static void close_best(const struct run *run, struct worker *worker, struct chunk *chunk)
 {
-    chunk->n_best = sweep_best_cut(&run->output->keep, worker->best, chunk->n_best);
+    keep_best(run, worker, chunk);
     for (size_t i = 0; i < chunk->n_best; i++) {
         struct sweep_best best = worker->best[i];
         best.row = chunk->bytes + chunk->used;

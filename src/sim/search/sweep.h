@@ -54,10 +54,11 @@ typedef size_t sweep_row(const void *context, const size_t indices[SWEEP_AXES],
                          const struct plan *plan, const struct evaluation *result, char *out,
                          size_t room);
 
-/* How fast a point is; called on any thread, right after its evaluation. More is better; 0
- * where that is not known. */
+/* How fast a point is, or (most) what it cannot exceed, HUGE_VAL where that takes no less to
+ * find; called on any thread, right after its evaluation. More is better; 0 where it is not
+ * known. */
 typedef double sweep_speed(const void *context, const struct plan *plan,
-                           const struct evaluation *result);
+                           const struct evaluation *result, bool most);
 
 /* Takes the bytes of consecutive rows, in order, on the calling thread. Not OK ends the sweep.
  */

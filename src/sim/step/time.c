@@ -112,7 +112,9 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     plan = serve_held(plan, &held, NULL);
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
-    bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
+    bool routed = time_is_routed(plan);
+    if (routed && !evaluate_expected(e, plan, &full))
+        return false;
     bool ok = stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
     if (ok && routed)
         time_load(plan, &stepper.pricing.rates, &full);
