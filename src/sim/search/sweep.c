@@ -24,10 +24,19 @@ static uint64_t plan_word(const struct plan *plan, size_t word)
     return value;
 }
 
-/* Marks where a plan differs, and makes it the base again. A plan is large, and most values
- * change one word. */
+/* The bytes that are not zero, whole. */
+static uint64_t whole_bytes(uint64_t bits)
+{
+    uint64_t mask = 0;
+    for (unsigned shift = 0; shift < 64; shift += 8)
+        mask |= bits >> shift & 0xff ? UINT64_C(0xff) << shift : 0;
+    return mask;
+}
+
+/* Marks the bytes where a plan differs, and makes it the base again. A plan is large, and most
+ * values change one word. */
 static void mark_and_restore(const struct plan *base, struct plan *plan,
-                             bool changed[PLAN_WORDS])
+                             uint64_t changed[PLAN_WORDS])
 {
     for (size_t first = 0; first < PLAN_WORDS; first += BLOCK) {
         size_t n = PLAN_WORDS - first < BLOCK ? PLAN_WORDS - first : BLOCK;
@@ -36,13 +45,13 @@ static void mark_and_restore(const struct plan *base, struct plan *plan,
         if (memcmp(was, is, 8 * n) == 0)
             continue;
         for (size_t word = first; word < first + n; word++)
-            changed[word] = changed[word] || plan_word(plan, word) != plan_word(base, word);
+            changed[word] |= whole_bytes(plan_word(plan, word) ^ plan_word(base, word));
         memcpy(is, was, 8 * n);
     }
 }
 
 static enum status mark_changes(const struct plan *base, size_t n_values, sweep_apply *apply,
-                                void *context, bool changed[PLAN_WORDS], struct err *err)
+                                void *context, uint64_t changed[PLAN_WORDS], struct err *err)
 {
     struct plan plan = *base;
     for (size_t value = 0; value < n_values; value++) {
@@ -56,22 +65,26 @@ enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, si
                             bool slot, sweep_apply *apply, void *context, struct arena *arena,
                             struct err *err)
 {
-    bool changed[PLAN_WORDS] = {false};
+    uint64_t changed[PLAN_WORDS] = {0};
     TRY(mark_changes(base, n_values, apply, context, changed, err));
     *axis = (struct sweep_axis){.n_values = n_values, .slot = slot};
     for (size_t word = 0; word < PLAN_WORDS; word++)
-        axis->n_words += changed[word];
+        axis->n_words += changed[word] != 0;
     axis->words = arena_alloc(arena, axis->n_words + 1, sizeof *axis->words);
+    axis->masks = arena_alloc(arena, axis->n_words + 1, sizeof *axis->masks);
     axis->patches = arena_alloc(arena, n_values * axis->n_words + 1, sizeof *axis->patches);
     for (size_t word = 0, i = 0; word < PLAN_WORDS; word++)
-        if (changed[word])
+        if (changed[word]) {
+            axis->masks[i] = changed[word];
             axis->words[i++] = (uint16_t)word;
+        }
     struct plan plan = *base;
     for (size_t value = 0; value < n_values; value++) {
         TRY(apply(context, value, &plan, err));
         for (size_t i = 0; i < axis->n_words; i++) {
             size_t at = 8 * (size_t)axis->words[i];
-            axis->patches[value * axis->n_words + i] = plan_word(&plan, axis->words[i]);
+            axis->patches[value * axis->n_words + i] =
+                plan_word(&plan, axis->words[i]) & axis->masks[i];
             memcpy((char *)&plan + at, (const char *)base + at, 8);
         }
     }
@@ -106,8 +119,10 @@ void sweep_indices(const struct sweep *sweep, uint64_t point, size_t indices[SWE
 static void patch(const struct sweep_axis *axis, size_t value, struct plan *plan)
 {
     const uint64_t *words = axis->patches + value * axis->n_words;
-    for (size_t i = 0; i < axis->n_words; i++)
-        memcpy((char *)plan + 8 * (size_t)axis->words[i], &words[i], 8);
+    for (size_t i = 0; i < axis->n_words; i++) {
+        uint64_t word = (plan_word(plan, axis->words[i]) & ~axis->masks[i]) | words[i];
+        memcpy((char *)plan + 8 * (size_t)axis->words[i], &word, 8);
+    }
 }
 
 void sweep_plan(const struct sweep *sweep, const size_t indices[SWEEP_AXES], struct plan *plan)

@@ -24,7 +24,8 @@ struct sweep_axis {
     bool slot; /* numbers of the sizes only: no rebuilding */
     size_t n_words;
     uint16_t *words;   /* [n_words] which 64-bit words of the plan the axis changes */
-    uint64_t *patches; /* [n_values][n_words] */
+    uint64_t *masks;   /* [n_words] which bytes of them: the others may be another axis's */
+    uint64_t *patches; /* [n_values][n_words] within the masks */
 };
 
 struct sweep {
