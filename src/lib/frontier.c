@@ -1,32 +1,31 @@
 /* A sweep as the user asks for it; see frontier.h. */
 #include "lib/frontier.h"
 
+#include "plan/engine.h"
 #include "plan/read/follow.h"
 #include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
 #include "work/list/work.h"
 
-struct applied {
-    const struct frontier *frontier;
-    const struct axis *axis;
-    const char *key;           /* of the last setting: that of a whole axis, mostly */
-    const struct field *plain; /* its field, or NULL where it goes through the loader */
-};
+enum { JOINT_MOST = 1 << 16 };
 
-/* Every --set of the command line, then those of the value, through the loader: for keys that
+/* Every --set of the command line, then those of the values, through the loader: for keys that
  * are no plain field (model, cluster, stack, mappings), and for its error messages. */
-static enum status apply_by_loader(const struct frontier *f, const struct axis *axis,
-                                   const struct axis_value *value, struct plan *plan,
-                                   struct err *err)
+static enum status apply_by_loader(const struct frontier *f,
+                                   const struct axis_value *const values[SWEEP_AXES],
+                                   struct plan *plan, struct err *err)
 {
     struct arena arena = {0};
-    size_t n = f->n_overrides + value->n_sets;
-    struct override *overrides = arena_alloc(&arena, n, sizeof *overrides);
-    for (size_t i = 0; i < f->n_overrides; i++)
-        overrides[i] = f->overrides[i];
-    for (size_t i = 0; i < value->n_sets; i++)
-        overrides[f->n_overrides + i] =
-            (struct override){value->sets[i].key, value->sets[i].value, axis->option};
+    size_t n = f->n_overrides;
+    for (size_t i = 0; i < f->n_axes; i++)
+        n += values[i] ? values[i]->n_sets : 0;
+    struct override *overrides = arena_alloc(&arena, n + 1, sizeof *overrides);
+    for (n = 0; n < f->n_overrides; n++)
+        overrides[n] = f->overrides[n];
+    for (size_t i = 0; i < f->n_axes; i++)
+        for (size_t j = 0; values[i] && j < values[i]->n_sets; j++)
+            overrides[n++] = (struct override){values[i]->sets[j].key, values[i]->sets[j].value,
+                                               f->axes[i].option};
     enum status status =
         plan_load_unruled(f->file, f->root, overrides, n, f->shelf, &arena, plan, err);
     arena_release(&arena);
@@ -36,7 +35,7 @@ static enum status apply_by_loader(const struct frontier *f, const struct axis *
 /* A number, switch or word from which nothing else is derived when a plan is loaded. Of model,
  * cluster and stack more hangs on a value than its own field; so it does of texts, which name
  * files, and of lists. */
-static const struct field *plain_field(const char *key)
+static const struct field *plain_field(const struct frontier *f, const char *key)
 {
     static const char *const loaded[] = {"model.", "cluster.", "stack."};
     const struct field *field = schema_find(key);
@@ -44,25 +43,80 @@ static const struct field *plain_field(const char *key)
         if (text_starts(key, loaded[i]))
             return NULL;
     bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field);
-    return plain && !follow_from(key) ? field : NULL;
+    return plain && !follow_from(key, f->engine) ? field : NULL;
 }
 
-static enum status apply_value(void *context, size_t number, struct plan *plan, struct err *err)
+/* Of an axis of plain keys, all of whose values their fields take. */
+static enum status apply_plain(void *context, size_t number, struct plan *plan, struct err *err)
 {
-    struct applied *applied = context;
-    const struct axis_value *value = &applied->axis->values[number];
-    for (size_t i = 0; i < value->n_sets; i++) {
-        const char *key = value->sets[i].key;
-        struct err refused = {0};
-        struct mark mark = {.file = applied->axis->option};
-        if (key != applied->key)
-            applied->plain = plain_field(key);
-        applied->key = key;
-        if (!applied->plain || schema_set(applied->plain, plan, value->sets[i].value, false,
-                                          mark, &refused) != STATUS_OK)
-            return apply_by_loader(applied->frontier, applied->axis, value, plan, err);
-    }
+    const struct axis *axis = context;
+    const struct axis_value *value = &axis->values[number];
+    const struct mark mark = {.file = axis->option};
+    for (size_t i = 0; i < value->n_sets; i++)
+        TRY(schema_set(schema_find(value->sets[i].key), plan, value->sets[i].value, false, mark,
+                       err));
     return STATUS_OK;
+}
+
+static bool sweeps_stacks(const struct frontier *f)
+{
+    for (size_t i = 0; i < f->n_axes; i++)
+        for (size_t j = 0; j < f->axes[i].n_values; j++)
+            for (size_t k = 0; k < f->axes[i].values[j].n_sets; k++)
+                if (text_starts(f->axes[i].values[j].sets[k].key, "stack"))
+                    return true;
+    return false;
+}
+
+/* Whether the keys are plain and take their values as they stand; the loader has the words for
+ * what is refused. */
+static bool is_plain(const struct frontier *f, const struct axis *axis)
+{
+    struct plan plan = f->base;
+    for (size_t i = 0; i < axis->n_values; i++)
+        for (size_t j = 0; j < axis->values[i].n_sets; j++) {
+            const struct axis_set *set = &axis->values[i].sets[j];
+            const struct field *field = plain_field(f, set->key);
+            struct err err = {0};
+            if (!field || schema_set(field, &plan, set->value, false, (struct mark){0}, &err))
+                return false;
+        }
+    return true;
+}
+
+/* One combination of values of the axes that go through the loader. */
+static enum status apply_joint(void *context, size_t number, struct plan *plan, struct err *err)
+{
+    const struct frontier *f = context;
+    const struct axis_value *values[SWEEP_AXES] = {0};
+    for (size_t i = f->n_axes; i-- > 0;)
+        if (f->sweep.joined[i]) {
+            values[i] = &f->axes[i].values[number % f->axes[i].n_values];
+            number /= f->axes[i].n_values;
+        }
+    return apply_by_loader(f, values, plan, err);
+}
+
+/* Keys from which others follow are set together, as --set would: what follows from two of
+ * them follows from neither alone. */
+static enum status join_axes(struct frontier *f, struct err *err)
+{
+    struct sweep *sweep = &f->sweep;
+    size_t n = 1;
+    f->engine = plan_is_engine(&f->base) || sweeps_stacks(f);
+    for (size_t i = 0; i < f->n_axes; i++) {
+        sweep->joined[i] = !is_plain(f, &f->axes[i]);
+        if (!sweep->joined[i])
+            continue;
+        sweep->axes[i] = (struct sweep_axis){.n_values = f->axes[i].n_values};
+        if (__builtin_mul_overflow(n, f->axes[i].n_values, &n) || n > JOINT_MOST) {
+            err_set(err, STATUS_USAGE,
+                    "%s has more than %d combinations with what is swept beside it",
+                    f->axes[i].column, JOINT_MOST);
+            return err_hint(err, "other keys follow from these; sweep fewer values of them");
+        }
+    }
+    return sweep_joint_init(&sweep->joint, &f->base, n, apply_joint, f, f->arena, err);
 }
 
 static bool all_slots(const struct axis *axis)
@@ -106,10 +160,12 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
                           &f->base, err));
     TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
+    TRY(join_axes(f, err));
     for (size_t i = 0; i < f->n_axes; i++) {
-        struct applied applied = {.frontier = f, .axis = &f->axes[i]};
+        if (f->sweep.joined[i])
+            continue;
         TRY(sweep_axis_init(&f->sweep.axes[i], &f->base, f->axes[i].n_values,
-                            all_slots(&f->axes[i]), apply_value, &applied, f->arena, err));
+                            all_slots(&f->axes[i]), apply_plain, &f->axes[i], f->arena, err));
     }
     return STATUS_OK;
 }

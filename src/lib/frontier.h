@@ -17,6 +17,7 @@ struct frontier {
     size_t n_overrides;
     struct arena *arena;
     struct plan base;
+    bool engine; /* the plan, or one of the sweep's, is an engine's */
     size_t n_axes;
     struct axis axes[SWEEP_AXES];
     struct routing_data routing; /* files the base plan's routing names */

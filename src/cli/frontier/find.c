@@ -11,6 +11,7 @@
 
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
+#include "plan/read/follow.h"
 #include "plan/schema/schema.h"
 
 enum { FIND_SCAN = 4096, FIND_NEXT = 1024, FIND_NEAR = 64, FIND_DOUBLINGS = 40, FAILED = 4 };
@@ -184,6 +185,11 @@ enum status frontier_find(const struct frontier *frontier, const char *what, boo
     struct frontier_csv csv;
     struct text rows = {.arena = call->arena};
     TRY(read_what(what, &finder.field, err));
+    if (follow_from(finder.field->key, frontier->engine)) {
+        err_set(err, STATUS_USAGE, "--find \"%s\": other keys follow from %s", what,
+                finder.field->key);
+        return err_hint(err, "sweep it: --over %s=1,2,4,8", finder.field->key);
+    }
     finder.slot = evaluate_is_slot(finder.field->key);
     frontier_csv_init(&csv, frontier->axes, frontier->n_axes, call->arena);
     for (size_t i = 0; i < frontier->n_axes; i++)

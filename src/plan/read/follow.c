@@ -130,28 +130,35 @@ void follow_layout(struct loader *loader, const char *file)
     follow_states(loader);
 }
 
-bool follow_from(const char *key)
+bool follow_from(const char *key, bool engine)
 {
-    static const char *const keys[] = {"workload.mode",
-                                       "parallel.tp",
-                                       "parallel.pp",
-                                       "parallel.cp",
-                                       "parallel.ep",
-                                       "parallel.sp",
-                                       "model.checkpoint",
-                                       "model.linear.conv_state",
-                                       "precision.activations",
-                                       "cluster.nodes",
-                                       "cluster.node.devices",
-                                       "stack.kind",
-                                       "stack.version",
-                                       "workload.max_num_seqs",
-                                       "precision.recipe",
-                                       "workload.speculation.tokens",
-                                       "workload.speculation.model",
-                                       "workload.speculation.layers"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (text_equal(key, keys[i]))
-            return true;
+    static const struct {
+        const char *key;
+        bool engines; /* nothing follows from it elsewhere */
+    } rows[] = {
+        {"workload.mode", false},
+        {"parallel.tp", true},
+        {"parallel.pp", true},
+        {"parallel.cp", true},
+        {"parallel.ep", true},
+        {"parallel.etp", true},
+        {"parallel.sp", true},
+        {"model.checkpoint", false},
+        {"model.linear.conv_state", false},
+        {"precision.activations", false},
+        {"cluster.nodes", true},
+        {"cluster.node.devices", true},
+        {"stack.kind", false},
+        {"stack.version", false},
+        {"workload.max_num_seqs", true},
+        {"precision.recipe", false},
+        {"workload.speculation.tokens", false},
+        {"workload.speculation.method", false},
+        {"workload.speculation.model", false},
+        {"workload.speculation.layers", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (text_equal(key, rows[i].key))
+            return engine || !rows[i].engines;
     return false;
 }

@@ -12,7 +12,8 @@ struct loader; /* plan/read/apply.h */
  * `file` is the plan's own. What it sets has the origin of the key it follows from. */
 void follow_layout(struct loader *loader, const char *file);
 
-/* Whether other keys may follow from this one: after a change of it they are read anew. */
-bool follow_from(const char *key);
+/* Whether other keys may follow from this one, of an engine's plan (plan_is_engine) or of
+ * another: after a change of it they are read anew. */
+bool follow_from(const char *key, bool engine);
 
 #endif

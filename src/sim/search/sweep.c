@@ -61,25 +61,24 @@ static enum status mark_changes(const struct plan *base, size_t n_values, sweep_
     return STATUS_OK;
 }
 
-enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, size_t n_values,
-                            bool slot, sweep_apply *apply, void *context, struct arena *arena,
-                            struct err *err)
+/* The patches within the bytes that change. */
+static enum status record(struct sweep_axis *axis, const struct plan *base,
+                          const uint64_t changed[PLAN_WORDS], sweep_apply *apply, void *context,
+                          struct arena *arena, struct err *err)
 {
-    uint64_t changed[PLAN_WORDS] = {0};
-    TRY(mark_changes(base, n_values, apply, context, changed, err));
-    *axis = (struct sweep_axis){.n_values = n_values, .slot = slot};
     for (size_t word = 0; word < PLAN_WORDS; word++)
         axis->n_words += changed[word] != 0;
     axis->words = arena_alloc(arena, axis->n_words + 1, sizeof *axis->words);
     axis->masks = arena_alloc(arena, axis->n_words + 1, sizeof *axis->masks);
-    axis->patches = arena_alloc(arena, n_values * axis->n_words + 1, sizeof *axis->patches);
+    axis->patches =
+        arena_alloc(arena, axis->n_values * axis->n_words + 1, sizeof *axis->patches);
     for (size_t word = 0, i = 0; word < PLAN_WORDS; word++)
         if (changed[word]) {
             axis->masks[i] = changed[word];
             axis->words[i++] = (uint16_t)word;
         }
     struct plan plan = *base;
-    for (size_t value = 0; value < n_values; value++) {
+    for (size_t value = 0; value < axis->n_values; value++) {
         TRY(apply(context, value, &plan, err));
         for (size_t i = 0; i < axis->n_words; i++) {
             size_t at = 8 * (size_t)axis->words[i];
@@ -89,6 +88,32 @@ enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, si
         }
     }
     return STATUS_OK;
+}
+
+/* What is set to the value that the base has is set all the same: of a plan without any bit
+ * of the base it changes whatever the first left out. */
+enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, size_t n_values,
+                            bool slot, sweep_apply *apply, void *context, struct arena *arena,
+                            struct err *err)
+{
+    uint64_t changed[PLAN_WORDS] = {0};
+    struct plan inverse = *base;
+    for (size_t i = 0; i < sizeof inverse; i++)
+        ((unsigned char *)&inverse)[i] ^= 0xff;
+    *axis = (struct sweep_axis){.n_values = n_values, .slot = slot};
+    TRY(mark_changes(base, n_values, apply, context, changed, err));
+    TRY(mark_changes(&inverse, n_values, apply, context, changed, err));
+    return record(axis, base, changed, apply, context, arena, err);
+}
+
+enum status sweep_joint_init(struct sweep_axis *axis, const struct plan *base, size_t n_values,
+                             sweep_apply *apply, void *context, struct arena *arena,
+                             struct err *err)
+{
+    uint64_t changed[PLAN_WORDS] = {0};
+    *axis = (struct sweep_axis){.n_values = n_values};
+    TRY(mark_changes(base, n_values, apply, context, changed, err));
+    return record(axis, base, changed, apply, context, arena, err);
 }
 
 uint64_t sweep_points(const struct sweep *sweep)
@@ -125,9 +150,20 @@ static void patch(const struct sweep_axis *axis, size_t value, struct plan *plan
     }
 }
 
+static void patch_joint(const struct sweep *sweep, const size_t indices[SWEEP_AXES],
+                        struct plan *plan)
+{
+    size_t value = 0;
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        if (sweep->joined[i])
+            value = value * sweep->axes[i].n_values + indices[i];
+    patch(&sweep->joint, value, plan);
+}
+
 void sweep_plan(const struct sweep *sweep, const size_t indices[SWEEP_AXES], struct plan *plan)
 {
     *plan = *sweep->base;
+    patch_joint(sweep, indices, plan);
     for (size_t i = 0; i < sweep->n_axes; i++)
         patch(&sweep->axes[i], indices[i], plan);
 }
@@ -171,7 +207,7 @@ static uint64_t structure_of(const struct sweep *sweep, const size_t indices[SWE
     return number;
 }
 
-/* The next point; only the axes that move are patched, and those after them, which may have
+/* The next point; only the axes that move are patched, and those above them, which may have
  * been overwritten. */
 static void advance(const struct sweep *sweep, size_t indices[SWEEP_AXES], struct plan *plan)
 {
@@ -183,6 +219,13 @@ static void advance(const struct sweep *sweep, size_t indices[SWEEP_AXES], struc
     }
     if (moved >= sweep->n_axes)
         moved = 0;
+    bool joint = false;
+    for (size_t i = moved; i < sweep->n_axes; i++)
+        joint = joint || sweep->joined[i];
+    if (joint) {
+        patch_joint(sweep, indices, plan);
+        moved = 0;
+    }
     for (size_t i = moved; i < sweep->n_axes; i++)
         patch(&sweep->axes[i], indices[i], plan);
 }

@@ -33,12 +33,23 @@ struct sweep {
     const struct routing_data *routing; /* files the base plan's routing names, or NULL */
     size_t n_axes;
     struct sweep_axis axes[SWEEP_AXES];
+    /* What axes do together where it is not the sum of what each does, since other keys follow
+     * from theirs: its values are their product, the last of them fastest. What the other axes
+     * set stands above it. */
+    struct sweep_axis joint;
+    bool joined[SWEEP_AXES]; /* of the joint: the axis alone changes nothing */
 };
 
-/* Records what each value does to the base. Memory from the arena. */
+/* Records what each value sets, whatever is there: `apply` writes without reading. Memory from
+ * the arena. */
 enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, size_t n_values,
                             bool slot, sweep_apply *apply, void *context, struct arena *arena,
                             struct err *err);
+
+/* The same of a joint axis, whose values make whole plans: what differs from the base. */
+enum status sweep_joint_init(struct sweep_axis *axis, const struct plan *base, size_t n_values,
+                             sweep_apply *apply, void *context, struct arena *arena,
+                             struct err *err);
 
 /* Number of points, UINT64_MAX when it overflows. */
 uint64_t sweep_points(const struct sweep *sweep);

@@ -113,9 +113,8 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan);
-    if (routed && !evaluate_expected(e, plan, &full))
-        return false;
-    bool ok = stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
+    bool ok = (!routed || evaluate_expected(e, plan, &full)) &&
+              stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
     if (ok && routed)
         time_load(plan, &stepper.pricing.rates, &full);
     ok = ok && stepper_time(&stepper, routed ? &full : NULL, out);
