@@ -14,6 +14,7 @@ enum status trainer_prepare(struct job *job, const char *kind)
     const char *type = kind;
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
     TRY(job_flag_file(job, "config_file", JOB_FILE));
+    TRY(job_flag_file(job, "config", JOB_FILE + 2));
     TRY(job_word(job, "distributed_type", &type));
     if (!text_equal(type, kind)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
@@ -203,6 +204,28 @@ static void warn_of_length(struct job *job)
                  schema_find(key)->fallback);
 }
 
+/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
+ * (trl/cli.py). Other trainers of TRL hold more than one model. */
+static size_t trl_ends(const struct shell_words *words)
+{
+    for (size_t i = 1; i < words->n; i++)
+        if (text_equal(words->items[i].text, "sft") &&
+            text_equal(text_base_name(words->items[i - 1].text), "trl"))
+            return words->n;
+    return 0;
+}
+
+/* TRL's releases differ in what they recompute unless told (SFTConfig). */
+static void warn_of_release(struct job *job)
+{
+    if (job->command && trl_ends(job->command) && !job_given(job, "gradient_checkpointing") &&
+        !job_requested(job, "recompute.kind") && !job_requested(job, "recompute"))
+        job_warn(job, job_place(job),
+                 "no flag gives gradient_checkpointing, which matters to memory, and TRL's "
+                 "default depends on its release: none is planned, --set recompute=full where "
+                 "it does");
+}
+
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
     bool trainers, fused = false;
@@ -217,6 +240,7 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     warn_of_length(job);
+    warn_of_release(job);
     return set_adapter(job);
 }
 
@@ -230,6 +254,7 @@ static const struct sign {
              {"--zero-stage", &job_deepspeed},
              {"--use-fsdp", &job_fsdp},
              {"--fsdp", &job_fsdp},
+             {"--accelerate-config", NULL},
              {"--config-file", NULL}};
 
 static const struct sign *sign_of(const char *word)
@@ -288,6 +313,7 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
                                          size_t *launcher)
 {
     size_t end = accelerate_ends(words);
+    end = end ? end : trl_ends(words);
     const struct job_framework *found = NULL;
     bool configured = false;
     *launcher = end;
