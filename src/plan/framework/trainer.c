@@ -33,7 +33,7 @@ enum status trainer_prepare(struct job *job, const char *kind)
 bool trainer_decides(struct job *job, const char *name)
 {
     const struct setting *s = job_setting(job, name);
-    return s && (s->n == 0 || (s->n == 1 && !text_equal(s->values[0], "auto")));
+    return s && !(s->n == 1 && text_equal(s->values[0], "auto"));
 }
 
 /* The flag that decides, or NULL. */
