@@ -9,12 +9,41 @@
 
 /* ---- Accelerate ---- */
 
+/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
+ * (trl/cli.py). Other trainers of TRL hold more than one model. */
+static size_t trl_ends(const struct shell_words *words)
+{
+    for (size_t i = 1; i < words->n; i++)
+        if (text_equal(words->items[i].text, "sft") &&
+            text_equal(text_base_name(words->items[i - 1].text), "trl"))
+            return words->n;
+    return 0;
+}
+
+/* TRL's file of flags. Other scripts that are launched may mean another file by --config: only
+ * one that could be of flags is read, and one that is not there is theirs. */
+static enum status read_flags(struct job *job)
+{
+    const char *name = NULL;
+    bool found = true;
+    if (job->command && trl_ends(job->command))
+        return job_flag_file(job, "config", JOB_FILE + 2);
+    TRY(job_word(job, "config", &name));
+    if (!name || !(text_ends(name, ".yaml") || text_ends(name, ".yml")))
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_FILE + 2, &found));
+    if (!found)
+        job_warn(job, job_setting(job, "config")->mark,
+                 "file '%s' is not there: what it sets is not read", name);
+    return STATUS_OK;
+}
+
 enum status trainer_prepare(struct job *job, const char *kind)
 {
     const char *type = kind;
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
     TRY(job_flag_file(job, "config_file", JOB_FILE));
-    TRY(job_flag_file(job, "config", JOB_FILE + 2));
+    TRY(read_flags(job));
     TRY(job_word(job, "distributed_type", &type));
     if (!text_equal(type, kind)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
@@ -202,17 +231,6 @@ static void warn_of_length(struct job *job)
                  "no flag gives the sequence length, which matters to memory: the plan's "
                  "default of %s stands in",
                  schema_find(key)->fallback);
-}
-
-/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
- * (trl/cli.py). Other trainers of TRL hold more than one model. */
-static size_t trl_ends(const struct shell_words *words)
-{
-    for (size_t i = 1; i < words->n; i++)
-        if (text_equal(words->items[i].text, "sft") &&
-            text_equal(text_base_name(words->items[i - 1].text), "trl"))
-            return words->n;
-    return 0;
 }
 
 /* TRL's releases differ in what they recompute unless told (SFTConfig). */
