@@ -555,6 +555,11 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 lora.rank=16 lora.targets=[] precision.weights=nf4_double "
      "precision.activations=bf16 workload.sequence_length=4096 recompute.kind=full",
      1},
+    {"fsdp/trl-sft.sh", "cluster=h100",
+     "parallel.zero=3 parallel.reshard=always cluster.nodes=2 workload.micro_batch=2 "
+     "workload.sequence_length=4096 optimizer.kind=adam8bit stack.cross_entropy=fused "
+     "lora.rank=32 precision.weights=f32 precision.activations=bf16 recompute.kind=none",
+     1},
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "

@@ -304,10 +304,11 @@ static enum status none_found(struct job *job, const struct shell *shell)
     }
     err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
            "no launch of a known framework");
-    return err_hint(job->err, "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
-                              "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-                              "trtllm-serve, verl.trainer.main_ppo, accelerate launch with "
-                              "DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+    return err_hint(job->err,
+                    "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
+                    "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
+                    "trtllm-serve, verl.trainer.main_ppo, accelerate launch or "
+                    "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)

@@ -9,11 +9,41 @@
 
 /* ---- Accelerate ---- */
 
+/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
+ * (trl/cli.py). Other trainers of TRL hold more than one model. */
+static size_t trl_ends(const struct shell_words *words)
+{
+    for (size_t i = 1; i < words->n; i++)
+        if (text_equal(words->items[i].text, "sft") &&
+            text_equal(text_base_name(words->items[i - 1].text), "trl"))
+            return words->n;
+    return 0;
+}
+
+/* TRL's file of flags. Other scripts that are launched may mean another file by --config: only
+ * one that could be of flags is read, and one that is not there is theirs. */
+static enum status read_flags(struct job *job)
+{
+    const char *name = NULL;
+    bool found = true;
+    if (job->command && trl_ends(job->command))
+        return job_flag_file(job, "config", JOB_FILE + 2);
+    TRY(job_word(job, "config", &name));
+    if (!name || !(text_ends(name, ".yaml") || text_ends(name, ".yml")))
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_FILE + 2, &found));
+    if (!found)
+        job_warn(job, job_setting(job, "config")->mark,
+                 "file '%s' is not there: what it sets is not read", name);
+    return STATUS_OK;
+}
+
 enum status trainer_prepare(struct job *job, const char *kind)
 {
     const char *type = kind;
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
     TRY(job_flag_file(job, "config_file", JOB_FILE));
+    TRY(read_flags(job));
     TRY(job_word(job, "distributed_type", &type));
     if (!text_equal(type, kind)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
@@ -32,7 +62,7 @@ enum status trainer_prepare(struct job *job, const char *kind)
 bool trainer_decides(struct job *job, const char *name)
 {
     const struct setting *s = job_setting(job, name);
-    return s && (s->n == 0 || (s->n == 1 && !text_equal(s->values[0], "auto")));
+    return s && !(s->n == 1 && text_equal(s->values[0], "auto"));
 }
 
 /* The flag that decides, or NULL. */
@@ -203,6 +233,17 @@ static void warn_of_length(struct job *job)
                  schema_find(key)->fallback);
 }
 
+/* TRL's releases differ in what they recompute unless told (SFTConfig). */
+static void warn_of_release(struct job *job)
+{
+    if (job->command && trl_ends(job->command) && !job_given(job, "gradient_checkpointing") &&
+        !job_requested(job, "recompute.kind") && !job_requested(job, "recompute"))
+        job_warn(job, job_place(job),
+                 "no flag gives gradient_checkpointing, which matters to memory, and TRL's "
+                 "default depends on its release: none is planned, --set recompute=full where "
+                 "it does");
+}
+
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
     bool trainers, fused = false;
@@ -217,6 +258,7 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     warn_of_length(job);
+    warn_of_release(job);
     return set_adapter(job);
 }
 
@@ -230,6 +272,7 @@ static const struct sign {
              {"--zero-stage", &job_deepspeed},
              {"--use-fsdp", &job_fsdp},
              {"--fsdp", &job_fsdp},
+             {"--accelerate-config", NULL},
              {"--config-file", NULL}};
 
 static const struct sign *sign_of(const char *word)
@@ -288,6 +331,7 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
                                          size_t *launcher)
 {
     size_t end = accelerate_ends(words);
+    end = end ? end : trl_ends(words);
     const struct job_framework *found = NULL;
     bool configured = false;
     *launcher = end;

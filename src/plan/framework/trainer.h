@@ -7,6 +7,7 @@
 
 #define PEFT "trl trl/trainer/model_config.py"
 #define SFT "trl trl/trainer/sft_config.py"
+#define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
 
@@ -38,7 +39,10 @@
              TRAINER),                                                                         \
         RULE("fp16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
              TRAINER),                                                                         \
-        RULE("config_file", JOB_VALUE, NULL, "Accelerate's YAML file", ACCELERATE),            \
+        RULE("config_file accelerate_config", JOB_VALUE, NULL, "Accelerate's YAML file",       \
+             ACCELERATE),                                                                      \
+        RULE("config", JOB_VALUE, NULL, "TRL's YAML file: flags, under the command line's",    \
+             PARSER),                                                                          \
         RULE("mixed_precision", JOB_VALUE, "precision.weights",                                \
              "bf16, fp16, where nothing else says it", ACCELERATE),                            \
         RULE("distributed_type", JOB_VALUE, NULL, "DEEPSPEED, FSDP; others are refused",       \

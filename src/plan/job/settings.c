@@ -457,6 +457,9 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
                         "as in %s",
                         job->framework == &job_primus ? "${TP:8}" : "${TP:-8}");
     }
+    if (s->n > 1)
+        return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not a list", s->name,
+                      takes);
     return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not '%s'", s->name, takes,
                   s->n ? s->values[0] : "");
 }
