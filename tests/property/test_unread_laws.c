@@ -317,6 +317,19 @@ static void part(struct plan *plan, uint64_t seed)
         plan->model.plain = parts;
 }
 
+/* The same on one rank; false where it cannot be. */
+static bool alone(const struct plan *plan, struct plan *out)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    *out = *plan;
+    struct parallel *p = &out->parallel;
+    out->cluster.nodes = out->cluster.node.devices = out->cluster.device.logical_cores = 1;
+    p->tp = p->cp = p->pp = p->vpp = p->ep = p->etp = 1;
+    p->dp = p->stage = p->stages.n = 0;
+    p->sp = false;
+    return !rule_check(out, text, hint);
+}
+
 static void unread_keys_change_nothing(void **state)
 {
     (void)state;
@@ -332,9 +345,11 @@ static void unread_keys_change_nothing(void **state)
             wrong += !has_sound_rows(&plan, seed, &seen);
             if (seed <= LOOKED_AT)
                 look_for_changes(&plan, seed, &seen);
+            static struct plan single, parted;
+            if (seed <= LOOKED_AT && alone(&plan, &single))
+                wrong += !has_sound_rows(&single, seed, &seen);
             if (seed > LOOKED_AT || !serve(&plan))
                 continue;
-            static struct plan parted;
             parted = plan;
             part(&parted, seed);
             wrong += !has_sound_rows(&parted, seed, &seen);

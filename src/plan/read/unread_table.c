@@ -117,6 +117,16 @@ static bool may_have_experts(const struct plan *plan)
 #define HAS_EXPERTS                                                                            \
     HOLDS("block.kind", may_have_experts, "the block or the model has experts",                \
           "a matmul of a model without MoE layers")
+
+static bool has_ranks(const struct plan *plan)
+{
+    return plan_world(plan) > 1;
+}
+
+#define RANKS                                                                                  \
+    HOLDS("cluster.node.devices", has_ranks, "there are several ranks",                        \
+          "one rank has nobody to talk to")
+
 static bool is_limited(const struct plan *plan)
 {
     const struct limit *limit = &plan->workload.limit;
@@ -533,6 +543,7 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.state_copies", LINEAR, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.state_block", LINEAR, STACK(BIT(STACK_VLLM)), INFERS),
+    WHEN("stack.comm_per_rank", RANKS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };

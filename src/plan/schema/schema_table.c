@@ -646,7 +646,7 @@ const struct field schema_table[] = {
     TEXT("moe.routing.file", moe.routing.file, "",
          "distribution trace: CSV of recorded routing"),
     COUNT("moe.routing.seed", moe.routing.seed, 0, 0, "1", "seed of the sampled routing"),
-    COUNT("moe.routing.samples", moe.routing.samples, 1, 1e9, "200",
+    COUNT("moe.routing.samples", moe.routing.samples, 1, 1e6, "200",
           "routing samples that expectations and percentiles are taken over"),
     WORD("moe.routing.layers", moe.routing.layers, words_routing_layers, "independent",
          "whether MoE layers of a step are routed each for itself, or all alike: what a stage "

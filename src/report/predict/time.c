@@ -321,7 +321,7 @@ static void print_step(struct screen *screen, const struct time_report *t)
                 t->calibrated ? "" : " (uncalibrated)");
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device", amount(a, t->tokens_per_s_per_device));
-    else if (t->samples || t->jitter)
+    else if ((t->samples || t->jitter) && isfinite(t->step_p99_s))
         text_printf(&text, "; p99 %s", seconds(a, t->step_p99_s));
     screen_item(screen, "time", text_string(&text));
 }
