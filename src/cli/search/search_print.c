@@ -89,6 +89,11 @@ static void print_shared(const struct search_view *view, const struct search_hit
         fprintf(out, " %s=%s", name, value);
         column += length;
     }
+    size_t splits = 0;
+    for (size_t i = 0; i < n; i++)
+        splits += hits[i].splits;
+    if (splits)
+        fputs(splits == n ? " sp=true" : "\n     sp=true where tp > 1", out);
     fputc('\n', out);
 }
 

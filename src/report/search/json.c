@@ -1,6 +1,8 @@
 /* A search as JSON, and its values as texts; see print.h. */
 #include "report/search/print.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/derive.h"
@@ -24,6 +26,8 @@ const char *search_layout(const struct search_hit *hit, struct arena *arena)
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         text_printf(&out, "%s%s=%s", key ? " " : "", search_key_name((enum search_key)key),
                     search_value((enum search_key)key, hit->value[key], arena));
+    if (hit->splits)
+        text_append(&out, " sp=true");
     return text_string(&out);
 }
 
@@ -52,8 +56,23 @@ const char *search_loss(const struct search_hit *hit, const struct search_hit *b
                         100 * most / best->seconds_per_token);
 }
 
-static void json_hit(struct json *json, const char *key, const struct search_hit *hit,
-                     const struct search_hit *best, struct arena *arena)
+/* What a layout brings along beside the keys that were searched, so that --set of all makes the
+ * plan that was evaluated: the sequence's split, and what the plan stated of another layout. */
+static void json_follows(struct json *json, const struct plan *plan,
+                         const struct search_hit *hit)
+{
+    const struct parallel *p = &plan->parallel;
+    double ranks = hit->value[SEARCH_TP] * hit->value[SEARCH_CP] * hit->value[SEARCH_PP];
+    json_bool(json, "parallel.sp", hit->splits);
+    if (p->dp)
+        json_count(json, "parallel.dp", plan_world(plan) / (uint64_t)ranks);
+    if (p->attention_dp)
+        json_count(json, "parallel.attention_dp", 0);
+}
+
+static void json_hit(struct json *json, const char *key, const struct plan *plan,
+                     const struct search_hit *hit, const struct search_hit *best,
+                     struct arena *arena)
 {
     json_object(json, key);
     json_object(json, "set");
@@ -64,6 +83,7 @@ static void json_hit(struct json *json, const char *key, const struct search_hit
         else
             json_real(json, name, hit->value[i]);
     }
+    json_follows(json, plan, hit);
     json_close(json);
     json_string(json, "verdict", verdict_name(hit->verdict));
     json_count(json, "total_bytes", hit->total_bytes);
@@ -93,12 +113,12 @@ static void json_hit(struct json *json, const char *key, const struct search_hit
     json_close(json);
 }
 
-static void json_hits(struct json *json, const char *key, const struct search_hit *hits,
-                      size_t n, struct arena *arena)
+static void json_hits(struct json *json, const char *key, const struct plan *plan,
+                      const struct search_hit *hits, size_t n, struct arena *arena)
 {
     json_array(json, key);
     for (size_t i = 0; i < n; i++)
-        json_hit(json, NULL, &hits[i], &hits[0], arena);
+        json_hit(json, NULL, plan, &hits[i], &hits[0], arena);
     json_close(json);
 }
 
@@ -115,10 +135,10 @@ void search_print_json(const struct plan *plan, const struct provenance *provena
     json_count(&json, "too_large", r->too_large);
     json_count(&json, "evaluated", r->exact);
     json_count(&json, "marginal_left_out", r->marginal);
-    json_hits(&json, "best", r->best, r->n_best, arena);
-    json_hits(&json, "pareto", r->pareto, r->n_pareto, arena);
+    json_hits(&json, "best", plan, r->best, r->n_best, arena);
+    json_hits(&json, "pareto", plan, r->pareto, r->n_pareto, arena);
     if (r->missed)
-        json_hit(&json, "nearest", &r->nearest, NULL, arena);
+        json_hit(&json, "nearest", plan, &r->nearest, NULL, arena);
     json_close(&json);
 }
 
@@ -130,15 +150,20 @@ static const struct schema_part serving_parts[] = {
     SCHEMA_COUNT("waiting", true),        SCHEMA_END};
 
 /* The keys that a search sets, and the parts of a step. */
-static void fill_keys(struct schema_part parts[SEARCH_KEYS + 1])
+enum { SET_PARTS = SEARCH_KEYS + 4 };
+
+static void fill_keys(struct schema_part parts[SET_PARTS])
 {
+    const struct schema_part follow[] = {
+        SCHEMA_BOOL("parallel.sp", true), SCHEMA_COUNT("parallel.dp", false),
+        SCHEMA_COUNT("parallel.attention_dp", false), SCHEMA_END};
     for (unsigned i = 0; i < SEARCH_KEYS; i++) {
         bool word = i == SEARCH_PATH || i == SEARCH_RECOMPUTE;
         parts[i] =
             (struct schema_part){search_key_full((enum search_key)i), SCHEMA_SCALAR, true,
                                  word ? "string" : "number",          NULL,          NULL};
     }
-    parts[SEARCH_KEYS] = (struct schema_part)SCHEMA_END;
+    memcpy(&parts[SEARCH_KEYS], follow, sizeof follow);
 }
 
 static void fill_times(struct schema_part parts[TIME_PARTS + 1])
@@ -151,7 +176,7 @@ static void fill_times(struct schema_part parts[TIME_PARTS + 1])
 
 void search_print_schema(FILE *out)
 {
-    struct schema_part keys[SEARCH_KEYS + 1], times[TIME_PARTS + 1];
+    struct schema_part keys[SET_PARTS], times[TIME_PARTS + 1];
     fill_keys(keys);
     fill_times(times);
     const struct schema_part hit[] = {

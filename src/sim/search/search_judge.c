@@ -193,6 +193,7 @@ static void note_memory(const struct plan *plan, const struct evaluation *result
         .state_bytes = result->peak.state_bytes,
         .limit_bytes = result->limit_bytes,
         .verdict = result->verdict,
+        .splits = plan->parallel.sp && plan->parallel.tp > 1,
         .wall = result->wall ? arena_strdup(&worker->names, result->wall->name) : NULL};
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         hit->value[key] = search_get(plan, (enum search_key)key);

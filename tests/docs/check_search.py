@@ -1,0 +1,56 @@
+"""Holds every layout that `search` lists against `predict` with its settings.
+
+usage: check_search.py MOEPLAN PLAN...
+"""
+
+import json
+import subprocess
+import sys
+
+FITS_NOT = 4
+
+
+def output(*command):
+    """The JSON of a command that may end with "does not fit"; ends the test otherwise."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, FITS_NOT):
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def word(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def differs(hit, said):
+    memory, step_s = said["memory"], said["time"]["step_s"]
+    return (
+        hit["total_bytes"] != memory["total_bytes"]
+        or hit["limit_bytes"] != memory["limit_bytes"]
+        or hit["verdict"] != memory["verdict"]
+        or abs(step_s / hit["step_s"] - 1) > 1e-9
+    )
+
+
+def check(moeplan, plan):
+    """Layouts checked, and how many of them are another plan's."""
+    found = output(moeplan, "search", plan, "--format", "json")
+    hits, wrong = found["best"][:6] + found["pareto"][:6], 0
+    for hit in hits:
+        sets = [f"--set={key}={word(value)}" for key, value in hit["set"].items()]
+        said = output(moeplan, "predict", plan, "--format", "json", *sets)
+        if differs(hit, said):
+            print(plan, hit["set"], hit["total_bytes"], said["memory"]["total_bytes"])
+            wrong += 1
+    return len(hits), wrong
+
+
+def main(moeplan, *plans):
+    counts = [check(moeplan, plan) for plan in plans]
+    checked, wrong = (sum(column) for column in zip(*counts))
+    print(f"{checked} layouts of {len(plans)} plans, {wrong} are not what predict says")
+    return wrong > 0 or checked < 4 * len(plans)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
