@@ -180,6 +180,12 @@ static enum status print_json(const struct search_view *view, struct err *err)
     return STATUS_OK;
 }
 
+/* The last column: what the layout brings along. */
+static const char *split_of(const struct search_hit *hit)
+{
+    return hit->splits ? "true" : "false";
+}
+
 static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
                      struct arena *arena, FILE *out)
 {
@@ -194,7 +200,7 @@ static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
                 hits[i].state_bytes, seconds, search_loss(&hits[i], &hits[0], arena));
         if (hits[i].serving.present)
             fprintf(out, ",%.6g,%.6g", hits[i].serving.ttft_s, hits[i].serving.tpot_s);
-        fputc('\n', out);
+        fprintf(out, ",%s\n", split_of(&hits[i]));
     }
 }
 
@@ -206,7 +212,9 @@ static enum status print_csv(const struct search_view *view, struct err *err)
     fputs("list,rank", out);
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         fprintf(out, ",%s", search_key_full((enum search_key)key));
-    fprintf(out, ",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by%s\n",
+    fprintf(out,
+            ",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by%s,"
+            "parallel.sp\n",
             view->plan->workload.mode == MODE_SERVE ? ",ttft_s,tpot_s" : "");
     csv_hits("best", r->best, r->n_best, view->call->arena, out);
     csv_hits("pareto", r->pareto, r->n_pareto, view->call->arena, out);
@@ -240,7 +248,7 @@ static void every_row(const struct search_hit *hit, bool serves, struct text *ro
                 hit->total_bytes, hit->state_bytes, seconds, hit->error);
     if (serves)
         text_printf(rows, ",%.6g,%.6g", hit->serving.ttft_s, hit->serving.tpot_s);
-    text_append(rows, "\n");
+    text_printf(rows, ",%s\n", split_of(hit));
 }
 
 enum status search_print_every(const struct search_view *view, struct err *err)
@@ -259,8 +267,8 @@ enum status search_print_every(const struct search_view *view, struct err *err)
         text_printf(&rows, ",%s",
                     table ? search_key_name((enum search_key)key)
                           : search_key_full((enum search_key)key));
-    text_printf(&rows, ",verdict,total_bytes,state_bytes,device_s_per_token,error%s\n",
-                serves ? ",ttft_s,tpot_s" : "");
+    text_printf(&rows, ",verdict,total_bytes,state_bytes,device_s_per_token,error%s,%s\n",
+                serves ? ",ttft_s,tpot_s" : "", table ? "sp" : "parallel.sp");
     for (size_t i = 0; i < r->n_best; i++)
         every_row(&r->best[i], serves, &rows);
     TRY(frontier_table(&rows, view->call, err));
