@@ -11,11 +11,16 @@ static uint64_t divide(uint64_t a, uint64_t b)
     return b ? a / b : 0;
 }
 
+uint64_t plan_devices(const struct plan *plan)
+{
+    bool overflow = false;
+    return checked_mul(plan->cluster.nodes, plan->cluster.node.devices, &overflow);
+}
+
 uint64_t plan_world(const struct plan *plan)
 {
     bool overflow = false;
-    uint64_t devices = checked_mul(plan->cluster.nodes, plan->cluster.node.devices, &overflow);
-    return checked_mul(devices, plan->cluster.device.logical_cores, &overflow);
+    return checked_mul(plan_devices(plan), plan->cluster.device.logical_cores, &overflow);
 }
 
 uint64_t plan_comm_bytes(const struct plan *plan)

@@ -10,6 +10,7 @@
 /* Persistent buffers of collectives, which one rank alone has none of. */
 uint64_t plan_comm_bytes(const struct plan *plan);
 
+uint64_t plan_devices(const struct plan *plan);   /* nodes x devices of a node */
 uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
 uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
 uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */

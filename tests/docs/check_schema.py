@@ -30,6 +30,19 @@ def validator(path):
 plan_schema, result_schema = validator(sys.argv[1]), validator(sys.argv[2])
 plans = []
 results = 0
+seen = set()  # members of the results, by dotted name
+
+
+def note_members(value, name=""):
+    if isinstance(value, dict):
+        for key, member in value.items():
+            seen.add(name + key)
+            note_members(member, f"{name}{key}.")
+    elif isinstance(value, list):
+        for item in value:
+            note_members(item, name[:-1] + "[].")
+
+
 for path in sys.argv[3:]:
     with open(path, encoding="utf-8") as file:
         value = yaml.load(file, Loader=LOADER) if path.endswith(".yaml") else json.load(file)
@@ -42,9 +55,18 @@ for path in sys.argv[3:]:
         plans.append(value)
     else:
         results += 1
+        note_members(value)
         value["memory"]["unheard_of"] = 1
         if result_schema.is_valid(value):
             say(f"{path}: a member that no table has is let through")
+
+# The contract that programs rely on: each of its members is in one of these results at least.
+with open(os.path.join(os.path.dirname(__file__), "contract.txt"), encoding="utf-8") as file:
+    for line in file:
+        group, members = line.split(":")
+        for member in members.split():
+            if f"{group}.{member}" not in seen:
+                say(f"contract: no result has {group}.{member}")
 
 # What the other commands write: each is held, and each with a member that nobody writes refused.
 folder = os.path.dirname(sys.argv[1])

@@ -24,6 +24,20 @@ for plan; do
         exit 1
     }
 done
+# ---- what no example has of the contract
+extra() {
+    n=$((n + 1))
+    "$MOEPLAN" predict "$@" --format json -o "$scratch/$n.json" 2> /dev/null
+    [ -s "$scratch/$n.json" ]
+}
+served='--set workload.mode=serve --set workload.concurrency=64'
+served="$served --set workload.output_length=128"
+# shellcheck disable=SC2086 # options without spaces
+{
+    extra examples/vllm-deepseek-v3-h200.yaml $served || exit 1
+    extra examples/megatron-qwen3-30b-h100.yaml --set moe.buffer=2 --why \
+        --set cluster.device.price_per_hour=2 --set cluster.device.tdp_w=700 || exit 1
+}
 # ---- what the other commands write: NAME.WHICH.out beside NAME.schema
 for name in run search frontier check compare validate explain report; do
     "$MOEPLAN" schema $name > "$scratch/$name.schema" || exit 1
@@ -38,8 +52,6 @@ write() {
     }
 }
 host=examples/host-small.yaml seed000=examples/seed000-primus-turbo.yaml
-served='--set workload.mode=serve --set workload.concurrency=64'
-served="$served --set workload.output_length=128"
 dumps=tests/fuzz/corpus/dump
 write run.dry run $host --dry-run
 write run.done run $host

@@ -8,6 +8,7 @@
 #include "cli/frontier/csv.h"
 #include "cli/option/plan_argument.h"
 #include "lib/search_wish.h"
+#include "plan/derive.h"
 #include "report/search/print.h"
 
 enum { LISTED = 20, LABELS = 12, PARETO_DEVICES = 12 };
@@ -80,8 +81,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
     *names = chart_names_of(plan, p->arena);
     names->source = source_line(plan, profile.name, p->arena);
     chart_pareto_header(&p->data);
-    chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, p->arena,
-                      &p->data);
+    chart_pareto_rows(&result, plan_devices(plan), p->arena, &p->data);
     return STATUS_OK;
 }
 

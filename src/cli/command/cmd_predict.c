@@ -28,7 +28,9 @@ static const struct option options[] = {
     {"experts", 0, OPTION_FLAG, offsetof(struct settings, experts), NULL, NULL,
      "show loads, padding, intensity, decode, drops and layout advice of the experts"},
     {"why", 0, OPTION_FLAG, offsetof(struct settings, why), NULL, NULL,
-     "show what the step's time is made of: critical path, what-ifs, sensitivity to constants"},
+     "show what the step's time is made of: critical path, what-ifs, sensitivity to constants; "
+     "as "
+     "JSON also each stage along time"},
     {"trace", 0, OPTION_TEXT, offsetof(struct settings, trace), "FILE", NULL,
      "write the step along time as a Chrome trace, for ui.perfetto.dev or chrome://tracing"},
     {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
@@ -55,15 +57,20 @@ static void print(const struct invocation *call, const struct predict_view *view
         printers[call->general.format](view);
 }
 
-/* The step that step_s is of. */
-static enum status write_trace(const struct answer *answer, const struct predict_view *view,
-                               const char *file, struct arena *arena, struct err *err)
+/* The step that step_s is of, along time: into a trace, and into the JSON of --why. */
+static enum status print_along(const struct invocation *call, const struct answer *answer,
+                               struct predict_view *view, struct err *err)
 {
-    struct plan_spans *spans = arena_alloc(arena, 1, sizeof *spans);
-    enum status status = along_spans(answer, SEGMENT_COUNT, arena, spans, err);
+    const struct settings *settings = call->settings;
+    struct plan_spans *spans = arena_alloc(call->arena, 1, sizeof *spans);
+    enum status status = along_spans(answer, SEGMENT_COUNT, call->arena, spans, err);
     const struct trace_view trace = {&spans->list, "simulated", &view->provenance};
-    if (status == STATUS_OK)
-        status = trace_write(&trace, file, err);
+    if (status == STATUS_OK && settings->trace)
+        status = trace_write(&trace, settings->trace, err);
+    if (status == STATUS_OK) {
+        view->spans = settings->why ? spans : NULL;
+        print(call, view);
+    }
     plan_spans_release(spans);
     return status;
 }
@@ -89,10 +96,13 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     pool_free(pool);
     if (status != STATUS_OK)
         return status;
-    const struct predict_view view = answer_view(answer, call->out, &call->term, call->arena);
-    if (settings->trace)
-        TRY(write_trace(answer, &view, settings->trace, call->arena, err));
-    print(call, &view);
+    struct predict_view view = answer_view(answer, call->out, &call->term, call->arena);
+    bool spans =
+        settings->why && call->general.format == FORMAT_JSON && answer->prediction.time.present;
+    if (settings->trace || spans)
+        TRY(print_along(call, answer, &view, err));
+    else
+        print(call, &view);
     return answer->prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/search/search_print.h"
 #include "lib/axis.h"
 #include "lib/search_wish.h"
+#include "plan/derive.h"
 
 enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
@@ -224,8 +225,7 @@ static enum status run(const struct invocation *call, const struct plan *plan,
                     err));
     if (settings->every)
         return search_print_every(&view, err);
-    chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, call->arena,
-                      &picture.data);
+    chart_pareto_rows(&result, plan_devices(plan), call->arena, &picture.data);
     enum status status = search_print(&view, err);
     TRY(draw(&view, &picture, !result.missed, err));
     return status;

@@ -175,7 +175,7 @@ void predict_print_json(const struct predict_view *view)
     }
     write_moe(&json, &prediction->moe);
     if (prediction->time.present)
-        predict_json_time(&json, &prediction->time);
+        predict_json_time(&json, view);
     write_ops(&json, prediction);
     write_lines(&json, "assumptions", prediction->assumptions, prediction->n_assumptions);
     json_close(&json);

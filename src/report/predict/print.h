@@ -6,12 +6,14 @@
 #include "plan/read/load.h"
 #include "report/provenance.h"
 #include "sim/answer/predict.h"
+#include "sim/step/plan_spans.h"
 
 /* What is printed, and where. */
 struct predict_view {
     const struct plan *plan;
     const struct origins *origins; /* where values came from; NULL: not said */
     const struct prediction *prediction;
+    const struct plan_spans *spans; /* its step along time; NULL: not asked for */
     struct provenance provenance;
     FILE *out;
     const struct term *term;
@@ -35,8 +37,9 @@ void predict_print_ops(const struct predict_view *view);
 void predict_print_why(const struct predict_view *view);
 
 /* "time" of the contract. */
-void predict_json_time(struct json *json, const struct time_report *time);
+void predict_json_time(struct json *json, const struct predict_view *view);
 const struct column *predict_time_columns(size_t *n); /* struct time_report */
+const struct column *constant_table(size_t *n);       /* struct time_sensitivity */
 void predict_schema_time(struct json *json);
 
 /* "comm": what crosses links, op by op; bytes of one rank, layer and micro-step. */

@@ -105,9 +105,8 @@ static void choose(const struct plan *plan, const struct mean_request *r, struct
             a->prefill = prefill;
             a->decode = n - prefill;
         }
-    double devices = (double)plan->cluster.nodes * (double)plan->cluster.node.devices;
     a->requests_per_s = together(a, a->prefill, a->decode);
-    a->tokens_per_s_per_device = best * r->output / devices;
+    a->tokens_per_s_per_device = best * r->output / (double)plan_devices(plan);
     bool decodes = a->requests_per_s >= (double)a->decode * a->decode_per_s * (1 - 1e-9);
     a->limited_by = decodes ? "decode" : a->link_per_s < a->prefill_per_s ? "link" : "prefill";
 }

@@ -51,6 +51,7 @@ struct time_report {
     double skew_tax; /* step over that of balanced routing, less 1 */
     double mfu_useful, mfu_executed, peak_flop_per_s; /* of a device */
     double ttft_s, tpot_s;      /* prefill, decode: a batch; serve: requests; NAN elsewhere */
+    double requests_per_s;      /* that a served deployment answers; NAN elsewhere */
     struct serve_times serving; /* mode serve; step is then that of all its sequences */
     struct serve_times control; /* the same by time_ask's control */
     double low_s, high_s;       /* nominal 90 % */
