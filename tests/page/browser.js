@@ -375,6 +375,25 @@ async function played_time() {
   assert.strictEqual(drawn, layer.spans.length);
 }
 
+/* Plans of an engine: a deployment with its requests, and a batch of prompts. */
+async function serves() {
+  const name = "vllm-deepseek-v3-h200.yaml";
+  const asked = { "workload.mode": "serve", "workload.concurrency": "64" };
+  await evaluate(`use_text(known.examples.find((one) => one.name === "${name}").text,
+    "${name}"); set_keys(${JSON.stringify(asked)})`);
+  await settled();
+  const said = command("predict", "examples/" + name, ...Object.entries(asked)
+    .flatMap(([key, value]) => ["--set", `${key}=${value}`])).time;
+  assert.strictEqual(await evaluate("state.result.time.requests_per_s"), said.requests_per_s);
+  assert((await text("#rest")).includes(`${said.requests_per_s.toPrecision(3)} requests/s`));
+  for (const tab_name of ["Memory", "Time", "More"]) await tab(tab_name);
+  await tab("Memory");
+  await picture("serve");
+  await evaluate(`set_keys({ "workload.mode": "prefill", "workload.concurrency": "" })`);
+  await settled();
+  assert.match(await text("#rest"), /a step/);
+}
+
 async function pastes_jobs() {
   const file = "tests/jobs/maxtext/seed000.yml";
   const text = fs.readFileSync(path.join(root, file), "utf8");
@@ -480,7 +499,7 @@ async function main() {
   await picture("start");
   for (const step of [predicts, slides_and_fixes, quick_enough, frontier, search_and_cancel,
     compares, mistakes, edits, shows_licences, keeps_links, views,
-    played_time, pastes_jobs, downloads, by_keyboard, on_a_phone]) {
+    played_time, serves, pastes_jobs, downloads, by_keyboard, on_a_phone]) {
     await step();
     console.log(`${step.name}: passed`);
   }

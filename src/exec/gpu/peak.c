@@ -88,9 +88,9 @@ static enum status open_engine(struct peak *peak, struct err *err)
     return STATUS_OK;
 }
 
-/* `begun`: there is something to do. */
+/* On so many units. `begun`: there is something to do. */
 static enum status launch(struct peak *peak, enum engine_kind kind, const struct gpu_call *call,
-                          const uint64_t *memory, bool *begun, struct err *err)
+                          const uint64_t *memory, uint64_t units, bool *begun, struct err *err)
 {
     const struct engine *engine = peak->engine;
     struct gpu_maps maps = {0};
@@ -100,15 +100,14 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
     }
     snprintf(peak->launched, sizeof peak->launched, "%s %s", engine->name,
              kind == ENGINE_TURNED ? "gemm" : engine_kind_name(kind));
-    struct gpu_launch out = {
-        .kernel = peak->kernels[kind],
-        .name = peak->launched,
-        .groups = engine_groups(engine, kind, call, peak->driver->units(peak->device)),
-        .items = engine->items,
-        .local_bytes = engine->local_bytes,
-        .call = call,
-        .maps = &maps,
-        .memory = memory};
+    struct gpu_launch out = {.kernel = peak->kernels[kind],
+                             .name = peak->launched,
+                             .groups = engine_groups(engine, kind, call, units),
+                             .items = engine->items,
+                             .local_bytes = engine->local_bytes,
+                             .call = call,
+                             .maps = &maps,
+                             .memory = memory};
     *begun = out.groups > 0;
     return *begun ? peak->driver->launch(peak->device, &out, err) : STATUS_OK;
 }
@@ -192,14 +191,16 @@ enum status peak_ask(struct peak *peak, struct gpu *gpu, double limit_s, struct 
 }
 
 enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_call *call,
-                     const uint64_t *memory, double limit_s, double *seconds, struct err *err)
+                     const uint64_t *memory, uint64_t units, double limit_s, double *seconds,
+                     struct err *err)
 {
     enum engine_kind kind;
     bool begun = false;
     if (!engine_takes(kernel, call, &kind))
         return err_set(err, STATUS_SYSTEM, "a known answer is not one for \"%s\"",
                        peak->engine->name);
-    TRY(launch(peak, kind, call, memory, &begun, err));
+    units = units ? units : peak->driver->units(peak->device);
+    TRY(launch(peak, kind, call, memory, units, &begun, err));
     return begun ? peak->driver->wait(peak->device, peak->launched, limit_s, seconds, err)
                  : STATUS_OK;
 }
@@ -216,7 +217,8 @@ enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
         TRY(ready(peak, gpu, limit_s, err));
         if (peak->engine) {
             peak->on_engine++;
-            TRY(launch(peak, kind, call, memory, &begun, err));
+            TRY(launch(peak, kind, call, memory, peak->driver->units(peak->device), &begun,
+                       err));
             *name = begun ? peak->launched : "";
             return STATUS_OK;
         }

@@ -8,14 +8,17 @@
 #include "exec/gpu/view.h"
 
 /* Rows of the groups: none, one, one less and one more than a tile.
- * Depth and columns end inside of every engine's steps and tiles. */
+ * Depth and columns end inside of every engine's steps and tiles; a tile is several steps deep.
+ * The second time few units take all tiles, one after the other, so that what an engine fetches
+ * ahead goes round its stages and from one tile into the next. */
 static const uint64_t group_rows[] = {0, 1, 127, 0, 129};
 
 enum {
     GROUPS = sizeof group_rows / sizeof *group_rows,
     ROWS = 257,
-    DEPTH = 72,
+    DEPTH = 136,
     COLUMNS = 272,
+    FEW_UNITS = 2,
     GUARD = 4096,
     ELEMENTS = GROUPS * DEPTH * COLUMNS,
     OUT_BYTES = ELEMENTS * 4 + GUARD,
@@ -156,7 +159,8 @@ static enum status answer(struct exam *x, const struct question *q, enum place o
     TRY(gpu_fill(x->gpu, x->at[WORKSPACE], 0, GPU_SPACE_HEAD, err));
     if (out == PORTABLE)
         return gpu_perform(x->gpu, q->kernel, &call, memory, portable_groups(q), &seconds, err);
-    return peak_try(x->peak, q->kernel, &call, memory, x->limit_s, &seconds, err);
+    return peak_try(x->peak, q->kernel, &call, memory, out == AGAIN ? FEW_UNITS : 0, x->limit_s,
+                    &seconds, err);
 }
 
 static enum status ask_one(struct exam *x, const struct question *q, bool *agrees,

@@ -9,8 +9,10 @@
 enum status peak_check(struct peak *peak, struct gpu *gpu, double limit_s, bool *agrees,
                        struct err *err);
 
-/* A product on the engine at hand, whatever is known of it (peak.c). */
+/* A product on the engine at hand, whatever is known of it (peak.c), as a device of so many
+ * units would do it; 0: as this one does. */
 enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_call *call,
-                     const uint64_t *memory, double limit_s, double *seconds, struct err *err);
+                     const uint64_t *memory, uint64_t units, double limit_s, double *seconds,
+                     struct err *err);
 
 #endif

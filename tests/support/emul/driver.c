@@ -332,7 +332,7 @@ struct function {
 static struct function functions[512];
 static unsigned n_functions;
 
-/* MOEPLAN_EMUL_WGMMA: the device has what wgmma.h performs. Otherwise nobody knows it. */
+/* MOEPLAN_EMUL_WGMMA: the device has what wgmma.h performs. Otherwise it is an older one. */
 static bool is_unknown(const char *name)
 {
     return strncmp(name, "s90_", 4) == 0 && !getenv("MOEPLAN_EMUL_WGMMA");
@@ -449,9 +449,7 @@ SEEN int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, u
     enum fibre_fault fault = fibre_run(run_item, &item, gx, bx, seed_of(), skipped);
     bool intact = card_guards_hold(card);
     if (fault != FIBRE_FINE)
-        fprintf(stderr, "look-alike: %s: %s\n", kernel->name,
-                fault == FIBRE_DIVERGED ? "items wait at different barriers"
-                                        : "too much work-group memory");
+        fprintf(stderr, "look-alike: %s: %s\n", kernel->name, fibre_fault_text(fault));
     return fault != FIBRE_FINE ? CODE_LAUNCH_FAILED : intact ? CODE_FINE : CODE_BAD_ADDRESS;
 }
 ALSO(cuLaunchKernel)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { STACK_BYTES = 1 << 16, LOCAL_BYTES = 1 << 16 };
+enum { STACK_BYTES = 1 << 16, LOCAL_BYTES = 1 << 18, STILL_ROUNDS = 4096 };
 
 /* Where a fibre goes on. The compiler's own jumps keep a frame and an address; the library's
  * save all registers, sealed. */
@@ -43,6 +43,9 @@ static struct {
     uint32_t order[FIBRE_ITEMS], at, waiting;
     int line; /* of the barrier where they wait */
     bool diverged;
+    uint32_t paused, still; /* items of the round; rounds without anything that moved */
+    uint64_t *seed;
+    const char *wrong;
 } state;
 
 _Alignas(64) char fibre_slots[FIBRE_ITEMS][FIBRE_SLOT];
@@ -105,6 +108,30 @@ void fibre_barrier(int line)
     leave(&state.fibres[fibre_now]);
 }
 
+void fibre_pause(void)
+{
+    state.paused++;
+    leave(&state.fibres[fibre_now]);
+}
+
+void fibre_moved(void)
+{
+    state.still = 0;
+}
+
+void fibre_wrong(const char *what)
+{
+    if (!state.wrong)
+        state.wrong = what;
+}
+
+const char *fibre_fault_text(enum fibre_fault fault)
+{
+    return fault == FIBRE_DIVERGED ? "items wait at different barriers"
+           : fault == FIBRE_LOCAL  ? "too much work-group memory"
+                                   : state.wrong;
+}
+
 static void live(void)
 {
     for (;;) {
@@ -142,6 +169,11 @@ static uint64_t draw(uint64_t *seed)
     return z ^ (z >> 31);
 }
 
+uint64_t fibre_draw(void)
+{
+    return draw(state.seed);
+}
+
 static void shuffle(uint32_t *order, uint32_t n, uint64_t *seed)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -157,7 +189,7 @@ static void shuffle(uint32_t *order, uint32_t n, uint64_t *seed)
 static bool run_round(uint64_t *seed, enum fibre_fault *fault)
 {
     shuffle(state.order, state.items, seed);
-    state.waiting = 0;
+    state.waiting = state.paused = 0;
     state.diverged = false;
     for (state.at = 0; state.at < state.items;) {
         uint32_t number = state.order[state.at++];
@@ -166,18 +198,23 @@ static bool run_round(uint64_t *seed, enum fibre_fault *fault)
     }
     if (state.diverged || (state.waiting > 0 && state.waiting < state.items))
         *fault = FIBRE_DIVERGED;
-    return state.waiting > 0;
+    if (state.paused > 0 && ++state.still > STILL_ROUNDS)
+        fibre_wrong("items wait for what nobody does");
+    if (state.wrong)
+        *fault = FIBRE_WRONG;
+    return state.waiting + state.paused > 0;
 }
 
 static enum fibre_fault run_group(uint64_t *seed)
 {
     enum fibre_fault fault = FIBRE_FINE;
-    state.filled = 0;
+    state.filled = state.still = 0;
     for (uint32_t i = 0; i < state.items; i++)
         state.fibres[i].done = false;
-    while (run_round(seed, &fault))
-        if (fault != FIBRE_FINE)
-            return fault;
+    while (run_round(seed, &fault) && fault == FIBRE_FINE)
+        ;
+    if (fault != FIBRE_FINE)
+        return fault;
     return state.too_large ? FIBRE_LOCAL : fault;
 }
 
@@ -188,6 +225,8 @@ enum fibre_fault fibre_run(void (*item)(void *context), void *context, uint64_t 
     state.context = context;
     state.groups = groups;
     state.items = items;
+    state.seed = &seed;
+    state.wrong = NULL;
     state.too_large = items > FIBRE_ITEMS;
     if (state.too_large)
         return FIBRE_LOCAL;

@@ -28,6 +28,14 @@ uint32_t fibre_items(void);
 uint64_t fibre_group(void);
 uint64_t fibre_groups(void);
 void fibre_barrier(int line);
+
+/* For instructions by which some of the items wait, and which have their own state: lets the
+ * others go on; something changed for which one may wait; the order of things that have none.
+ */
+void fibre_pause(void);
+void fibre_moved(void);
+uint64_t fibre_draw(void);
+void fibre_wrong(const char *what);  /* of an instruction; the launch fails with the first */
 double *fibre_local(uint64_t bytes); /* the group's, the same for all items */
 
 static inline uint32_t fibre_bits(float value)
@@ -50,8 +58,11 @@ static inline float fibre_float(uint32_t bits)
 enum fibre_fault {
     FIBRE_FINE,
     FIBRE_DIVERGED /* items wait at different barriers */,
-    FIBRE_LOCAL
+    FIBRE_LOCAL /* too much work-group memory */,
+    FIBRE_WRONG /* an instruction was given what it does not take, or waits for ever */
 };
+
+const char *fibre_fault_text(enum fibre_fault fault);
 
 /* Calls item(context) as every item of every group, groups and items in the order of the seed;
  * `skipped`: a group that is not performed, or UINT64_MAX. */

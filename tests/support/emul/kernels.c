@@ -28,3 +28,4 @@ struct size {
 #include "exec/gpu/kernels/peak_sm80.cl"
 #include "exec/gpu/kernels/peak_cdna.cl"
 #include "support/emul/wgmma.h"
+#include "exec/gpu/kernels/peak_sm90.cl"

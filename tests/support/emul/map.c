@@ -13,7 +13,7 @@ SEEN int cuTensorMapEncodeTiled(void *made, int type, uint32_t dims, uint64_t me
                                 const uint32_t *box, const uint32_t *steps, int interleave,
                                 int swizzle, int fetch, int outside)
 {
-    struct emul_map map = {.memory = memory};
+    struct emul_map map = {.memory = memory, .box = {box[0], box[1]}};
     bool known = type == 9 && dims == 3 && !interleave && swizzle == 3 && !outside &&
                  box[0] * 2 == 128 && box[1] <= 256 && box[2] == 1;
     (void)fetch;

@@ -10,6 +10,7 @@
 struct emul_map {
     uint64_t memory; /* of the device; while a kernel runs, where its bytes are */
     uint64_t sizes[3], strides[2];
+    uint32_t box[2];
 };
 
 /* The maps of a launch with the memory that they name where its bytes are. */

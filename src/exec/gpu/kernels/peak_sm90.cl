@@ -11,7 +11,7 @@
  * 128 columns of both halves of the weight: an item then holds a gate and its up in the same
  * place of two halves of its sums.
  */
-#if defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(PEAK_EMULATED) || (defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL))
 
 enum {
     S90_ROWS = 128,
@@ -26,12 +26,19 @@ enum {
     S90_BYTES = S90_STAGES * S90_STAGE + S90_OUT + 1024
 };
 
+#if !defined(PEAK_EMULATED)
+/* ---- the instructions: tests have their own of the same names ---- */
+
+#define S90_LOCAL(name, barriers)                                                              \
+    extern __shared__ char name[];                                                             \
+    __shared__ __align__(8) gpu_u64 barriers[2 * S90_STAGES]
+
 DEVICE gpu_u32 s90_address(const void *at)
 {
     return (gpu_u32)__cvta_generic_to_shared(at);
 }
 
-/* ---- barriers of memory, by phase ---- */
+/* Barriers of memory, by phase. */
 
 DEVICE void s90_begin(gpu_u32 barrier, gpu_u32 arrivals)
 {
@@ -59,7 +66,10 @@ DEVICE void s90_wait(gpu_u32 barrier, gpu_u32 phase)
                  : "memory");
 }
 
-/* ---- fetching ---- */
+DEVICE void s90_show_barriers(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+}
 
 DEVICE void s90_fetch(gpu_u32 to, const unsigned char *map, gpu_u32 barrier, gpu_u64 column,
                       gpu_u64 row, gpu_u64 matrix)
@@ -71,8 +81,118 @@ DEVICE void s90_fetch(gpu_u32 to, const unsigned char *map, gpu_u32 barrier, gpu
                  : "memory");
 }
 
-template <int kind>
-DEVICE void s90_fetch_step(const struct gpu_maps *maps, const struct peak_job *job,
+#define S90_8(c)                                                                               \
+    "+f"(d[c]), "+f"(d[c + 1]), "+f"(d[c + 2]), "+f"(d[c + 3]), "+f"(d[c + 4]),                \
+        "+f"(d[c + 5]), "+f"(d[c + 6]), "+f"(d[c + 7])
+#define S90_32(c) S90_8(c), S90_8(c + 8), S90_8(c + 16), S90_8(c + 24)
+
+/* d [64, 256] of the warpgroup += a [64, 16] b [16, 256]; `adds` 0: what is in d is nothing.
+ * a_down, b_down: their rows lie along the depth, not across it. */
+#define S90_MULTIPLY(name, a_down, b_down)                                                     \
+    DEVICE void name(float *d, gpu_u64 a, gpu_u64 b, int adds)                                 \
+    {                                                                                          \
+        asm volatile(                                                                          \
+            "{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"                                \
+            "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "                           \
+            "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
+            "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+            "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+            "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+            "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+            "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+            "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, " \
+            "%110, "                                                                           \
+            "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, "   \
+            "%124, "                                                                           \
+            "%125, %126, %127}, %128, %129, adds, 1, 1, %131, %132;\n}"                        \
+            : S90_32(0), S90_32(32), S90_32(64), S90_32(96)                                    \
+            : "l"(a), "l"(b), "r"(adds), "n"(a_down), "n"(b_down));                            \
+    }
+S90_MULTIPLY(s90_multiply_along_down, 0, 1)
+S90_MULTIPLY(s90_multiply_along_along, 0, 0)
+S90_MULTIPLY(s90_multiply_down_down, 1, 1)
+
+DEVICE void s90_multiply_begin(void)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+DEVICE void s90_multiply_commit(void)
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+#define S90_MULTIPLY_WAIT(left)                                                                \
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory")
+
+/* Sums stay where they are while products are under way: not read before, not moved after. */
+DEVICE void s90_hold(float *d)
+{
+    PEAK_UNROLL
+    for (int i = 0; i < 128; i++)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
+
+/* Work-group memory by 16 and 4 bytes. */
+DEVICE void s90_zero_line(gpu_u32 at)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0) : "memory");
+}
+
+DEVICE void s90_copy_line(char *to, gpu_u32 from)
+{
+    gpu_u32 w0, w1, w2, w3;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w0), "=r"(w1), "=r"(w2), "=r"(w3)
+                 : "r"(from)
+                 : "memory");
+    *(uint4 *)to = make_uint4(w0, w1, w2, w3);
+}
+
+DEVICE void s90_store_word(gpu_u32 at, gpu_u32 word)
+{
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
+}
+
+DEVICE gpu_u32 s90_load_word(gpu_u32 at)
+{
+    gpu_u32 word;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+    return word;
+}
+
+DEVICE gpu_u32 s90_two(float first, float second)
+{
+    gpu_u32 both; /* to nearest, ties to even: as bf16_encode, but for the bits of a NaN */
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+
+DEVICE void s90_warp_barrier(void)
+{
+    __syncwarp();
+}
+
+/* What the two multiplying warpgroups stored is there for their products. */
+DEVICE void s90_show_multipliers(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;\nbar.sync 1, 256;" ::: "memory");
+}
+
+DEVICE void s90_few_registers(void)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+}
+
+DEVICE void s90_many_registers(void)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+}
+#endif
+
+/* ---- fetching ---- */
+
+DEVICE void s90_fetch_step(int kind, const struct gpu_maps *maps, const struct peak_job *job,
                            const struct peak_operands *of, const struct peak_tile *tile,
                            gpu_u64 depth, gpu_u32 to, gpu_u32 barrier)
 {
@@ -108,58 +228,35 @@ DEVICE gpu_u64 s90_matrix(gpu_u32 address, gpu_u32 panel_bytes)
            (gpu_u64)(1024 >> 4) << 32 | (gpu_u64)1 << 62;
 }
 
-#define S90_8(c)                                                                               \
-    "+f"(d[c]), "+f"(d[c + 1]), "+f"(d[c + 2]), "+f"(d[c + 3]), "+f"(d[c + 4]),                \
-        "+f"(d[c + 5]), "+f"(d[c + 6]), "+f"(d[c + 7])
-#define S90_32(c) S90_8(c), S90_8(c + 8), S90_8(c + 16), S90_8(c + 24)
-
-/* d [64, 256] of the warpgroup += a [64, 16] b [16, 256]; `adds` 0: what is in d is nothing.
- * a_down, b_down: their rows lie along the depth, not across it. */
-template <int a_down, int b_down>
-DEVICE void s90_multiply(float *d, gpu_u64 a, gpu_u64 b, int adds)
+/* d [64, 256] of the warpgroup += a [64, 16] b [16, 256] as the kind has them: the depth lies
+ * down the rows of both (wgrad), along them (turned), or along a's and down b's. */
+DEVICE void s90_multiply(int kind, float *d, gpu_u64 a, gpu_u64 b, int adds)
 {
-    asm volatile(
-        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "
-        "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "
-        "%125, %126, %127}, %128, %129, adds, 1, 1, %131, %132;\n}"
-        : S90_32(0), S90_32(32), S90_32(64), S90_32(96)
-        : "l"(a), "l"(b), "r"(adds), "n"(a_down), "n"(b_down));
-}
-
-/* Sums stay where they are while products are under way: not read before, not moved after. */
-DEVICE void s90_hold(float *d)
-{
-    PEAK_UNROLL
-    for (int i = 0; i < 128; i++)
-        asm volatile("" : "+f"(d[i])::"memory");
+    if (kind == PEAK_WGRAD)
+        s90_multiply_down_down(d, a, b, adds);
+    else if (kind == PEAK_TURNED)
+        s90_multiply_along_along(d, a, b, adds);
+    else
+        s90_multiply_along_down(d, a, b, adds);
 }
 
 /* A step of a warpgroup: 64 deep, four products. */
-template <int kind> DEVICE void s90_step(float *d, gpu_u32 a, gpu_u32 b, int adds)
+DEVICE void s90_step(int kind, float *d, gpu_u32 a, gpu_u32 b, int adds)
 {
-    constexpr int a_down = kind == PEAK_WGRAD, b_down = kind != PEAK_TURNED;
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    gpu_u32 a_deeper = kind == PEAK_WGRAD ? 2048 : 32, /* bytes to the next 16 of the depth */
+        b_deeper = kind != PEAK_TURNED ? 2048 : 32;
+    s90_multiply_begin();
     PEAK_UNROLL
-    for (int k = 0; k < 4; k++)
-        s90_multiply<a_down, b_down>(d, s90_matrix(a + k * (a_down ? 2048 : 32), S90_PANEL),
-                                     s90_matrix(b + k * (b_down ? 2048 : 32), S90_PANEL),
-                                     adds || k > 0);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    for (gpu_u32 k = 0; k < 4; k++)
+        s90_multiply(kind, d, s90_matrix(a + k * a_deeper, S90_PANEL),
+                     s90_matrix(b + k * b_deeper, S90_PANEL), adds || k > 0);
+    s90_multiply_commit();
 }
 
 DEVICE void s90_zero_rows(gpu_u32 panel, gpu_u32 first, gpu_u32 lane, gpu_u32 lanes)
 {
     for (gpu_u32 i = first * 8 + lane; i < 64 * 8; i += lanes)
-        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(panel + i * 16), "r"(0)
-                     : "memory");
+        s90_zero_line(panel + i * 16);
 }
 
 /* Rows behind the group's last, of both operands, before anybody multiplies them. */
@@ -167,7 +264,7 @@ DEVICE void s90_cut(gpu_u32 stage, gpu_u32 rows, gpu_u32 item)
 {
     for (gpu_u32 p = 0; p < 6; p++)
         s90_zero_rows(stage + p * S90_PANEL, rows, item, 256);
-    asm volatile("fence.proxy.async.shared::cta;\nbar.sync 1, 256;" ::: "memory");
+    s90_show_multipliers();
 }
 
 /* ---- writing out ---- */
@@ -177,33 +274,20 @@ DEVICE void s90_rows_out(gpu_u32 own, char *to, gpu_u64 pitch_bytes, gpu_u64 row
                          gpu_u64 bytes)
 {
     gpu_u32 lane = ITEM % 32;
-    __syncwarp();
+    s90_warp_barrier();
     PEAK_UNROLL
     for (gpu_u32 i = 0; i < 4; i++) {
-        gpu_u32 row = i * 4 + lane / 8, piece = lane % 8, w0, w1, w2, w3;
-        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(w0), "=r"(w1), "=r"(w2), "=r"(w3)
-                     : "r"(own + row * 128 + (piece ^ (row & 7)) * 16)
-                     : "memory");
+        gpu_u32 row = i * 4 + lane / 8, piece = lane % 8;
+        gpu_u32 line = own + row * 128 + (piece ^ (row & 7)) * 16;
         if (row < rows && piece * 16 < bytes)
-            *(uint4 *)(to + row * pitch_bytes + piece * 16) = make_uint4(w0, w1, w2, w3);
+            s90_copy_line(to + row * pitch_bytes + piece * 16, line);
     }
-    __syncwarp();
+    s90_warp_barrier();
 }
 
 DEVICE void s90_put(gpu_u32 own, gpu_u32 row, gpu_u32 byte, gpu_u32 word)
 {
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(own + row * 128 +
-                                                 ((byte / 16) ^ (row & 7)) * 16 + byte % 16),
-                 "r"(word)
-                 : "memory");
-}
-
-DEVICE gpu_u32 s90_two(float first, float second)
-{
-    gpu_u32 both; /* to nearest, ties to even: as bf16_encode, but for the bits of a NaN */
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-    return both;
+    s90_store_word(own + row * 128 + ((byte / 16) ^ (row & 7)) * 16 + byte % 16, word);
 }
 
 /* The same of sums in f32 that are added to, have a bias, or are rounded: one by one. */
@@ -212,23 +296,19 @@ DEVICE void s90_sums_out(gpu_u32 own, const struct peak_job *job,
                          gpu_u32 above, gpu_u32 first)
 {
     gpu_u32 lane = ITEM % 32;
-    __syncwarp();
-#pragma unroll 1
+    s90_warp_barrier();
+    PEAK_ROLL
     for (gpu_u32 row = 0; row < 16; row++) {
-        gpu_u32 word;
-        asm volatile("ld.shared.b32 %0, [%1];"
-                     : "=r"(word)
-                     : "r"(own + row * 128 + ((lane / 4) ^ (row & 7)) * 16 + lane % 4 * 4)
-                     : "memory");
+        gpu_u32 word =
+            s90_load_word(own + row * 128 + ((lane / 4) ^ (row & 7)) * 16 + lane % 4 * 4);
         peak_store(job, of, tile, kind, above + row, first + lane, AS_FLOAT(word));
     }
-    __syncwarp();
+    s90_warp_barrier();
 }
 
-template <int kind>
-DEVICE void s90_store_words(const struct peak_job *job, const struct peak_operands *of,
-                            const struct peak_tile *tile, const float *d, gpu_u32 above,
-                            gpu_u32 own, int plain)
+DEVICE void s90_store_words(int kind, const struct peak_job *job,
+                            const struct peak_operands *of, const struct peak_tile *tile,
+                            const float *d, gpu_u32 above, gpu_u32 own, int plain)
 {
     gpu_u32 lane = ITEM % 32, row = lane / 4, pair = lane % 4 * 2;
     gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
@@ -259,10 +339,9 @@ DEVICE void s90_panel_out(gpu_u32 own, const float *d, const struct peak_tile *t
     s90_rows_out(own, to, pitch * 2, rows, left * 2);
 }
 
-template <int kind>
-DEVICE void s90_store_halves(const struct peak_job *job, const struct peak_operands *of,
-                             const struct peak_tile *tile, const float *d, gpu_u32 above,
-                             gpu_u32 own, int panels)
+DEVICE void s90_store_halves(int kind, const struct peak_job *job,
+                             const struct peak_operands *of, const struct peak_tile *tile,
+                             const float *d, gpu_u32 above, gpu_u32 own, int panels)
 {
     gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
     char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
@@ -291,7 +370,7 @@ DEVICE void s90_round(const struct peak_job *job, const struct peak_operands *of
     }
 }
 
-template <gpu_u32 curve> DEVICE void s90_gate(float *d)
+DEVICE void s90_gate(gpu_u32 curve, float *d)
 {
     PEAK_UNROLL
     for (int i = 0; i < 64; i++)
@@ -312,19 +391,18 @@ DEVICE void s90_store_gated(const struct peak_job *job, const struct peak_operan
                           of->kept.data + (row * of->kept.width + column) * 2, of->kept.width);
         }
     if (job->call->curve == GPU_SILU)
-        s90_gate<GPU_SILU>(d);
+        s90_gate(GPU_SILU, d);
     else if (job->call->curve == GPU_GELU)
-        s90_gate<GPU_GELU>(d);
+        s90_gate(GPU_GELU, d);
     else if (job->call->curve == GPU_RELU)
-        s90_gate<GPU_RELU>(d);
+        s90_gate(GPU_RELU, d);
     else
-        s90_gate<GPU_SWIGLU_OAI>(d);
-    s90_store_halves<PEAK_GATED>(job, of, tile, d, above, own, 2);
+        s90_gate(GPU_SWIGLU_OAI, d);
+    s90_store_halves(PEAK_GATED, job, of, tile, d, above, own, 2);
 }
 
 /* 16 rows of a warp from row `above` of the tile on. */
-template <int kind>
-DEVICE void s90_store(const struct peak_job *job, const struct peak_operands *of,
+DEVICE void s90_store(int kind, const struct peak_job *job, const struct peak_operands *of,
                       const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
 {
     if (kind == PEAK_GATED) {
@@ -333,10 +411,10 @@ DEVICE void s90_store(const struct peak_job *job, const struct peak_operands *of
     }
     int plain = !peak_adds(job->call, kind) && (kind == PEAK_WGRAD || !of->bias.present);
     if (plain && of->out.format == FORMAT_BF16)
-        s90_store_halves<kind>(job, of, tile, d, above, own, 4);
+        s90_store_halves(kind, job, of, tile, d, above, own, 4);
     else
-        s90_store_words<kind>(job, of, tile, d, above, own,
-                              plain && of->out.format == FORMAT_F32);
+        s90_store_words(kind, job, of, tile, d, above, own,
+                        plain && of->out.format == FORMAT_F32);
 }
 
 /* ---- the two parts ---- */
@@ -360,8 +438,7 @@ DEVICE gpu_u32 s90_empty(const struct s90_ring *ring)
     return ring->empty + ring->step % S90_STAGES * 8;
 }
 
-template <int kind>
-DEVICE void s90_fetch_all(const struct gpu_maps *maps, const struct peak_job *job,
+DEVICE void s90_fetch_all(int kind, const struct gpu_maps *maps, const struct peak_job *job,
                           const struct peak_operands *of, struct s90_ring ring)
 {
     struct peak_walk walk = peak_begin(job);
@@ -369,14 +446,14 @@ DEVICE void s90_fetch_all(const struct gpu_maps *maps, const struct peak_job *jo
     for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS)
         for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
             s90_wait(s90_empty(&ring), (ring.step / S90_STAGES & 1) ^ 1);
-            s90_fetch_step<kind>(maps, job, of, &tile, depth, s90_stage(&ring),
-                                 s90_full(&ring));
+            s90_fetch_step(kind, maps, job, of, &tile, depth, s90_stage(&ring),
+                           s90_full(&ring));
         }
 }
 
-template <int kind>
-DEVICE void s90_multiply_all(const struct peak_job *job, const struct peak_operands *of,
-                             struct s90_ring ring, gpu_u32 item, gpu_u32 out)
+DEVICE void s90_multiply_all(int kind, const struct peak_job *job,
+                             const struct peak_operands *of, struct s90_ring ring, gpu_u32 item,
+                             gpu_u32 out)
 {
     struct peak_walk walk = peak_begin(job);
     struct peak_tile tile;
@@ -393,28 +470,26 @@ DEVICE void s90_multiply_all(const struct peak_job *job, const struct peak_opera
             s90_wait(s90_full(&ring), ring.step / S90_STAGES & 1);
             if (kind == PEAK_WGRAD && tile.depth - depth < S90_DEPTH)
                 s90_cut(stage, (gpu_u32)(tile.depth - depth), item);
-            s90_step<kind>(d, stage + group * S90_PANEL, stage + S90_A, depth > 0);
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            s90_step(kind, d, stage + group * S90_PANEL, stage + S90_A, depth > 0);
+            S90_MULTIPLY_WAIT(1);
             if (before && lane == 0)
                 s90_arrive(before);
             before = s90_empty(&ring);
         }
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        S90_MULTIPLY_WAIT(0);
         s90_hold(d);
         if (before && lane == 0)
             s90_arrive(before);
-        s90_store<kind>(job, of, &tile, d, warp * 16, out + warp * 2048);
+        s90_store(kind, job, of, &tile, d, warp * 16, out + warp * 2048);
     }
 }
 
-template <int kind>
-DEVICE void s90_product(const struct gpu_maps *maps, const struct gpu_call *call,
+DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_call *call,
                         const struct memory *memory)
 {
-    extern __shared__ char peak_shared[];
-    __shared__ __align__(8) gpu_u64 barriers[2 * S90_STAGES];
+    S90_LOCAL(shared, barriers);
     struct s90_ring ring;
-    ring.stages = (s90_address(peak_shared) + 1023) / 1024 * 1024;
+    ring.stages = (s90_address(shared) + 1023) / 1024 * 1024;
     ring.full = s90_address(barriers);
     ring.empty = ring.full + S90_STAGES * 8;
     ring.step = 0;
@@ -423,41 +498,41 @@ DEVICE void s90_product(const struct gpu_maps *maps, const struct gpu_call *call
             s90_begin(ring.full + i * 8, 1);
             s90_begin(ring.empty + i * 8, 8); /* a lane of each warp that multiplies */
         }
-        asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+        s90_show_barriers();
     }
-    __syncthreads();
+    BARRIER();
     struct peak_operands of;
     struct peak_job job = peak_job_of(call, memory, kind, &of);
     job.tile_rows = S90_ROWS;
     job.tile_columns = kind == PEAK_GATED ? S90_COLUMNS / 2 : S90_COLUMNS;
     if (ITEM < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        s90_few_registers();
         if (ITEM == 0)
-            s90_fetch_all<kind>(maps, &job, &of, ring);
+            s90_fetch_all(kind, maps, &job, &of, ring);
         return;
     }
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    s90_multiply_all<kind>(&job, &of, ring, ITEM - 128, ring.stages + S90_STAGES * S90_STAGE);
+    s90_many_registers();
+    s90_multiply_all(kind, &job, &of, ring, ITEM - 128, ring.stages + S90_STAGES * S90_STAGE);
 }
 
 PEAK_KERNEL(s90_gemm, 384)
 {
-    s90_product<PEAK_GEMM>(maps, call, memory);
+    s90_product(PEAK_GEMM, maps, call, memory);
 }
 
 PEAK_KERNEL(s90_turned, 384)
 {
-    s90_product<PEAK_TURNED>(maps, call, memory);
+    s90_product(PEAK_TURNED, maps, call, memory);
 }
 
 PEAK_KERNEL(s90_wgrad, 384)
 {
-    s90_product<PEAK_WGRAD>(maps, call, memory);
+    s90_product(PEAK_WGRAD, maps, call, memory);
 }
 
 PEAK_KERNEL(s90_gated, 384)
 {
-    s90_product<PEAK_GATED>(maps, call, memory);
+    s90_product(PEAK_GATED, maps, call, memory);
 }
 
 #endif

@@ -79,6 +79,7 @@ typedef unsigned char gpu_u8;
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
 #define PEAK_UNROLL _Pragma("unroll")
+#define PEAK_ROLL _Pragma("unroll 1")
 #if defined(__CUDACC__)
 #define PEAK_CONSTANT const __grid_constant__
 #else
@@ -115,6 +116,7 @@ typedef uint8_t gpu_u8;
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
 #define PEAK_UNROLL
+#define PEAK_ROLL
 #define PEAK_CONSTANT const
 #endif
 
