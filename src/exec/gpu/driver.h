@@ -144,7 +144,8 @@ GPU_DRIVERS(GPU_DRIVER_ROW)
 const struct gpu_driver *gpu_driver_at(unsigned i);
 
 /* Opens a library: in the folder of MOEPLAN_GPU_LIBRARIES when that is set, else where the
- * system looks. NULL when it is not there. */
+ * system looks, then in the toolkits' folders (CUDA_HOME, CUDA_PATH, ROCM_PATH, or where they
+ * are by default). NULL when it is not there. */
 void *gpu_library_open(const char *name);
 
 /* Fills a table of functions: names[i] into the i-th pointer of `table`. */
