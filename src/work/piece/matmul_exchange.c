@@ -18,13 +18,13 @@ static struct size chunk_bytes(struct layer *l, uint16_t array, struct size chun
 static enum schedule reduction_of(const struct layer *l)
 {
     return matmul_collective(l->plan) == COLLECTIVE_RING ? SCHEDULE_RING_REDUCE
-                                                        : SCHEDULE_HALVING_REDUCE;
+                                                         : SCHEDULE_HALVING_REDUCE;
 }
 
 static enum schedule gather_of(const struct layer *l)
 {
     return matmul_collective(l->plan) == COLLECTIVE_RING ? SCHEDULE_RING_GATHER
-                                                        : SCHEDULE_DOUBLING_GATHER;
+                                                         : SCHEDULE_DOUBLING_GATHER;
 }
 
 static bool is_builtin(const struct layer *l)
