@@ -244,8 +244,11 @@ static void test_bounds(void **state)
         "%zu families, %zu plans, %zu timed, %zu by what all paths have; the tightest bound is "
         "%.4f of the step\n",
         families, checked, timed, common, tightest);
-    assert_true(families >= draws_of(20) && timed > draws_of(400) && rises > draws_of(200) &&
-                common > draws_of(200) && tightest > 0.5);
+    draws_reach("families", families, draws_of(20));
+    draws_reach("timed", timed, draws_of(400));
+    draws_reach("larger micro-batches", rises, draws_of(200));
+    draws_reach("bounded by what all paths have", common, draws_of(200));
+    assert_true(tightest > 0.5);
 }
 
 /* ---- routings ---- */
@@ -294,7 +297,8 @@ static void test_routings(void **state)
         arena_release(&arena);
     }
     printf("%zu routings the same, %zu placed by node\n", same, other);
-    assert_true(same > draws_of(SEEDS) / 4 && other > draws_of(SEEDS) / 16);
+    draws_reach("the same routing", same, draws_of(SEEDS) / 4.0);
+    draws_reach("placed by node", other, draws_of(SEEDS) / 16.0);
 }
 
 /* ---- lists ---- */
@@ -386,7 +390,7 @@ static void test_lists(void **state)
         arena_release(&f.arena);
     }
     printf("%zu lists shared\n", shared);
-    assert_true(shared > draws_of(400));
+    draws_reach("shared", shared, draws_of(400));
 }
 
 /* Matrices of these have one shape by chance under some layouts, and then share buffers. */

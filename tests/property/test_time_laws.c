@@ -62,7 +62,7 @@ static void steps_keep_their_bounds(void **state)
         plan.moe.routing.samples = 5;
         check(&plan, seed, &timed);
     }
-    assert_in_range(timed, draws_of(DRAWS) / 3, draws_of(DRAWS));
+    draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
 /* On the list that memory was evaluated on, numbers changed and changed back, a step takes what
@@ -107,7 +107,7 @@ static void shared_lists_time_alike(void **state)
         plan.moe.routing.samples = 5;
         check_shared(&plan, seed, &timed);
     }
-    assert_in_range(timed, draws_of(DRAWS) / 3, 3 * draws_of(DRAWS));
+    draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
 /* Lists of layouts that differ in vpp alone are one: search evaluates all of them on the first.
@@ -146,7 +146,7 @@ static void vpp_is_a_number(void **state)
         stepper_release(&turned);
         arena_release(&arena);
     }
-    assert_in_range(timed, draws_of(DRAWS) / 3, draws_of(DRAWS));
+    draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
 /* Field `at` of a CSV row; the last one ends in a newline. */
@@ -229,7 +229,7 @@ static void one_plan_has_one_time(void **state)
         plan.moe.routing.samples = 5;
         ask_all(&plan, seed, &timed);
     }
-    assert_in_range(timed, draws_of(DRAWS) / 10, draws_of(DRAWS) / 3 + 1);
+    draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
 }
 
 /* The decode step of all requests that are held, at the context of the mean one. */
@@ -250,7 +250,7 @@ static void a_served_plan_has_one_time(void **state)
         plan.moe.routing.samples = seed % 4 ? 5 : 40;
         ask_all(&plan, seed, &timed);
     }
-    assert_in_range(timed, draws_of(DRAWS) / 10, draws_of(DRAWS) / 3);
+    draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
 }
 
 int main(void)

@@ -359,7 +359,8 @@ static void unread_keys_change_nothing(void **state)
             look_for_changes(&plan, seed, &seen);
         }
     assert_int_equal(wrong, 0);
-    assert_all_seen(&seen);
+    if (draws_are_own())
+        assert_all_seen(&seen);
 }
 
 /* ---- the examples ---- */
@@ -457,7 +458,7 @@ static bool is_taken(const char *key, size_t number, const bool *stale)
  * taken. */
 static unsigned silent_keys(size_t example, const struct plan *plan, bool *stale, size_t *taken)
 {
-    enum { DRAWS = 16 };
+    enum { DRAWS = 16, MORE_DRAWS = 160 };
     const char *name = examples[example];
     struct arena arena = {0};
     struct rng rng;
@@ -471,10 +472,12 @@ static unsigned silent_keys(size_t example, const struct plan *plan, bool *stale
             continue;
         ++*taken;
         rng_init(&rng, draws_seed(1), 3, (uint32_t)i, 0, 0); /* the same values in a sample */
+        bool listed = is_listed(silents, SILENTS, fields[i].key);
         if (!is_read(&fields[i], plan, &arena) ||
-            changes(&rng, &fields[i], plan, record, DRAWS, &compared) || !compared)
+            changes(&rng, &fields[i], plan, record, DRAWS, &compared) || !compared ||
+            (!listed && changes(&rng, &fields[i], plan, record, MORE_DRAWS, &compared)))
             continue;
-        if (!is_listed(silents, SILENTS, fields[i].key)) {
+        if (!listed) {
             print_error("%s: %s changes nothing and has no note\n", name, fields[i].key);
             wrong++;
         }
@@ -499,13 +502,13 @@ static void examples_keep_no_silence(void **state)
         wrong += silent_keys(i, &plan, stale, &taken);
         arena_release(&arena);
     }
-    for (size_t j = 0; j < SILENTS; j++)
+    for (size_t j = 0; draws_are_own() && j < SILENTS; j++)
         if (stale[j])
             print_error("%s is listed, but is silent in no example\n", silents[j].key);
     schema_fields(&keys);
     printf("%zu of %zu keys of examples\n", taken, keys * (sizeof examples / sizeof *examples));
     assert_int_equal(wrong, 0);
-    for (size_t j = 0; j < SILENTS; j++)
+    for (size_t j = 0; draws_are_own() && j < SILENTS; j++)
         assert_false(stale[j]);
 }
 

@@ -1,8 +1,13 @@
 /* See draws.h. */
 #include "support/draws.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 enum { SUITE_SHARE = 4 };
 
@@ -19,13 +24,30 @@ unsigned draws_of(unsigned n)
     return n / share > 0 ? n / share : n;
 }
 
-uint64_t draws_seed(uint64_t number)
+static uint64_t asked_seed(void)
 {
     const char *asked = getenv("MOEPLAN_TEST_SEED");
-    return number + (asked ? strtoull(asked, NULL, 10) : 0) * UINT64_C(1000003);
+    return asked ? strtoull(asked, NULL, 10) : 0;
+}
+
+uint64_t draws_seed(uint64_t number)
+{
+    return number + asked_seed() * UINT64_C(1000003);
+}
+
+bool draws_are_own(void)
+{
+    return asked_seed() == 0;
 }
 
 void draws_print(unsigned n)
 {
     printf("%u of %u cases\n", draws_of(n), n);
+}
+
+void draws_reach(const char *kind, size_t cases, double least)
+{
+    double wanted = draws_are_own() ? least : least / 2;
+    if ((double)cases < wanted)
+        fail_msg("%zu cases are %s, %g at least were expected", cases, kind, wanted);
 }

@@ -3,6 +3,8 @@
 #ifndef MOEPLAN_TESTS_SUPPORT_DRAWS_H
 #define MOEPLAN_TESTS_SUPPORT_DRAWS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* One case in so many: 4, or what MOEPLAN_TEST_SHARE in the environment says. The suite and the
@@ -18,5 +20,12 @@ uint64_t draws_seed(uint64_t number);
 
 /* Prints how many of n cases are taken. */
 void draws_print(unsigned n);
+
+/* Fails where fewer cases than `least` were of a kind. What draws happen to reach is known of
+ * the suite's own, and of others about: half as many do. */
+void draws_reach(const char *kind, size_t cases, double least);
+
+/* Whether they are the suite's own, of which it is known what they leave out. */
+bool draws_are_own(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/layers.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 
@@ -147,6 +148,8 @@ bool plan_is_complete(const struct plan *plan)
             !(model->moe.shared_experts && model->moe.intermediate)) &&
            (model->linear.key_heads || !model->linear.heads) &&
            (model->linear.key_dim || !model->linear.head_dim) &&
+           (model->linear.state != DTYPE_NONE || plan->workload.mode == MODE_TRAIN ||
+            !model_mixers(model, MIXER_LINEAR)) &&
            plan->moe.routing.distribution != DISTRIBUTION_TRACE &&
            plan->moe.routing.placement != PLACEMENT_TABLE && plan->stack.profile[0] == '\0' &&
            plan->workload.speculation.model[0] == '\0';

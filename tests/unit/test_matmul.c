@@ -191,6 +191,28 @@ static void results_bytes_and_memory(void **state)
     for_every_case(check_results);
 }
 
+/* One rank has nobody to exchange with: the same list whatever the algorithm. */
+static void one_rank_has_one_list(void **state)
+{
+    (void)state;
+    for (unsigned kind = BLOCK_ALLREDUCE_MATMUL; kind <= BLOCK_MLP; kind++)
+        for (unsigned how = COLLECTIVE_BUILTIN; how <= COLLECTIVE_HALVING; how++) {
+            struct arena arena = {0};
+            struct plan plan;
+            struct work ring, other;
+            struct err err = {0};
+            case_matmul(&plan, (enum block_kind)kind, COLLECTIVE_RING, 1);
+            assert_int_equal(matmul_build(&plan, &arena, &ring, &err), STATUS_OK);
+            plan.block.collective = (enum collective)how;
+            assert_int_equal(matmul_build(&plan, &arena, &other, &err), STATUS_OK);
+            assert_int_equal(other.n_buffers, ring.n_buffers);
+            assert_int_equal(other.n_ops, ring.n_ops);
+            for (size_t i = 0; i < ring.n_ops; i++)
+                assert_string_equal(other.ops[i].name, ring.ops[i].name);
+            arena_release(&arena);
+        }
+}
+
 /* One tile, and the kernels in plain C that the fast ones are held against. */
 static void serial_and_plain(void **state)
 {
@@ -510,6 +532,7 @@ int main(void)
         cmocka_unit_test(ring_of_four_ranks),
         cmocka_unit_test(builtin_of_four_ranks),
         cmocka_unit_test(results_bytes_and_memory),
+        cmocka_unit_test(one_rank_has_one_list),
         cmocka_unit_test(serial_and_plain),
         cmocka_unit_test(bytes_are_the_closed_forms),
         cmocka_unit_test(algorithms_agree_to_the_bit),

@@ -129,7 +129,7 @@ static void compare_rank(const struct plan *plan, uint64_t rank)
     perform(plan,
             &(struct run_options){.alone = true,
                                   .rank = rank,
-                                  .backward = true,
+                                  .backward = path_system_of(plan->moe.path)->backward,
                                   .repeat = 1,
                                   .samples = 1,
                                   .band_percent = -1},
@@ -140,12 +140,14 @@ static void compare_rank(const struct plan *plan, uint64_t rank)
         for (size_t j = 0; j < prediction.ops.n && !found; j++) {
             const struct op_report *ours = &prediction.ops.ops[j];
             found = ours->segment == SEGMENT_MOE && strcmp(ours->name, theirs->name) == 0 &&
-                    ours->flop == theirs->flop && ours->bytes_sent == theirs->bytes_exchanged;
+                    ours->flop == theirs->flop && ours->rows == theirs->rows &&
+                    ours->bytes == theirs->bytes && ours->bytes_sent == theirs->bytes_exchanged;
         }
         if (!found)
-            fail_msg("%s, rank %llu: the list has no '%s' of %llu FLOP that sends %llu bytes",
+            fail_msg("%s, rank %llu: the list has no '%s' of %llu FLOP that touches %llu bytes "
+                     "and sends %llu",
                      words_path[plan->moe.path], (unsigned long long)rank, theirs->name,
-                     (unsigned long long)theirs->flop,
+                     (unsigned long long)theirs->flop, (unsigned long long)theirs->bytes,
                      (unsigned long long)theirs->bytes_exchanged);
     }
     arena_release(&arena);
@@ -154,13 +156,14 @@ static void compare_rank(const struct plan *plan, uint64_t rank)
 static void every_ranks_step_holds_what_it_performs(void **state)
 {
     (void)state;
-    static const enum moe_path paths[] = {PATH_RAGGED_A2A, PATH_DEEPEP,    PATH_CAPACITY,
-                                          PATH_RDEP,       PATH_ALLGATHER, PATH_BLOCKWISE};
-    for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
+    for (size_t p = 0; p < CASE_PATHS; p++)
         for (uint64_t rank = 0; rank < 4; rank++) {
             struct plan plan;
-            case_plan(&plan, paths[p], 4);
-            plan.workload.mode = MODE_TRAIN;
+            if (case_paths[p] == PATH_SELECTIVE) /* of one rank */
+                continue;
+            case_plan(&plan, case_paths[p], 4);
+            plan.workload.mode =
+                path_system_of(case_paths[p])->backward ? MODE_TRAIN : MODE_PREFILL;
             route(&plan, (unsigned)rank);
             compare_rank(&plan, rank);
         }

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "exec/kernels/format.h"
 #include "exec/verify/oracle_absent.h"
+#include "exec/verify/oracle_beside.h"
 #include "exec/verify/oracle_expert.h"
 #include "exec/verify/oracle_latent.h"
 #include "exec/verify/oracle_router.h"
@@ -31,6 +32,7 @@ struct walk {
     struct oracle_row row;
     struct oracle_latent latent; /* where the model has one */
     double *token, *dtoken;      /* [H] of the token at hand */
+    double *token2;              /* squares of what is routed of it */
     struct oracle_absent absent; /* when alone */
     double *gates;               /* [R, T, K] */
     bool *dropped;               /* [R, T, K] */
@@ -85,6 +87,7 @@ static void walk_init(struct walk *w, struct oracle *o, struct arena *arena)
                        .starts = arena_alloc(arena, s->logical + 1, sizeof *w->starts),
                        .token = arena_alloc(arena, o->H, sizeof(double)),
                        .dtoken = arena_alloc(arena, o->H, sizeof(double)),
+                       .token2 = arena_alloc(arena, wide, sizeof(double)),
                        .unscaled = arena_alloc(arena, o->W, sizeof(double)),
                        .wire_in = arena_alloc(arena, wide, sizeof(float)),
                        .wire_out = arena_alloc(arena, o->W + 128 * 128, sizeof(float)),
@@ -110,7 +113,7 @@ static bool is_checked(const struct oracle *o, uint64_t rank, uint64_t t)
     return is_local(o, rank) && t % o->setup.stride == 0;
 }
 
-static uint64_t number_of(const struct oracle *o, uint64_t rank, uint64_t t)
+uint64_t oracle_number(const struct oracle *o, uint64_t rank, uint64_t t)
 {
     return (rank - o->setup.first_rank) * o->n_tokens + t / o->setup.stride;
 }
@@ -127,15 +130,18 @@ static void load_token(void *context, enum fill fill, uint64_t rank, uint64_t t,
         out[h] = (double)format_round(o->setup.activation, w->wire_in[h]);
 }
 
-/* What is routed of a token, [W]: itself or, where experts work on a latent width, its
- * projection; of a gradient likewise. */
-static void load_routed(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out)
+/* What is routed of a token, [W], and its squares: itself or, where experts work on a latent
+ * width, its projection; of a gradient likewise. */
+static void load_routed(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out,
+                        double *squares)
 {
     struct walk *w = context;
     bool latent = has_latent(w->o);
     load_token(w, fill, rank, t, latent ? w->token : out);
     if (latent)
-        oracle_latent_row(&w->latent, fill, w->token, out);
+        oracle_latent_row(&w->latent, fill, w->token, out, squares);
+    else if (squares)
+        oracle_squares_of(out, w->o->H, squares);
 }
 
 /* A row as experts see it: after its trip through the wire's format. */
@@ -188,16 +194,13 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     struct oracle *o = w->o;
     const struct layer_sample *s = o->setup.sample;
     uint64_t physical = (uint64_t)s->phys[slot];
-    if (!o->dw13 || !is_local(o, physical / s->local))
-        return;
-    uint64_t number = physical - o->setup.first_rank * s->local;
-    struct oracle_terms *terms = &o->terms[number / s->local];
-    terms->dw13 +=
-        oracle_outer(w->row.x, o->W, w->row.dh, o->GI, o->dw13 + number * o->W * o->GI);
-    terms->dw2 += oracle_outer(w->row.a, o->I, w->row.dy, o->W, o->dw2 + number * o->I * o->W);
-    oracle_add(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
-    oracle_add(o->db2 + number * o->W, w->row.dy, o->W, 1);
+    if (o->dw13 && is_local(o, physical / s->local))
+        oracle_add_weight_gradients(o, physical - o->setup.first_rank * s->local, &w->row, 1);
 }
+
+struct gates {
+    double in, out; /* of the expert's input and of its output */
+};
 
 static bool scales_input(const struct walk *w)
 {
@@ -210,6 +213,8 @@ static void scale_input(struct walk *w, double gate)
     for (uint64_t h = 0; h < o->W; h++) {
         w->unscaled[h] = w->row.x[h];
         w->row.x[h] = (double)format_round(o->setup.activation, (float)(gate * w->row.x[h]));
+        if (w->row.squares)
+            w->row.squares->x[h] = fmax(gate * gate * w->row.squares->x[h], o->setup.least);
     }
 }
 
@@ -218,7 +223,7 @@ static void load_row(struct walk *w, uint64_t slot, uint64_t rank, uint64_t t)
 {
     const struct oracle *o = w->o;
     bool scales = scales_input(w);
-    load_routed(w, FILL_X, rank, t, w->row.x);
+    load_routed(w, FILL_X, rank, t, w->row.x, w->row.squares ? w->row.squares->x : NULL);
     if (scales && o->setup.scaled_first)
         scale_input(w, w->gates[slot]);
     through_wire(w, w->row.x);
@@ -226,11 +231,50 @@ static void load_row(struct walk *w, uint64_t slot, uint64_t rank, uint64_t t)
         scale_input(w, w->gates[slot]);
 }
 
+/* The gate's gradient is a product of two rows. */
+static void set_gate_gradient(struct walk *w, uint64_t at, const double *a, const double *a2,
+                              const double *b, const double *b2)
+{
+    struct oracle *o = w->o;
+    o->dgates[at] = oracle_dot(a, b, o->W);
+    if (o->squares.dgates)
+        o->squares.dgates[at] = fmax(oracle_dot(a2, b2, o->W), o->dgates[at] * o->dgates[at]);
+}
+
+/* y is there; n: number of the token, if it is a checked one. */
+static void backward_row(struct walk *w, uint64_t slot, const struct gates *gates, bool checked,
+                         uint64_t n)
+{
+    struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    struct oracle_row *row = &w->row, *of = row->squares;
+    uint64_t k = slot % s->K, t = slot / s->K % s->T, rank = slot / s->K / s->T;
+    bool pre = scales_input(w);
+    load_routed(w, FILL_DOUT, rank, t, row->dy, of ? of->dy : NULL);
+    if (checked && !pre)
+        set_gate_gradient(w, n * o->K + k, row->y, of ? of->y : NULL, row->dy,
+                          of ? of->dy : NULL);
+    for (uint64_t h = 0; h < o->W; h++)
+        row->dy[h] *= gates->out;
+    for (uint64_t h = 0; of && h < o->W; h++)
+        of->dy[h] *= gates->out * gates->out;
+    oracle_row_backward(&w->expert, row);
+    if (checked)
+        oracle_add(o->drouted + n * o->W, row->dx, o->W, gates->in);
+    if (checked && of)
+        oracle_add(o->squares.drouted + n * o->W, of->dx, o->W, gates->in * gates->in);
+    if (of && pre)
+        oracle_squares_of(w->unscaled, o->W, w->token2);
+    if (checked && pre)
+        set_gate_gradient(w, n * o->K + k, row->dx, of ? of->dx : NULL, w->unscaled, w->token2);
+    add_weight_gradients(w, slot);
+}
+
 static void compute_row(struct walk *w, uint64_t slot)
 {
     struct oracle *o = w->o;
     const struct layer_sample *s = o->setup.sample;
-    uint64_t k = slot % s->K, t = slot / s->K % s->T, rank = slot / s->K / s->T;
+    uint64_t t = slot / s->K % s->T, rank = slot / s->K / s->T;
     bool checked = is_checked(o, rank, t),
          here = is_local(o, (uint64_t)s->phys[slot] / s->local);
     bool owned = o->dw13 && here;
@@ -239,25 +283,17 @@ static void compute_row(struct walk *w, uint64_t slot)
     if (o->setup.alone && !(here && is_local(o, rank)))
         return; /* oracle_absent.c's */
     bool pre = scales_input(w);
-    double in = pre ? w->gates[slot] : 1, out = pre ? 1 : w->gates[slot];
+    struct gates gates = {pre ? w->gates[slot] : 1, pre ? 1 : w->gates[slot]};
     load_row(w, slot, rank, t);
     oracle_row_forward(&w->expert, &w->row);
-    uint64_t n = checked ? number_of(o, rank, t) : 0;
+    uint64_t n = checked ? oracle_number(o, rank, t) : 0;
     if (checked)
-        oracle_add(o->routed + n * o->W, w->row.y, o->W, out);
-    if (!o->setup.backward)
-        return;
-    load_routed(w, FILL_DOUT, rank, t, w->row.dy);
-    if (checked && !pre)
-        o->dgates[n * o->K + k] = oracle_dot(w->row.y, w->row.dy, o->W);
-    for (uint64_t h = 0; h < o->W; h++)
-        w->row.dy[h] *= out;
-    oracle_row_backward(&w->expert, &w->row);
-    if (checked)
-        oracle_add(o->drouted + n * o->W, w->row.dx, o->W, in);
-    if (checked && pre)
-        o->dgates[n * o->K + k] = oracle_dot(w->row.dx, w->unscaled, o->W);
-    add_weight_gradients(w, slot);
+        oracle_add(o->routed + n * o->W, w->row.y, o->W, gates.out);
+    if (checked && w->row.squares)
+        oracle_add(o->squares.routed + n * o->W, w->row.squares->y, o->W,
+                   gates.out * gates.out);
+    if (o->setup.backward)
+        backward_row(w, slot, &gates, checked, n);
 }
 
 static void compute_experts(struct walk *w)
@@ -278,9 +314,15 @@ static void compute_experts(struct walk *w)
         oracle_absent_tokens(&w->absent);
 }
 
+static struct oracle_tokens tokens_of(struct walk *w)
+{
+    return (struct oracle_tokens){w,        load_token, load_routed, through_wire,
+                                  w->gates, w->dropped};
+}
+
 static void init_absent(struct walk *w, struct arena *arena)
 {
-    struct oracle_tokens tokens = {w, load_routed, through_wire, w->gates, w->dropped};
+    struct oracle_tokens tokens = tokens_of(w);
     if (w->o->setup.alone)
         oracle_absent_init(&w->absent, w->o, &tokens, arena);
 }
@@ -295,115 +337,47 @@ static void compute_latent(struct walk *w)
             uint64_t rank = o->setup.first_rank + i;
             load_token(w, FILL_X, rank, t, w->token);
             load_token(w, FILL_DOUT, rank, t, w->dtoken);
-            oracle_latent_token(&w->latent, o, i, number_of(o, rank, t), w->token, w->dtoken);
+            oracle_latent_token(&w->latent, o, i, oracle_number(o, rank, t), w->token,
+                                w->dtoken);
         }
 }
 
-/* ---- networks that every token passes, and the router ---- */
+/* ---- the router ---- */
 
-struct beside {
-    struct oracle_expert expert;
-    struct oracle_row row;
-    double *gate;     /* [H]: the output is multiplied by sigmoid(x gate); NULL: by 1 */
-    double *d13, *d2; /* sums over the tokens of the rank at hand; NULL: not wanted */
-    double *dgate;    /* [H] */
-    struct oracle_beside_terms *terms;
-};
-
-static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t t)
+/* A softmax subtracts products of gates and their gradients, often to nothing at all. */
+static double logit_square(const struct walk *w, uint64_t n, uint64_t at)
 {
-    struct oracle *o = w->o;
-    struct oracle_row *row = &b->row;
-    uint64_t n = number_of(o, rank, t);
-    load_token(w, FILL_X, rank, t, row->x);
-    oracle_row_forward(&b->expert, row);
-    double logit = b->gate ? oracle_dot(row->x, b->gate, o->H) : 0;
-    double gate = b->gate ? 1 / (1 + exp(-logit)) : 1;
-    oracle_add(o->out + n * o->H, row->y, o->H, gate);
-    if (!o->setup.backward)
-        return;
-    load_token(w, FILL_DOUT, rank, t, row->dy);
-    double dgate = oracle_dot(row->y, row->dy, o->H);
-    double slope = exp(-logit) / ((1 + exp(-logit)) * (1 + exp(-logit)));
-    double squares = 0; /* of the terms of dgate, which may cancel each other */
-    for (uint64_t h = 0; h < o->H; h++) {
-        squares += row->y[h] * row->dy[h] * row->y[h] * row->dy[h];
-        row->dy[h] *= gate;
-    }
-    oracle_row_backward(&b->expert, row);
-    oracle_add(o->dx + n * o->H, row->dx, o->H, 1);
-    if (b->gate)
-        oracle_add(o->dx + n * o->H, b->gate, o->H, dgate * slope);
-    if (!b->d13)
-        return;
-    b->terms->d13 += oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
-    b->terms->d2 += oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
-    if (!b->gate)
-        return;
-    oracle_add(b->dgate, row->x, o->H, dgate * slope);
-    b->terms->dgate += slope * slope * squares * oracle_dot(row->x, row->x, o->H);
+    const struct oracle *o = w->o;
+    double squares = 0;
+    for (uint64_t k = 0; k < o->K; k++)
+        squares += w->gates[at + k] * w->gates[at + k] * o->squares.dgates[n * o->K + k];
+    return squares;
 }
 
-/* All checked tokens of this process through a network of width `inter`. */
-static void compute_beside(struct walk *w, struct beside *b, uint64_t inter, enum fill fill13,
-                           enum fill fill2, double **d13, double **d2, struct arena *arena)
+static void router_squares(struct walk *w, uint64_t local, uint64_t n, uint64_t at)
 {
     struct oracle *o = w->o;
-    oracle_expert_init(&b->expert, &o->setup, o->H, inter, arena);
-    oracle_row_init(&b->row, &b->expert, arena);
-    oracle_expert_load_beside(&b->expert, fill13, fill2);
-    uint64_t each13 = o->H * b->expert.w13.columns, each2 = inter * o->H;
-    if (o->dw13) {
-        *d13 = arena_alloc(arena, o->setup.n_ranks * each13, sizeof(double));
-        *d2 = arena_alloc(arena, o->setup.n_ranks * each2, sizeof(double));
-    }
-    for (uint64_t i = 0; i < o->setup.n_ranks; i++) {
-        b->d13 = *d13 ? *d13 + i * each13 : NULL;
-        b->d2 = *d2 ? *d2 + i * each2 : NULL;
-        b->dgate = o->dshared_gate ? o->dshared_gate + i * o->H : NULL;
-        b->terms =
-            o->terms ? (fill13 == FILL_SHARED_13 ? &o->terms[i].shared : &o->terms[i].residual)
-                     : NULL;
-        for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
-            beside_row(w, b, o->setup.first_rank + i, t);
-    }
-}
-
-static double *load_shared_gate(struct oracle *o, struct arena *arena)
-{
-    const struct inputs *inputs = o->setup.inputs;
-    double *gate = arena_alloc(arena, o->H, sizeof *gate);
-    for (uint64_t h = 0; h < o->H; h++) {
-        float value;
-        inputs->row(inputs, FILL_SHARED_GATE, 0, h, 0, 1, &value);
-        gate[h] = (double)value;
-    }
-    if (o->dw13)
-        o->dshared_gate = arena_alloc(arena, o->setup.n_ranks * o->H, sizeof(double));
-    return gate;
-}
-
-static void compute_all_beside(struct walk *w, struct arena *arena)
-{
-    struct oracle *o = w->o;
-    const struct plan *plan = o->setup.plan;
-    uint64_t shared_width = plan_shared_width(plan), width = plan_residual_width(plan);
-    struct beside shared = {.gate = NULL}, residual = {.gate = NULL};
-    if (shared_width && plan->model.moe.shared_gate)
-        shared.gate = load_shared_gate(o, arena);
-    if (shared_width)
-        compute_beside(w, &shared, shared_width, FILL_SHARED_13, FILL_SHARED_2, &o->dshared13,
-                       &o->dshared2, arena);
-    if (width)
-        compute_beside(w, &residual, width, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &o->dresidual13,
-                       &o->dresidual2, arena);
+    double logit2 = logit_square(w, n, at), *each = w->router.squares;
+    for (uint64_t e = 0; e < o->E; e++)
+        each[e] = logit2;
+    for (uint64_t h = 0; h < o->H; h++)
+        for (uint64_t e = 0; e < o->E; e++) {
+            double weight = (double)w->router.matrix[h * o->E + e];
+            o->squares.dx[n * o->H + h] += logit2 * weight * weight;
+        }
+    if (!o->drouter)
+        return;
+    oracle_squares_of(w->token, o->H, w->token2);
+    oracle_outer_squares(w->token2, o->H, each, o->E, 1, o->squares.drouter + local * o->E);
+    oracle_add(o->squares.dlinear_bias + local * o->E, each, o->E, 1);
 }
 
 static void router_row(struct walk *w, uint64_t rank, uint64_t t)
 {
     struct oracle *o = w->o;
     const struct layer_sample *s = o->setup.sample;
-    uint64_t n = number_of(o, rank, t), at = (rank * s->T + t) * s->K;
+    uint64_t n = oracle_number(o, rank, t), at = (rank * s->T + t) * s->K;
+    uint64_t local = rank - o->setup.first_rank;
     struct oracle_router *router = &w->router;
     load_token(w, FILL_X, rank, t, w->token);
     oracle_router_gates(router, w->token, s->ids + at, w->gates + at);
@@ -411,17 +385,13 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
     for (uint64_t h = 0; h < o->H; h++)
         for (uint64_t e = 0; e < o->E; e++)
             o->dx[n * o->H + h] += router->dlogits[e] * (double)router->matrix[h * o->E + e];
-    if (!o->drouter)
-        return;
-    uint64_t local = rank - o->setup.first_rank;
-    oracle_outer(w->token, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
-    oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
-    /* a softmax subtracts products of gates and their gradients, often to nothing at all */
-    double squares = 0;
-    for (uint64_t k = 0; k < s->K; k++)
-        squares += pow(w->gates[at + k] * o->dgates[n * o->K + k], 2);
-    o->terms[local].drouter += squares * oracle_dot(w->token, w->token, o->H);
-    o->terms[local].dlinear_bias += squares;
+    if (o->drouter) {
+        oracle_outer(w->token, o->H, router->dlogits, o->E, 1,
+                     o->drouter + local * o->H * o->E);
+        oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
+    }
+    if (o->squares.dx)
+        router_squares(w, local, n, at);
 }
 
 static void compute_router(struct walk *w)
@@ -436,31 +406,59 @@ static void compute_router(struct walk *w)
 
 /* ---- the whole ---- */
 
+static double *doubles(struct arena *arena, bool wanted, uint64_t n)
+{
+    return wanted ? arena_alloc(arena, n, sizeof(double)) : NULL;
+}
+
+/* n: checked tokens; what is of parameters only where all tokens are. */
+static void allocate_squares(struct oracle *o, uint64_t n, struct arena *arena)
+{
+    struct oracle_squares *of = &o->squares;
+    bool latent = has_latent(o), backward = o->setup.backward, all = o->dw13;
+    uint64_t R = o->setup.n_ranks, experts = R * o->setup.sample->local;
+    of->out = doubles(arena, true, n * o->H);
+    of->routed = latent ? doubles(arena, true, n * o->W) : of->out;
+    of->dx = doubles(arena, backward, n * o->H);
+    of->drouted = latent ? doubles(arena, backward, n * o->W) : of->dx;
+    of->dgates = doubles(arena, backward, n * o->K);
+    of->dw13 = doubles(arena, all, experts * o->GI);
+    of->dw2 = doubles(arena, all, experts * o->I);
+    of->db13 = doubles(arena, all, experts * o->GI);
+    of->db2 = doubles(arena, all, experts * o->W);
+    of->dlinear_bias = doubles(arena, all, R * o->E);
+    of->drouter = doubles(arena, all, R * o->E);
+    of->dlatent_down = doubles(arena, all && latent, R * o->W);
+    of->dlatent_up = doubles(arena, all && latent, R * o->W);
+}
+
+static void allocate_gradients(struct oracle *o, struct arena *arena)
+{
+    uint64_t R = o->setup.n_ranks, experts = R * o->setup.sample->local;
+    bool latent = has_latent(o);
+    o->dw13 = doubles(arena, true, experts * o->W * o->GI);
+    o->dw2 = doubles(arena, true, experts * o->I * o->W);
+    o->db13 = doubles(arena, true, experts * o->GI);
+    o->db2 = doubles(arena, true, experts * o->W);
+    o->dlinear_bias = doubles(arena, true, R * o->E);
+    o->drouter = doubles(arena, true, R * o->H * o->E);
+    o->dlatent_down = doubles(arena, latent, R * o->H * o->W);
+    o->dlatent_up = doubles(arena, latent, R * o->H * o->W);
+}
+
 static void allocate_results(struct oracle *o, struct arena *arena)
 {
-    const struct layer_sample *s = o->setup.sample;
     uint64_t n = o->setup.n_ranks * o->n_tokens;
-    bool latent = has_latent(o);
-    o->out = arena_alloc(arena, n * o->H, sizeof(double));
-    o->routed = latent ? arena_alloc(arena, n * o->W, sizeof(double)) : o->out;
-    if (!o->setup.backward)
-        return;
-    o->dx = arena_alloc(arena, n * o->H, sizeof(double));
-    o->drouted = latent ? arena_alloc(arena, n * o->W, sizeof(double)) : o->dx;
-    o->dgates = arena_alloc(arena, n * o->K, sizeof(double));
-    if (o->setup.stride != 1)
-        return;
-    uint64_t experts = o->setup.n_ranks * s->local;
-    o->dw13 = arena_alloc(arena, experts * o->W * o->GI, sizeof(double));
-    o->dw2 = arena_alloc(arena, experts * o->I * o->W, sizeof(double));
-    o->db13 = arena_alloc(arena, experts * o->GI, sizeof(double));
-    o->db2 = arena_alloc(arena, experts * o->W, sizeof(double));
-    o->dlinear_bias = arena_alloc(arena, o->setup.n_ranks * o->E, sizeof(double));
-    o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
-    uint64_t projections = latent ? o->setup.n_ranks * o->H * o->W : 0;
-    o->dlatent_down = latent ? arena_alloc(arena, projections, sizeof(double)) : NULL;
-    o->dlatent_up = latent ? arena_alloc(arena, projections, sizeof(double)) : NULL;
-    o->terms = arena_alloc(arena, o->setup.n_ranks, sizeof *o->terms);
+    bool latent = has_latent(o), backward = o->setup.backward;
+    o->out = doubles(arena, true, n * o->H);
+    o->routed = latent ? doubles(arena, true, n * o->W) : o->out;
+    o->dx = doubles(arena, backward, n * o->H);
+    o->drouted = latent ? doubles(arena, backward, n * o->W) : o->dx;
+    o->dgates = doubles(arena, backward, n * o->K);
+    if (backward && o->setup.stride == 1)
+        allocate_gradients(o, arena);
+    if (!o->setup.exact)
+        allocate_squares(o, n, arena);
 }
 
 void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct arena *arena)
@@ -482,6 +480,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     compute_gates(&w);
     compute_experts(&w);
     compute_latent(&w);
-    compute_all_beside(&w, arena);
+    struct oracle_tokens tokens = tokens_of(&w);
+    oracle_beside(o, &tokens, arena);
     compute_router(&w);
 }

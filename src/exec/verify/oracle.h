@@ -2,7 +2,13 @@
  * definition, with no code and no data of the executor but number formats.
  *
  * Operands are rounded to the formats they are stored in; sums are f64. Large plans are checked
- * on every stride-th token. */
+ * on every stride-th token.
+ *
+ * Beside what is held to a tolerance stand squares: of the size that its rounding errors
+ * follow. A sum's errors are those of its terms, whatever is left of them when they cancel, and
+ * a value that is such a rest carries them on: squares of terms are added up, sizes multiply,
+ * and nothing is smaller than the value itself (running error analysis, Higham, Accuracy and
+ * Stability of Numerical Algorithms, 3.3, of errors that are independent). */
 #ifndef MOEPLAN_EXEC_VERIFY_ORACLE_H
 #define MOEPLAN_EXEC_VERIFY_ORACLE_H
 
@@ -28,23 +34,30 @@ struct oracle_setup {
     bool alone;                          /* all other ranks are absent (absent.h) */
     uint64_t peer_stride; /* what every peer_stride-th absent rank gets back is checked */
     uint64_t pair_slots;  /* rows an expert gets of a rank, empty ones included; 0: as routed */
+    bool exact;           /* the results are known to the bit: no squares */
+    double tolerance;     /* of activations: a slope that jumps so near is either */
+    double least;         /* square of the smallest size that is stored with all its bits */
 };
 
 /* What a rank that is alone sends to the absent ones in one role: sums over rows. */
 struct oracle_sent {
     uint64_t width, stride; /* complete for every stride-th rank behind this one */
     double *sum;            /* [R, width]; NULL: nothing is sent in this role */
+    double *sizes;          /* [R, width] that errors of the sum follow; NULL: exact */
     uint64_t *rows;         /* [R] in a sum */
-    double scale;           /* of one element before its own terms cancel; 0: none do */
 };
 
-/* Sums of squares of the products that a rank's weight gradients are sums of: how large the
- * gradients would be if nothing cancelled, which is what their rounding errors follow. */
-struct oracle_terms {
-    double dw13, dw2, drouter, dlinear_bias, dlatent_down, dlatent_up;
-    struct oracle_beside_terms {
-        double d13, d2, dgate;
-    } shared, residual;
+/* Squares of results; of a matrix those of its columns or of its rows, which are alike along
+ * the other side: a sum of products of a token's x and the gradients of what it became. */
+struct oracle_squares {
+    double *out, *dx, *routed, *drouted, *dgates; /* as the values */
+    double *dw13, *dw2;                           /* [n_ranks, e, GI], [n_ranks, e, I] */
+    double *db13, *db2, *dlinear_bias;            /* as the values */
+    double *drouter;                              /* [n_ranks, E] */
+    double *dshared13, *dshared2;                 /* [n_ranks, GI_s], [n_ranks, I_s] */
+    double *dshared_gate;                         /* [n_ranks] */
+    double *dlatent_down, *dlatent_up;            /* [n_ranks, W] both */
+    double *dresidual13, *dresidual2;             /* [n_ranks, GI_r], [n_ranks, I_r] */
 };
 
 /* Tokens are numbered n = rank in this process * n_tokens + t / stride. Experts of a gradient
@@ -68,7 +81,7 @@ struct oracle {
     double *dlatent_down;         /* [n_ranks, H, W]; NULL without latent rows */
     double *dlatent_up;           /* [n_ranks, W, H] */
     double *dresidual13, *dresidual2;     /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
-    struct oracle_terms *terms;           /* [n_ranks] */
+    struct oracle_squares squares;        /* all NULL where results are exact */
     struct oracle_sent sent[ABSENT_ROWS]; /* when alone */
 };
 

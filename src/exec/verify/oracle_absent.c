@@ -24,11 +24,13 @@ static void expect(struct oracle_absent *a, enum absent_row which, uint64_t widt
                    uint64_t stride, struct arena *arena)
 {
     uint64_t R = a->o->setup.sample->R;
-    a->o->sent[which] =
-        (struct oracle_sent){.width = width,
-                             .stride = stride,
-                             .sum = arena_alloc(arena, R * width, sizeof(double)),
-                             .rows = arena_alloc(arena, R, sizeof(uint64_t))};
+    struct oracle_sent *sent = &a->o->sent[which];
+    *sent = (struct oracle_sent){.width = width,
+                                 .stride = stride,
+                                 .sum = arena_alloc(arena, R * width, sizeof(double)),
+                                 .rows = arena_alloc(arena, R, sizeof(uint64_t))};
+    if (!a->o->setup.exact)
+        sent->sizes = arena_alloc(arena, R * width, sizeof(double));
 }
 
 static void count_rows(struct oracle_absent *a)
@@ -59,6 +61,9 @@ void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
                                 .x = arena_alloc(arena, o->W, sizeof *a->x),
                                 .sent = arena_alloc(arena, o->W, sizeof *a->sent),
                                 .dout = arena_alloc(arena, o->W, sizeof *a->dout),
+                                .x2 = arena_alloc(arena, o->W, sizeof *a->x2),
+                                .sent2 = arena_alloc(arena, o->W, sizeof *a->sent2),
+                                .dout2 = arena_alloc(arena, o->W, sizeof *a->dout2),
                                 .values = arena_alloc(arena, o->W, sizeof *a->values)};
     for (uint64_t p = 0; p < s->R; p++) {
         inputs_absent(o->setup.inputs, ABSENT_OUTPUTS, p, o->W, a->outputs + p * o->W);
@@ -86,17 +91,26 @@ bool oracle_absent_holds(const struct oracle_absent *a, uint64_t number)
 
 /* ---- pieces ---- */
 
-static void add_row(double *sum, const float *values, uint64_t n, double factor)
+/* What an absent rank returned, added to a token's sum [W] and the squares of it. */
+static void add_row(const struct oracle *o, uint64_t n, double *sums, double *squares,
+                    const float *values, double factor)
 {
-    for (uint64_t i = 0; i < n; i++)
-        sum[i] += factor * (double)values[i];
+    for (uint64_t i = 0; i < o->W; i++) {
+        double term = factor * (double)values[i];
+        sums[n * o->W + i] += term;
+        if (squares)
+            squares[n * o->W + i] += term * term;
+    }
 }
 
+/* Errors of rows that are alike are, too: their sizes add up. */
 static void add_sent(struct oracle_absent *a, enum absent_row which, uint64_t to,
-                     const double *values, double factor)
+                     const double *values, const double *squares, double factor)
 {
     struct oracle_sent *sent = &a->o->sent[which];
     oracle_add(sent->sum + to * sent->width, values, sent->width, factor);
+    for (uint64_t i = 0; sent->sizes && i < sent->width; i++)
+        sent->sizes[to * sent->width + i] += fabs(factor) * sqrt(squares[i]);
 }
 
 static void load_absent(struct oracle_absent *a, enum absent_row which, uint64_t from,
@@ -121,6 +135,11 @@ double oracle_absent_gate(const struct oracle *o, uint64_t rank)
 
 /* ---- rows of absent ranks at local experts ---- */
 
+static const double *squares_y(const struct oracle_row *row)
+{
+    return row->squares ? row->squares->y : NULL;
+}
+
 /* Slots that stay empty are computed too: rows of zeros, which a bias makes something of. */
 static void add_empty(struct oracle_absent *a, const struct oracle_expert *expert,
                       struct oracle_row *row, uint64_t to, uint64_t n)
@@ -131,23 +150,10 @@ static void add_empty(struct oracle_absent *a, const struct oracle_expert *exper
     if (!expert->b13)
         return;
     memset(row->x, 0, a->o->W * sizeof *row->x);
+    if (row->squares)
+        memset(row->squares->x, 0, a->o->W * sizeof *row->x);
     oracle_row_forward(expert, row);
-    add_sent(a, ABSENT_OUTPUTS, to, row->y, (double)n);
-}
-
-static void add_weight_gradients(struct oracle_absent *a, struct oracle_row *row,
-                                 uint64_t local, double n)
-{
-    struct oracle *o = a->o;
-    for (uint64_t i = 0; i < o->GI; i++)
-        row->dh[i] *= n;
-    for (uint64_t i = 0; i < o->W; i++)
-        row->dy[i] *= n;
-    o->terms->dw13 +=
-        oracle_outer(row->x, o->W, row->dh, o->GI, o->dw13 + local * o->W * o->GI);
-    o->terms->dw2 += oracle_outer(row->a, o->I, row->dy, o->W, o->dw2 + local * o->I * o->W);
-    oracle_add(o->db13 + local * o->GI, row->dh, o->GI, 1);
-    oracle_add(o->db2 + local * o->W, row->dy, o->W, 1);
+    add_sent(a, ABSENT_OUTPUTS, to, row->y, squares_y(row), (double)n);
 }
 
 /* n rows of an absent rank at a local expert. Owners apply the gates unless every slot returns
@@ -168,23 +174,25 @@ static struct absent_rows rows_of(const struct oracle_absent *a, uint64_t from, 
     return rows;
 }
 
-/* A gate's gradient is a product of two rows, most of which cancels: its errors are of the
- * size of what does. The largest of them, as the scale. */
+/* A gate's gradient is a product of two rows, most of which may cancel. */
 static void add_gate_gradients(struct oracle_absent *a, const struct absent_rows *rows,
-                               const double *row, const double *with)
+                               const double *row, const double *row2, const double *with,
+                               const double *with2)
 {
     struct oracle *o = a->o;
     struct oracle_sent *sent = &o->sent[ABSENT_GATE_GRADIENTS];
-    double dgate = oracle_dot(row, with, o->W), squares = 0;
-    for (uint64_t h = 0; h < o->W; h++)
-        squares += row[h] * with[h] * row[h] * with[h];
-    sent->scale = fmax(sent->scale, sqrt(squares));
     const uint64_t *slots =
         a->rows + (rows->from * o->setup.sample->local + rows->local) * o->K;
-    for (uint64_t k = 0; sent->sum && k < o->K; k++)
+    if (!sent->sum)
+        return;
+    double dgate = oracle_dot(row, with, o->W);
+    double size = sent->sizes ? sqrt(oracle_dot(row2, with2, o->W)) : 0;
+    for (uint64_t k = 0; k < o->K; k++) {
         sent->sum[rows->from * o->K + k] += (double)slots[k] * dgate;
-    if (sent->sum)
-        sent->rows[rows->from] += rows->n;
+        if (sent->sizes)
+            sent->sizes[rows->from * o->K + k] += (double)slots[k] * size;
+    }
+    sent->rows[rows->from] += rows->n;
 }
 
 /* y of the row is there, and in a->x the row before its gate. */
@@ -192,28 +200,37 @@ static void backward_rows(struct oracle_absent *a, const struct oracle_expert *e
                           struct oracle_row *row, const struct absent_rows *rows)
 {
     struct oracle *o = a->o;
+    struct oracle_row none = {.x = NULL}, *of = row->squares ? row->squares : &none;
     load_absent(a, ABSENT_GRADIENTS, rows->from, row->dy);
+    if (row->squares)
+        oracle_squares_of(row->dy, o->W, of->dy);
     if (!a->scales_input)
-        add_gate_gradients(a, rows, row->y, row->dy);
+        add_gate_gradients(a, rows, row->y, of->y, row->dy, of->dy);
     for (uint64_t h = 0; h < o->W; h++)
         row->dy[h] *= rows->out;
+    if (row->squares)
+        oracle_squares_of(row->dy, o->W, of->dy);
     oracle_row_backward(expert, row);
     if (a->scales_input)
-        add_gate_gradients(a, rows, row->dx, a->x);
-    add_sent(a, ABSENT_X_GRADIENTS, rows->from, row->dx, (double)rows->n * rows->in);
+        add_gate_gradients(a, rows, row->dx, of->dx, a->x, a->x2);
+    add_sent(a, ABSENT_X_GRADIENTS, rows->from, row->dx, of->dx, (double)rows->n * rows->in);
     o->sent[ABSENT_X_GRADIENTS].rows[rows->from] += rows->n;
     if (o->dw13)
-        add_weight_gradients(a, row, rows->local, (double)rows->n);
+        oracle_add_weight_gradients(o, rows->local, row, (double)rows->n);
 }
 
 /* As it came through the wire, in a->x, and as the expert sees it. */
-static void load_input(struct oracle_absent *a, const struct absent_rows *rows, double *x)
+static void load_input(struct oracle_absent *a, const struct absent_rows *rows,
+                       struct oracle_row *row)
 {
     const struct oracle *o = a->o;
     load_absent(a, ABSENT_TOKENS, rows->from, a->x);
     a->tokens.through_wire(a->tokens.context, a->x);
+    oracle_squares_of(a->x, o->W, a->x2);
     for (uint64_t h = 0; h < o->W; h++)
-        x[h] = (double)format_round(o->setup.activation, (float)(rows->in * a->x[h]));
+        row->x[h] = (double)format_round(o->setup.activation, (float)(rows->in * a->x[h]));
+    if (row->squares)
+        oracle_squares_of(row->x, o->W, row->squares->x);
 }
 
 static void add_rows(struct oracle_absent *a, const struct oracle_expert *expert,
@@ -225,9 +242,9 @@ static void add_rows(struct oracle_absent *a, const struct oracle_expert *expert
         add_empty(a, expert, row, from, o->setup.pair_slots - rows.n);
     if (rows.n == 0)
         return;
-    load_input(a, &rows, row->x);
+    load_input(a, &rows, row);
     oracle_row_forward(expert, row);
-    add_sent(a, ABSENT_OUTPUTS, from, row->y, (double)rows.n * rows.out);
+    add_sent(a, ABSENT_OUTPUTS, from, row->y, squares_y(row), (double)rows.n * rows.out);
     o->sent[ABSENT_OUTPUTS].rows[from] += rows.n;
     if (o->setup.backward)
         backward_rows(a, expert, row, &rows);
@@ -251,8 +268,10 @@ void oracle_absent_expert(struct oracle_absent *a, const struct oracle_expert *e
 static void load_sent(struct oracle_absent *a, double gate)
 {
     const struct oracle *o = a->o;
-    for (uint64_t h = 0; h < o->W; h++)
+    for (uint64_t h = 0; h < o->W; h++) {
         a->sent[h] = (double)format_round(o->setup.activation, (float)(gate * a->x[h]));
+        a->sent2[h] = gate * gate * a->x2[h];
+    }
     a->tokens.through_wire(a->tokens.context, a->sent);
 }
 
@@ -267,16 +286,31 @@ static void exchange_row(struct oracle_absent *a, const struct token *token, uin
                          double in, double out)
 {
     struct oracle *o = a->o;
-    add_sent(a, ABSENT_TOKENS, to, a->sent, 1);
+    add_sent(a, ABSENT_TOKENS, to, a->sent, a->sent2, 1);
     o->sent[ABSENT_TOKENS].rows[to]++;
     if (token->checked)
-        add_row(o->routed + token->n * o->W, a->outputs + to * o->W, o->W, out);
+        add_row(o, token->n, o->routed, o->squares.routed, a->outputs + to * o->W, out);
     if (!o->setup.backward)
         return;
-    add_sent(a, ABSENT_GRADIENTS, to, a->dout, out);
+    add_sent(a, ABSENT_GRADIENTS, to, a->dout, a->dout2, out);
     o->sent[ABSENT_GRADIENTS].rows[to]++;
     if (token->checked)
-        add_row(o->drouted + token->n * o->W, a->back + to * o->W, o->W, in);
+        add_row(o, token->n, o->drouted, o->squares.drouted, a->back + to * o->W, in);
+}
+
+/* The gate's gradient is the product of what came back and of the token's own row. */
+static void add_own_gate(struct oracle_absent *a, const struct token *token, uint64_t to,
+                         uint64_t k)
+{
+    struct oracle *o = a->o;
+    bool pre = a->scales_input;
+    const float *row = (pre ? a->back : a->outputs) + to * o->W;
+    const double *with = pre ? a->x : a->dout, *with2 = pre ? a->x2 : a->dout2;
+    uint64_t at = token->n * o->K + k;
+    for (uint64_t h = 0; h < o->W; h++)
+        o->dgates[at] += (double)row[h] * with[h];
+    for (uint64_t h = 0; o->squares.dgates && h < o->W; h++)
+        o->squares.dgates[at] += (double)row[h] * (double)row[h] * with2[h];
 }
 
 static void exchange_slot(struct oracle_absent *a, const struct token *token, uint64_t to,
@@ -291,19 +325,22 @@ static void exchange_slot(struct oracle_absent *a, const struct token *token, ui
         exchange_row(a, token, to, own, 1);
     else
         exchange_row(a, token, to, 1, a->gates_return ? oracle_absent_gate(o, to) : own);
-    const float *row = (pre ? a->back : a->outputs) + to * o->W;
-    const double *with = pre ? a->x : a->dout;
-    for (uint64_t h = 0; o->setup.backward && token->checked && h < o->W; h++)
-        o->dgates[token->n * o->K + k] += (double)row[h] * with[h];
+    if (o->setup.backward && token->checked)
+        add_own_gate(a, token, to, k);
 }
 
 /* One row for all slots that rank `to` has or, gathered, might have. */
 static void exchange_token(struct oracle_absent *a, const struct token *token, uint64_t to)
 {
     struct oracle *o = a->o;
+    uint64_t at = token->n * o->K;
     exchange_row(a, token, to, 1, 1);
-    for (uint64_t k = 0; o->setup.backward && token->checked && k < o->K; k++)
-        o->dgates[token->n * o->K + k] += absent_number(o, ABSENT_GATE_GRADIENTS, to);
+    for (uint64_t k = 0; o->setup.backward && token->checked && k < o->K; k++) {
+        double dgate = absent_number(o, ABSENT_GATE_GRADIENTS, to);
+        o->dgates[at + k] += dgate;
+        if (o->squares.dgates)
+            o->squares.dgates[at + k] += dgate * dgate;
+    }
 }
 
 static bool is_first(const int32_t *phys, uint64_t k, uint64_t local)
@@ -334,10 +371,10 @@ void oracle_absent_tokens(struct oracle_absent *a)
     const struct oracle *o = a->o;
     for (uint64_t t = 0; t < o->setup.sample->T; t++) {
         struct token token = {t, t / o->setup.stride, t % o->setup.stride == 0};
-        a->tokens.load(a->tokens.context, FILL_X, a->rank, t, a->x);
+        a->tokens.load_routed(a->tokens.context, FILL_X, a->rank, t, a->x, a->x2);
         load_sent(a, 1);
         if (o->setup.backward)
-            a->tokens.load(a->tokens.context, FILL_DOUT, a->rank, t, a->dout);
+            a->tokens.load_routed(a->tokens.context, FILL_DOUT, a->rank, t, a->dout, a->dout2);
         if (a->returns != RETURNS_EVERYONE)
             exchange_owners(a, &token);
         for (uint64_t to = 0; a->returns == RETURNS_EVERYONE && to < o->setup.sample->R; to++)

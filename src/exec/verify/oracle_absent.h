@@ -6,18 +6,9 @@
 #define MOEPLAN_EXEC_VERIFY_ORACLE_ABSENT_H
 
 #include "exec/verify/oracle_expert.h"
+#include "exec/verify/oracle_tokens.h"
 
 enum oracle_returns { RETURNS_SLOTS, RETURNS_OWNERS, RETURNS_EVERYONE };
-
-/* What oracle.c lends: tokens as inputs define them, in formats as stored. */
-struct oracle_tokens {
-    void *context;
-    /* [W] of a token of the group: what is routed of it */
-    void (*load)(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out);
-    void (*through_wire)(void *context, double *x);
-    const double *gates; /* [R, T, K], of local tokens */
-    const bool *dropped; /* [R, T, K] */
-};
 
 struct oracle_absent {
     struct oracle *o;
@@ -29,7 +20,8 @@ struct oracle_absent {
     uint64_t *rows;          /* [R, e, K] kept slots of absent ranks' tokens, by local expert */
     float *outputs, *back;   /* [R, W] what absent experts return, forward and backward */
     double *x, *sent, *dout; /* [W] of the token at hand */
-    float *values;           /* [W] */
+    double *x2, *sent2, *dout2; /* [W] squares of them */
+    float *values;              /* [W] */
 };
 
 void oracle_absent_init(struct oracle_absent *a, struct oracle *o,

@@ -4,79 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "exec/kernels/format.h"
-#include "work/list/dtype.h"
-
-/* ---- matrices ---- */
-
-struct origin {
-    const struct inputs *inputs;
-    enum fill fill;
-    uint64_t number;
-};
-
-static void origin_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
-{
-    const struct origin *from = context;
-    from->inputs->column(from->inputs, from->fill, from->number, c, r0, n, out);
-}
-
-static void load_quantised(struct oracle_matrix *m, enum dtype dtype, const struct origin *from)
-{
-    struct arena own = {0};
-    uint64_t panel = m->rows > 128 * 128 ? m->rows : 128 * 128;
-    unsigned char *bytes = arena_alloc(&own, dtype_matrix_bytes(dtype, m->rows, m->columns), 1);
-    float *scratch = arena_alloc(&own, panel, sizeof *scratch);
-    float *column = arena_alloc(&own, m->rows, sizeof *column);
-    struct matrix_source source = {from, origin_column};
-    format_encode_matrix(dtype, m->rows, m->columns, &source, scratch, bytes);
-    for (uint64_t c = 0; c < m->columns; c++) {
-        format_decode_columns(dtype, bytes, m->rows, m->columns, 0, m->rows, c, 1, column);
-        if (m->pick)
-            m->value[c] = column[m->pick[c]];
-        for (uint64_t r = 0; !m->pick && r < m->rows; r++)
-            m->value[r * m->columns + c] = column[r];
-    }
-    arena_release(&own);
-}
-
-static void load_plain(struct oracle_matrix *m, enum dtype dtype, const struct origin *from)
-{
-    for (uint64_t c = 0; m->pick && c < m->columns; c++)
-        origin_column(from, c, m->pick[c], 1, &m->value[c]);
-    for (uint64_t r = 0; !m->pick && r < m->rows; r++)
-        from->inputs->row(from->inputs, from->fill, from->number, r, 0, m->columns,
-                          m->value + r * m->columns);
-    format_round_all(dtype, m->pick ? m->columns : m->rows * m->columns, m->value);
-}
-
-static void load_matrix(struct oracle_matrix *m, const struct oracle_setup *setup,
-                        enum fill fill, uint64_t number)
-{
-    struct origin from = {setup->inputs, fill, number};
-    for (uint64_t c = 0; m->pick && c < m->columns; c++)
-        m->pick[c] = inputs_pick(fill, number, c, m->rows);
-    if (format_is_plain(setup->weight))
-        load_plain(m, setup->weight, &from);
-    else
-        load_quantised(m, setup->weight, &from);
-}
-
 static void load_bias(float *bias, uint64_t n, const struct oracle_setup *setup, enum fill fill,
                       uint64_t number)
 {
     if (bias)
         setup->inputs->row(setup->inputs, fill, number, 0, 0, n, bias);
-}
-
-static struct oracle_matrix make_matrix(uint64_t rows, uint64_t columns, bool picked,
-                                        struct arena *arena)
-{
-    struct oracle_matrix m = {.rows = rows, .columns = columns};
-    if (picked)
-        m.pick = arena_alloc(arena, columns, sizeof *m.pick);
-    m.value = arena_alloc(arena, picked ? columns : rows * columns, sizeof *m.value);
-    return m;
 }
 
 void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup *setup,
@@ -86,8 +18,8 @@ void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup 
     uint64_t wide = model->moe.glu ? 2 * inter : inter;
     bool picked = setup->inputs->picked;
     *expert = (struct oracle_expert){.setup = setup,
-                                     .w13 = make_matrix(width, wide, picked, arena),
-                                     .w2 = make_matrix(inter, width, picked, arena)};
+                                     .w13 = oracle_matrix_make(width, wide, picked, arena),
+                                     .w2 = oracle_matrix_make(inter, width, picked, arena)};
     if (!model->moe.bias)
         return;
     expert->b13 = arena_alloc(arena, wide, sizeof *expert->b13);
@@ -97,74 +29,17 @@ void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup 
 void oracle_expert_load(struct oracle_expert *expert, uint64_t number)
 {
     const struct oracle_setup *setup = expert->setup;
-    load_matrix(&expert->w13, setup, FILL_W13, number);
-    load_matrix(&expert->w2, setup, FILL_W2, number);
+    oracle_matrix_load(&expert->w13, setup, FILL_W13, number);
+    oracle_matrix_load(&expert->w2, setup, FILL_W2, number);
     load_bias(expert->b13, expert->w13.columns, setup, FILL_B13, number);
     load_bias(expert->b2, expert->w2.columns, setup, FILL_B2, number);
 }
 
 void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, enum fill fill2)
 {
-    load_matrix(&expert->w13, expert->setup, fill13, 0);
-    load_matrix(&expert->w2, expert->setup, fill2, 0);
+    oracle_matrix_load(&expert->w13, expert->setup, fill13, 0);
+    oracle_matrix_load(&expert->w2, expert->setup, fill2, 0);
     expert->b13 = expert->b2 = NULL;
-}
-
-struct oracle_matrix oracle_matrix_of(const struct oracle_setup *setup, enum fill fill,
-                                      uint64_t rows, uint64_t columns, struct arena *arena)
-{
-    struct oracle_matrix m = make_matrix(rows, columns, setup->inputs->picked, arena);
-    load_matrix(&m, setup, fill, 0);
-    return m;
-}
-
-/* y = x M */
-void oracle_times(const struct oracle_matrix *m, const double *x, double *y)
-{
-    memset(y, 0, m->columns * sizeof *y);
-    for (uint64_t c = 0; m->pick && c < m->columns; c++)
-        y[c] = x[m->pick[c]] * (double)m->value[c];
-    for (uint64_t r = 0; !m->pick && r < m->rows; r++)
-        for (uint64_t c = 0; c < m->columns; c++)
-            y[c] += x[r] * (double)m->value[r * m->columns + c];
-}
-
-/* x = M y */
-void oracle_times_column(const struct oracle_matrix *m, const double *y, double *x)
-{
-    memset(x, 0, m->rows * sizeof *x);
-    for (uint64_t c = 0; m->pick && c < m->columns; c++)
-        x[m->pick[c]] += y[c] * (double)m->value[c];
-    for (uint64_t r = 0; !m->pick && r < m->rows; r++)
-        for (uint64_t c = 0; c < m->columns; c++)
-            x[r] += y[c] * (double)m->value[r * m->columns + c];
-}
-
-void oracle_add(double *sum, const double *values, uint64_t n, double factor)
-{
-    for (uint64_t i = 0; i < n; i++)
-        sum[i] += factor * values[i];
-}
-
-double oracle_dot(const double *a, const double *b, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum)
-{
-    double of_a = 0, of_b = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        of_a += a[i] * a[i];
-        for (uint64_t j = 0; a[i] != 0 && j < m; j++)
-            sum[i * m + j] += a[i] * b[j];
-    }
-    for (uint64_t j = 0; j < m; j++)
-        of_b += b[j] * b[j];
-    return of_a * of_b;
 }
 
 /* ---- activation, by definition ---- */
@@ -216,6 +91,27 @@ static double up_slope(enum activation kind, double up)
     return kind == ACTIVATION_SWIGLU_OAI && fabs(up) >= 7 ? 0 : 1;
 }
 
+/* How far the slopes are from a jump. */
+static double gate_jump(enum activation kind, double x)
+{
+    return kind == ACTIVATION_RELU         ? fabs(x)
+           : kind == ACTIVATION_SWIGLU_OAI ? fabs(7 - x)
+                                           : HUGE_VAL;
+}
+
+static double up_jump(enum activation kind, double up)
+{
+    return kind == ACTIVATION_SWIGLU_OAI ? fabs(7 - fabs(up)) : HUGE_VAL;
+}
+
+static double gate_bend(enum activation kind, double x)
+{
+    const double step = 1e-4;
+    if (kind == ACTIVATION_RELU)
+        return 0;
+    return (gate_slope(kind, x + step) - gate_slope(kind, x - step)) / (2 * step);
+}
+
 static enum activation kind_of(const struct oracle_expert *expert)
 {
     return expert->setup->inputs->linear ? ACTIVATION_RELU
@@ -224,8 +120,8 @@ static enum activation kind_of(const struct oracle_expert *expert)
 
 /* ---- rows ---- */
 
-void oracle_row_init(struct oracle_row *row, const struct oracle_expert *expert,
-                     struct arena *arena)
+static void set_row(struct oracle_row *row, const struct oracle_expert *expert,
+                    struct arena *arena)
 {
     uint64_t H = expert->w13.rows, GI = expert->w13.columns, I = expert->w2.rows;
     double *values = arena_alloc(arena, 4 * H + 2 * GI + 2 * I, sizeof *values);
@@ -237,6 +133,45 @@ void oracle_row_init(struct oracle_row *row, const struct oracle_expert *expert,
                                .dh = values + 4 * H + GI,
                                .a = values + 4 * H + 2 * GI,
                                .da = values + 4 * H + 2 * GI + I};
+}
+
+void oracle_row_init(struct oracle_row *row, const struct oracle_expert *expert,
+                     struct arena *arena)
+{
+    set_row(row, expert, arena);
+    if (expert->setup->exact)
+        return;
+    row->squares = arena_alloc(arena, 1, sizeof *row->squares);
+    set_row(row->squares, expert, arena);
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Of h, a and y, from those of x: an activation's errors are its arguments' times its slopes,
+ * and that of storing it. */
+static void forward_squares(const struct oracle_expert *expert, struct oracle_row *row)
+{
+    struct oracle_row *of = row->squares;
+    enum activation kind = kind_of(expert);
+    uint64_t I = expert->w2.rows;
+    bool glu = expert->w13.columns > I;
+    double least = expert->setup->least;
+    oracle_times_squares(&expert->w13, least, of->x, row->h, of->h);
+    for (uint64_t c = 0; expert->b13 && c < expert->w13.columns; c++)
+        of->h[c] += square((double)expert->b13[c]);
+    for (uint64_t i = 0; i < I; i++) {
+        double h = row->h[i], up = glu ? row->h[I + i] : 0;
+        of->a[i] = of->h[i] * square(gate_slope(kind, h) * (glu ? up_value(kind, up) : 1));
+        if (glu)
+            of->a[i] += of->h[I + i] * square(gate_value(kind, h) * up_slope(kind, up));
+        of->a[i] = fmax(of->a[i], fmax(square(row->a[i]), least));
+    }
+    oracle_times_squares(&expert->w2, least, of->a, row->y, of->y);
+    for (uint64_t c = 0; expert->b2 && c < expert->w2.columns; c++)
+        of->y[c] += square((double)expert->b2[c]);
 }
 
 void oracle_row_forward(const struct oracle_expert *expert, struct oracle_row *row)
@@ -252,6 +187,41 @@ void oracle_row_forward(const struct oracle_expert *expert, struct oracle_row *r
     oracle_times(&expert->w2, row->a, row->y);
     for (uint64_t c = 0; expert->b2 && c < expert->w2.columns; c++)
         row->y[c] += (double)expert->b2[c];
+    if (row->squares)
+        forward_squares(expert, row);
+}
+
+/* What a slope that jumps within the error of its argument adds: all of what it multiplies,
+ * either way, by which elements several times the rms of their row may be multiplied. */
+static double jump(const struct oracle_setup *setup, double distance, double argument2)
+{
+    double tolerance = setup->tolerance;
+    return distance < tolerance * sqrt(argument2) ? square(4 / tolerance) : 0;
+}
+
+/* Of da, dh and dx, from those of dy and of the way forward. */
+static void backward_squares(const struct oracle_expert *expert, struct oracle_row *row)
+{
+    const struct oracle_setup *setup = expert->setup;
+    struct oracle_row *of = row->squares;
+    enum activation kind = kind_of(expert);
+    uint64_t I = expert->w2.rows;
+    bool glu = expert->w13.columns > I;
+    oracle_times_column_squares(&expert->w2, setup->least, of->dy, row->da, of->da);
+    for (uint64_t i = 0; i < I; i++) {
+        double h = row->h[i], h2 = of->h[i], up = glu ? row->h[I + i] : 0,
+               up2 = glu ? of->h[I + i] : 0, value = glu ? up_value(kind, up) : 1;
+        double slope = square(gate_slope(kind, h)) + h2 * square(gate_bend(kind, h)) +
+                       jump(setup, gate_jump(kind, h), h2);
+        double by_up = square(gate_slope(kind, h) * up_slope(kind, up)) * up2;
+        of->dh[i] = fmax(of->da[i] * (slope * square(value) + by_up), setup->least);
+        if (!glu)
+            continue;
+        double of_up = square(up_slope(kind, up)) + jump(setup, up_jump(kind, up), up2);
+        double gate = square(gate_value(kind, h)) + square(gate_slope(kind, h)) * h2;
+        of->dh[I + i] = fmax(of->da[i] * gate * of_up, setup->least);
+    }
+    oracle_times_column_squares(&expert->w13, setup->least, of->dh, row->dx, of->dx);
 }
 
 void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *row)
@@ -267,4 +237,22 @@ void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *
             row->dh[I + i] = row->da[i] * gate_value(kind, row->h[i]) * up_slope(kind, up);
     }
     oracle_times_column(&expert->w13, row->dh, row->dx);
+    if (row->squares)
+        backward_squares(expert, row);
+}
+
+void oracle_add_weight_gradients(struct oracle *o, uint64_t number,
+                                 const struct oracle_row *row, double n)
+{
+    const struct oracle_row *of = row->squares;
+    oracle_outer(row->x, o->W, row->dh, o->GI, n, o->dw13 + number * o->W * o->GI);
+    oracle_outer(row->a, o->I, row->dy, o->W, n, o->dw2 + number * o->I * o->W);
+    oracle_add(o->db13 + number * o->GI, row->dh, o->GI, n);
+    oracle_add(o->db2 + number * o->W, row->dy, o->W, n);
+    if (!of)
+        return;
+    oracle_outer_squares(of->x, o->W, of->dh, o->GI, n, o->squares.dw13 + number * o->GI);
+    oracle_outer_squares(of->dy, o->W, of->a, o->I, n, o->squares.dw2 + number * o->I);
+    oracle_add(o->squares.db13 + number * o->GI, of->dh, o->GI, n * n);
+    oracle_add(o->squares.db2 + number * o->W, of->dy, o->W, n * n);
 }

@@ -2,14 +2,7 @@
 #ifndef MOEPLAN_EXEC_VERIFY_ORACLE_EXPERT_H
 #define MOEPLAN_EXEC_VERIFY_ORACLE_EXPERT_H
 
-#include "exec/verify/oracle.h"
-
-/* A matrix as its format holds it or, of picked inputs, the one element of each column. */
-struct oracle_matrix {
-    uint64_t rows, columns;
-    uint64_t *pick; /* [columns] row of the element; NULL: dense */
-    float *value;   /* [columns], or [rows, columns] */
-};
+#include "exec/verify/oracle_matrix.h"
 
 struct oracle_expert {
     const struct oracle_setup *setup;
@@ -25,16 +18,11 @@ void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup 
 void oracle_expert_load(struct oracle_expert *expert, uint64_t number);
 void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, enum fill fill2);
 
-/* A matrix that there is one of, [rows, columns], loaded; y = x M; x = M y. */
-struct oracle_matrix oracle_matrix_of(const struct oracle_setup *setup, enum fill fill,
-                                      uint64_t rows, uint64_t columns, struct arena *arena);
-void oracle_times(const struct oracle_matrix *m, const double *x, double *y);
-void oracle_times_column(const struct oracle_matrix *m, const double *y, double *x);
-
 /* The values of one row, of widths GI, I and the expert's own, which is that of x. */
 struct oracle_row {
     double *x, *h, *a, *y;
     double *dy, *da, *dh, *dx;
+    struct oracle_row *squares; /* of each; NULL: not wanted */
 };
 void oracle_row_init(struct oracle_row *row, const struct oracle_expert *expert,
                      struct arena *arena);
@@ -44,10 +32,8 @@ void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *
 /* The tanh form, of numbers in f64. */
 double oracle_gelu(double x);
 
-/* sum[n] += factor values[n] */
-void oracle_add(double *sum, const double *values, uint64_t n, double factor);
-double oracle_dot(const double *a, const double *b, uint64_t n);
-/* sum[n, m] += a[n] b[m]; returns the sum of squares of what was added. */
-double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum);
+/* Adds n rows alike, forward and backward, to the gradients of local expert `number`. */
+void oracle_add_weight_gradients(struct oracle *o, uint64_t number,
+                                 const struct oracle_row *row, double n);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "exec/kernels/format.h"
 #include "exec/verify/oracle_expert.h"
+#include "exec/verify/oracle_matrix.h"
 #include "plan/derive.h"
 
 /* Columns first .. first + width - 1 of one matrix [rows, .]. */
@@ -39,48 +40,76 @@ static void load_row(const struct oracle_matmul *o, enum fill role, uint64_t row
         out[i] = (double)format_round(dtype, piece[i]);
 }
 
-/* x[n, factor->rows] times the factor */
-static double *multiply(const struct oracle_matmul *o, const double *x, uint64_t n,
-                        const struct factor *factor, struct arena *arena)
+/* Rows and the squares of them (oracle.h). */
+struct rows {
+    double *is, *squares;
+};
+
+static struct rows rows_alloc(uint64_t n, struct arena *arena)
 {
-    double *out = arena_alloc(arena, n * factor->width, sizeof *out);
-    double *w = arena_alloc(arena, factor->width, sizeof *w);
-    float *piece = arena_alloc(arena, factor->width, sizeof *piece);
+    return (struct rows){arena_alloc(arena, n, sizeof(double)),
+                         arena_alloc(arena, n, sizeof(double))};
+}
+
+/* x[n, factor->rows] times the factor */
+static struct rows multiply(const struct oracle_matmul *o, const struct rows *x, uint64_t n,
+                            const struct factor *factor, struct arena *arena)
+{
+    uint64_t width = factor->width;
+    struct rows out = rows_alloc(n * width, arena);
+    double *w = arena_alloc(arena, width, sizeof *w);
+    float *piece = arena_alloc(arena, width, sizeof *piece);
     for (uint64_t k = 0; k < factor->rows; k++) {
-        load_row(o, factor->role, k, factor->first, factor->width, piece, w);
+        load_row(o, factor->role, k, factor->first, width, piece, w);
         for (uint64_t i = 0; i < n; i++) {
-            double a = x[i * factor->rows + k];
-            for (uint64_t c = 0; c < factor->width; c++)
-                out[i * factor->width + c] += a * w[c];
+            double a = x->is[i * factor->rows + k], a2 = x->squares[i * factor->rows + k];
+            for (uint64_t c = 0; c < width; c++) {
+                out.is[i * width + c] += a * w[c];
+                out.squares[i * width + c] += a2 * w[c] * w[c];
+            }
         }
     }
+    oracle_squares_least(out.squares, out.is, n * width, o->least);
     return out;
 }
 
-static double *load_tokens(const struct oracle_matmul *o, uint64_t n, uint64_t width,
-                           struct arena *arena)
+static struct rows load_tokens(const struct oracle_matmul *o, uint64_t n, uint64_t width,
+                               struct arena *arena)
 {
-    double *x = arena_alloc(arena, n * width, sizeof *x);
+    struct rows x = rows_alloc(n * width, arena);
     float *piece = arena_alloc(arena, width, sizeof *piece);
     for (uint64_t i = 0; i < n; i++)
-        load_row(o, FILL_X, i * o->stride, 0, width, piece, x + i * width);
+        load_row(o, FILL_X, i * o->stride, 0, width, piece, x.is + i * width);
+    oracle_squares_of(x.is, n * width, x.squares);
     return x;
 }
 
-double *oracle_matmul_compute(const struct oracle_matmul *o, struct arena *arena)
+/* In place. Its slope is at most 1.13. */
+static void activate(const struct oracle_matmul *o, uint64_t n, struct rows *a)
+{
+    for (uint64_t i = 0; i < n; i++)
+        a->is[i] = o->inputs->linear ? (a->is[i] > 0 ? a->is[i] : 0) : oracle_gelu(a->is[i]);
+}
+
+static struct rows compute(const struct oracle_matmul *o, struct arena *arena)
 {
     uint64_t n = ceil_div(plan_tokens(o->plan), o->stride), h = o->plan->model.hidden,
              f = o->plan->model.dense_intermediate;
     struct factor in = {FILL_W13, h, o->first, o->width},
-                  out = {FILL_W2, f, o->first, o->width};
-    if (o->plan->block.kind == BLOCK_REDUCE_SCATTER_MATMUL)
-        return multiply(o, load_tokens(o, n, f, arena), n, &out, arena);
-    double *x = load_tokens(o, n, h, arena);
+                  out = {FILL_W2, f, o->first, o->width}, all = {FILL_W13, h, 0, f};
+    bool scatters = o->plan->block.kind == BLOCK_REDUCE_SCATTER_MATMUL;
+    struct rows x = load_tokens(o, n, scatters ? f : h, arena);
     if (o->plan->block.kind != BLOCK_MLP)
-        return multiply(o, x, n, &in, arena);
-    struct factor all = {FILL_W13, h, 0, f};
-    double *a = multiply(o, x, n, &all, arena);
-    for (uint64_t i = 0; i < n * f; i++)
-        a[i] = o->inputs->linear ? (a[i] > 0 ? a[i] : 0) : oracle_gelu(a[i]);
-    return multiply(o, a, n, &out, arena);
+        return multiply(o, &x, n, scatters ? &out : &in, arena);
+    struct rows a = multiply(o, &x, n, &all, arena);
+    activate(o, n * f, &a);
+    return multiply(o, &a, n, &out, arena);
+}
+
+double *oracle_matmul_compute(const struct oracle_matmul *o, struct arena *arena,
+                              double **squares)
+{
+    struct rows rows = compute(o, arena);
+    *squares = rows.squares;
+    return rows.is;
 }

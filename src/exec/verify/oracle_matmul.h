@@ -11,6 +11,7 @@ struct oracle_matmul {
     const struct inputs *inputs;
     uint64_t stride;       /* rows 0, stride, ... of the tokens */
     uint64_t first, width; /* columns of the result, first .. first + width - 1 */
+    double least;          /* as in oracle_setup */
 };
 
 /* Columns of the whole result: F, or H where the block reduces to it. */
@@ -19,8 +20,9 @@ uint64_t oracle_matmul_columns(const struct plan *plan);
 /* FLOP to compute all rows. */
 double oracle_matmul_flop(const struct oracle_matmul *oracle);
 
-/* The rows, [ceil(T / stride), width]. Operands are rounded to the formats they are stored in,
- * sums are f64. Memory from the arena. */
-double *oracle_matmul_compute(const struct oracle_matmul *oracle, struct arena *arena);
+/* The rows, [ceil(T / stride), width], and the squares of their sizes (oracle.h). Operands are
+ * rounded to the formats they are stored in, sums are f64. Memory from the arena. */
+double *oracle_matmul_compute(const struct oracle_matmul *oracle, struct arena *arena,
+                              double **squares);
 
 #endif

@@ -17,7 +17,8 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
                                      .matrix = arena_alloc(arena, H * E, sizeof(float)),
                                      .bias = arena_alloc(arena, E, sizeof(float)),
                                      .logits = arena_alloc(arena, E, sizeof(double)),
-                                     .dlogits = arena_alloc(arena, E, sizeof(double))};
+                                     .dlogits = arena_alloc(arena, E, sizeof(double)),
+                                     .squares = arena_alloc(arena, E, sizeof(double))};
     const struct inputs *inputs = setup->inputs;
     for (uint64_t h = 0; !inputs->gate && h < H; h++)
         inputs->row(inputs, FILL_ROUTER, 0, h, 0, E, router->matrix + h * E);

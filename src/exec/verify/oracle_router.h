@@ -7,10 +7,10 @@
 struct oracle_router {
     const struct oracle_setup *setup;
     uint64_t hidden, experts, top_k;
-    float *matrix;  /* [hidden, experts] */
-    float *bias;    /* [experts] of the product; zeros when there is none */
-    double *logits; /* [experts] of the token at hand, wanted experts lifted */
-    double *dlogits;
+    float *matrix;             /* [hidden, experts] */
+    float *bias;               /* [experts] of the product; zeros when there is none */
+    double *logits;            /* [experts] of the token at hand, wanted experts lifted */
+    double *dlogits, *squares; /* [experts] */
 };
 
 void oracle_router_init(struct oracle_router *router, const struct oracle_setup *setup,

@@ -12,6 +12,7 @@
 #include "exec/verify/verify_sent.h"
 #include "exec/verify/verify_tail.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 bool checks_passed(const struct checks *checks)
 {
@@ -106,11 +107,22 @@ static struct wanted wanted_of(const struct verify *v, enum result which, const 
                                                    : v->tolerance};
 }
 
+/* Of the local rank's rows. */
+static void take_squares(struct wanted *wanted, const double *all, uint64_t local,
+                         int64_t alike)
+{
+    uint64_t rows = alike > 0 ? wanted->rows / (uint64_t)alike : wanted->rows;
+    wanted->n_squares = alike < 0 ? 1 : wanted->width;
+    wanted->alike = alike > 0 ? (uint64_t)alike : 1;
+    wanted->squares = all ? all + local * rows * wanted->n_squares : NULL;
+}
+
 static void check_forward(struct verify *v, const struct rank_state *rank,
                           const struct tensor *out, uint64_t local)
 {
     const struct oracle *o = v->oracle;
     struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
+    take_squares(&out_rows, o->squares.out, local, 0);
     verify_compare(v->execution, v->checks, rank, out, &out_rows);
     uint64_t *hash = v->integers ? &v->checks->integer_hash : &v->checks->out_hash;
     *hash += verify_hash_rows(v->execution, out, rank->rank * o->setup.sample->T);
@@ -126,7 +138,9 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
     struct worst worst = {.error = 0};
     if (!dgates->data)
         return;
-    double scale = v->exact ? 0 : verify_scale(&w);
+    w.squares = o->squares.dgates ? o->squares.dgates + local * o->n_tokens * o->K : NULL;
+    w.n_squares = o->K;
+    double rms = verify_rms(&w);
     struct arena own = {0};
     float *got = arena_alloc(&own, dgates->bytes, 1);
     int32_t *chosen = arena_alloc(&own, ids->bytes, 1);
@@ -137,6 +151,7 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
         int32_t expert = s->ids[(rank->rank * s->T + t) * o->K + i % o->K];
         while (k + 1 < o->K && chosen[t * o->K + k] != expert)
             k++;
+        double scale = v->exact ? 0 : fmax(rms, verify_size(&w, i / o->K, i % o->K));
         verify_look_at(&worst, (double)got[t * o->K + k], w.values[i], scale, t, k);
     }
     checks_add(v->checks, w.name, worst.error, w.tolerance);
@@ -160,52 +175,60 @@ static const struct tensor *gradient_of(const struct verify *v, const struct ran
     return NULL;
 }
 
+/* A result of the backward: of a matrix's the squares are of columns that `alike` rows share,
+ * or, marked so, of rows. */
+enum { OF_ROWS = -1 };
+
+struct gradient {
+    enum result which;
+    enum fill of;
+    const double *all;
+    uint64_t rows, width;
+    const double *squares;
+    int64_t alike;
+};
+
+static void check_gradient(struct verify *v, const struct rank_state *rank, const struct op *op,
+                           const struct gradient *g, uint64_t local)
+{
+    struct wanted wanted = wanted_of(v, g->which, g->all, local, g->rows, g->width);
+    const struct tensor *got = gradient_of(v, rank, op, g->of);
+    take_squares(&wanted, g->squares, local, g->alike);
+    if (got)
+        verify_compare(v->execution, v->checks, rank, got, &wanted);
+}
+
 static void check_backward(struct verify *v, const struct rank_state *rank, const struct op *op,
                            uint64_t local)
 {
     const struct oracle *o = v->oracle;
-    uint64_t e = o->setup.sample->local;
+    const struct oracle_squares *q = &o->squares;
+    uint64_t e = o->setup.sample->local, H = o->H, W = o->W, E = o->E;
     const struct model *model = &o->setup.plan->model;
     uint64_t shared = plan_shared_width(o->setup.plan);
     uint64_t residual = plan_residual_width(o->setup.plan);
     uint64_t inputs = model->moe.glu ? 2 : 1;
-    struct oracle_terms terms = {0};
-    if (o->terms)
-        terms = o->terms[local];
-    const struct {
-        enum result which;
-        enum fill of;
-        const double *all;
-        uint64_t rows, width;
-        double squares; /* of the products that were added up */
-    } results[] = {
-        {RESULT_DX, FILL_X, o->dx, o->n_tokens, o->H, 0},
-        {RESULT_DW13, FILL_W13, o->dw13, e * o->W, o->GI, terms.dw13},
-        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, o->W, terms.dw2},
-        {RESULT_DROUTER, FILL_ROUTER, o->drouter, o->H, o->E, terms.drouter},
-        {RESULT_DSHARED13, FILL_SHARED_13, o->dshared13, o->H, inputs * shared,
-         terms.shared.d13},
-        {RESULT_DSHARED2, FILL_SHARED_2, o->dshared2, shared, o->H, terms.shared.d2},
-        {RESULT_DB13, FILL_B13, o->db13, e, o->GI, 0},
-        {RESULT_DB2, FILL_B2, o->db2, e, o->W, 0},
-        {RESULT_DRESIDUAL13, FILL_RESIDUAL_13, o->dresidual13, o->H, inputs * residual,
-         terms.residual.d13},
-        {RESULT_DRESIDUAL2, FILL_RESIDUAL_2, o->dresidual2, residual, o->H, terms.residual.d2},
-        {RESULT_DSHARED_GATE, FILL_SHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
-        {RESULT_DLINEAR_BIAS, FILL_LINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
-        {RESULT_DLATENT_DOWN, FILL_LATENT_DOWN, o->dlatent_down, o->H, o->W,
-         terms.dlatent_down},
-        {RESULT_DLATENT_UP, FILL_LATENT_UP, o->dlatent_up, o->W, o->H, terms.dlatent_up},
+    int64_t h = (int64_t)H, w = (int64_t)W;
+    const struct gradient results[] = {
+        {RESULT_DX, FILL_X, o->dx, o->n_tokens, H, q->dx, 0},
+        {RESULT_DW13, FILL_W13, o->dw13, e * W, o->GI, q->dw13, w},
+        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, W, q->dw2, OF_ROWS},
+        {RESULT_DROUTER, FILL_ROUTER, o->drouter, H, E, q->drouter, h},
+        {RESULT_DSHARED13, FILL_SHARED_13, o->dshared13, H, inputs * shared, q->dshared13, h},
+        {RESULT_DSHARED2, FILL_SHARED_2, o->dshared2, shared, H, q->dshared2, OF_ROWS},
+        {RESULT_DB13, FILL_B13, o->db13, e, o->GI, q->db13, 0},
+        {RESULT_DB2, FILL_B2, o->db2, e, W, q->db2, 0},
+        {RESULT_DRESIDUAL13, FILL_RESIDUAL_13, o->dresidual13, H, inputs * residual,
+         q->dresidual13, h},
+        {RESULT_DRESIDUAL2, FILL_RESIDUAL_2, o->dresidual2, residual, H, q->dresidual2,
+         OF_ROWS},
+        {RESULT_DSHARED_GATE, FILL_SHARED_GATE, o->dshared_gate, H, 1, q->dshared_gate, h},
+        {RESULT_DLINEAR_BIAS, FILL_LINEAR_BIAS, o->dlinear_bias, 1, E, q->dlinear_bias, 0},
+        {RESULT_DLATENT_DOWN, FILL_LATENT_DOWN, o->dlatent_down, H, W, q->dlatent_down, h},
+        {RESULT_DLATENT_UP, FILL_LATENT_UP, o->dlatent_up, W, H, q->dlatent_up, OF_ROWS},
     };
-    for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
-        struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
-                                         results[i].rows, results[i].width);
-        if (wanted.values)
-            wanted.least = sqrt(results[i].squares / (double)(wanted.rows * wanted.width));
-        const struct tensor *got = gradient_of(v, rank, op, results[i].of);
-        if (got)
-            verify_compare(v->execution, v->checks, rank, got, &wanted);
-    }
+    for (unsigned i = 0; i < sizeof results / sizeof *results; i++)
+        check_gradient(v, rank, op, &results[i], local);
     check_gates(v, rank, tensor_of(v, rank, op, ROLE_D_GATES), tensor_of(v, rank, op, ROLE_IDS),
                 local);
 }
@@ -243,33 +266,44 @@ static double tolerance_of(double u, uint64_t longest_sum)
 
 /* Gates, or a projection to latent rows, computed in f32 and in f64 may round an element of the
  * row they make to neighbours in a narrow format, which are a step of 1/16 (e4m3) or 1/3 (e2m1)
- * of its largest apart; one element of a row of H >= 16 changes a product by sqrt(3 / H) of
- * that: 0.03, 0.14, within 16 u. */
-static double wire_roundoff(enum dtype wire)
+ * of its largest apart; one element of a row of W changes a product by sqrt(3 / W) of that:
+ * 0.03, 0.14 where W is 16, within 16 u, and more of shorter rows. */
+static double wire_roundoff(enum dtype wire, uint64_t width)
 {
     if (format_is_plain(wire))
         return verify_unit_roundoff(wire);
-    return wire == DTYPE_MXFP4 || wire == DTYPE_NVFP4 ? 0x1p-6 : 0x1p-8;
+    double u = wire == DTYPE_MXFP4 || wire == DTYPE_NVFP4 ? 0x1p-6 : 0x1p-8;
+    return u * fmax(1, 2 * sqrt(3 / (double)width));
 }
 
-static void set_tolerances(struct verify *v)
+struct tolerances {
+    double activation, gradient;
+    double least; /* square of the smallest size that all formats hold with all their bits */
+};
+
+static struct tolerances tolerances_of(const struct work *work,
+                                       const struct oracle_setup *setup)
 {
-    const struct oracle *o = v->oracle;
-    const struct work *work = v->work;
-    double u = verify_unit_roundoff(o->setup.activation), gradient = 0x1p-24;
+    const struct model *model = &setup->plan->model;
+    uint64_t inter = plan_expert_width(setup->plan), rows = setup->sample->R * setup->sample->T;
+    double u = verify_unit_roundoff(setup->activation), gradient = 0x1p-24;
+    double least = verify_least(setup->activation);
     for (size_t b = 0; b < work->n_buffers; b++) {
         const struct buffer *buffer = &work->buffers[b];
         bool wide = buffer->dtype == DTYPE_BF16 || buffer->dtype == DTYPE_F16;
-        if (wide && buffer->category == CATEGORY_DISPATCH)
+        if (wide && buffer->category == CATEGORY_DISPATCH) {
             u = fmax(u, verify_unit_roundoff(buffer->dtype));
+            least = fmax(least, verify_least(buffer->dtype));
+        }
         if (wide && buffer->category == CATEGORY_GRADIENTS)
             gradient = verify_unit_roundoff(buffer->dtype);
     }
-    if (o->setup.scaled_first || o->setup.plan->model.moe.latent_size)
-        u = fmax(u, wire_roundoff(o->setup.wire));
-    uint64_t rows = o->setup.sample->R * o->setup.sample->T;
-    v->tolerance = tolerance_of(u, o->H + o->GI);
-    v->tolerance_gradient = tolerance_of(fmax(u, gradient), o->H + o->GI + rows);
+    if (setup->scaled_first || model->moe.latent_size)
+        u = fmax(u, wire_roundoff(setup->wire, model_row_width(model)));
+    uint64_t longest = model->hidden + (model->moe.glu ? 2 : 1) * inter;
+    return (struct tolerances){.activation = tolerance_of(u, longest),
+                               .gradient = tolerance_of(fmax(u, gradient), longest + rows),
+                               .least = least};
 }
 
 /* ---- runs ---- */
@@ -393,14 +427,19 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
     enum status status = execution_begin(x, inputs, err);
     if (status == STATUS_OK) {
         struct oracle_setup setup = oracle_setup_of(x, options);
+        struct tolerances tolerances = tolerances_of(x->work, &setup);
+        setup.exact = inputs->picked && holds_one(setup.weight);
+        setup.tolerance = tolerances.activation;
+        setup.least = tolerances.least;
         oracle_compute(&oracle, &setup, &own);
         struct verify v = {.execution = x,
                            .checks = checks,
                            .oracle = &oracle,
                            .work = x->work,
                            .integers = inputs->picked,
-                           .exact = inputs->picked && holds_one(setup.weight)};
-        set_tolerances(&v);
+                           .exact = setup.exact,
+                           .tolerance = tolerances.activation,
+                           .tolerance_gradient = tolerances.gradient};
         struct observer observer = {&v, look};
         if (setup.alone)
             absent_audit(x);

@@ -44,6 +44,7 @@ struct look {
     const struct plan *plan;
     const struct oracle_matmul *oracle;
     const double *values; /* the oracle's */
+    double *squares;
     struct checks *checks;
     double tolerance; /* 0: integers */
 };
@@ -58,6 +59,8 @@ static void check_part(const struct look *look, const struct rank_state *rank,
                             .width = part->view.width,
                             .step = o->stride,
                             .across = o->width,
+                            .squares = look->squares + (part->first - o->first),
+                            .n_squares = o->width,
                             .tolerance = look->tolerance};
     verify_compare(look->execution, look->checks, rank, &part->view, &wanted);
     uint64_t parts = oracle_matmul_columns(look->plan) / part->view.width;
@@ -103,7 +106,8 @@ static struct oracle_matmul oracle_of(const struct execution *x,
                               .inputs = x->task.inputs,
                               .stride = 1,
                               .first = everywhere ? 0 : x->session->transport->first * each,
-                              .width = everywhere ? all : x->n_ranks * each};
+                              .width = everywhere ? all : x->n_ranks * each,
+                              .least = verify_least(plan->precision.activations)};
     double flop = oracle_matmul_flop(&o);
     if (options->budget_flop > 0 && flop > options->budget_flop)
         o.stride = (uint64_t)ceil(flop / options->budget_flop);
@@ -124,9 +128,9 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
         struct look look = {.execution = x,
                             .plan = plan,
                             .oracle = &oracle,
-                            .values = oracle_matmul_compute(&oracle, &own),
                             .checks = checks,
                             .tolerance = inputs->picked ? 0 : tolerance_of(plan)};
+        look.values = oracle_matmul_compute(&oracle, &own, &look.squares);
         struct observer observer = {&look, after};
         status = execution_step(x, &observer, NULL, err);
         checks->tokens = x->n_ranks * plan_tokens(plan);

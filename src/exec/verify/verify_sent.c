@@ -22,7 +22,8 @@ struct comparison {
     const struct oracle_sent *wanted;
     const double *got;
     uint64_t rank, n_ranks;
-    double scale; /* 0: the same bits are wanted */
+    bool exact;   /* the same bits are wanted */
+    double scale; /* of all means */
     double error, found, want;
     uint64_t to, column;
 };
@@ -40,7 +41,7 @@ static uint64_t receiver(const struct comparison *c, uint64_t n)
     return (c->rank + n) % c->n_ranks;
 }
 
-/* The rms of the means, or what their terms are like. */
+/* The rms of the means. */
 static double scale_of(const struct comparison *c)
 {
     double squares = 0, n = 0;
@@ -52,8 +53,7 @@ static double scale_of(const struct comparison *c)
             n += c->wanted->rows[to] > 0;
         }
     }
-    double scale = fmax(c->wanted->scale, squares > 0 ? sqrt(squares / n) : 0);
-    return scale > 0 ? scale : 1;
+    return squares > 0 ? sqrt(squares / n) : 0;
 }
 
 static void compare_rank(struct comparison *c, uint64_t to)
@@ -61,7 +61,9 @@ static void compare_rank(struct comparison *c, uint64_t to)
     const struct oracle_sent *wanted = c->wanted;
     for (uint64_t i = 0; i < wanted->width; i++) {
         double want = mean(wanted, wanted->sum, to, i), got = mean(wanted, c->got, to, i);
-        double error = fabs(got - want) / (c->scale > 0 ? fmax(c->scale, fabs(want)) : 1);
+        double size = wanted->sizes ? mean(wanted, wanted->sizes, to, i) : 0;
+        double scale = c->exact ? 1 : fmax(fmax(c->scale, size), fabs(want));
+        double error = fabs(got - want) / (scale > 0 ? scale : 1);
         if (error <= c->error)
             continue;
         c->error = isnan(error) ? DBL_MAX : error;
@@ -76,7 +78,8 @@ static void compare(const struct comparison *first, const char *name, double tol
                     struct checks *checks)
 {
     struct comparison c = *first;
-    c.scale = tolerance > 0 ? scale_of(&c) : 0;
+    c.exact = !(tolerance > 0);
+    c.scale = scale_of(&c);
     for (uint64_t n = 1; n < c.n_ranks; n += c.wanted->stride)
         compare_rank(&c, receiver(&c, n));
     struct check *check = checks_add(checks, name, c.error, tolerance);

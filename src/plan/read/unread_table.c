@@ -433,7 +433,8 @@ const struct unread_row unread_rows[] = {
     /* ---- moe ---- */
     WHEN("moe.capacity_factor", PATH(BIT(PATH_CAPACITY))),
     WHEN("moe.capacity_scope", PATH(BIT(PATH_CAPACITY))),
-    NEVER("moe.drop", "predict counts dropped rows, run says which"),
+    NEVER("moe.drop", "predict counts dropped rows, whichever they are"),
+    WHEN("moe.drop", STACK(BIT(STACK_HOST)), PATH(BIT(PATH_CAPACITY))), /* run drops the last */
     WHEN("moe.block_size", BLOCKWISE),
     WHEN("moe.block_size", WRITTEN_AUTO, STACK(BIT(STACK_NXD)),
          MODE(BIT(MODE_TRAIN) | BIT(MODE_PREFILL))),

@@ -5,6 +5,7 @@
 #include "plan/derive.h"
 #include "sim/serve/serve_play.h"
 #include "sim/step/time.h"
+#include "work/piece/layer.h"
 
 /* Samples of routing a size, but for the decode step of all sequences, which is the one that a
  * plan's step_s is; the fewest tokens of a prefill step. */
@@ -32,10 +33,13 @@ static void set_size(struct serve_step *s, const struct knot *knot)
     s->plan.workload.sequence_length = knot->length;
 }
 
-/* Alone no rank is fuller than another. */
+/* Alone no rank is fuller than another, unless it matters how its rows fall to its experts. */
 static bool is_alone(const struct serve_step *s)
 {
-    return s->plan.parallel.ep == 1;
+    const uint32_t *asked = s->stepper.work.sizes.slot;
+    bool falls =
+        layer_alignment(&s->stepper.plan) > 1 || asked[SLOT_HOT_EXPERT] || asked[SLOT_ROUNDS];
+    return s->plan.parallel.ep == 1 && !falls;
 }
 
 /* The laws of routing, once for all sizes of both steps: they depend on neither tokens nor

@@ -37,6 +37,8 @@ static void drop_untouched(struct layer *l)
 
 /* ---- bytes ---- */
 
+/* What forces the router's choice (work/piece/layer_router) is the performed sample's and no
+ * traffic of the layer. */
 void work_fill_bytes(struct work *work)
 {
     struct sizes *z = &work->sizes;
@@ -49,7 +51,7 @@ void work_fill_bytes(struct work *work)
         for (unsigned j = 0; j < op->n_operands; j++) {
             const struct operand *operand = &op_operands(work, op)[j];
             struct size bytes = size_mul(z, work->buffers[operand->buffer].bytes, trips);
-            if (operand->read)
+            if (operand->read && operand->role != ROLE_WANTED)
                 op->bytes_read = size_add(z, op->bytes_read, bytes);
             if (operand->written)
                 op->bytes_written = size_add(z, op->bytes_written, bytes);

@@ -53,11 +53,16 @@ uint64_t matmul_tiles(const struct plan *plan)
     return tiles;
 }
 
+enum collective matmul_collective(const struct plan *plan)
+{
+    return plan->parallel.tp > 1 ? plan->block.collective : COLLECTIVE_RING;
+}
+
 bool matmul_reduces_in_place(const struct plan *plan)
 {
     bool scatters =
         plan->block.kind == BLOCK_REDUCE_SCATTER_MATMUL || plan->block.kind == BLOCK_MLP;
-    return scatters && plan->block.collective != COLLECTIVE_BUILTIN;
+    return scatters && matmul_collective(plan) != COLLECTIVE_BUILTIN;
 }
 
 /* ---- pieces ---- */
@@ -232,7 +237,7 @@ static uint16_t product_of_gathered(struct sharded *b, uint16_t x, const char *r
 static void allgather(struct sharded *b)
 {
     uint16_t x = tokens(&b->l, b->h);
-    bool passes = b->l.plan->block.collective == COLLECTIVE_RING;
+    bool passes = matmul_collective(b->l.plan) == COLLECTIVE_RING;
     output(&b->l, OPERANDS(RESULT(0, passes ? product_of_passing(b, x)
                                             : product_of_gathered(b, x, "out"))));
 }

@@ -33,6 +33,10 @@ enum { MATMUL_TILES = 8 }; /* the most that block.tiles can be */
 /* Column tiles of allreduce_matmul: the most up to block.tiles that divide F / p. */
 uint64_t matmul_tiles(const struct plan *plan);
 
+/* The algorithm by which ranks exchange: block.collective. One rank has nobody to exchange with
+ * and does the same whatever that says: what a ring of one leaves to do. */
+enum collective matmul_collective(const struct plan *plan);
+
 /* Whether the rank's columns of the result are chunk `rank` of the array that was reduced,
  * instead of an array of their own. */
 bool matmul_reduces_in_place(const struct plan *plan);

@@ -17,19 +17,19 @@ static struct size chunk_bytes(struct layer *l, uint16_t array, struct size chun
 
 static enum schedule reduction_of(const struct layer *l)
 {
-    return l->plan->block.collective == COLLECTIVE_RING ? SCHEDULE_RING_REDUCE
-                                                        : SCHEDULE_HALVING_REDUCE;
+    return matmul_collective(l->plan) == COLLECTIVE_RING ? SCHEDULE_RING_REDUCE
+                                                         : SCHEDULE_HALVING_REDUCE;
 }
 
 static enum schedule gather_of(const struct layer *l)
 {
-    return l->plan->block.collective == COLLECTIVE_RING ? SCHEDULE_RING_GATHER
-                                                        : SCHEDULE_DOUBLING_GATHER;
+    return matmul_collective(l->plan) == COLLECTIVE_RING ? SCHEDULE_RING_GATHER
+                                                         : SCHEDULE_DOUBLING_GATHER;
 }
 
 static bool is_builtin(const struct layer *l)
 {
-    return l->plan->block.collective == COLLECTIVE_BUILTIN;
+    return matmul_collective(l->plan) == COLLECTIVE_BUILTIN;
 }
 
 static const char *named(struct layer *l, const char *what, const char *name)
