@@ -140,6 +140,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     double wide = train                         ? device->peak_bf16
                   : intensity_is_four_bit(plan) ? device->peak_fp8
                                                 : peak;
+    double launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0);
     *rates = (struct rates){
         .peak_flop_per_s = peak / cores,
         .bf16_flop_per_s = device->peak_bf16 / cores,
@@ -149,9 +150,10 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
         .host_memory_bytes_per_s = plan->cluster.node.host_memory_bandwidth / cores,
         .units = (double)device->units / cores,
-        .launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0),
+        .launch_s = launch_s,
         .sync_s = number(&r, PROFILE_HOST, PROFILE_SYNC, 0),
         .graph_s = number(&r, PROFILE_HOST, PROFILE_GRAPH, 0),
+        .eager_s = number(&r, PROFILE_HOST, PROFILE_EAGER, launch_s),
         .layer_s = number(&r, PROFILE_LAYER, PROFILE_OVERHEAD, 0),
         .fixed_s = number(&r, PROFILE_STEP, PROFILE_FIXED, 0),
         .request_s = number(&r, PROFILE_REQUEST, PROFILE_OVERHEAD, 0),
@@ -167,6 +169,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     fill_experts(&r, &rates->experts);
     for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
         enum profile_item class = profile_item_class((enum profile_item)i);
+        rates->launches[i] = number(&r, (enum profile_item)i, PROFILE_LAUNCHES, 1);
         if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY || class == PROFILE_OFFLOAD)
             fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
         for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)

@@ -50,6 +50,8 @@ struct rates {
     struct expert_rates experts;
     struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];
     double launch_s, sync_s, graph_s;  /* host */
+    double eager_s;                    /* host: a kernel that an engine's Python launches */
+    double launches[PROFILE_ITEMS];    /* such kernels of an op */
     double layer_s;                    /* every MoE layer and pass */
     double fixed_s, data_s;            /* every step */
     double request_s, request_token_s; /* of every request, of each token of its prompt */
