@@ -155,7 +155,7 @@ enum status serving_set_formats(struct job *job)
     return STATUS_OK;
 }
 
-enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
+enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most)
 {
     const struct setting *s = job_given(job, flag) ? job_setting(job, flag) : NULL;
     for (size_t i = 0; s && i < s->n; i++) {
@@ -163,9 +163,16 @@ enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
         unsigned long long size = strtoull(s->values[i], &end, 10);
         if (!s->values[i][0] || *end || size > 1000000)
             return job_fail(job, flag, "takes sizes up to 1000000, not '%s'", s->values[i]);
+        *least = size < *least ? size : *least;
         *most = size > *most ? size : *most;
     }
     return STATUS_OK;
+}
+
+enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
+{
+    uint64_t least = UINT64_MAX;
+    return serving_range(job, flag, &least, most);
 }
 
 /* Why a draft cannot be said in a plan; NULL: it can. */

@@ -11,7 +11,8 @@ enum status serving_set_model(struct job *job, const char *flag);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
-/* The largest number of a list; unchanged without the flag. */
+/* The least and the largest number of a list, or the largest; unchanged without the flag. */
+enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most);
 enum status serving_largest(struct job *job, const char *flag, uint64_t *most);
 
 /* Tokens that a draft proposes, and by which flags. */

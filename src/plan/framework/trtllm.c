@@ -41,8 +41,10 @@ static const struct job_flag flags[] = {
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
-    MEMORY("kv-cache-config.max-attention-window", JOB_LIST, NULL,
-           "every layer keeps whole sequences", ARGUMENTS),
+    RULE("kv-cache-config.max-attention-window", JOB_LIST, NULL,
+         "of several sizes: pools by layers, as many tokens as whole sequences; of one: a "
+         "warning",
+         ARGUMENTS),
     RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
          "each beam a sequence with a cache of its own: what they share of it is not modelled",
          ARGUMENTS),
@@ -155,10 +157,29 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* Windows of several sizes share the pool out by the bytes of their layers, so that as many
+ * tokens fit as if all kept whole sequences; those of one size keep no more of a sequence than
+ * it (cpp/.../kvCacheManager.cpp, calculateWindowSizeToShare and calculateMaxNumBlocks;
+ * _torch/pyexecutor/resource_manager.py, where longer ones are cut to max_seq_len). */
+static enum status read_windows(struct job *job)
+{
+    const char *flag = "kv-cache-config.max-attention-window";
+    uint64_t most = 0, least = UINT64_MAX, longest = 0;
+    TRY(serving_range(job, flag, &least, &most));
+    TRY(job_count(job, "max-seq-len", &longest));
+    if (most && least == most && (!longest || most < longest))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a window of %" PRIu64 " tokens on every layer matters to memory and is not "
+                 "modelled: sequences are kept whole",
+                 most);
+    return STATUS_OK;
+}
+
 static enum status trtllm_finish(struct job *job)
 {
     struct degrees d;
     TRY(read_degrees(job, &d));
+    TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
     TRY(set_batch(job));

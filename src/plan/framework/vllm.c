@@ -32,7 +32,11 @@ static const struct job_flag flags[] = {
          "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
     DIRECT("decode-context-parallel-size dcp", JOB_VALUE, "parallel.dcp", NULL, NULL,
            PARALLEL_CONFIG),
-    MEMORY("prefill-context-parallel-size pcp", JOB_VALUE, "1", NULL, PARALLEL_CONFIG),
+    MEMORY(
+        "prefill-context-parallel-size pcp", JOB_VALUE, "1",
+        "its ranks are left out (MLA models alone take it, without stages; prompts are split "
+        "over them, decodes and caches whole on each)",
+        PARALLEL_CONFIG),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
          "where dp > 1: allgather; deepep_high_throughput deepep, "
          "deepep_low_latency deepep_ll",
