@@ -61,6 +61,14 @@ static const struct job_flag flags[] = {
          ARGUMENTS),
     RULE("cuda-graph-config.enable-padding", JOB_SWITCH, "stack.graph_padding", NULL,
          ARGUMENTS),
+    RULE("speculative-config.decoding-type", JOB_VALUE, "workload.speculation.method",
+         "MTP, NGram; Draft_Target, Eagle and Eagle3 are models", ARGUMENTS),
+    RULE("speculative-config.num-nextn-predict-layers", JOB_VALUE,
+         "workload.speculation.tokens", "of MTP; 1", ARGUMENTS),
+    RULE("speculative-config.max-draft-len", JOB_VALUE, "workload.speculation.tokens", NULL,
+         ARGUMENTS),
+    RULE("speculative-config.speculative-model-dir speculative-config.speculative-model",
+         JOB_VALUE, "workload.speculation.model", NULL, ARGUMENTS),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
     NEITHER("backend", JOB_VALUE, SERVE),
@@ -157,6 +165,35 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* A module's draft is as long as it is run again; other kinds say how long theirs is. */
+static enum status set_draft(struct job *job)
+{
+    static const char type[] = "speculative-config.decoding-type",
+                      layers[] = "speculative-config.num-nextn-predict-layers",
+                      length[] = "speculative-config.max-draft-len";
+    const char *kind = "";
+    TRY(job_word(job, type, &kind));
+    bool module = text_equal(kind, "MTP");
+    struct serving_draft draft = {.method = module                      ? DRAFT_MTP
+                                            : text_equal(kind, "NGram") ? DRAFT_NGRAM
+                                                                        : DRAFT_MODEL,
+                                  .model_flag = "speculative-config.speculative-model-dir",
+                                  .tokens_flag = module && job_given(job, layers) ? layers
+                                                 : job_given(job, length)         ? length
+                                                                                  : type};
+    if (!kind[0])
+        return STATUS_OK;
+    if (draft.tokens_flag == type)
+        draft.tokens = module;
+    else
+        TRY(job_count(job, draft.tokens_flag, &draft.tokens));
+    if (draft.tokens)
+        return serving_set_draft(job, &draft);
+    job_warn(job, job_setting(job, type)->mark,
+             "a draft without max_draft_len matters to memory and is not modelled");
+    return STATUS_OK;
+}
+
 /* Windows of several sizes share the pool out by the bytes of their layers, so that as many
  * tokens fit as if all kept whole sequences; those of one size keep no more of a sequence than
  * it (cpp/.../kvCacheManager.cpp, calculateWindowSizeToShare and calculateMaxNumBlocks;
@@ -184,6 +221,7 @@ static enum status trtllm_finish(struct job *job)
     set_layout(job, &d);
     TRY(set_batch(job));
     TRY(set_scheduler(job, &d));
+    TRY(set_draft(job));
     TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
@@ -216,6 +254,22 @@ static void write_scheduler(struct job_writer *writer)
     writer_count(writer, "attention-dp-config.batching-wait-iters", w->balance.wait);
 }
 
+static void write_draft(struct job_writer *writer)
+{
+    static const char *const kinds[] = {"NGram", "MTP", "Draft_Target"};
+    const struct speculation *s = &writer->plan->workload.speculation;
+    const char *path = serving_draft_path(writer->plan);
+    if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))
+        return;
+    writer_flag(writer, "speculative-config.decoding-type", kinds[s->method]);
+    writer_count(writer,
+                 s->method == DRAFT_MTP ? "speculative-config.num-nextn-predict-layers"
+                                        : "speculative-config.max-draft-len",
+                 s->tokens);
+    if (s->method == DRAFT_MODEL)
+        writer_flag(writer, "speculative-config.speculative-model-dir", path);
+}
+
 static enum status trtllm_write(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
@@ -235,6 +289,7 @@ static enum status trtllm_write(struct job_writer *writer)
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
     write_scheduler(writer);
+    write_draft(writer);
     writer->out = whole;
     struct text options = {.arena = writer->arena};
     bool file = writer_settings(writer, false, &options);

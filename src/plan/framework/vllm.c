@@ -129,6 +129,8 @@ static const struct job_flag flags[] = {
     NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
     RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
          "*mtp, ngram, others: model", ENGINE),
+    RULE("speculative-config.draft_tensor_parallel_size", JOB_VALUE, NULL,
+         "as the model's (spec_decode/draft_model.py), else a warning", ENGINE),
     RULE("speculative-config.model", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
@@ -192,6 +194,20 @@ static enum status set_whole_prompts(struct job *job, uint64_t *batched)
     return STATUS_OK;
 }
 
+static enum status check_draft_ranks(struct job *job)
+{
+    const char *flag = "speculative-config.draft_tensor_parallel_size";
+    uint64_t tp = 1, own = 0;
+    TRY(job_count(job, "tensor-parallel-size", &tp));
+    TRY(job_count(job, flag, &own));
+    if (own && own != tp)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a draft over %" PRIu64 " ranks of %" PRIu64 " matters to memory and is not "
+                 "modelled: it is split as the model is, as vLLM's draft models have to be",
+                 own, tp);
+    return STATUS_OK;
+}
+
 /* Without a method, a model is a draft (config/speculative.py). */
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
@@ -204,6 +220,8 @@ static enum status set_draft(struct job *job, uint64_t tokens)
         draft.method = DRAFT_MTP;
     else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
         draft.method = DRAFT_NGRAM;
+    if (tokens)
+        TRY(check_draft_ranks(job));
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
