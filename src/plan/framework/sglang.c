@@ -57,7 +57,7 @@ static const struct job_flag flags[] = {
     RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", SERVER),
     DIRECT("speculative-num-draft-tokens", JOB_VALUE, "workload.tokens_per_sequence", NULL,
            NULL, SERVER),
-    RULE("speculative-algorithm", JOB_VALUE, "workload.speculation.method",
+    RULE("speculative-algorithm speculative-algo", JOB_VALUE, "workload.speculation.method",
          "EAGLE without a draft, NEXTN: mtp", SERVER),
     RULE("speculative-draft-model-path", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", SERVER),

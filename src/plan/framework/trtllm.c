@@ -34,9 +34,18 @@ static const struct job_flag flags[] = {
     RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
          ARGUMENTS),
     DIRECT("moe-config.backend", JOB_VALUE, "stack.experts",
-           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai",
+           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai "
+           "WIDEEP=cutlass CUTEDSL=cutlass",
            "AUTO", ARGUMENTS),
     DIRECT("moe-config.max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL, NULL, ARGUMENTS),
+    RULE("moe-config.load-balancer.num-slots", JOB_VALUE, "moe.redundant_experts",
+         "beyond the model's experts", ARGUMENTS),
+    MEMORY(
+        "moe-config.load-balancer", JOB_VALUE, NULL,
+        "its file is not read: num_slots beyond the model's experts are moe.redundant_experts",
+        ARGUMENTS),
+    TIME("moe-config.load-balancer.layer-updates-per-iter", JOB_VALUE, NULL,
+         "placement is as the plan says", ARGUMENTS),
     DIRECT("cuda-graph-config.max-batch-size", JOB_VALUE, "stack.graph_batch", NULL, NULL,
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
@@ -165,6 +174,30 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* Slots beyond the model's experts hold copies; what WIDEEP changes beside its kernels, which
+ * are CUTLASS's (_torch/modules/fused_moe/fused_moe_wide_ep.py), is not modelled. */
+static enum status set_slots(struct job *job)
+{
+    const char *flag = "moe-config.load-balancer.num-slots", *backend = "";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t slots = 0;
+    bool known;
+    TRY(job_count(job, flag, &slots));
+    TRY(job_word(job, "moe-config.backend", &backend));
+    TRY(job_part(job, "model", plan, &known));
+    if (slots && known && slots < plan->model.moe.experts)
+        return job_fail(job, flag, "%" PRIu64 " slots do not hold %" PRIu64 " experts", slots,
+                        plan->model.moe.experts);
+    if (slots && known)
+        job_set_count(job, "moe.redundant_experts", slots - plan->model.moe.experts, flag);
+    if (text_equal(backend, "WIDEEP"))
+        job_warn(
+            job, job_setting(job, "moe-config.backend")->mark,
+            "backend WIDEEP exchanges rows by kernels of its own, which matter to memory and "
+            "time and are not modelled: tokens are gathered, by CUTLASS's experts");
+    return STATUS_OK;
+}
+
 /* A module's draft is as long as it is run again; other kinds say how long theirs is. */
 static enum status set_draft(struct job *job)
 {
@@ -219,6 +252,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
+    TRY(set_slots(job));
     TRY(set_batch(job));
     TRY(set_scheduler(job, &d));
     TRY(set_draft(job));

@@ -78,6 +78,9 @@ static const struct job_flag flags[] = {
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
     RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
+    RULE("is-prefill-worker", JOB_SWITCH, "workload.mode", "of dynamo.vllm: prefill",
+         "ai-dynamo/dynamo components/src/dynamo/vllm/args.py"),
+    RULE("kv-offloading-size", JOB_VALUE, "memory.host_cache", "GiB over tp x pp ranks", CACHE),
     RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
@@ -240,8 +243,11 @@ static enum status set_batch(struct job *job)
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
     TRY(set_draft(job, tokens));
-    bool prefill = text_equal(role, "kv_producer");
-    job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");
+    bool prefill = false;
+    TRY(job_switch(job, "is-prefill-worker", &prefill));
+    prefill = prefill || text_equal(role, "kv_producer");
+    job_set(job, "workload.mode", prefill ? "prefill" : "decode",
+            "kv-transfer-config.kv_role is-prefill-worker");
     uint64_t longest = job_drafted(job, "workload.context_length", batched);
     uint64_t each = longest && longest < batched ? longest : batched;
     if (prefill) { /* a step of whole prompts, or a part of one, fills the batch */
@@ -462,6 +468,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_batch(job));
     TRY(serving_set_formats(job));
     TRY(vllm_set_states(job));
+    TRY(vllm_set_host_cache(job));
     return set_path(job);
 }
 
@@ -533,6 +540,7 @@ static enum status vllm_write(struct job_writer *writer)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     write_adapters(writer);
     vllm_write_states(writer);
+    vllm_write_host_cache(writer);
     serving_write_offload(writer);
     if (plan->memory.window_ratio == 1)
         writer_flag(writer, "disable-hybrid-kv-cache-manager", NULL);
