@@ -17,32 +17,52 @@ static const char decode[] = "model: qwen3-30b-a3b\ncluster: h100-2x1\nstack: vl
                              "workload: {mode: decode, micro_batch: 8, context_length: 2048}\n"
                              "parallel: {tp: 2}\n";
 
-/* Seconds of a step, and what the host launches in one of its layers with experts. */
-struct launches {
-    double step_s, kernels; /* of a layer, where Python launches all of them */
-};
-
-static struct launches launches_of(const char *set)
-{
-    struct arena arena = {0};
+/* A step of the plan above with settings, by the profile it takes. */
+struct timed {
+    struct arena arena;
     struct plan plan;
     struct profile profile;
-    struct stepper s = {.routing = NULL};
+    struct stepper s;
     struct step_time step;
+};
+
+static void timed_open(struct timed *t, const char *set)
+{
     struct err err = {0};
-    plan_set(decode, set, &arena, &plan);
-    assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
-    assert_int_equal(stepper_build(&s, &plan, &profile, &arena, &err), STATUS_OK);
-    assert_true(stepper_time(&s, NULL, &step));
-    struct launches l = {.step_s = step.step_s};
-    for (size_t i = 0; i < s.work.n_ops; i++)
-        if (s.work.ops[i].segment == SEGMENT_MOE)
-            l.kernels +=
-                launched_s(&s, GRAPHS_NONE, &s.work.ops[i], (enum profile_item)s.item[i]) /
-                s.pricing.rates.eager_s;
-    stepper_release(&s);
-    arena_release(&arena);
-    return l;
+    *t = (struct timed){.s = {.routing = NULL}};
+    plan_set(decode, set, &t->arena, &t->plan);
+    assert_int_equal(profile_load(&t->plan, &t->arena, &t->profile, &err), STATUS_OK);
+    assert_int_equal(stepper_build(&t->s, &t->plan, &t->profile, &t->arena, &err), STATUS_OK);
+    assert_true(stepper_time(&t->s, NULL, &t->step));
+}
+
+static void timed_close(struct timed *t)
+{
+    stepper_release(&t->s);
+    arena_release(&t->arena);
+}
+
+static double step_s(const char *set)
+{
+    struct timed t;
+    timed_open(&t, set);
+    timed_close(&t);
+    return t.step.step_s;
+}
+
+/* Of a layer with experts, where Python launches all of them. */
+static double kernels_of(const char *set)
+{
+    struct timed t;
+    double sum = 0;
+    timed_open(&t, set);
+    for (size_t i = 0; i < t.s.work.n_ops; i++)
+        if (t.s.work.ops[i].segment == SEGMENT_MOE)
+            sum += launched_s(&t.s, GRAPHS_NONE, &t.s.work.ops[i],
+                              (enum profile_item)t.s.item[i]) /
+                   t.s.pricing.rates.eager_s;
+    timed_close(&t);
+    return sum;
 }
 
 /* Qwen3 in 16 bits: norm, qkv, norms of q and k, rotary embedding, cache, attention, output and
@@ -66,10 +86,10 @@ static void kernels_are_those_of_the_modules(void **state)
         {"model=deepseek-v3 cluster=h200-8x1 parallel.tp=8 stack.graphs=none", 41},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct launches l = launches_of(rows[i].set);
-        print_message("%s: %.0f, by hand %.0f\n", rows[i].set, l.kernels, rows[i].kernels);
-        if (fabs(l.kernels - rows[i].kernels) > 0.2 * rows[i].kernels)
-            fail_msg("%s: %.1f kernels a layer, by hand %.0f", rows[i].set, l.kernels,
+        double kernels = kernels_of(rows[i].set);
+        print_message("%s: %.0f, by hand %.0f\n", rows[i].set, kernels, rows[i].kernels);
+        if (fabs(kernels - rows[i].kernels) > 0.2 * rows[i].kernels)
+            fail_msg("%s: %.1f kernels a layer, by hand %.0f", rows[i].set, kernels,
                      rows[i].kernels);
     }
 }
@@ -89,7 +109,7 @@ static void graphs_order_steps(void **state)
                 char set[128];
                 snprintf(set, sizeof set, "stack=%s stack.graphs=%s workload.micro_batch=%u",
                          stacks[i], graphs[g], batches[b]);
-                s[g] = launches_of(set).step_s;
+                s[g] = step_s(set);
             }
             print_message("%s, %u: %.2f, %.2f, %.2f ms\n", stacks[i], batches[b], 1e3 * s[0],
                           1e3 * s[1], 1e3 * s[2]);
@@ -107,19 +127,10 @@ static void intervals_have_what_a_launch_may_be(void **state)
                                        "stack.graphs=none workload.micro_batch=1024"};
     double more[3];
     for (size_t i = 0; i < 3; i++) {
-        struct arena arena = {0};
-        struct plan plan;
-        struct profile profile;
-        struct stepper s = {.routing = NULL};
-        struct step_time step;
-        struct err err = {0};
-        plan_set(decode, sets[i], &arena, &plan);
-        assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
-        assert_int_equal(stepper_build(&s, &plan, &profile, &arena, &err), STATUS_OK);
-        assert_true(stepper_time(&s, NULL, &step));
-        more[i] = interval_of(&s, &profile, NULL, step.step_s, 0.4).more;
-        stepper_release(&s);
-        arena_release(&arena);
+        struct timed t;
+        timed_open(&t, sets[i]);
+        more[i] = interval_of(&t.s, &t.profile, NULL, t.step.step_s, 0.4).more;
+        timed_close(&t);
     }
     assert_true(fabs(more[0] - 1.4) < 1e-9);
     assert_true(more[1] > 3 && more[1] < 3.5); /* 63 us where 20 are assumed */
@@ -131,9 +142,9 @@ static void steps_beyond_graphs_are_compiled(void **state)
 {
     (void)state;
     const char *large = "stack.graph_batch=4";
-    double vllm = launches_of(large).step_s, full = launches_of("stack.graphs=full").step_s,
-           none = launches_of("stack.graphs=none").step_s,
-           sglang = launches_of("stack=sglang stack.graph_batch=4").step_s;
+    double vllm = step_s(large), full = step_s("stack.graphs=full"),
+           none = step_s("stack.graphs=none"),
+           sglang = step_s("stack=sglang stack.graph_batch=4");
     assert_true(vllm < 1.05 * full);
     assert_true(sglang > 0.9 * none);
 }

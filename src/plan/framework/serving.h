@@ -22,6 +22,19 @@ struct serving_draft {
     const char *tokens_flag, *model_flag;
 };
 
+/* Room for adapters: the engine's defaults, and what the flags of its slots, enable-lora and
+ * max-lora-rank say. */
+struct serving_adapters {
+    const char *slots_flag, *origin; /* origin: the flags that enable them */
+    bool enabled;
+    uint64_t slots, rank; /* rank 0: not known */
+};
+
+/* lora.slots and lora.rank, of enabled adapters whose rank is known; and as flags. Whether
+ * there are any: of what is written. */
+enum status serving_set_adapters(struct job *job, struct serving_adapters *adapters);
+bool serving_write_adapters(struct job_writer *writer, const char *slots_flag);
+
 /* workload.speculation; a warning about a draft whose sizes nobody here knows. */
 enum status serving_set_draft(struct job *job, const struct serving_draft *draft);
 

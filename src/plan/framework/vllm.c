@@ -385,17 +385,11 @@ static enum status set_captured(struct job *job)
 /* Adapters have room only where they are enabled. */
 static enum status set_adapters(struct job *job)
 {
-    bool enabled = false, sharded = false;
-    uint64_t slots = 1, rank = 16;
-    TRY(job_switch(job, "enable-lora", &enabled));
+    bool sharded = false;
+    struct serving_adapters adapters = {"max-loras", "enable-lora", .slots = 1, .rank = 16};
+    TRY(serving_set_adapters(job, &adapters));
     TRY(job_switch(job, "fully-sharded-loras", &sharded));
-    TRY(job_count(job, "max-loras", &slots));
-    TRY(job_count(job, "max-lora-rank", &rank));
-    if (!enabled)
-        return STATUS_OK;
-    job_set_count(job, "lora.slots", slots, "max-loras enable-lora");
-    job_set_count(job, "lora.rank", rank, "max-lora-rank enable-lora");
-    if (sharded)
+    if (adapters.enabled && sharded)
         job_set(job, "lora.sharded", "true", "fully-sharded-loras");
     return STATUS_OK;
 }
@@ -490,15 +484,9 @@ static void write_draft(struct job_writer *writer)
 
 static void write_adapters(struct job_writer *writer)
 {
-    const struct lora *lora = &writer->plan->lora;
     uint64_t limit = writer->plan->workload.encoder.limit;
-    if (lora->slots && lora->rank) {
-        writer_flag(writer, "enable-lora", NULL);
-        writer_count(writer, "max-loras", lora->slots);
-        writer_count(writer, "max-lora-rank", lora->rank);
-        if (lora->sharded)
-            writer_flag(writer, "fully-sharded-loras", NULL);
-    }
+    if (serving_write_adapters(writer, "max-loras") && writer->plan->lora.sharded)
+        writer_flag(writer, "fully-sharded-loras", NULL);
     if (!limit)
         writer_flag(writer, "language-model-only", NULL);
     else if (limit != 999) {
