@@ -70,7 +70,7 @@ static struct fit_bound bound_of(const struct constant *c)
     if (!is_seconds(c))
         return (struct fit_bound){1, 1, 64};
     bool once = c->of == PROFILE_REQUEST || c->of == PROFILE_STEP;
-    return (struct fit_bound){1, 0.5e-6, once ? 1 : 100e-6};
+    return (struct fit_bound){1, 0.5e-6, once || c->is == PROFILE_EAGER ? 1 : 100e-6};
 }
 
 static bool is_kernel(const struct constant *c)
@@ -89,7 +89,8 @@ static void take_groups(struct fit *f)
         *y = c->y[0];
         if (c->by == PROFILE_BY_NONE)
             f->rows[i].y = y;
-        if (c->depth || c->is == PROFILE_ERROR || strncmp(c->source, "assumed", 7) == 0)
+        if (c->depth || c->is == PROFILE_ERROR || c->is == PROFILE_OUTSIDE ||
+            strncmp(c->source, "assumed", 7) == 0)
             continue;
         size_t g = 0; /* a launch costs products and other kernels the same */
         while (g < f->n_groups && !(is_kernel(c) && is_kernel(&f->rows[f->groups[g].row[0]])))
@@ -293,34 +294,49 @@ static double factor_of(const struct fit *f, const double *told, size_t row)
     return fmax(ratio, 1 / ratio);
 }
 
-/* Of a group: rows within the factor that nine of ten of the other groups' rows were. */
-static void cover(const struct fit *f, enum cut cut, unsigned of, const double *told,
-                  unsigned token, size_t counted[2])
+/* The factor that a share of a quantity's rows stayed within, those of a group apart; of: all.
+ */
+static double within(const struct fit *f, enum cut cut, unsigned of, const double *told,
+                     unsigned token, double share)
 {
-    double others[MOST_RUNS];
+    double factors[MOST_RUNS];
     size_t n = 0;
     for (size_t row = token; row < 2 * f->n_runs; row += 2)
         if (counts(f, row) && f->runs[row / 2].of[cut] != of)
-            others[n++] = factor_of(f, told, row);
-    if (!n)
-        return;
-    stat_sort(others, n);
-    double most = stat_percentile(others, n, 0.9);
-    for (size_t row = token; row < 2 * f->n_runs; row += 2)
-        if (counts(f, row) && f->runs[row / 2].of[cut] == of) {
-            counted[0] += factor_of(f, told, row) <= most;
-            counted[1]++;
-        }
+            factors[n++] = factor_of(f, told, row);
+    stat_sort(factors, n);
+    return n ? stat_percentile(factors, n, share) : 1;
 }
 
+/* Share of rows within the factor that a share of the other groups' rows stayed within. */
+static double covered(const struct fit *f, enum cut cut, const double *told, unsigned token,
+                      double share)
+{
+    size_t n = 0, held = 0;
+    for (unsigned of = 0; of < f->names[cut].n; of++) {
+        double most = within(f, cut, of, told, token, share);
+        for (size_t row = token; row < 2 * f->n_runs; row += 2) {
+            bool counted = counts(f, row) && f->runs[row / 2].of[cut] == of;
+            n += counted;
+            held += counted && factor_of(f, told, row) <= most;
+        }
+    }
+    return n ? (double)held / (double)n : 0;
+}
+
+/* How many rows lie within nine of ten of the other groups', and what has to be said of those
+ * for nine of ten to: the error of a profile. */
 static void say_cover(const struct fit *f, enum cut cut, const double *told)
 {
     for (unsigned token = 0; token < 2; token++) {
-        size_t counted[2] = {0, 0};
-        for (unsigned of = 0; of < f->names[cut].n; of++)
-            cover(f, cut, of, told, token, counted);
-        printf("%s left out, %s: %zu of %zu within what nine of ten of the others were\n",
-               cut_names[cut], token ? "a token" : "first token", counted[0], counted[1]);
+        double share = 0.9;
+        while (share < 0.999 && covered(f, cut, told, token, share) < 0.9)
+            share += 0.005;
+        printf("%s left out, %s: %.0f %% within what nine of ten of the others were; nine of "
+               "ten within %.3f of all, a factor %.3f\n",
+               cut_names[cut], token ? "a token" : "first token",
+               100 * covered(f, cut, told, token, 0.9), share,
+               within(f, cut, UINT_MAX, told, token, share));
     }
 }
 

@@ -57,3 +57,15 @@ struct interval interval_of(struct stepper *s, const struct profile *profile,
     out.more = exp(hypot(own, moved(s, profile, c, c->high, demand, step_s)));
     return out;
 }
+
+void interval_served(const struct profile *profile, double less, double more,
+                     struct serve_times *times)
+{
+    const struct constant *own = profile_find(profile, PROFILE_STEP, PROFILE_ERROR, PROFILE_ANY,
+                                              PROFILE_ANY, PROFILE_ANY);
+    double error = 1 + (own ? own->y[0] : 0);
+    times->tpot_low_s = times->tpot_s / less;
+    times->tpot_high_s = times->tpot_s * more;
+    times->ttft_low_s *= error / less;
+    times->ttft_high_s *= more / error;
+}

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_SIM_STEP_INTERVAL_H
 #define MOEPLAN_SIM_STEP_INTERVAL_H
 
+#include "sim/serve/serve_play.h"
 #include "sim/time/step_time.h"
 
 /* Relative half width of the interval around a plan's seconds: what held 90 % of the runs left
@@ -18,5 +19,11 @@ struct interval {
 };
 struct interval interval_of(struct stepper *stepper, const struct profile *profile,
                             const struct demand *demand, double step_s, double error);
+
+/* Tokens of an answer are as far off as a decode step, whose interval has these factors: wider
+ * than the profile's where its runs were of other plans, or nobody knows what a launch takes.
+ * What comes before them is as much more so. */
+void interval_served(const struct profile *profile, double less, double more,
+                     struct serve_times *times);
 
 #endif

@@ -387,15 +387,6 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
     return status;
 }
 
-/* What a decode step may be off beside the profile's error, an answer's tokens are, too. */
-static void widen(const struct plan *decode, const struct time_ask *ask,
-                  struct time_report *out)
-{
-    double factor = 1 + time_error(ask->profile, decode, NULL);
-    out->serving.tpot_low_s *= out->low_s / out->step_s * factor;
-    out->serving.tpot_high_s *= out->high_s / out->step_s / factor;
-}
-
 /* A decode step of all sequences, and what the deployment answers with such steps. */
 static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
                                 struct arena *arena, struct time_report *out, struct err *err)
@@ -406,7 +397,8 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     serve_timed_plan(plan, load.sequences, decode);
     TRY(time_of(decode, ask, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
-    widen(decode, ask, out);
+    interval_served(ask->profile, out->step_s / out->low_s, out->high_s / out->step_s,
+                    &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = out->serving.tokens_per_s / (double)plan_devices(plan);
     out->ttft_s = out->serving.ttft_s;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 
 /* Modules that Megatron's scopes of a graph capture (transformer/cuda_graphs.py). */
@@ -70,9 +71,14 @@ bool launched_by_python(const struct plan *plan, enum graphs graphs)
  * no time; of an engine's call for all experts those of the call. */
 static double kernels(const struct stepper *s, const struct op *op, enum profile_item item)
 {
+    const struct rates *r = &s->pricing.rates;
+    uint16_t weights = op_buffer(&s->work, op, ROLE_WEIGHT);
+    bool narrow = weights != WORK_NONE && dtype_bits(s->work.buffers[weights].dtype) <= 8;
     if (s->op_s[op - s->work.ops] <= 0)
         return 0;
-    return s->pricing.rates.launches[price_is_call(&s->pricing, op) ? PROFILE_EXPERTS : item];
+    if (price_is_call(&s->pricing, op))
+        item = PROFILE_EXPERTS;
+    return narrow ? r->launches[item] : r->wide_launches[item];
 }
 
 double launched_s(const struct stepper *s, enum graphs graphs, const struct op *op,
