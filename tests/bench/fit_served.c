@@ -1,8 +1,9 @@
 /* The constants of the profiles of mode serve, fitted to models/published/serving_latency.csv
  * through the same code that predicts: `fit_served PROFILE...` moves every constant of those
  * files but errors and assumed ones, says what is left on layouts (engine, device, model,
- * precision, tp, ep, etp, attention_dp) that were left out, and writes the rows of a profile.
- * Minutes on one CPU; models/profiles/README.md has what it said. */
+ * precision, tp, ep, etp, attention_dp), devices and models that were left out and how many lie
+ * within what nine of ten of the others did, and writes the rows of a profile. Minutes on one
+ * CPU; models/profiles/README.md has what it said. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,9 @@
 #include "plan/schema/schema.h"
 #include "sim/step/serve_time.h"
 
-enum { MOST_RUNS = 400, MOST_LAYOUTS = 40, MOST_TTFT = 64 };
+enum { MOST_RUNS = 400, MOST_GROUPS = 40, MOST_TTFT = 64, WORST = 12 };
+enum cut { BY_LAYOUT, BY_DEVICE, BY_MODEL, CUTS }; /* what is left out as a whole */
+static const char *const cut_names[CUTS] = {"layout", "device", "model"};
 static const double SCALE = 0.1;
 
 struct run {
@@ -28,7 +31,7 @@ struct run {
     struct serve_model model;
     struct serve_times told;
     bool fresh; /* told is of the constants at hand */
-    unsigned layout;
+    unsigned of[CUTS];
 };
 
 struct fit {
@@ -42,8 +45,10 @@ struct fit {
     size_t n_groups;
     struct run *runs;
     size_t n_runs;
-    const char *layouts[MOST_LAYOUTS];
-    unsigned n_layouts;
+    struct names { /* of what a cut leaves out */
+        const char *name[MOST_GROUPS];
+        unsigned n;
+    } names[CUTS];
     double
         measured[2 * MOST_RUNS]; /* seconds: [2 run] to the first token, [2 run + 1] a token */
     double last[FIT_CONSTANTS];
@@ -54,7 +59,7 @@ struct fit {
 static bool is_seconds(const struct constant *c)
 {
     return c->is == PROFILE_OVERHEAD || c->is == PROFILE_TOKEN || c->is == PROFILE_FIXED ||
-           c->is == PROFILE_LAUNCH;
+           c->is == PROFILE_LAUNCH || c->is == PROFILE_EAGER;
 }
 
 /* Shares of a peak, rows, steps, seconds of a launch, seconds of a step or request. */
@@ -65,7 +70,7 @@ static struct fit_bound bound_of(const struct constant *c)
     if (!is_seconds(c))
         return (struct fit_bound){1, 1, 64};
     bool once = c->of == PROFILE_REQUEST || c->of == PROFILE_STEP;
-    return (struct fit_bound){1, 0.5e-6, once ? 1 : 100e-6};
+    return (struct fit_bound){1, 0.5e-6, once || c->is == PROFILE_EAGER ? 1 : 100e-6};
 }
 
 static bool is_kernel(const struct constant *c)
@@ -84,7 +89,8 @@ static void take_groups(struct fit *f)
         *y = c->y[0];
         if (c->by == PROFILE_BY_NONE)
             f->rows[i].y = y;
-        if (c->depth || c->is == PROFILE_ERROR || strncmp(c->source, "assumed", 7) == 0)
+        if (c->depth || c->is == PROFILE_ERROR || c->is == PROFILE_OUTSIDE ||
+            strncmp(c->source, "assumed", 7) == 0)
             continue;
         size_t g = 0; /* a launch costs products and other kernels the same */
         while (g < f->n_groups && !(is_kernel(c) && is_kernel(&f->rows[f->groups[g].row[0]])))
@@ -135,14 +141,23 @@ static const char *layout_of(struct fit *f, const struct plan *plan)
                         (int)p->attention_dp);
 }
 
-static unsigned layout_number(struct fit *f, const char *name)
+static unsigned number_of(struct names *names, const char *name)
 {
     unsigned i = 0;
-    while (i < f->n_layouts && strcmp(f->layouts[i], name) != 0)
+    while (i < names->n && strcmp(names->name[i], name) != 0)
         i++;
-    if (i == f->n_layouts)
-        f->layouts[f->n_layouts++] = name;
+    if (i == names->n)
+        names->name[names->n++] = name;
     return i;
+}
+
+static void number_run(struct fit *f, struct run *run)
+{
+    char *device = arena_alloc(&f->arena, PLAN_NAME, 1);
+    profile_device(&run->plan, device);
+    const char *const name[CUTS] = {layout_of(f, &run->plan), device, run->plan.model_name};
+    for (unsigned cut = 0; cut < CUTS; cut++)
+        run->of[cut] = number_of(&f->names[cut], name[cut]);
 }
 
 /* The quantities of a run stand in rows of one name. */
@@ -170,7 +185,7 @@ static void read_runs(struct fit *f, const struct csv *csv, const char *name)
         if (serve_open(&run->model, &run->plan, &ask, &f->arena, &err) ||
             !number_real(csv_cell(csv, row, "published"), &value))
             continue;
-        run->layout = layout_number(f, layout_of(f, &run->plan));
+        number_run(f, run);
         f->measured[2 * f->n_runs] = value * 1e-3;
         f->measured[2 * f->n_runs + 1] = -1;
         f->n_runs++;
@@ -199,7 +214,8 @@ static bool counts(const struct fit *f, size_t row)
 
 /* ---- fits ---- */
 
-static void fit(struct fit *f, unsigned without, const double *warm, struct fit_result *out)
+static void fit(struct fit *f, enum cut cut, unsigned without, const double *warm,
+                struct fit_result *out)
 {
     uint32_t rows[2 * MOST_RUNS];
     struct fit_bound bounds[FIT_CONSTANTS];
@@ -214,7 +230,7 @@ static void fit(struct fit *f, unsigned without, const double *warm, struct fit_
     for (size_t g = 0; g < f->n_groups; g++)
         bounds[g] = (struct fit_bound){start_of(f, g), f->groups[g].low, f->groups[g].high};
     for (size_t row = 0; row < 2 * f->n_runs; row++)
-        if (counts(f, row) && f->runs[row / 2].layout != without)
+        if (counts(f, row) && f->runs[row / 2].of[cut] != without)
             rows[problem.n_rows++] = (uint32_t)row;
     fit_run(&problem, warm, &scratch, out);
     arena_release(&scratch);
@@ -265,11 +281,84 @@ static void say(const struct fit *f, const char *what, const double *told)
     say_judged(what, judged);
 }
 
-static void tell(struct fit *f, const double *values, double *told, unsigned of)
+static void tell(struct fit *f, const double *values, double *told, enum cut cut, unsigned of)
 {
     for (size_t row = 0; row < 2 * f->n_runs; row++)
-        if (of == UINT_MAX || f->runs[row / 2].layout == of)
+        if (of == UINT_MAX || f->runs[row / 2].of[cut] == of)
             told[row] = predict(f, values, row);
+}
+
+static double factor_of(const struct fit *f, const double *told, size_t row)
+{
+    double ratio = told[row] / f->measured[row];
+    return fmax(ratio, 1 / ratio);
+}
+
+/* The factor that a share of a quantity's rows stayed within, those of a group apart; of: all.
+ */
+static double within(const struct fit *f, enum cut cut, unsigned of, const double *told,
+                     unsigned token, double share)
+{
+    double factors[MOST_RUNS];
+    size_t n = 0;
+    for (size_t row = token; row < 2 * f->n_runs; row += 2)
+        if (counts(f, row) && f->runs[row / 2].of[cut] != of)
+            factors[n++] = factor_of(f, told, row);
+    stat_sort(factors, n);
+    return n ? stat_percentile(factors, n, share) : 1;
+}
+
+/* Share of rows within the factor that a share of the other groups' rows stayed within. */
+static double covered(const struct fit *f, enum cut cut, const double *told, unsigned token,
+                      double share)
+{
+    size_t n = 0, held = 0;
+    for (unsigned of = 0; of < f->names[cut].n; of++) {
+        double most = within(f, cut, of, told, token, share);
+        for (size_t row = token; row < 2 * f->n_runs; row += 2) {
+            bool counted = counts(f, row) && f->runs[row / 2].of[cut] == of;
+            n += counted;
+            held += counted && factor_of(f, told, row) <= most;
+        }
+    }
+    return n ? (double)held / (double)n : 0;
+}
+
+/* How many rows lie within nine of ten of the other groups', and what has to be said of those
+ * for nine of ten to: the error of a profile. */
+static void say_cover(const struct fit *f, enum cut cut, const double *told)
+{
+    for (unsigned token = 0; token < 2; token++) {
+        double share = 0.9;
+        while (share < 0.999 && covered(f, cut, told, token, share) < 0.9)
+            share += 0.005;
+        printf("%s left out, %s: %.0f %% within what nine of ten of the others were; nine of "
+               "ten within %.3f of all, a factor %.3f\n",
+               cut_names[cut], token ? "a token" : "first token",
+               100 * covered(f, cut, told, token, 0.9), share,
+               within(f, cut, UINT_MAX, told, token, share));
+    }
+}
+
+static void say_worst(const struct fit *f, const double *told)
+{
+    double before = HUGE_VAL;
+    for (unsigned i = 0; i < 2 * WORST; i++) {
+        size_t worst = SIZE_MAX;
+        for (size_t row = 0; row < 2 * f->n_runs; row++)
+            if (counts(f, row) && factor_of(f, told, row) < before &&
+                (worst == SIZE_MAX || factor_of(f, told, row) > factor_of(f, told, worst)))
+                worst = row;
+        if (worst == SIZE_MAX)
+            return;
+        before = factor_of(f, told, worst);
+        const struct run *run = &f->runs[worst / 2];
+        const struct workload *w = &run->plan.workload;
+        printf("  %s %s, %d at once, %d in, %d out: %.4g s, measured %.4g\n",
+               worst % 2 ? "token" : "first", f->names[BY_LAYOUT].name[run->of[BY_LAYOUT]],
+               (int)w->concurrency, (int)w->input_length, (int)w->output_length, told[worst],
+               f->measured[worst]);
+    }
 }
 
 static void write_rows(const struct fit *f, const struct fit_result *all,
@@ -277,9 +366,10 @@ static void write_rows(const struct fit *f, const struct fit_result *all,
 {
     for (size_t g = 0; g < f->n_groups; g++) {
         struct stat logs = {0};
-        for (unsigned i = 0; i < f->n_layouts; i++)
+        unsigned n = f->names[BY_LAYOUT].n;
+        for (unsigned i = 0; i < n; i++)
             stat_add(&logs, log(fits[i].constants[g]));
-        double sd = sqrt((f->n_layouts - 1) * stat_variance(&logs)), y = all->constants[g];
+        double sd = sqrt((n - 1) * stat_variance(&logs)), y = all->constants[g];
         double low = fmax(y * exp(-STAT_NINETY * sd), f->groups[g].low),
                high = fmin(y * exp(STAT_NINETY * sd), f->groups[g].high);
         for (size_t i = 0; i < f->groups[g].n; i++) {
@@ -309,27 +399,38 @@ static bool open_fit(struct fit *f, const char *name)
     f->runs = arena_alloc(&f->arena, MOST_RUNS, sizeof *f->runs);
     take_groups(f);
     read_runs(f, &csv, name);
-    printf("%s: %zu runs, %u layouts, %zu constants\n", name, f->n_runs, f->n_layouts,
+    printf("%s: %zu runs, %u layouts, %zu constants\n", name, f->n_runs, f->names[BY_LAYOUT].n,
            f->n_groups);
     return true;
+}
+
+static void leave_out(struct fit *f, enum cut cut, const struct fit_result *all,
+                      struct fit_result *fits, double *told)
+{
+    for (unsigned i = 0; i < f->names[cut].n; i++) {
+        fit(f, cut, i, all->constants, &fits[i]);
+        tell(f, fits[i].constants, told, cut, i);
+    }
+    say(f, arena_printf(&f->arena, "%s left out", cut_names[cut]), told);
+    say_cover(f, cut, told);
 }
 
 static void fit_profile(struct fit *f, struct judged all_left_out[2])
 {
     double told[2 * MOST_RUNS], start[FIT_CONSTANTS];
-    struct fit_result all, *fits = arena_alloc(&f->arena, f->n_layouts, sizeof *fits);
+    struct fit_result all, *fits = arena_alloc(&f->arena, MOST_GROUPS, sizeof *fits);
     for (size_t g = 0; g < f->n_groups; g++)
         start[g] = start_of(f, g);
-    tell(f, start, told, UINT_MAX);
+    tell(f, start, told, BY_LAYOUT, UINT_MAX);
     say(f, "as shipped", told);
-    fit(f, UINT_MAX, NULL, &all);
-    tell(f, all.constants, told, UINT_MAX);
+    fit(f, BY_LAYOUT, UINT_MAX, NULL, &all);
+    tell(f, all.constants, told, BY_LAYOUT, UINT_MAX);
     say(f, "fitted", told);
-    for (unsigned i = 0; i < f->n_layouts; i++) {
-        fit(f, i, all.constants, &fits[i]);
-        tell(f, fits[i].constants, told, i);
-    }
-    say(f, "layout left out", told);
+    for (unsigned cut = BY_DEVICE; cut < CUTS; cut++)
+        if (f->names[cut].n > 1)
+            leave_out(f, (enum cut)cut, &all, fits, told);
+    leave_out(f, BY_LAYOUT, &all, fits, told);
+    say_worst(f, told);
     judge(f, told, all_left_out);
     write_rows(f, &all, fits);
 }

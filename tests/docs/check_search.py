@@ -1,8 +1,11 @@
-"""Holds every layout that `search` lists against `predict` with its settings.
+"""Holds every layout that `search` lists against `predict` with its settings, and the best of
+`search --devices` against that of a search on as many nodes.
 
 usage: check_search.py MOEPLAN PLAN...
 """
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -45,9 +48,27 @@ def check(moeplan, plan):
     return len(hits), wrong
 
 
+def sizes_differ(moeplan, plan):
+    """Whether twice the nodes are searched otherwise by --devices than by the plan's own key."""
+    ranks = output(moeplan, "search", plan, "--format", "json")["ranks"]
+    command = [moeplan, "search", plan, "--format", "csv", f"--devices={2 * ranks}"]
+    sized = subprocess.run(command, capture_output=True, text=True, check=False)
+    if sized.returncode not in (0, FITS_NOT):
+        sys.exit(f"{' '.join(command)}: {sized.stderr}")
+    row = next(csv.DictReader(io.StringIO(sized.stdout)))
+    nodes = f"--set=cluster.nodes={2 * ranks // 8}"
+    found = output(moeplan, "search", plan, "--format", "json", "--best=1", nodes)
+    hit = (found["best"] or [found.get("nearest")])[0]
+    if int(row["total_bytes"]) == hit["total_bytes"]:
+        return False
+    print(plan, "--devices", row, hit["set"], hit["total_bytes"])
+    return True
+
+
 def main(moeplan, *plans):
     counts = [check(moeplan, plan) for plan in plans]
     checked, wrong = (sum(column) for column in zip(*counts))
+    wrong += sum(sizes_differ(moeplan, plan) for plan in plans)
     print(f"{checked} layouts of {len(plans)} plans, {wrong} are not what predict says")
     return wrong > 0 or checked < 4 * len(plans)
 

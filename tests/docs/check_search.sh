@@ -18,6 +18,10 @@ plan 'model: deepseek-v3' 'cluster: h200-8x2' 'stack: sglang' \
     'workload: {mode: prefill, sequence_length: 4096}' 'parallel: {tp: 16, attention_dp: 4}'
 plan 'model: deepseek-v3' 'cluster: h200-8x2' 'stack: vllm' \
     'workload: {mode: decode, micro_batch: 64, context_length: 4096}' 'parallel: {tp: 8}'
+plan 'model: qwen3-235b-a22b' 'cluster: h200-8x2' 'stack: sglang' \
+    'workload: {mode: decode, micro_batch: 16, context_length: 4096}' 'parallel: {tp: 4}'
+plan 'model: deepseek-v3' 'cluster: h200-8x2' 'stack: vllm' \
+    'workload: {mode: prefill, sequence_length: 4096}' 'parallel: {tp: 16, ep: 16}'
 plan 'model: gpt-oss-120b' 'cluster: b200-8x1' 'stack: trtllm' \
     'workload: {mode: serve, concurrency: 64, input_length: 1024, output_length: 1024}'
 plan 'model: qwen3-30b-a3b' 'cluster: h100-8x2' 'stack: megatron' \

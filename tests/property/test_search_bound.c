@@ -14,6 +14,7 @@
 #include "plan/derive.h"
 #include "plan/rule/rule.h"
 #include "sim/search/search_parts.h"
+#include "sim/step/interval.h"
 #include "support/draws.h"
 #include "support/catalogue.h"
 #include "support/random_plan.h"

@@ -462,6 +462,18 @@ const struct job_case job_cases[] = {
      "moe.expert_tokens=16384 workload.max_num_seqs=128 workload.micro_batch=128 parallel.dp=8",
      0},
     {"trtllm/pool.sh", "cluster=h100", "memory.cache_tokens=100000 stack.graph_batch=64", 0},
+    {"trtllm/slots.sh", "cluster=gb200", "moe.redundant_experts=32 stack.experts=cutlass", 2},
+    {"vllm/dynamo.sh", "cluster=h100", "workload.mode=prefill parallel.tp=2 stack.graphs=none",
+     0},
+    {"sglang/short.sh", "cluster=h100",
+     "workload.speculation.tokens=3 workload.speculation.method=mtp parallel.tp=4", 0},
+    {"vllm/host-cache.sh", "cluster=h200", "memory.host_cache=128GiB", 0},
+    {"trtllm/draft.sh", "cluster=b200",
+     "workload.speculation.tokens=3 workload.speculation.method=mtp "
+     "workload.tokens_per_sequence=4 precision.kv_cache=fp8 parallel.ep=8 parallel.dp=8",
+     0},
+    {"trtllm/windows.sh", "cluster=h100", "workload.context_length=32768", 0},
+    {"trtllm/one-window.sh", "cluster=h100", "workload.context_length=32768", 1},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
      "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "

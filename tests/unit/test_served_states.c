@@ -13,6 +13,39 @@
 #include "support/plans.h"
 #include "work/piece/cache.h"
 
+/* Engines quantise a product's rows to the format of its weights where the device multiplies in
+ * it; others, what is trained, and what the plan says stay. */
+static void products_run_in_the_weights_format(void **state)
+{
+    (void)state;
+    const struct {
+        const char *set;
+        enum compute compute;
+    } cases[] = {
+        {"cluster=h200", COMPUTE_BF16},
+        {"cluster=h200 precision.weights=fp8_block", COMPUTE_FP8},
+        {"cluster=h200 precision.weights=fp8_channel stack=sglang", COMPUTE_FP8},
+        {"cluster=a100 precision.weights=fp8", COMPUTE_BF16},
+        {"cluster=h200 precision.weights=fp8 precision.compute=bf16", COMPUTE_BF16},
+        {"cluster=h200 precision.weights=fp8 stack=generic", COMPUTE_BF16},
+        {"cluster=h200 precision.weights=mxfp4", COMPUTE_BF16},
+        {"cluster=b200 precision.weights=mxfp4", COMPUTE_FP8},
+        {"cluster=b200 precision.weights=nvfp4 stack=trtllm", COMPUTE_FP8},
+        {"cluster=b200 precision.weights=int4", COMPUTE_BF16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        plan_set("model: qwen3-30b-a3b\nstack: vllm\n"
+                 "workload: {mode: decode, context_length: 8192}\n",
+                 cases[i].set, &arena, &plan);
+        if (plan.precision.compute != cases[i].compute)
+            fail_msg("%s: multiplied in %s", cases[i].set,
+                     words_compute[plan.precision.compute]);
+        arena_release(&arena);
+    }
+}
+
 /* vLLM's --mamba-cache-dtype, --mamba-ssm-cache-dtype, --mamba-cache-mode and
  * --mamba-block-size on the same model: the state's format is the columns' unless given; a
  * request has one state, with aligned prefixes two, with all states one a block, each draft one
@@ -126,6 +159,7 @@ static void sparse_caches_in_eight_bits_are_packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_run_in_the_weights_format),
         cmocka_unit_test(states_are_as_the_flags_say),
         cmocka_unit_test(states_have_the_engines_format),
         cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),

@@ -6,6 +6,7 @@
 #include "calib/table/quantity.h"
 #include "sim/moe/collective.h"
 #include "sim/answer/predict.h"
+#include "sim/step/interval.h"
 #include "sim/time/rates.h"
 
 static struct profile *profile_of(struct claim_call *call, const struct plan *plan)

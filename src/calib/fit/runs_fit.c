@@ -19,8 +19,8 @@ static const double MOVES = 1e-3; /* a constant matters when its interval moves 
 bool fitter_is_time(enum profile_quantity is)
 {
     return is == PROFILE_OVERHEAD || is == PROFILE_LATENCY || is == PROFILE_LAUNCH ||
-           is == PROFILE_SYNC || is == PROFILE_GRAPH || is == PROFILE_DATA ||
-           is == PROFILE_FIXED;
+           is == PROFILE_EAGER || is == PROFILE_SYNC || is == PROFILE_GRAPH ||
+           is == PROFILE_DATA || is == PROFILE_FIXED;
 }
 
 /* ---- a step with constants moved ---- */
@@ -159,7 +159,8 @@ static bool can_move(const struct constant *c)
 {
     return c->is != PROFILE_ERROR && c->is != PROFILE_OUTSIDE && c->is != PROFILE_FOLDED &&
            c->is != PROFILE_TILE_ROWS && c->is != PROFILE_TILE_COLUMNS &&
-           c->is != PROFILE_FEW_TILE && c->y[0] > 0 && c->high / fmax(c->low, 0.05) > 1.001;
+           c->is != PROFILE_LAUNCHES && c->is != PROFILE_FEW_TILE && c->y[0] > 0 &&
+           c->high / fmax(c->low, 0.05) > 1.001;
 }
 
 /* Seconds of every configuration by the logarithm of each factor, where the profile stands. */

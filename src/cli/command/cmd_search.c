@@ -10,6 +10,7 @@
 #include "lib/axis.h"
 #include "lib/search_wish.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 
 enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
@@ -123,15 +124,42 @@ static bool resize(struct plan *plan, uint64_t devices, const char **refused)
     return true;
 }
 
-static enum status search_size(const struct invocation *call, const struct plan *plan,
-                               struct pool *pool, struct search_size *size, struct text *rows,
-                               struct err *err)
+/* An engine's plan on other devices is read again: its experts follow from how many there are
+ * (read/follow). */
+static enum status read_again(const struct invocation *call, const struct request *request,
+                              struct plan *plan, struct err *err)
+{
+    const struct override sets[] = {
+        {.key = "cluster.nodes", .option = "--devices"},
+        {.key = "cluster.node.devices", .option = "--devices"},
+    };
+    const uint64_t counts[] = {plan->cluster.nodes, plan->cluster.node.devices};
+    struct request sized = *request;
+    struct origins origins;
+    sized.sets = arena_alloc(call->arena, request->n_sets + 2, sizeof *sized.sets);
+    for (size_t i = 0; i < request->n_sets; i++)
+        sized.sets[i] = request->sets[i];
+    for (size_t i = 0; i < 2; i++) {
+        struct override *set = &sized.sets[sized.n_sets++];
+        *set = sets[i];
+        set->value = arena_printf(call->arena, "%" PRIu64, counts[i]);
+    }
+    return request_load_searched(&sized, call->arena, plan, &origins, err);
+}
+
+static enum status search_size(const struct invocation *call, const struct request *request,
+                               const struct plan *plan, struct pool *pool,
+                               struct search_size *size, struct text *rows, struct err *err)
 {
     struct plan sized = *plan;
     struct search_result result;
     struct err none = {0};
     if (!resize(&sized, size->devices, &size->refused))
         return STATUS_OK;
+    if (plan_is_engine(plan) && read_again(call, request, &sized, &none) != STATUS_OK) {
+        size->refused = arena_strdup(call->arena, none.text);
+        return STATUS_OK;
+    }
     const char *what = arena_printf(call->arena, "%" PRIu64 " devices: ", size->devices);
     enum status status = search_plan(call, &sized, NULL, 1, what, pool, &result, &none);
     if (status == STATUS_INPUT) { /* no layout of this size */
@@ -168,8 +196,9 @@ static enum status draw(const struct search_view *view, struct picture *picture,
     return chart_pareto_draw(view->plan, view->profile->name, picture, view->call, err);
 }
 
-static enum status search_sizes(const struct invocation *call, const struct plan *plan,
-                                struct pool *pool, struct picture *picture, struct err *err)
+static enum status search_sizes(const struct invocation *call, const struct request *request,
+                                const struct plan *plan, struct pool *pool,
+                                struct picture *picture, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct profile profile;
@@ -185,7 +214,7 @@ static enum status search_sizes(const struct invocation *call, const struct plan
                        SIZES);
     for (size_t i = 0; i < axis.n_values; i++) {
         TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
-        TRY(search_size(call, plan, pool, &sizes[i], &picture->data, err));
+        TRY(search_size(call, request, plan, pool, &sizes[i], &picture->data, err));
         fits = fits || sizes[i].fits;
     }
     enum status status = search_print_sizes(sizes, axis.n_values, &view, err);
@@ -202,8 +231,9 @@ static enum status check_every(const struct settings *settings, struct err *err)
     return STATUS_OK;
 }
 
-static enum status run(const struct invocation *call, const struct plan *plan,
-                       const struct origins *origins, struct pool *pool, struct err *err)
+static enum status run(const struct invocation *call, const struct request *request,
+                       const struct plan *plan, const struct origins *origins,
+                       struct pool *pool, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct search_result result;
@@ -219,7 +249,7 @@ static enum status run(const struct invocation *call, const struct plan *plan,
         TRY(picture_init(&picture, settings->plot, call, err));
     chart_pareto_header(&picture.data);
     if (settings->devices)
-        return search_sizes(call, plan, pool, &picture, err);
+        return search_sizes(call, request, plan, pool, &picture, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
     TRY(search_plan(call, plan, origins, settings->best ? settings->best : 1, "", pool, &result,
                     err));
@@ -236,9 +266,11 @@ static enum status run_search(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins;
-    TRY(plan_argument_load_searched(call, 0, plan, &origins, err));
+    struct request request;
+    TRY(plan_argument_request(call, 0, &request, err));
+    TRY(request_load_searched(&request, call->arena, plan, &origins, err));
     struct pool *pool = pool_create((unsigned)settings->threads);
-    enum status status = run(call, plan, &origins, pool, err);
+    enum status status = run(call, &request, plan, &origins, pool, err);
     pool_free(pool);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 
 enum { PARETO_SHOWN = 12 };
@@ -93,7 +94,8 @@ static void print_shared(const struct search_view *view, const struct search_hit
     for (size_t i = 0; i < n; i++)
         splits += hits[i].splits;
     if (splits)
-        fputs(splits == n ? " sp=true" : "\n     sp=true where tp > 1", out);
+        fprintf(out, splits == n ? " sp=true" : "\n     sp=true where tp%s > 1",
+                plan_is_engine(view->plan) ? ", dp and ep" : "");
     fputc('\n', out);
 }
 

@@ -84,6 +84,11 @@ enum profile_item {
       "1: its time is in another constant's rate, and none is added")                          \
     X(LAUNCH, "launch", UNIT_SECONDS, 0, 1, "host",                                            \
       "seconds in which the host launches one op")                                             \
+    X(EAGER, "eager", UNIT_SECONDS, 0, 1, "host",                                              \
+      "seconds in which an engine's Python launches one kernel that neither a graph nor "      \
+      "compiled code launches")                                                                \
+    X(LAUNCHES, "launches", UNIT_NONE, 0, 1000, "product memory collective",                   \
+      "kernels that an engine's Python launches for one op; 1 unless said")                    \
     X(SYNC, "sync", UNIT_SECONDS, 0, 1, "host", "seconds of a wait for the device")            \
     X(GRAPH, "graph", UNIT_SECONDS, 0, 1, "host", "seconds to launch a whole graph")           \
     X(DATA, "data", UNIT_SECONDS, 0, 1e4, "step",                                              \

@@ -155,7 +155,7 @@ enum status serving_set_formats(struct job *job)
     return STATUS_OK;
 }
 
-enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
+enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most)
 {
     const struct setting *s = job_given(job, flag) ? job_setting(job, flag) : NULL;
     for (size_t i = 0; s && i < s->n; i++) {
@@ -163,9 +163,43 @@ enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
         unsigned long long size = strtoull(s->values[i], &end, 10);
         if (!s->values[i][0] || *end || size > 1000000)
             return job_fail(job, flag, "takes sizes up to 1000000, not '%s'", s->values[i]);
+        *least = size < *least ? size : *least;
         *most = size > *most ? size : *most;
     }
     return STATUS_OK;
+}
+
+enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
+{
+    uint64_t least = UINT64_MAX;
+    return serving_range(job, flag, &least, most);
+}
+
+enum status serving_set_adapters(struct job *job, struct serving_adapters *a)
+{
+    bool enabled = false;
+    TRY(job_switch(job, "enable-lora", &enabled));
+    TRY(job_count(job, a->slots_flag, &a->slots));
+    TRY(job_count(job, "max-lora-rank", &a->rank));
+    a->enabled = a->enabled || enabled;
+    if (!a->enabled || !a->rank)
+        return STATUS_OK;
+    job_set_count(job, "lora.slots", a->slots,
+                  arena_printf(job->arena, "%s %s", a->slots_flag, a->origin));
+    job_set_count(job, "lora.rank", a->rank,
+                  arena_printf(job->arena, "max-lora-rank %s", a->origin));
+    return STATUS_OK;
+}
+
+bool serving_write_adapters(struct job_writer *writer, const char *slots_flag)
+{
+    const struct lora *lora = &writer->plan->lora;
+    if (!lora->slots || !lora->rank)
+        return false;
+    writer_flag(writer, "enable-lora", NULL);
+    writer_count(writer, slots_flag, lora->slots);
+    writer_count(writer, "max-lora-rank", lora->rank);
+    return true;
 }
 
 /* Why a draft cannot be said in a plan; NULL: it can. */

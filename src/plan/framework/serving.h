@@ -11,7 +11,8 @@ enum status serving_set_model(struct job *job, const char *flag);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
-/* The largest number of a list; unchanged without the flag. */
+/* The least and the largest number of a list, or the largest; unchanged without the flag. */
+enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most);
 enum status serving_largest(struct job *job, const char *flag, uint64_t *most);
 
 /* Tokens that a draft proposes, and by which flags. */
@@ -20,6 +21,19 @@ struct serving_draft {
     enum draft_method method;
     const char *tokens_flag, *model_flag;
 };
+
+/* Room for adapters: the engine's defaults, and what the flags of its slots, enable-lora and
+ * max-lora-rank say. */
+struct serving_adapters {
+    const char *slots_flag, *origin; /* origin: the flags that enable them */
+    bool enabled;
+    uint64_t slots, rank; /* rank 0: not known */
+};
+
+/* lora.slots and lora.rank, of enabled adapters whose rank is known; and as flags. Whether
+ * there are any: of what is written. */
+enum status serving_set_adapters(struct job *job, struct serving_adapters *adapters);
+bool serving_write_adapters(struct job_writer *writer, const char *slots_flag);
 
 /* workload.speculation; a warning about a draft whose sizes nobody here knows. */
 enum status serving_set_draft(struct job *job, const struct serving_draft *draft);

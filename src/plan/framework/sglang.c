@@ -57,7 +57,7 @@ static const struct job_flag flags[] = {
     RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", SERVER),
     DIRECT("speculative-num-draft-tokens", JOB_VALUE, "workload.tokens_per_sequence", NULL,
            NULL, SERVER),
-    RULE("speculative-algorithm", JOB_VALUE, "workload.speculation.method",
+    RULE("speculative-algorithm speculative-algo", JOB_VALUE, "workload.speculation.method",
          "EAGLE without a draft, NEXTN: mtp", SERVER),
     RULE("speculative-draft-model-path", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", SERVER),
@@ -370,22 +370,18 @@ static enum status set_ends(struct job *job, const struct degrees *d)
  * the model's format (lora/mem_pool.py). Ranks and targets are in the adapters' own files. */
 static enum status set_adapters(struct job *job)
 {
-    uint64_t slots = 8, rank = 0;
-    bool enabled = false;
-    TRY(job_switch(job, "enable-lora", &enabled));
-    TRY(job_count(job, "max-loras-per-batch", &slots));
-    TRY(job_count(job, "max-lora-rank", &rank));
     bool named = job_given(job, "lora-paths");
-    if (!enabled && !named)
+    struct serving_adapters adapters = {"max-loras-per-batch", "enable-lora lora-paths", named,
+                                        .slots = 8};
+    TRY(serving_set_adapters(job, &adapters));
+    if (!adapters.enabled)
         return STATUS_OK;
-    if (!rank) {
+    if (!adapters.rank) {
         job_warn(job, job_setting(job, named ? "lora-paths" : "enable-lora")->mark,
                  "the adapters' rank matters to memory and stands in their files: "
                  "--max-lora-rank or lora.rank says it");
         return STATUS_OK;
     }
-    job_set_count(job, "lora.slots", slots, "max-loras-per-batch enable-lora lora-paths");
-    job_set_count(job, "lora.rank", rank, "max-lora-rank");
     const struct setting *s =
         job_given(job, "lora-target-modules") ? job_setting(job, "lora-target-modules") : NULL;
     if (s && s->n && !text_equal(s->values[0], "all"))
@@ -395,16 +391,6 @@ static enum status set_adapters(struct job *job)
                  "which matrices the adapters stand beside matters to memory and is in their "
                  "files: all are counted, --lora-target-modules or lora.targets says it");
     return STATUS_OK;
-}
-
-static void write_adapters(struct job_writer *writer)
-{
-    const struct lora *lora = &writer->plan->lora;
-    if (!lora->slots || !lora->rank)
-        return;
-    writer_flag(writer, "enable-lora", NULL);
-    writer_count(writer, "max-loras-per-batch", lora->slots);
-    writer_count(writer, "max-lora-rank", lora->rank);
 }
 
 static enum status sglang_finish(struct job *job)
@@ -462,7 +448,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_count(writer, "moe-dense-tp-size", 1);
     if (inside && p->head_apart)
         writer_flag(writer, "enable-dp-lm-head", NULL);
-    write_adapters(writer);
+    serving_write_adapters(writer, "max-loras-per-batch");
     writer_direct(writer);
     bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
     if (deepep)

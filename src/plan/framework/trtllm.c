@@ -34,15 +34,26 @@ static const struct job_flag flags[] = {
     RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
          ARGUMENTS),
     DIRECT("moe-config.backend", JOB_VALUE, "stack.experts",
-           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai",
+           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai "
+           "WIDEEP=cutlass CUTEDSL=cutlass",
            "AUTO", ARGUMENTS),
     DIRECT("moe-config.max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL, NULL, ARGUMENTS),
+    RULE("moe-config.load-balancer.num-slots", JOB_VALUE, "moe.redundant_experts",
+         "beyond the model's experts", ARGUMENTS),
+    MEMORY(
+        "moe-config.load-balancer", JOB_VALUE, NULL,
+        "its file is not read: num_slots beyond the model's experts are moe.redundant_experts",
+        ARGUMENTS),
+    TIME("moe-config.load-balancer.layer-updates-per-iter", JOB_VALUE, NULL,
+         "placement is as the plan says", ARGUMENTS),
     DIRECT("cuda-graph-config.max-batch-size", JOB_VALUE, "stack.graph_batch", NULL, NULL,
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
-    MEMORY("kv-cache-config.max-attention-window", JOB_LIST, NULL,
-           "every layer keeps whole sequences", ARGUMENTS),
+    RULE("kv-cache-config.max-attention-window", JOB_LIST, NULL,
+         "of several sizes: pools by layers, as many tokens as whole sequences; of one: a "
+         "warning",
+         ARGUMENTS),
     RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
          "each beam a sequence with a cache of its own: what they share of it is not modelled",
          ARGUMENTS),
@@ -59,6 +70,14 @@ static const struct job_flag flags[] = {
          ARGUMENTS),
     RULE("cuda-graph-config.enable-padding", JOB_SWITCH, "stack.graph_padding", NULL,
          ARGUMENTS),
+    RULE("speculative-config.decoding-type", JOB_VALUE, "workload.speculation.method",
+         "MTP, NGram; Draft_Target, Eagle and Eagle3 are models", ARGUMENTS),
+    RULE("speculative-config.num-nextn-predict-layers", JOB_VALUE,
+         "workload.speculation.tokens", "of MTP; 1", ARGUMENTS),
+    RULE("speculative-config.max-draft-len", JOB_VALUE, "workload.speculation.tokens", NULL,
+         ARGUMENTS),
+    RULE("speculative-config.speculative-model-dir speculative-config.speculative-model",
+         JOB_VALUE, "workload.speculation.model", NULL, ARGUMENTS),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
     NEITHER("backend", JOB_VALUE, SERVE),
@@ -155,14 +174,88 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* Slots beyond the model's experts hold copies; what WIDEEP changes beside its kernels, which
+ * are CUTLASS's (_torch/modules/fused_moe/fused_moe_wide_ep.py), is not modelled. */
+static enum status set_slots(struct job *job)
+{
+    const char *flag = "moe-config.load-balancer.num-slots", *backend = "";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t slots = 0;
+    bool known;
+    TRY(job_count(job, flag, &slots));
+    TRY(job_word(job, "moe-config.backend", &backend));
+    TRY(job_part(job, "model", plan, &known));
+    if (slots && known && slots < plan->model.moe.experts)
+        return job_fail(job, flag, "%" PRIu64 " slots do not hold %" PRIu64 " experts", slots,
+                        plan->model.moe.experts);
+    if (slots && known)
+        job_set_count(job, "moe.redundant_experts", slots - plan->model.moe.experts, flag);
+    if (text_equal(backend, "WIDEEP"))
+        job_warn(
+            job, job_setting(job, "moe-config.backend")->mark,
+            "backend WIDEEP exchanges rows by kernels of its own, which matter to memory and "
+            "time and are not modelled: tokens are gathered, by CUTLASS's experts");
+    return STATUS_OK;
+}
+
+/* A module's draft is as long as it is run again; other kinds say how long theirs is. */
+static enum status set_draft(struct job *job)
+{
+    static const char type[] = "speculative-config.decoding-type",
+                      layers[] = "speculative-config.num-nextn-predict-layers",
+                      length[] = "speculative-config.max-draft-len";
+    const char *kind = "";
+    TRY(job_word(job, type, &kind));
+    bool module = text_equal(kind, "MTP");
+    struct serving_draft draft = {.method = module                      ? DRAFT_MTP
+                                            : text_equal(kind, "NGram") ? DRAFT_NGRAM
+                                                                        : DRAFT_MODEL,
+                                  .model_flag = "speculative-config.speculative-model-dir",
+                                  .tokens_flag = module && job_given(job, layers) ? layers
+                                                 : job_given(job, length)         ? length
+                                                                                  : type};
+    if (!kind[0])
+        return STATUS_OK;
+    if (draft.tokens_flag == type)
+        draft.tokens = module;
+    else
+        TRY(job_count(job, draft.tokens_flag, &draft.tokens));
+    if (draft.tokens)
+        return serving_set_draft(job, &draft);
+    job_warn(job, job_setting(job, type)->mark,
+             "a draft without max_draft_len matters to memory and is not modelled");
+    return STATUS_OK;
+}
+
+/* Windows of several sizes share the pool out by the bytes of their layers, so that as many
+ * tokens fit as if all kept whole sequences; those of one size keep no more of a sequence than
+ * it (cpp/.../kvCacheManager.cpp, calculateWindowSizeToShare and calculateMaxNumBlocks;
+ * _torch/pyexecutor/resource_manager.py, where longer ones are cut to max_seq_len). */
+static enum status read_windows(struct job *job)
+{
+    const char *flag = "kv-cache-config.max-attention-window";
+    uint64_t most = 0, least = UINT64_MAX, longest = 0;
+    TRY(serving_range(job, flag, &least, &most));
+    TRY(job_count(job, "max-seq-len", &longest));
+    if (most && least == most && (!longest || most < longest))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a window of %" PRIu64 " tokens on every layer matters to memory and is not "
+                 "modelled: sequences are kept whole",
+                 most);
+    return STATUS_OK;
+}
+
 static enum status trtllm_finish(struct job *job)
 {
     struct degrees d;
     TRY(read_degrees(job, &d));
+    TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
+    TRY(set_slots(job));
     TRY(set_batch(job));
     TRY(set_scheduler(job, &d));
+    TRY(set_draft(job));
     TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
@@ -195,6 +288,22 @@ static void write_scheduler(struct job_writer *writer)
     writer_count(writer, "attention-dp-config.batching-wait-iters", w->balance.wait);
 }
 
+static void write_draft(struct job_writer *writer)
+{
+    static const char *const kinds[] = {"NGram", "MTP", "Draft_Target"};
+    const struct speculation *s = &writer->plan->workload.speculation;
+    const char *path = serving_draft_path(writer->plan);
+    if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))
+        return;
+    writer_flag(writer, "speculative-config.decoding-type", kinds[s->method]);
+    writer_count(writer,
+                 s->method == DRAFT_MTP ? "speculative-config.num-nextn-predict-layers"
+                                        : "speculative-config.max-draft-len",
+                 s->tokens);
+    if (s->method == DRAFT_MODEL)
+        writer_flag(writer, "speculative-config.speculative-model-dir", path);
+}
+
 static enum status trtllm_write(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
@@ -214,6 +323,7 @@ static enum status trtllm_write(struct job_writer *writer)
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
     write_scheduler(writer);
+    write_draft(writer);
     writer->out = whole;
     struct text options = {.arena = writer->arena};
     bool file = writer_settings(writer, false, &options);

@@ -32,7 +32,11 @@ static const struct job_flag flags[] = {
          "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
     DIRECT("decode-context-parallel-size dcp", JOB_VALUE, "parallel.dcp", NULL, NULL,
            PARALLEL_CONFIG),
-    MEMORY("prefill-context-parallel-size pcp", JOB_VALUE, "1", NULL, PARALLEL_CONFIG),
+    MEMORY(
+        "prefill-context-parallel-size pcp", JOB_VALUE, "1",
+        "its ranks are left out (MLA models alone take it, without stages; prompts are split "
+        "over them, decodes and caches whole on each)",
+        PARALLEL_CONFIG),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
          "where dp > 1: allgather; deepep_high_throughput deepep, "
          "deepep_low_latency deepep_ll",
@@ -74,6 +78,9 @@ static const struct job_flag flags[] = {
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
     RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
+    RULE("is-prefill-worker", JOB_SWITCH, "workload.mode", "of dynamo.vllm: prefill",
+         "ai-dynamo/dynamo components/src/dynamo/vllm/args.py"),
+    RULE("kv-offloading-size", JOB_VALUE, "memory.host_cache", "GiB over tp x pp ranks", CACHE),
     RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
@@ -125,6 +132,8 @@ static const struct job_flag flags[] = {
     NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
     RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
          "*mtp, ngram, others: model", ENGINE),
+    RULE("speculative-config.draft_tensor_parallel_size", JOB_VALUE, NULL,
+         "as the model's (spec_decode/draft_model.py), else a warning", ENGINE),
     RULE("speculative-config.model", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
@@ -188,6 +197,20 @@ static enum status set_whole_prompts(struct job *job, uint64_t *batched)
     return STATUS_OK;
 }
 
+static enum status check_draft_ranks(struct job *job)
+{
+    const char *flag = "speculative-config.draft_tensor_parallel_size";
+    uint64_t tp = 1, own = 0;
+    TRY(job_count(job, "tensor-parallel-size", &tp));
+    TRY(job_count(job, flag, &own));
+    if (own && own != tp)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a draft over %" PRIu64 " ranks of %" PRIu64 " matters to memory and is not "
+                 "modelled: it is split as the model is, as vLLM's draft models have to be",
+                 own, tp);
+    return STATUS_OK;
+}
+
 /* Without a method, a model is a draft (config/speculative.py). */
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
@@ -200,6 +223,8 @@ static enum status set_draft(struct job *job, uint64_t tokens)
         draft.method = DRAFT_MTP;
     else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
         draft.method = DRAFT_NGRAM;
+    if (tokens)
+        TRY(check_draft_ranks(job));
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
@@ -218,8 +243,11 @@ static enum status set_batch(struct job *job)
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
     TRY(set_draft(job, tokens));
-    bool prefill = text_equal(role, "kv_producer");
-    job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");
+    bool prefill = false;
+    TRY(job_switch(job, "is-prefill-worker", &prefill));
+    prefill = prefill || text_equal(role, "kv_producer");
+    job_set(job, "workload.mode", prefill ? "prefill" : "decode",
+            "kv-transfer-config.kv_role is-prefill-worker");
     uint64_t longest = job_drafted(job, "workload.context_length", batched);
     uint64_t each = longest && longest < batched ? longest : batched;
     if (prefill) { /* a step of whole prompts, or a part of one, fills the batch */
@@ -357,17 +385,11 @@ static enum status set_captured(struct job *job)
 /* Adapters have room only where they are enabled. */
 static enum status set_adapters(struct job *job)
 {
-    bool enabled = false, sharded = false;
-    uint64_t slots = 1, rank = 16;
-    TRY(job_switch(job, "enable-lora", &enabled));
+    bool sharded = false;
+    struct serving_adapters adapters = {"max-loras", "enable-lora", .slots = 1, .rank = 16};
+    TRY(serving_set_adapters(job, &adapters));
     TRY(job_switch(job, "fully-sharded-loras", &sharded));
-    TRY(job_count(job, "max-loras", &slots));
-    TRY(job_count(job, "max-lora-rank", &rank));
-    if (!enabled)
-        return STATUS_OK;
-    job_set_count(job, "lora.slots", slots, "max-loras enable-lora");
-    job_set_count(job, "lora.rank", rank, "max-lora-rank enable-lora");
-    if (sharded)
+    if (adapters.enabled && sharded)
         job_set(job, "lora.sharded", "true", "fully-sharded-loras");
     return STATUS_OK;
 }
@@ -440,6 +462,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_batch(job));
     TRY(serving_set_formats(job));
     TRY(vllm_set_states(job));
+    TRY(vllm_set_host_cache(job));
     return set_path(job);
 }
 
@@ -461,15 +484,9 @@ static void write_draft(struct job_writer *writer)
 
 static void write_adapters(struct job_writer *writer)
 {
-    const struct lora *lora = &writer->plan->lora;
     uint64_t limit = writer->plan->workload.encoder.limit;
-    if (lora->slots && lora->rank) {
-        writer_flag(writer, "enable-lora", NULL);
-        writer_count(writer, "max-loras", lora->slots);
-        writer_count(writer, "max-lora-rank", lora->rank);
-        if (lora->sharded)
-            writer_flag(writer, "fully-sharded-loras", NULL);
-    }
+    if (serving_write_adapters(writer, "max-loras") && writer->plan->lora.sharded)
+        writer_flag(writer, "fully-sharded-loras", NULL);
     if (!limit)
         writer_flag(writer, "language-model-only", NULL);
     else if (limit != 999) {
@@ -511,6 +528,7 @@ static enum status vllm_write(struct job_writer *writer)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     write_adapters(writer);
     vllm_write_states(writer);
+    vllm_write_host_cache(writer);
     serving_write_offload(writer);
     if (plan->memory.window_ratio == 1)
         writer_flag(writer, "disable-hybrid-kv-cache-manager", NULL);

@@ -8,6 +8,10 @@
 enum status vllm_set_states(struct job *job);
 void vllm_write_states(struct job_writer *writer);
 
+/* A second cache in host memory: into the draft once the layout is, and as a flag. */
+enum status vllm_set_host_cache(struct job *job);
+void vllm_write_host_cache(struct job_writer *writer);
+
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);
 

@@ -1,7 +1,9 @@
 /* vLLM's flags for the states of recurrent layers: their formats, and how many the prefix cache
  * keeps. Read at config/cache.py, layers/mamba/mamba_utils.py (MambaStateDtypeCalculator: the
  * state's auto is the columns' format) and models/config.py (MambaModelConfig: prefix caching
- * keeps all states of models that support it, Mamba's, and aligned ones of others). */
+ * keeps all states of models that support it, Mamba's, and aligned ones of others);
+ * and for a second cache in host memory (config/cache.py, kv_offloading_size: GiB over all
+ * ranks of tensor parallelism and stages). */
 #include <string.h>
 
 #include "plan/derive.h"
@@ -84,4 +86,27 @@ void vllm_write_states(struct job_writer *writer)
     } else if (plan->memory.state_copies == 2) {
         writer_flag(writer, "mamba-cache-mode", "align");
     }
+}
+
+static const double GIB = 1024.0 * 1024 * 1024;
+
+enum status vllm_set_host_cache(struct job *job)
+{
+    double gib = 0;
+    uint64_t ranks = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.pp", 1);
+    TRY(job_real(job, "kv-offloading-size", &gib));
+    if (gib > 0 && gib < 1e6 && ranks)
+        job_set(job, "memory.host_cache",
+                arena_printf(job->arena, "%.0f B", gib * GIB / (double)ranks),
+                "kv-offloading-size tensor-parallel-size pipeline-parallel-size");
+    return STATUS_OK;
+}
+
+void vllm_write_host_cache(struct job_writer *writer)
+{
+    const struct parallel *p = &writer->plan->parallel;
+    double bytes = (double)writer->plan->memory.host_cache_bytes * (double)(p->tp * p->pp);
+    if (bytes > 0)
+        writer_flag(writer, "kv-offloading-size",
+                    arena_printf(writer->arena, "%.12g", bytes / GIB));
 }

@@ -767,7 +767,8 @@ const struct field schema_table[] = {
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
     BYTES("memory.host_cache", memory.host_cache_bytes, 0, "0 B",
-          "sglang: bytes of a second cache in host memory, per rank (--hicache-size)"),
+          "sglang, vllm: bytes of a second cache in host memory, per rank (--hicache-size; "
+          "vllm's --kv-offloading-size is over all ranks of tp and pp)"),
     REAL("memory.host_cache_ratio", memory.host_cache_ratio, 0, 1e4, "0",
          "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "
          "(--hicache-ratio, 2 unless given)"),

@@ -124,6 +124,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     serve_timed_plan(plan, load.sequences, &steps[2]);
     decode.ops_plan = &steps[2];
     TRY(predict_rows(&steps[0], options, arena, &decode.rows, err));
+    prefill.rows = decode.rows; /* laws are of neither tokens nor mode */
     time.rows = time.routing == options->routing ? decode.rows : NULL;
     TRY(predict_step(&steps[0], &decode, arena, out, err));
     TRY(predict_step(&steps[1], &prefill, arena, &other, err));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan/engine.h"
 #include "sim/search/search_hunt.h"
 
 /* ---- all of them ---- */
@@ -74,6 +75,16 @@ static void loosen(const struct search_ask *ask, struct plan *base)
     base->parallel.stages.n = stages ? 0 : base->parallel.stages.n;
 }
 
+/* Whether the plan splits an engine's sequences as its own layout has it; where it states them
+ * otherwise, all layouts have them so. */
+static bool lays_experts(const struct plan *plan)
+{
+    struct plan other = *plan;
+    other.parallel.sp = false;
+    engine_lay_experts(&other, ENGINE_EP | ENGINE_ETP);
+    return plan_is_engine(plan) && other.parallel.sp == plan->parallel.sp;
+}
+
 static void fill(const void *context, const struct search_candidate *c, struct plan *plan)
 {
     const struct hunt *hunt = context;
@@ -101,7 +112,7 @@ static enum status refuse(const struct hunt *hunt, struct search_result *result,
 enum status search_run(const struct search_ask *ask, struct arena *arena,
                        struct search_result *result, struct err *err)
 {
-    struct hunt hunt = {.ask = ask, .base = *ask->plan};
+    struct hunt hunt = {.ask = ask, .base = *ask->plan, .lays = lays_experts(ask->plan)};
     struct pile pile = {0};
     enum status status = STATUS_OK;
     *result = (struct search_result){0};

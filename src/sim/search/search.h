@@ -11,7 +11,8 @@
  * answer does not depend on the number of threads.
  * Served plans have few layouts: all of them are evaluated, and so is all that may fit where
  * `every` layout is asked for. A layout with tp in training splits the sequence over it
- * (parallel.sp) unless the plan has tp without sp itself. Pure. */
+ * (parallel.sp) unless the plan has tp without sp itself; one of an engine as the engine does,
+ * unless the plan has it otherwise for its own. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_H
 

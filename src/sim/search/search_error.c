@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "sim/search/search_parts.h"
+#include "sim/step/interval.h"
 #include "work/stack/stack.h"
 
 enum { MOST = 4096 };

@@ -37,6 +37,7 @@ struct hunt {
     size_t *groups, n_groups; /* first layouts of groups */
     size_t *order, first; /* groups as they are taken, so that few have all tp and ep; where the
                              batch begins */
+    bool lays;            /* an engine's: parallel.sp follows from each layout */
     bool nearest;         /* nothing fits: look at what cannot fit, too */
     struct judge *judge;  /* of what was found before the batch */
     struct hunt_found *found; /* [HUNT_GROUPS] of the batch */
@@ -50,6 +51,9 @@ void hunt_list(struct hunt *hunt, struct arena *arena);
 
 /* How many values of a key a plan has to try: one of keys that its path does not read. */
 size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key);
+
+/* What an engine has beside the degrees of a layout (engine_lay_experts), once they are set. */
+void hunt_follow(const struct hunt *hunt, struct plan *plan);
 
 /* Sets the keys [from, SEARCH_KEYS); those before are set. */
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/search/search_parts.h"
+#include "sim/step/interval.h"
 #include "work/stack/stack.h"
 
 enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768, SORT_FIRST = 1024, AT_ONCE = 4096 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "sim/search/search_hunt.h"
 #include "work/stack/stack.h"
@@ -30,12 +31,22 @@ static double value_at(const struct hunt *hunt, const struct plan *plan, enum se
     return reads(plan, key) ? hunt->ask->space->value[key][i] : search_get(&hunt->base, key);
 }
 
+void hunt_follow(const struct hunt *hunt, struct plan *plan)
+{
+    if (!hunt->lays)
+        return;
+    plan->parallel.sp = false;
+    engine_lay_experts(plan, ENGINE_EP | ENGINE_ETP);
+}
+
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
                    struct plan *plan)
 {
     for (unsigned key = from; key < SEARCH_KEYS; key++)
         search_set(plan, (enum search_key)key,
                    value_at(hunt, plan, (enum search_key)key, index[key]));
+    if (from < HUNT_INNER)
+        hunt_follow(hunt, plan);
 }
 
 unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
@@ -60,6 +71,7 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
     do {
         for (unsigned key = 0; key < HUNT_INNER; key++)
             search_set(&plan, (enum search_key)key, hunt->ask->space->value[key][index[key]]);
+        hunt_follow(hunt, &plan);
         if (!rule_check_layout(&plan))
             continue;
         hunt->layouts =

@@ -193,9 +193,10 @@ int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
 uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report *r)
 {
     const struct memory *m = &plan->memory;
-    if (plan->stack.kind != STACK_SGLANG || !r->present)
+    bool ratio = plan->stack.kind == STACK_SGLANG;
+    if ((!ratio && plan->stack.kind != STACK_VLLM) || !r->present)
         return 0;
-    double bytes = m->host_cache_ratio * (double)r->cache_bytes;
+    double bytes = ratio ? m->host_cache_ratio * (double)r->cache_bytes : 0;
     return m->host_cache_bytes ? m->host_cache_bytes : (uint64_t)bytes;
 }
 

@@ -166,20 +166,3 @@ double time_seconds_per_token(const struct plan *plan, const struct step_time *s
     double rate = time_tokens_per_s_per_device(plan, step);
     return rate > 0 ? 1 / rate : HUGE_VAL;
 }
-
-static double step_constant(const struct profile *profile, enum profile_quantity is,
-                            const struct plan *plan)
-{
-    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)plan->moe.path,
-                                            (int)plan->precision.compute, PROFILE_ANY);
-    return c ? c->y[0] : 0;
-}
-
-double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
-{
-    double error = step_constant(profile, PROFILE_ERROR, plan);
-    bool left = profile_is_outside(profile, plan);
-    if (outside)
-        *outside = left;
-    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan)) : error;
-}

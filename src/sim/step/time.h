@@ -117,12 +117,6 @@ bool time_serve(struct evaluator *evaluator, const struct plan *plan,
                 const struct profile *profile, struct step_time *out,
                 struct serve_times *times);
 
-/* Relative half width of the interval around a plan's seconds: what held 90 % of the runs left
- * out of the fit, or, where the plan is of another device, model or key than the runs had
- * (*outside, or NULL), the wider one that the profile states for that. The plan's path is
- * resolved. */
-double time_error(const struct profile *profile, const struct plan *plan, bool *outside);
-
 /* Device-seconds of a token. */
 double time_seconds_per_token(const struct plan *plan, const struct step_time *step);
 

@@ -6,6 +6,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "plan/speculation.h"
+#include "sim/step/interval.h"
 #include "sim/step/link_spread.h"
 #include "sim/step/range.h"
 #include "sim/step/time.h"
@@ -65,8 +66,9 @@ static void report_interval(struct context *c)
     struct time_report *out = c->out;
     const struct profile *profile = c->ask->profile;
     double error = time_error(profile, &c->stepper->plan, &out->elsewhere);
-    out->low_s = out->step_s / (1 + error);
-    out->high_s = out->step_s * (1 + error);
+    struct interval i = interval_of(c->stepper, profile, expected(c), out->step_s, error);
+    out->low_s = out->step_s / i.less;
+    out->high_s = out->step_s * i.more;
     out->profile = profile->name;
     out->calibration = profile->calibration;
     out->calibrated = profile->calibrated;
@@ -268,7 +270,7 @@ static void free_network(struct rates *r)
 
 static void free_host(struct rates *r)
 {
-    r->launch_s = r->sync_s = r->graph_s = 0;
+    r->launch_s = r->sync_s = r->graph_s = r->eager_s = 0;
 }
 
 static void faster_products(struct rates *r)
@@ -395,6 +397,8 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     serve_timed_plan(plan, load.sequences, decode);
     TRY(time_of(decode, ask, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
+    interval_served(ask->profile, out->step_s / out->low_s, out->high_s / out->step_s,
+                    &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = out->serving.tokens_per_s / (double)plan_devices(plan);
     out->ttft_s = out->serving.ttft_s;

@@ -15,11 +15,11 @@ struct resolver {
 
 static_assert(PROFILE_QUANTITIES <= 64, "a bit each");
 
-static struct resolver resolver_of(const struct plan *plan, enum moe_path path,
+static struct resolver resolver_of(enum compute compute, enum moe_path path,
                                    const struct profile *profile,
                                    const struct rates_try *attempt)
 {
-    struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute, {0}};
+    struct resolver r = {profile, attempt, (int)path, (int)compute, {0}};
     for (size_t i = 0; profile && i < profile->n; i++) {
         const struct constant *c = &profile->constants[i];
         if ((c->path == PROFILE_ANY || c->path == r.path) &&
@@ -132,7 +132,8 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
                 const struct profile *profile, const struct rates_try *attempt)
 {
     const struct device *device = &plan->cluster.device;
-    const struct resolver r = resolver_of(plan, path, profile, attempt);
+    const struct resolver r = resolver_of(plan->precision.compute, path, profile, attempt),
+                          plain = resolver_of(COMPUTE_BF16, path, profile, attempt);
     double cores = (double)device->logical_cores, peak = intensity_peak(plan);
     peak = peak > 0 ? peak : device->peak_bf16;
     bool train =
@@ -140,6 +141,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     double wide = train                         ? device->peak_bf16
                   : intensity_is_four_bit(plan) ? device->peak_fp8
                                                 : peak;
+    double launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0);
     *rates = (struct rates){
         .peak_flop_per_s = peak / cores,
         .bf16_flop_per_s = device->peak_bf16 / cores,
@@ -149,9 +151,10 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
         .host_memory_bytes_per_s = plan->cluster.node.host_memory_bandwidth / cores,
         .units = (double)device->units / cores,
-        .launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0),
+        .launch_s = launch_s,
         .sync_s = number(&r, PROFILE_HOST, PROFILE_SYNC, 0),
         .graph_s = number(&r, PROFILE_HOST, PROFILE_GRAPH, 0),
+        .eager_s = number(&r, PROFILE_HOST, PROFILE_EAGER, launch_s),
         .layer_s = number(&r, PROFILE_LAYER, PROFILE_OVERHEAD, 0),
         .fixed_s = number(&r, PROFILE_STEP, PROFILE_FIXED, 0),
         .request_s = number(&r, PROFILE_REQUEST, PROFILE_OVERHEAD, 0),
@@ -167,6 +170,8 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     fill_experts(&r, &rates->experts);
     for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
         enum profile_item class = profile_item_class((enum profile_item)i);
+        rates->launches[i] = number(&r, (enum profile_item)i, PROFILE_LAUNCHES, 1);
+        rates->wide_launches[i] = number(&plain, (enum profile_item)i, PROFILE_LAUNCHES, 1);
         if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY || class == PROFILE_OFFLOAD)
             fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
         for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)

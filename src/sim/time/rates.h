@@ -49,15 +49,18 @@ struct rates {
     struct kernel_rates kernel[PROFILE_ITEMS];
     struct expert_rates experts;
     struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];
-    double launch_s, sync_s, graph_s;  /* host */
-    double layer_s;                    /* every MoE layer and pass */
-    double fixed_s, data_s;            /* every step */
-    double request_s, request_token_s; /* of every request, of each token of its prompt */
-    double request_steps;              /* decode steps until its first token is seen */
-    double request_error;              /* of the time to its first token */
-    double load;                       /* fullest rank over mean where a plan cannot say */
-    double norm, share;                /* of products beside collectives; norm 0: none */
-    double error;                      /* of every time, 90 % */
+    double launch_s, sync_s, graph_s;    /* host */
+    double eager_s;                      /* host: a kernel that an engine's Python launches */
+    double launches[PROFILE_ITEMS];      /* such kernels of an op */
+    double wide_launches[PROFILE_ITEMS]; /* of one whose weights have 16 bits */
+    double layer_s;                      /* every MoE layer and pass */
+    double fixed_s, data_s;              /* every step */
+    double request_s, request_token_s;   /* of every request, of each token of its prompt */
+    double request_steps;                /* decode steps until its first token is seen */
+    double request_error;                /* of the time to its first token */
+    double load;                         /* fullest rank over mean where a plan cannot say */
+    double norm, share;                  /* of products beside collectives; norm 0: none */
+    double error;                        /* of every time, 90 % */
 };
 
 /* What to try in place of a profile's value: one constant times a factor. */

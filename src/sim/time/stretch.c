@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "base/text.h"
 #include "plan/derive.h"
 #include "sim/time/launch.h"
+#include "sim/time/launched.h"
 #include "sim/time/timeline.h"
 #include "work/list/kernel.h"
 
@@ -61,48 +61,6 @@ double stretch_share(const struct stepper *s, const struct op *op)
     double run = (double)s->values[op->layers.node];
     double layers = (double)s->values[repeat];
     return run > 0 && layers > 0 && run < layers ? run / layers : 1;
-}
-
-/* Modules that Megatron's scopes of a graph capture (transformer/cuda_graphs.py). */
-static bool in_scope(const char *scope, const struct op *op)
-{
-    bool experts = segment_has_experts(op->segment);
-    enum module m = op->module;
-    if (text_equal(scope, "attn"))
-        return m <= MODULE_PROJECTION;
-    if (text_equal(scope, "moe_router"))
-        return experts && (m == MODULE_MLP_NORM || m == MODULE_SHARED || m == MODULE_ROUTER);
-    if (text_equal(scope, "moe_preprocess"))
-        return experts && m == MODULE_PERMUTE && op->kind != OP_GATHER;
-    if (text_equal(scope, "moe"))
-        return experts && m > MODULE_PROJECTION;
-    return text_equal(scope, "mlp") && !experts && m > MODULE_PROJECTION;
-}
-
-/* A captured graph launches all of it; `partial` leaves routed work to the host, whose shapes
- * the graph does not know, or what stack.graph_modules does not name. */
-static bool is_captured(const struct stepper *s, enum graphs graphs, const struct op *op,
-                        enum profile_item item)
-{
-    const struct word_list *scopes = &s->plan.stack.graph_modules;
-    bool reads = s->plan.workload.mode == MODE_TRAIN && plan_is_megatron(&s->plan);
-    if (graphs != GRAPHS_PARTIAL)
-        return graphs == GRAPHS_FULL;
-    if (!reads || !scopes->n)
-        return !segment_has_experts(op->segment) ||
-               (item != PROFILE_INDEX && item != PROFILE_MOVE && item != PROFILE_GROUPED &&
-                item != PROFILE_ALL_TO_ALL);
-    for (uint64_t i = 0; i < scopes->n; i++)
-        if (in_scope(scopes->word[i], op))
-            return true;
-    return false;
-}
-
-static double launch_s(const struct stepper *s, enum graphs graphs, const struct op *op,
-                       enum profile_item item)
-{
-    double trips = op->loop ? (double)s->values[op->trips.node] : 1;
-    return is_captured(s, graphs, op, item) ? 0 : trips * s->pricing.rates.launch_s;
 }
 
 /* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
@@ -196,7 +154,7 @@ static void host_op(const struct stepper *s, enum graphs graphs, size_t i, struc
     enum profile_item item = (enum profile_item)s->item[i];
     double share = stretch_share(s, op);
     double launch =
-        kernel_is_work((enum kernel)op->kernel) ? share * launch_s(s, graphs, op, item) : 0;
+        kernel_is_work((enum kernel)op->kernel) ? share * launched_s(s, graphs, op, item) : 0;
     if (h->waits_s > 0 && waits_before(op)) {
         launch_wait(&h->launch, h->waits_s);
         h->waits_s = 0;
@@ -282,6 +240,8 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         struct host_layer *h = &layers[i / PASSES][i % PASSES];
         struct stretch *b = &out->layer[i / PASSES][i % PASSES];
+        if (which == ALL_OPS && h->used)
+            h->launches_s += launched_piece_s(s, graphs, (enum segment)(i / PASSES));
         if (h->used || b->sync_s > 0)
             host_end(s, h, b);
     }

@@ -17,6 +17,11 @@ unsigned dtype_bits(enum dtype dtype)
     return bits[dtype];
 }
 
+bool dtype_is_int4(enum dtype dtype)
+{
+    return dtype == DTYPE_INT4 || dtype == DTYPE_INT4_32;
+}
+
 uint64_t dtype_bytes(enum dtype dtype, uint64_t n)
 {
     bool overflow = false;

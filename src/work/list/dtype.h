@@ -2,12 +2,16 @@
 #ifndef MOEPLAN_WORK_LIST_DTYPE_H
 #define MOEPLAN_WORK_LIST_DTYPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/plan.h"
 
 /* Bits of one element without scales: 32, 16, 8, 4; 0 for DTYPE_NONE. */
 unsigned dtype_bits(enum dtype dtype);
+
+/* Integers of 4 bits with scales of groups: AWQ, GPTQ, compressed-tensors. */
+bool dtype_is_int4(enum dtype dtype);
 
 /* Bytes of n elements of a plain format (bits a multiple of 8). */
 uint64_t dtype_bytes(enum dtype dtype, uint64_t n);

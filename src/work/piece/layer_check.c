@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 #include "work/stack/stack.h"
@@ -56,8 +57,8 @@ static bool packs_gradients(const struct plan *plan)
 
 static bool has_no_kernel(enum dtype dtype)
 {
-    return dtype == DTYPE_INT8 || dtype == DTYPE_INT4 || dtype == DTYPE_INT4_32 ||
-           dtype == DTYPE_NF4 || dtype == DTYPE_NF4_DOUBLE || dtype == DTYPE_F64;
+    return dtype == DTYPE_INT8 || dtype_is_int4(dtype) || dtype == DTYPE_NF4 ||
+           dtype == DTYPE_NF4_DOUBLE || dtype == DTYPE_F64;
 }
 
 static bool sends_integers(const struct plan *plan)

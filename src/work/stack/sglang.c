@@ -3,6 +3,7 @@
  *
  * Sources: engines.md 2, buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py
  * and moe_runner. */
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
@@ -26,7 +27,7 @@ enum expert_backend stack_sglang_experts(const struct plan *plan, const char **w
         *why = "sglang: mxfp4 by triton_kernels";
         return EXPERTS_TRITON_OAI;
     }
-    if (!apart && (weights == DTYPE_INT4 || weights == DTYPE_INT4_32)) {
+    if (!apart && dtype_is_int4(weights)) {
         *why = "sglang: Marlin for 4-bit integers (AWQ, GPTQ, compressed-tensors)";
         return EXPERTS_MARLIN;
     }

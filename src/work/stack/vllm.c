@@ -5,6 +5,7 @@
  * envs.py; v1/attention/backends/mla. In the profile run every token goes to one rank (dummy
  * inputs are alike, so their routing is), the KV cache is not there yet, and the last rows are
  * sampled. */
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
@@ -79,7 +80,7 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         *why = "vllm: nvfp4 by TRT-LLM's kernels on Blackwell, else Marlin";
         return blackwell ? EXPERTS_TRTLLM_GEN : EXPERTS_MARLIN;
     }
-    if (weights == DTYPE_INT4 || weights == DTYPE_INT4_32) {
+    if (dtype_is_int4(weights)) {
         *why = "vllm: Marlin for 4-bit integers (AWQ, GPTQ, compressed-tensors)";
         return EXPERTS_MARLIN;
     }

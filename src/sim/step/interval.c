@@ -1,0 +1,71 @@
+/* See interval.h. */
+#include "sim/step/interval.h"
+
+#include <math.h>
+
+#include "sim/time/launched.h"
+
+static double step_constant(const struct profile *profile, enum profile_quantity is,
+                            const struct plan *plan)
+{
+    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)plan->moe.path,
+                                            (int)plan->precision.compute, PROFILE_ANY);
+    return c ? c->y[0] : 0;
+}
+
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+{
+    double error = step_constant(profile, PROFILE_ERROR, plan);
+    bool left = profile_is_outside(profile, plan);
+    if (outside)
+        *outside = left;
+    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan)) : error;
+}
+
+/* What Python takes for a launch where none of the profile's own runs says it, or NULL. */
+static const struct constant *assumed_launch(const struct stepper *s,
+                                             const struct profile *profile)
+{
+    const struct constant *c = profile_find(profile, PROFILE_HOST, PROFILE_EAGER, PROFILE_ANY,
+                                            PROFILE_ANY, PROFILE_ANY);
+    bool fitted = c && c->depth == 0 && profile->calibrated;
+    return launched_by_python(&s->plan, step_graphs(&s->plan)) && !fitted ? c : NULL;
+}
+
+/* By how much a step is another with the constant at an end of its interval. */
+static double moved(struct stepper *s, const struct profile *profile,
+                    const struct constant *constant, double factor, const struct demand *demand,
+                    double step_s)
+{
+    const struct rates_try attempt = {constant, factor};
+    struct step_time step;
+    stepper_price(s, profile, &attempt);
+    double ratio = stepper_time(s, demand, &step) ? step.step_s / step_s : 1;
+    stepper_price(s, profile, NULL);
+    return fabs(log(ratio));
+}
+
+struct interval interval_of(struct stepper *s, const struct profile *profile,
+                            const struct demand *demand, double step_s, double error)
+{
+    struct interval out = {1 + error, 1 + error};
+    const struct constant *c = assumed_launch(s, profile);
+    if (!c || !(step_s > 0))
+        return out;
+    double own = log1p(error);
+    out.less = exp(hypot(own, moved(s, profile, c, c->low, demand, step_s)));
+    out.more = exp(hypot(own, moved(s, profile, c, c->high, demand, step_s)));
+    return out;
+}
+
+void interval_served(const struct profile *profile, double less, double more,
+                     struct serve_times *times)
+{
+    const struct constant *own = profile_find(profile, PROFILE_STEP, PROFILE_ERROR, PROFILE_ANY,
+                                              PROFILE_ANY, PROFILE_ANY);
+    double error = 1 + (own ? own->y[0] : 0);
+    times->tpot_low_s = times->tpot_s / less;
+    times->tpot_high_s = times->tpot_s * more;
+    times->ttft_low_s *= error / less;
+    times->ttft_high_s *= more / error;
+}
