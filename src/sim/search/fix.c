@@ -278,17 +278,13 @@ static bool try_micro_batch(struct fix_search *search)
     return fits && fix_keep(search, &move, 1);
 }
 
-/* Halves of it, for changes beside it. */
-static void add_micro_batches(struct fix_search *search, bool found, struct fix_moves *moves,
-                              bool *alone)
+void fix_list_batches(struct fix_search *search, struct fix_moves *moves)
 {
     const struct workload *w = &search->plan->workload;
     if (w->mode == MODE_SERVE)
         return;
-    for (uint64_t value = w->micro_batch / 2; value && moves->n < FIX_MOVES; value /= 2) {
-        alone[moves->n] = found;
+    for (uint64_t value = w->micro_batch / 2; value && moves->n < FIX_MOVES; value /= 2)
         moves->list[moves->n++] = micro_batch_of(search, value);
-    }
 }
 
 /* One past the last move of the key that stands at i. */
@@ -430,7 +426,9 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     fix_list_moves(plan, arena, moves);
     bool fewer = try_micro_batch(search);
     try_each(search, moves, alone);
-    add_micro_batches(search, fewer, moves, alone);
+    for (size_t i = moves->n; i < FIX_MOVES; i++)
+        alone[i] = fewer;
+    fix_list_batches(search, moves);
     if (!fix_count_harmless(search, VERDICT_MARGINAL)) {
         try_pairs(search, moves, alone, NULL);
         fix_layout(search, moves);
