@@ -13,7 +13,7 @@ SERVE = "mode: serve, concurrency: {}, input_length: {}, output_length: {}"
 # model, cluster, stack, workload, parallel, what its screen says (expressions)
 PLANS = [
     ("qwen3-235b-a22b", "h100-8x16", "megatron",
-     "micro_batch: 1, global_batch: 1024", "tp: 4, pp: 4, ep: 16",
+     "micro_batch: 1, global_batch: 1024", "tp: 4, pp: 4, ep: 16, etp: 1",
      [r"OOM probability 1 per step; "]),
     ("deepseek-v2-lite", "a100-8x1", "torchtitan", "micro_batch: 4", "ep: 8", []),
     ("llama-3.1-70b", "h100-8x4", "fsdp", "sequence_length: 8192, micro_batch: 2", "", []),
