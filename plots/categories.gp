@@ -26,7 +26,7 @@ if (on_terminal) {
     set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first level(i) \
         nohead front
     plot for [i=1:n_parts] data using (x(0)):(upto(i)) with points pointtype letter(i) \
-             title 'up to '.parts[i], \
+             title 'up to '.term(parts[i]), \
          data using (x(0)):(gib_of('total_bytes')):(amount(0)) with labels offset 0,1 notitle, \
          for [i=1:n_limits] keyentry with points pointtype '-' title limit_titles[i], \
          for [i=1:any_oom] keyentry with points pointtype 'x' title 'does not fit'
@@ -39,7 +39,7 @@ if (longest > 60.0 / n_bars) { set xtics rotate by -30; set bmargin 9 }
 set macros
 # the legend reads from the top of the bars downwards
 bars_of = "for [i=n_parts:1:-1] data using (x(0)):(upto(i)) with boxes \
-    fillcolor rgb category(parts[i]) title parts[i]"
+    fillcolor rgb category(parts[i]) title term(parts[i])"
 other = "data using (x(0)):(upto(n_parts) + rest(0)) with boxes fillcolor rgb '#BBBBBB' \
     title 'other'"
 if (far) { set yrange [0:1.15 * bars_max] }

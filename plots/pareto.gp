@@ -1,7 +1,7 @@
 # Layouts by memory and speed: the fastest as points, those that no other beats as a line, one
 # for each number of devices.
 # Variables: devices[] (''; or the numbers), by_devices, limit_gib, fastest, labelled[] (rows of
-# the table, from 0), label_titles[].
+# the table, from 0), label_words[] (what stands at them), label_titles[].
 set xlabel 'memory of a rank (GiB)'
 set ylabel 'tokens/s per device'
 set yrange [0:1.08 * fastest]
@@ -30,7 +30,7 @@ set arrow 1 from limit_gib, graph 0 to limit_gib, graph 1 nohead back linecolor 
     linewidth 1.4
 # a point that is not there lies below the picture
 other(d) = mine(d) && strcol('list') eq 'best' ? rate(0) : -1
-number(i) = column(0) == labelled[i] + 0 ? sprintf('%d', i) : ''
+number(i) = column(0) == labelled[i] + 0 ? label_words[i] : ''
 set macros
 labels = "NaN notitle"
 if (n_labelled > 0) {

@@ -1,7 +1,7 @@
 # Ops under the device's roofs, both axes logarithmic: FLOP per byte, and the FLOP/s that the
 # profile's rates give. A point's size is its share of the layer's time.
-# Variables: ops[] (with FLOPs, of the forward; the longest first), op_titles[], other_title,
-# layer_s, peak (FLOP/s), bandwidth (bytes/s).
+# Variables: ops[] (with FLOPs, of the forward; the longest first), op_titles[], op_words[]
+# (what stands at their points), other_title, layer_s, peak (FLOP/s), bandwidth (bytes/s).
 ridge = 1.0 * peak / bandwidth
 tera = peak >= 1e12 ? 1e12 : 1e9
 unit = peak >= 1e12 ? 'TFLOP/s' : 'GFLOP/s'
@@ -43,7 +43,7 @@ set grid xtics ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
 set arrow 1 from ridge, graph 0 to ridge, peak / tera nohead back linecolor '#7F7F7F' dashtype 2
 # the area of a point follows its share
 size(unused) = 0.9 + 5 * sqrt(column('duration_s') / layer_s)
-number(i) = is_op(i, 'forward') ? sprintf('%d', i) : ''
+number(i) = is_op(i, 'forward') ? op_words[i] : ''
 plot roof(x) with lines linecolor rgb '#000000' linewidth 1.8 \
          title sprintf('%.0f %s, %.2f TB/s', peak / tera, unit, bandwidth / 1e12), \
      keyentry with lines linecolor rgb '#7F7F7F' dashtype 2 \

@@ -17,6 +17,8 @@ category(n) = \
     n eq 'expert' ? '#7BCBB0' : n eq 'logits' ? '#882255' : n eq 'workspace' ? '#7F7F7F' : \
     n eq 'communication' ? '#332288' : n eq 'metadata' ? '#4D4D4D' : n eq 'mask' ? '#B5651D' : \
     n eq 'runtime' ? '#A6CE39' : '#BBBBBB'
+# and the name that the field and the first screen have for it
+term(n) = n eq 'checkpoint' ? 'saved layer inputs' : n eq 'kv_cache' ? 'KV cache' : n
 # so has a part of the step's time; attention and optimizer are those of memory
 part(n) = \
     n eq 'products' ? '#0072B2' : n eq 'elementwise' ? '#E69F00' : n eq 'moves' ? '#F0E442' : \

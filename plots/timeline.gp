@@ -16,7 +16,7 @@ set for [i=1:n_streams] ytics add (streams[i] i)
 lane(unused) = sum [i=1:n_streams] (streams[i] eq strcol('stream') ? i : 0)
 start(unused) = column('start_s') / unit_s
 # what is too short to see still shows as a line
-wide(s) = s > 0.001 * end_s ? s : 0.001 * end_s
+wide(s) = s > 0.006 * end_s ? s : 0.006 * end_s
 end(unused) = start(0) + wide(column('duration_s')) / unit_s
 lane_if(value) = strcol('part') eq value ? lane(0) : NaN
 if (on_terminal) {

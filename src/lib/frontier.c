@@ -1,7 +1,6 @@
 /* A sweep as the user asks for it; see frontier.h. */
 #include "lib/frontier.h"
 
-#include "plan/engine.h"
 #include "plan/read/follow.h"
 #include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
@@ -43,7 +42,7 @@ static const struct field *plain_field(const struct frontier *f, const char *key
         if (text_starts(key, loaded[i]))
             return NULL;
     bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field);
-    return plain && !follow_from(key, f->engine) ? field : NULL;
+    return plain && !follow_from(key, f->follows) ? field : NULL;
 }
 
 /* Of an axis of plain keys, all of whose values their fields take. */
@@ -103,7 +102,7 @@ static enum status join_axes(struct frontier *f, struct err *err)
 {
     struct sweep *sweep = &f->sweep;
     size_t n = 1;
-    f->engine = plan_is_engine(&f->base) || sweeps_stacks(f);
+    f->follows = sweeps_stacks(f) ? FOLLOWS_RANKS : follow_of(&f->base);
     for (size_t i = 0; i < f->n_axes; i++) {
         sweep->joined[i] = !is_plain(f, &f->axes[i]);
         if (!sweep->joined[i])

@@ -6,6 +6,7 @@
 #include "lib/axis.h"
 #include "lib/request.h"
 #include "plan/data/trace.h"
+#include "plan/read/follow.h"
 #include "plan/rule/rule.h"
 #include "sim/search/sweep.h"
 
@@ -17,7 +18,7 @@ struct frontier {
     size_t n_overrides;
     struct arena *arena;
     struct plan base;
-    bool engine; /* the plan, or one of the sweep's, is an engine's */
+    enum following follows; /* what does in the plan, or in one of the sweep's */
     size_t n_axes;
     struct axis axes[SWEEP_AXES];
     struct routing_data routing; /* files the base plan's routing names */

@@ -280,28 +280,6 @@ double engine_fraction(const struct plan *plan)
                                             : plan->stack.fraction;
 }
 
-unsigned engine_lay_experts(struct plan *plan, unsigned given)
-{
-    struct parallel *p = &plan->parallel;
-    uint64_t dp = plan_dp(plan), ranks = p->tp * dp;
-    unsigned laid = 0;
-    if (!plan_is_engine(plan) || !ranks)
-        return 0;
-    if (!(given & (ENGINE_EP | ENGINE_ETP)) && dp > 1 && plan->model.moe.experts % ranks == 0) {
-        p->ep = ranks;
-        laid |= ENGINE_EP;
-    }
-    if (!(given & ENGINE_ETP) && p->ep == 1) {
-        p->etp = ranks;
-        laid |= ENGINE_ETP;
-    }
-    if (!(given & ENGINE_SP) && p->ep > 1 && p->tp > 1 && dp > 1) {
-        p->sp = true;
-        laid |= ENGINE_SP;
-    }
-    return laid;
-}
-
 bool engine_queues(const struct plan *plan)
 {
     return plan_is_engine(plan) && (plan->workload.mode == MODE_SERVE || plan->workload.queue);

@@ -101,15 +101,6 @@ uint64_t engine_context(const struct plan *plan); /* tokens of the longest seque
  * what a profile run encodes at most (vLLM multimodal/encoder_budget.py). */
 uint64_t engine_images(const struct plan *plan);
 
-/* Degrees that a plan need not give. */
-enum engine_degree { ENGINE_EP = 1, ENGINE_ETP = 2, ENGINE_SP = 4 };
-
-/* Experts over all ranks of the engine: whole where the plan gives ep, or has data-parallel
- * ranks that can share them out (both engines' guides for such deployments turn expert
- * parallelism on), else each of them split like a dense network. `given`: degrees that stay as
- * they are, a wrong layout too, for the rules to name. Returns those that follow. */
-unsigned engine_lay_experts(struct plan *plan, unsigned given);
-
 /* Whether sequences that the cache does not hold wait: mode serve, and workload.queue. */
 bool engine_queues(const struct plan *plan);
 

@@ -127,7 +127,9 @@ static void unknown_names_get_the_nearest(void **state)
          "did you mean 'mixtral-8x7b'?"},
         {CATALOG_CLUSTER, "h2000", "no cluster is called 'h2000'", "did you mean 'h200'?"},
         {CATALOG_MODEL, "zzzzzzzzzzzz", "no model is called 'zzzzzzzzzzzz'",
-         "`moeplan list models` shows them all"},
+         "`moeplan list models` shows them all; a HuggingFace config.json may stand in place "
+         "of "
+         "a name"},
         {CATALOG_CLUSTER, "nowhere/c.yaml", "cluster file 'nowhere/c.yaml' cannot be opened",
          "`moeplan list clusters` shows them all"},
     };
@@ -159,15 +161,17 @@ static void clusters_compose_from_their_device(void **state)
     struct scratch *s = *state;
     static const struct {
         const char *name, *path;
-        uint64_t devices, nodes, last_axis;
+        uint64_t devices, nodes, last_axis, second_axis;
     } cases[] = {
-        {"h100-8x2", "models/clusters/h100.yaml", 8, 2, 0},
-        {"tpu-v5p-4x16", "models/clusters/tpu-v5p.yaml", 4, 16, 0},
-        {"tpu-v5p-4x4x8", "models/clusters/tpu-v5p.yaml", 128, 1, 8},
-        {"tpu-v5p-4x4x4", "models/clusters/tpu-v5p-4x4x4.yaml", 0, 0, 0},
-        {"h100", "models/clusters/h100.yaml", 0, 0, 0},
-        {"mi355x-8x8", "models/clusters/mi355x-8x8.yaml", 0, 0, 0},
-        {"tpu-v5e-4x2", "models/clusters/tpu-v5e-4x2.yaml", 0, 0, 0},
+        {"h100-8x2", "models/clusters/h100.yaml", 8, 2, 0, 0},
+        {"tpu-v5p-4x16", "models/clusters/tpu-v5p.yaml", 4, 16, 0, 0},
+        {"tpu-v5p-4x4x8", "models/clusters/tpu-v5p.yaml", 128, 1, 8, 4},
+        {"tpu-v6e-16x8", "models/clusters/tpu-v6e.yaml", 128, 1, 0, 8}, /* a slice */
+        {"tpu-v6e-8x1", "models/clusters/tpu-v6e.yaml", 8, 1, 0, 0},
+        {"tpu-v5p-4x4x4", "models/clusters/tpu-v5p-4x4x4.yaml", 0, 0, 0, 0},
+        {"h100", "models/clusters/h100.yaml", 0, 0, 0, 0},
+        {"mi355x-8x8", "models/clusters/mi355x-8x8.yaml", 0, 0, 0, 0},
+        {"tpu-v5e-4x2", "models/clusters/tpu-v5e-4x2.yaml", 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct catalog_cluster cluster = {0};
@@ -177,6 +181,7 @@ static void clusters_compose_from_their_device(void **state)
         assert_int_equal(cluster.devices, cases[i].devices);
         assert_int_equal(cluster.nodes, cases[i].nodes);
         assert_int_equal(cluster.mesh[2], cases[i].last_axis);
+        assert_int_equal(cluster.mesh[1], cases[i].second_axis);
     }
 }
 

@@ -168,7 +168,7 @@ static void errors_say_where_and_what_to_do(void **state)
         {"model: deepseek-v3\n", NULL, NULL, MOEPLAN_INPUT, 0, 0, "p.yaml", "'cluster'"},
         {small, "workload.micro_batch", "none", MOEPLAN_INPUT, 0, 0,
          "workload.micro_batch=none", "whole number"},
-        {small, "parallel.ep", "7", MOEPLAN_INPUT, 0, 0, "parallel.ep=7", "7"},
+        {small, "parallel.ep", "7", MOEPLAN_INPUT, 0, 0, "parallel.ep=7", "ep x etp x pp 14"},
         {small, "no.such_key", "1", MOEPLAN_INPUT, 0, 0, "no.such_key=1", "no.such_key"},
         {"[", NULL, NULL, MOEPLAN_INPUT, 2, 1, "p.yaml:2:1", ""},
     };

@@ -256,6 +256,31 @@ static void options_give_bytes_a_unit(void **state)
     assert_int_equal(plan.memory.reserve_bytes, 10);
     assert_int_equal(schema_set(field, &plan, "0", false, option, &err), STATUS_OK);
     assert_int_equal(plan.memory.reserve_bytes, 0);
+    const struct field *limit = schema_find("workload.limit.tpot"); /* 50 seconds? */
+    assert_int_equal(schema_set(limit, &plan, "50", false, option, &err), STATUS_INPUT);
+    assert_string_equal(err.hint, "write 50ms, or 50s");
+    err_clear(&err);
+    assert_int_equal(schema_set(limit, &plan, "50ms", false, option, &err), STATUS_OK);
+}
+
+/* An example is one that the key takes. */
+static void examples_are_values(void **state)
+{
+    (void)state;
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *example = schema_example(&fields[i]);
+        struct plan plan = {0};
+        struct err err = {0};
+        struct mark option = {"--set", 0, 0};
+        print_message("%s: %s\n", fields[i].key, example ? example : "none");
+        if (!example)
+            continue;
+        assert_string_not_equal(example, "[]");
+        assert_int_equal(schema_set(&fields[i], &plan, example, false, option, &err),
+                         STATUS_OK);
+    }
 }
 
 static void values_are_refused(void **state)
@@ -309,9 +334,13 @@ static void values_are_refused(void **state)
          "one of: auto, worst, exact, balanced, factor, or a number"},
         {"moe.buffer", "-1", false, "'moe.buffer_factor' is -1, below the limit 0", ""},
         {"cluster.mesh", "[4, x]", false,
-         "'cluster.mesh' takes a list of whole numbers, not 'x'", "for example []"},
+         "'cluster.mesh' takes a list of whole numbers, not 'x'", "for example [1, 2]"},
         {"cluster.mesh", "[4, 2", false,
-         "'cluster.mesh' takes a list of whole numbers, not '[4, 2'", "for example []"},
+         "'cluster.mesh' takes a list of whole numbers, not '[4, 2'", "for example [1, 2]"},
+        {"workload.micro_batch", "1e3", false,
+         "'workload.micro_batch' takes a whole number, not '1e3'", "did you mean 1000?"},
+        {"workload.sequence_length", "4,096", false,
+         "'workload.sequence_length' takes a whole number, not '4,096'", "did you mean 4096?"},
         {"cluster.mesh", "[0]", false, "'cluster.mesh' is 0, below the limit 1", ""},
         {"recompute.save", "[a b]", false, "'recompute.save' lists names, not 'a b'",
          "letters, digits and _-.*/, at most 31"},
@@ -364,6 +393,7 @@ int main(void)
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bytes_are_exact),
         cmocka_unit_test(options_give_bytes_a_unit),
+        cmocka_unit_test(examples_are_values),
         cmocka_unit_test(values_are_refused),
         cmocka_unit_test(lists_and_texts_have_limits),
     };

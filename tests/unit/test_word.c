@@ -54,7 +54,21 @@ static void what_people_type_is_understood(void **state)
     } cases[] = {
         {words_dtype, "bfloat16", "bf16", true},
         {words_dtype, "BF16", "bf16", true},
-        {words_dtype, "torch.bfloat16", NULL, false},
+        {words_dtype, "torch.bfloat16", "bf16", true},
+        {words_dtype, "torch.int3", NULL, false},
+        {words_dtype, "i8", "int8", true},
+        {words_path, "hybridep", "deepep", false},
+        {words_path, "fused_moe", "fused", true},
+        {words_path, "grouped_gemm", "ragged_a2a", false},
+        {words_path, "einsum", "capacity", false},
+        {words_path, "for_loop", "expert_loop", false},
+        {words_mode, "serving", "serve", true},
+        {words_mode, "benchmark", "serve", false},
+        {words_mode, "sft", "train", false},
+        {words_recompute, "layer", "full", false},
+        {words_recompute, "moe", "selective", false},
+        {words_distribution, "zipfian", "zipf", true},
+        {words_placement, "load_balanced", "eplb", false},
         {words_dtype, "float16", "f16", true},
         {words_path, "alltoall", "ragged_a2a", true},
         {words_path, "block-sparse", "block_sparse", true},
@@ -124,6 +138,28 @@ static void names_are_answered_with_the_right_one(void **state)
         {CATALOG_CLUSTER, "p4d.24xlarge", "a100-40gb-8x1"},
         {CATALOG_CLUSTER, "ND96isr_H100_v5", "h100-8x1"},
         {CATALOG_CLUSTER, "RTX-5090", "rtx5090"},
+        {CATALOG_CLUSTER, "H100-SXM5-80GB", "h100"},
+        {CATALOG_CLUSTER, "a100-sxm4-80gb", "a100"},
+        {CATALOG_CLUSTER, "a100-80", "a100"},
+        {CATALOG_CLUSTER, "h100-8x1x1", "h100-8x1"},
+        {CATALOG_CLUSTER, "p6-b200", "b200-8x1"},
+        {CATALOG_CLUSTER, "trn1.32xlarge", "trn1-16x1"},
+        {CATALOG_CLUSTER, "v5p-64", "tpu-v5p-2x4x4"}, /* cores, two a chip */
+        {CATALOG_CLUSTER, "tpu-v6e-256", "tpu-v6e-16x16"},
+        {CATALOG_CLUSTER, "v5litepod-16", "tpu-v5e-4x4"},
+        {CATALOG_CLUSTER, "2x4090", "rtx4090-2x1"},
+        {CATALOG_MODEL, "deepseek-v3.1", "deepseek-v3"},
+        {CATALOG_MODEL, "deepseek-ai/DeepSeek-V3.1-Terminus", "deepseek-v3"},
+        {CATALOG_MODEL, "deepseek-coder-v2", "deepseek-v2"},
+        {CATALOG_MODEL, "Qwen3-Next", "qwen3-next-80b-a3b"},
+        {CATALOG_MODEL, "qwen3-coder-30b-a3b", "qwen3-30b-a3b"},
+        {CATALOG_MODEL, "qwen3-30b", "qwen3-30b-a3b"},
+        {CATALOG_MODEL, "GLM-4.7", "glm-4.6"},
+        {CATALOG_MODEL, "gptoss20b", "gpt-oss-20b"},
+        {CATALOG_MODEL, "minimax-01", "minimax-text-01"},
+        {CATALOG_STACK, "megatron-bridge", "megatron"},
+        {CATALOG_STACK, "vllm-v1", "vllm"},
+        {CATALOG_STACK, "zero3", "deepspeed"},
         {CATALOG_MODEL, "qwen3-moe", "qwen3-30b-a3b"},
         {CATALOG_MODEL, "Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b"},
         {CATALOG_MODEL, "deepseek-ai/DeepSeek-V3", "deepseek-v3"},
@@ -156,6 +192,41 @@ static void names_are_answered_with_the_right_one(void **state)
                      ? catalog_find_cluster(cases[i].hint, NULL, &arena, &cluster, &err)
                      : catalog_find(cases[i].kind, cases[i].hint, NULL, &arena, &path, &err);
         assert_int_equal(status, STATUS_OK);
+        arena_release(&arena);
+    }
+}
+
+/* Another device, size or distillation is not what was meant; of several, all are. */
+static void other_things_are_not_suggested(void **state)
+{
+    (void)state;
+    static const struct {
+        enum catalog_kind kind;
+        const char *typed, *hint;
+    } cases[] = {
+        {CATALOG_MODEL, "qwen3-8b", "`moeplan list models`"},
+        {CATALOG_MODEL, "deepseek-r1-distill-qwen-32b", "`moeplan list models`"},
+        {CATALOG_MODEL, "mistral-7b", "`moeplan list models`"},
+        {CATALOG_MODEL, "jamba", "did you mean one of 'jamba-1.5-large', 'jamba-v0.1'?"},
+        {CATALOG_MODEL, "ernie-4.5",
+         "did you mean one of 'ernie-4.5-21b-a3b', 'ernie-4.5-300b-a47b'?"},
+        {CATALOG_CLUSTER, "v100", "`moeplan list clusters`"},
+        {CATALOG_CLUSTER, "3090", "`moeplan list clusters`"},
+        {CATALOG_CLUSTER, "910b", "`moeplan list clusters`"},
+        {CATALOG_STACK, "ollama", "`moeplan list stacks`"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct catalog_cluster cluster;
+        char *path = NULL;
+        print_message("%s\n", cases[i].typed);
+        if (cases[i].kind == CATALOG_CLUSTER)
+            catalog_find_cluster(cases[i].typed, NULL, &arena, &cluster, &err);
+        else
+            catalog_find(cases[i].kind, cases[i].typed, NULL, &arena, &path, &err);
+        assert_int_equal(err.status, STATUS_INPUT);
+        assert_ptr_equal(strstr(err.hint, cases[i].hint), err.hint);
         arena_release(&arena);
     }
 }
@@ -208,6 +279,7 @@ int main(void)
         cmocka_unit_test(what_people_type_is_understood),
         cmocka_unit_test(names_of_frameworks_lead_to_keys),
         cmocka_unit_test(names_are_answered_with_the_right_one),
+        cmocka_unit_test(other_things_are_not_suggested),
         cmocka_unit_test(stacks_take_the_names_that_help_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

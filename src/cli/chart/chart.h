@@ -88,6 +88,15 @@ void chart_titles(struct picture *picture, const struct chart_names *names, cons
 /* A number of a cell; 0 when there is none. */
 double chart_number(const struct csv *csv, size_t row, const char *column);
 
+/* Where a numbered point stands in the picture, 0 to 1 along each axis. */
+struct chart_place {
+    double x, y;
+};
+
+/* What is written at each point, NULL-terminated: its number from 1, "3 4" at the first of
+ * those that stand so near that their numbers would lie on one another, "" at the others. */
+const char **chart_numbered(const struct chart_place *places, size_t n, struct arena *arena);
+
 /* Distinct texts of a column in order of appearance, NULL-terminated. */
 const char *const *chart_distinct(const struct csv *csv, const char *column,
                                   struct arena *arena, size_t *n);

@@ -117,11 +117,29 @@ static const char *layout_of(const struct csv *csv, size_t row, struct arena *ar
     return text_string(&text);
 }
 
+/* Where a row's point stands, nearly: the axis ends a little beyond what it shows. */
+static struct chart_place place_of(const struct csv *csv, size_t row, double fastest)
+{
+    double least = INFINITY, most = chart_number(csv, row, "limit_bytes");
+    for (size_t i = 0; i < csv->n_rows; i++) {
+        double bytes = chart_number(csv, i, "total_bytes");
+        least = fmin(least, bytes);
+        most = fmax(most, bytes);
+    }
+    double bytes = chart_number(csv, row, "total_bytes");
+    bool doubles = most > 8 * least; /* plots/pareto.gp: the axis is logarithmic */
+    return (struct chart_place){doubles        ? log(bytes / least) / log(most / least)
+                                : most > least ? (bytes - least) / (most - least)
+                                               : 0,
+                                1 / chart_number(csv, row, "device_s_per_token") / fastest};
+}
+
 /* Rows that get a number and a line of the legend: the Pareto set's, spread over it. */
-static void add_labels(const struct csv *csv, struct picture *p)
+static void add_labels(const struct csv *csv, double fastest, struct picture *p)
 {
     const char **rows = arena_alloc(p->arena, LABELS + 1, sizeof *rows);
     const char **titles = arena_alloc(p->arena, LABELS + 1, sizeof *titles);
+    struct chart_place places[LABELS];
     bool layouts = csv_column(csv, "layout") != SIZE_MAX;
     size_t found = 0, seen = 0, n = 0;
     for (size_t row = 0; row < csv->n_rows; row++)
@@ -135,8 +153,9 @@ static void add_labels(const struct csv *csv, struct picture *p)
             continue;
         rows[n] = arena_printf(p->arena, "%zu", row);
         titles[n] = arena_printf(p->arena, "%zu%s", n + 1, layout_of(csv, row, p->arena));
-        n++;
+        places[n++] = place_of(csv, row, fastest);
     }
+    picture_list(p, "label_words", chart_numbered(places, n, p->arena));
     picture_list(p, "labelled", rows);
     picture_list(p, "label_titles", titles);
 }
@@ -171,7 +190,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     picture_number(p, "by_devices", sizes);
     picture_number(p, "limit_gib", limit / (1024.0 * 1024 * 1024));
     picture_number(p, "fastest", fastest);
-    add_labels(&csv, p);
+    add_labels(&csv, fastest, p);
     return STATUS_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The ops of a layer under the device's roofs: what they reach by the profile, and their share
  * of the layer's time. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,29 @@ static void add_ops(const struct share *shares, size_t n, double whole, struct p
     picture_list(p, "op_titles", titles);
 }
 
+/* Where an op's forward stands; both axes are logarithmic and span some decades. */
+static struct chart_place place_of(const struct csv *csv, const char *op)
+{
+    const double decades_x = 3.5, decades_y = 2.2;
+    struct chart_place place = {-1, -1};
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (text_equal(csv_cell(csv, row, "forward_op"), op) &&
+            text_equal(csv_cell(csv, row, "phase"), "forward"))
+            place =
+                (struct chart_place){log10(chart_number(csv, row, "flop_per_byte")) / decades_x,
+                                     log10(chart_number(csv, row, "flop_per_s")) / decades_y};
+    return place;
+}
+
+static void add_numbers(const struct csv *csv, const struct share *shares, size_t n,
+                        struct picture *p)
+{
+    struct chart_place *places = arena_alloc(p->arena, n, sizeof *places);
+    for (size_t i = 0; i < n; i++)
+        places[i] = place_of(csv, shares[i].op);
+    picture_list(p, "op_words", chart_numbered(places, n, p->arena));
+}
+
 /* Ops run beside one another: their shares are more than the whole. */
 static bool is_more(const struct share *shares, size_t n, double other, double whole)
 {
@@ -85,6 +109,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
                  arena_printf(p->arena, "ops of one %s, rate and share of time",
                               csv_cell(&csv, 0, "layer")));
     add_ops(shares, n, whole, p);
+    add_numbers(&csv, shares, n, p);
     picture_text(p, "other_title",
                  arena_printf(p->arena, "without FLOPs %.1f %%%s",
                               whole > 0 ? 100 * other / whole : 0,

@@ -3,6 +3,7 @@
 
 #include "cli/frontier/call.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,19 +164,22 @@ static const char *series_title(const struct sweep_chart *l)
     return l->n_y == 1 && text_equal(l->y[0]->name, "case") ? "" : text_string(&text);
 }
 
-/* Three times the greatest limit, where one value far away would press all others to the
- * ground; 0: nothing is cut. */
+/* Three times the greatest limit, or the least value where all are above it, where one value
+ * far away would press all others to the ground; 0: nothing is cut. */
 static double top_of(const struct sweep_chart *l)
 {
-    double limit = 0, total = 0, value;
+    double limit = 0, total = 0, least = INFINITY, value;
     for (size_t row = 0; row < l->table->csv.n_rows; row++) {
-        if (number_real(csv_cell(&l->table->csv, row, "total_bytes"), &value))
-            total = value > total ? value : total;
+        if (number_real(csv_cell(&l->table->csv, row, "total_bytes"), &value)) {
+            total = fmax(value, total);
+            least = fmin(value, least);
+        }
         const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
         if (cell && number_real(cell, &value))
             limit = value > limit ? value : limit;
     }
-    return limit > 0 && total > 3 * limit ? 3 * limit / (1024.0 * 1024 * 1024) : 0;
+    double top = 3 * (isfinite(least) ? fmax(limit, least) : limit);
+    return limit > 0 && total > top ? top / (1024.0 * 1024 * 1024) : 0;
 }
 
 /* The rows of a series as one text: series with the same one lie on one another. */

@@ -1,4 +1,5 @@
 /* The table of charts, and what they share; see chart.h. */
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -142,4 +143,20 @@ const char *const *chart_distinct(const struct csv *csv, const char *column,
             list[(*n)++] = text;
     }
     return list;
+}
+
+const char **chart_numbered(const struct chart_place *places, size_t n, struct arena *arena)
+{
+    const double near_x = 0.022, near_y = 0.03; /* of the picture: a number of two digits */
+    const char **words = arena_alloc(arena, n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = 0;
+        while (at < i && (!words[at][0] || fabs(places[at].x - places[i].x) > near_x ||
+                          fabs(places[at].y - places[i].y) > near_y))
+            at++;
+        words[i] = at < i ? "" : arena_printf(arena, "%zu", i + 1);
+        if (at < i)
+            words[at] = arena_printf(arena, "%s %zu", words[at], i + 1);
+    }
+    return words;
 }

@@ -2,6 +2,7 @@
 #include "cli/chart/waterfall.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void append(struct text *out, const char *name, const char *kind, uint64_t begin,
                    uint64_t end)
@@ -29,6 +30,15 @@ static void append_rows(const struct comparison *comparison, struct text *out)
     append(out, "B", "total", 0, rows->total.bytes.b);
 }
 
+/* A step that no eye sees beside the totals: a ten-thousandth of the larger. Its bytes are part
+ * of where the next one begins. */
+static bool is_seen(const struct csv *csv, size_t row, double most)
+{
+    double begin = chart_number(csv, row, "begin_bytes");
+    return text_equal(csv_cell(csv, row, "kind"), "total") ||
+           fabs(chart_number(csv, row, "end_bytes") - begin) >= most / 10000;
+}
+
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
                         struct err *err)
 {
@@ -36,11 +46,19 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     struct csv csv;
     TRY(chart_table(file, columns, chart_waterfall.needs, p, &csv, err));
     const char **bars = arena_alloc(p->arena, csv.n_rows + 1, sizeof *bars);
+    const char **rows = arena_alloc(p->arena, csv.n_rows + 1, sizeof *rows);
+    double most = 0;
     for (size_t row = 0; row < csv.n_rows; row++)
-        bars[row] = csv_cell(&csv, row, "name");
+        most = fmax(most, chart_number(&csv, row, "end_bytes"));
+    for (size_t row = 0, n = 0; row < csv.n_rows; row++)
+        if (is_seen(&csv, row, most)) {
+            rows[n] = arena_printf(p->arena, "%zu", row);
+            bars[n++] = csv_cell(&csv, row, "name");
+        }
     p->chart.kind = "waterfall";
     chart_titles(p, names, "memory of a rank at the peak, by category");
     picture_list(p, "bars", bars);
+    picture_list(p, "rows", rows);
     return STATUS_OK;
 }
 

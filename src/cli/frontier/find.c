@@ -185,7 +185,7 @@ enum status frontier_find(const struct frontier *frontier, const char *what, boo
     struct frontier_csv csv;
     struct text rows = {.arena = call->arena};
     TRY(read_what(what, &finder.field, err));
-    if (follow_from(finder.field->key, frontier->engine)) {
+    if (follow_from(finder.field->key, frontier->follows)) {
         err_set(err, STATUS_USAGE, "--find \"%s\": other keys follow from %s", what,
                 finder.field->key);
         return err_hint(err, "sweep it: --over %s=1,2,4,8", finder.field->key);

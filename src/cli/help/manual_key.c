@@ -14,8 +14,11 @@ static void fact(struct page *page, const char *name, const char *value)
 
 static const char *example_value(const struct key_row *row, struct arena *arena)
 {
-    if (row->fallback && row->fallback[0])
-        return row->fallback;
+    const char *example = row->field ? schema_example(row->field) : row->fallback;
+    if (example && example[0])
+        return row->field && row->field->type == FIELD_WORDS && example[0] != '['
+                   ? arena_printf(arena, "[%s]", example)
+                   : example;
     if (row->choices)
         return arena_strndup(arena, row->choices, strcspn(row->choices, ","));
     return "...";
@@ -82,7 +85,9 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     page_heading(&page, "in the plan file");
     print_in_file(&page, row, value);
     page_heading(&page, "on the command line");
-    page_text(&page, 4, arena_printf(arena, "--set %s=%s", row->key, value));
+    /* what a shell would take apart or expand stands in quotes */
+    const char *quote = value[strcspn(value, " []{}*?$'")] ? "'" : "";
+    page_text(&page, 4, arena_printf(arena, "--set %s%s=%s%s", quote, row->key, value, quote));
 }
 
 void manual_keys(const struct invocation *call, const struct key_row *rows, size_t n)

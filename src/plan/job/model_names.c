@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "plan/job/reader.h"
+#include "plan/schema/word.h"
 
 /* Hub (checkpoint formats: their quantization_config): the beginning of the name behind the
  * owner, in lower case; the longest that fits wins. MaxText: src/maxtext/configs/models/.
@@ -141,20 +142,6 @@ static const struct {
     {"qwen3-235b-a22b-thinking-2507", 262144}, {"kimi-k2-instruct-0905", 262144},
 };
 
-/* What follows a name where the checkpoint is another model: distilled into one, a draft for
- * it, with experts left out, or one of the family of another size. */
-static const char *const others[] = {"distill",    "-qwen", "-llama", "eagle",  "dflash",
-                                     "speculator", "-reap", "prune",  "-flash", "-air",
-                                     "-lite",      "-mini", "-nano",  "-tiny",  "-omni"};
-
-static bool is_another(const char *rest)
-{
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strstr(rest, others[i]))
-            return true;
-    return false;
-}
-
 static const char *spelling(const struct model_name *name, enum model_catalog catalog)
 {
     const char *const all[] = {name->hub, name->maxtext, name->torchtitan, name->bridge};
@@ -186,7 +173,7 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
             longest = length;
         }
     }
-    return best && catalog == NAMES_HUB && is_another(wanted + longest) ? NULL : best;
+    return best && catalog == NAMES_HUB && word_is_another(wanted + longest) ? NULL : best;
 }
 
 uint64_t model_name_positions(const char *name, struct arena *arena)

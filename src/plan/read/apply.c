@@ -96,20 +96,29 @@ static const char *key_at(const void *fields, size_t i)
     return ((const struct field *)fields)[i].key;
 }
 
+enum { NAMES_MAX = 64 };
+
+/* How far a field lies from what people name first: those of the plan itself, by depth. */
+static size_t remoteness(const struct field *field)
+{
+    size_t depth = schema_is_part(field->key) ? NAMES_MAX : 0;
+    for (const char *c = field->key; *c; c++)
+        depth += *c == '.';
+    return depth;
+}
+
 /* The field whose last component is this name, or NULL. */
 static const struct field *field_of_name(const char *name)
 {
     size_t n;
-    const struct field *fields = schema_fields(&n), *of_part = NULL;
+    const struct field *fields = schema_fields(&n), *found = NULL;
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(fields[i].key, '.');
-        if (!dot || !text_equal(dot + 1, name))
-            continue;
-        if (!schema_is_part(fields[i].key))
-            return &fields[i];
-        of_part = of_part ? of_part : &fields[i];
+        if (dot && text_equal(dot + 1, name) &&
+            (!found || remoteness(&fields[i]) < remoteness(found)))
+            found = &fields[i];
     }
-    return of_part;
+    return found;
 }
 
 static enum status hint_names(struct loader *loader, const char *group, const char **names,
@@ -122,8 +131,6 @@ static enum status hint_names(struct loader *loader, const char *group, const ch
                     *group ? "'" : "", text_string(&list));
 }
 
-enum { NAMES_MAX = 64 };
-
 static enum status suggest(struct loader *loader, const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -134,7 +141,10 @@ static enum status suggest(struct loader *loader, const char *key)
     const struct field *fields = schema_fields(&n_fields);
     const char *nearest = text_nearest(name, n, name_at, names);
     const struct field *elsewhere = field_of_name(name);
-    const char *meant = word_key(name);
+    const char *meant = word_key(name), *colon = strchr(name, ':');
+    if (colon && colon[1])
+        return err_hint(loader->err, "a space stands behind the colon: '%.*s: %s'",
+                        (int)(colon - name), name, colon + 1);
     if (meant)
         return err_hint(loader->err, "did you mean '%s'?", meant);
     if (nearest && 2 * text_distance(name, nearest) > strlen(name))
@@ -179,9 +189,8 @@ static enum status wrong_kind(struct loader *loader, const struct field *field,
 {
     err_at(loader->err, STATUS_INPUT, value->mark, "'%s' takes %s, not %s", field->key,
            schema_takes(field), node_kind_name(value->kind));
-    if (field->fallback && field->fallback[0] != '\0')
-        return err_hint(loader->err, "for example %s", field->fallback);
-    return STATUS_INPUT;
+    const char *example = schema_example(field);
+    return example ? err_hint(loader->err, "for example %s", example) : STATUS_INPUT;
 }
 
 static enum status no_value(struct loader *loader, const struct field *field,

@@ -11,20 +11,35 @@
 #include "base/file.h"
 #include "base/home.h"
 #include "base/text.h"
-#include "plan/schema/word.h"
+#include "plan/read/guess.h"
 
 enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512, SLICE_MOST = 1000000 };
 
 static const struct kind {
     const char *name, *folder, *ending, *list_option;
     const char *signs[4]; /* top-level keys, of which such a file has one; none: not told */
+    const char *other;    /* what else may stand in its place */
 } kinds[CATALOG_KIND_COUNT] = {
-    [CATALOG_MODEL] = {"model", "", ".yaml", "models", {"layers:", "base:"}},
-    [CATALOG_CLUSTER] =
-        {"cluster", "clusters/", ".yaml", "clusters", {"device:", "node:", "base:"}},
-    [CATALOG_STACK] = {"stack", "stacks/", ".yaml", "stacks", {"kind:", "base:"}},
-    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published", {NULL}},
-    [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles", {NULL}},
+    [CATALOG_MODEL] = {"model",
+                       "",
+                       ".yaml",
+                       "models",
+                       {"layers:", "base:"},
+                       "; a HuggingFace config.json may stand in place of a name"},
+    [CATALOG_CLUSTER] = {"cluster",
+                         "clusters/",
+                         ".yaml",
+                         "clusters",
+                         {"device:", "node:", "base:"},
+                         "; a file of your own may stand in place of a name"},
+    [CATALOG_STACK] = {"stack",
+                       "stacks/",
+                       ".yaml",
+                       "stacks",
+                       {"kind:", "base:"},
+                       "; 'generic' is software of none of these names"},
+    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published", {NULL}, ""},
+    [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles", {NULL}, ""},
 };
 
 /* Names people will try that cannot be expressed; any name with this beginning. */
@@ -161,114 +176,6 @@ static bool looks_like_path(const char *name)
 
 /* ---- what is not there ---- */
 
-static const char *item_name(const void *table, size_t i)
-{
-    return ((const struct catalog_item *)table)[i].name;
-}
-
-/* "deepseek-ai/DeepSeek-V3" -> "deepseek-v3": how the catalogue would write it. */
-static char *catalogue_spelling(const char *name, struct arena *arena)
-{
-    char *copy = arena_strdup(arena, text_base_name(name));
-    for (char *c = copy; *c; c++)
-        *c = *c == '_' || *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
-    return copy;
-}
-
-/* The device in a spelling ("h100" of "8xh100-80gb"): the longest name of the catalogue that
- * stands in it; *at is where. */
-static const char *find_device(const char *spelling, const struct catalog_item *items, size_t n,
-                               const char **at)
-{
-    const char *device = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = items[i].name, *found = strstr(spelling, name);
-        if (!found || (device && strlen(name) <= strlen(device)))
-            continue;
-        device = name;
-        *at = found;
-    }
-    return device;
-}
-
-/* Adds the counts in [at, end) that stand alone or beside an x: "2x8x", not the 80 of "80gb".
- */
-static size_t read_counts(const char *at, const char *end, uint64_t counts[2], size_t n)
-{
-    while (at < end && n < 2) {
-        size_t digits = strspn(at, "0123456789");
-        if (at + digits > end || digits > 6)
-            return n;
-        const char *next = at + digits;
-        if (digits && (next >= end || !isalpha((unsigned char)*next) || *next == 'x'))
-            counts[n++] = (uint64_t)strtoull(at, NULL, 10);
-        at = digits ? next : at + 1;
-    }
-    return n;
-}
-
-/* The devices of a node, of "72x1"; *node untouched when it says no such number. */
-static void read_node(const char *sizes, uint64_t *node)
-{
-    uint64_t n[2] = {0, 0};
-    if (read_counts(sizes, sizes + strcspn(sizes, "x"), n, 0) == 1 && n[0] > 0)
-        *node = n[0];
-}
-
-/* "h100x8", "8xh100", "2x8xh100", "h100:16": the device with nodes of 8, as they are sold, or
- * as large as the catalogue has them ("gb200-72x1"). */
-static const char *guess_cluster(const char *spelling, const struct catalog_item *items,
-                                 size_t n, struct arena *arena)
-{
-    const char *at = NULL, *device = find_device(spelling, items, n, &at);
-    uint64_t counts[2] = {0, 1}, node = 8;
-    if (!device)
-        return NULL;
-    size_t found = read_counts(spelling, at, counts, 0);
-    found = read_counts(at + strlen(device), spelling + strlen(spelling), counts, found);
-    uint64_t devices = counts[0] * counts[1];
-    if (found == 0 || devices == 0)
-        return device;
-    for (size_t i = 0; i < n; i++)
-        if (text_starts(items[i].name, device) && items[i].name[strlen(device)] == '-' &&
-            text_ends(items[i].name, "x1"))
-            read_node(items[i].name + strlen(device) + 1, &node);
-    if (devices % node)
-        return arena_printf(arena, "%s-%llux1", device, (unsigned long long)devices);
-    return arena_printf(arena, "%s-%llux%llu", device, (unsigned long long)node,
-                        (unsigned long long)(devices / node));
-}
-
-/* The longest name of the catalogue that a spelling begins with: "kimi-k2" of
- * "kimi-k2-instruct-0905". */
-static const char *longest_beginning(const char *spelling, const struct catalog_item *items,
-                                     size_t n)
-{
-    const char *longest = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = items[i].name;
-        if (text_starts(spelling, name) && strchr("-", spelling[strlen(name)]) &&
-            (!longest || strlen(name) > strlen(longest)))
-            longest = name;
-    }
-    return longest;
-}
-
-/* What somebody means by a name that the catalogue does not have, or NULL. */
-static const char *guess(enum catalog_kind kind, const char *name, struct arena *arena)
-{
-    struct catalog_item *items = NULL;
-    size_t n = 0;
-    const char *spelling = catalogue_spelling(name, arena);
-    const char *meant = word_catalogue(kinds[kind].name, spelling);
-    catalog_list(kind, arena, &items, &n);
-    if (!meant && kind == CATALOG_CLUSTER)
-        meant = guess_cluster(spelling, items, n, arena);
-    if (!meant && kind == CATALOG_MODEL)
-        meant = longest_beginning(spelling, items, n);
-    return meant ? meant : text_nearest(spelling, n, item_name, items);
-}
-
 static enum status not_found(enum catalog_kind kind, const char *name, struct arena *arena,
                              struct err *err)
 {
@@ -277,15 +184,19 @@ static enum status not_found(enum catalog_kind kind, const char *name, struct ar
         err_set(err, STATUS_INPUT, "%s file '%s' cannot be opened", k->name, name);
     else
         err_set(err, STATUS_INPUT, "no %s is called '%s'", k->name, name);
-    const char *meant = guess(kind, name, arena);
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    catalog_list(kind, arena, &items, &n);
+    const char *meant = guess_hint(kind, k->name, name, items, n, arena);
     if (meant)
-        return err_hint(err, "did you mean '%s'?", meant);
-    return err_hint(err, "`moeplan list %s` shows them all", k->list_option);
+        return err_hint(err, "%s", meant);
+    return err_hint(err, "`moeplan list %s` shows them all%s", k->list_option,
+                    looks_like_path(name) ? "" : k->other);
 }
 
 static const struct unsupported *find_unsupported(const char *name, struct arena *arena)
 {
-    const char *spelling = catalogue_spelling(name, arena);
+    const char *spelling = guess_spelling(name, arena);
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
         if (text_starts(spelling, unsupported[i].prefix))
             return &unsupported[i];
@@ -347,22 +258,34 @@ static bool split_composed(const char *name, struct arena *arena, char **device,
     return true;
 }
 
-/* "tpu-v5p-4x4x8" -> "tpu-v5p", a node of 128 in a mesh */
+/* TPUs whose chips have links along two axes. */
+static bool is_flat(const char *name)
+{
+    return text_starts(name, "tpu-v5e-") || text_starts(name, "tpu-v6e-");
+}
+
+/* "tpu-v5p-4x4x8" -> "tpu-v5p", a node of 128 in a mesh; "tpu-v6e-16x16", while "tpu-v6e-8x1"
+ * is a node of 8 and "tpu-v5p-4x16" are 16 nodes. */
 static bool split_slice(const char *name, struct arena *arena, char **device,
                         struct catalog_cluster *size)
 {
     struct catalog_cluster slice = {.devices = 1, .nodes = 1};
     const char *dash = strrchr(name, '-'), *at = dash ? dash + 1 : name;
+    uint64_t shortest = SLICE_MOST;
+    size_t axes = 0;
     if (!text_starts(name, "tpu") || !dash)
         return false;
-    for (size_t i = 0; i < CATALOG_AXES; i++) {
+    for (bool more = true; more; axes++) {
         const char *end = at + strcspn(at, "x");
-        if (!read_count(at, end, &slice.mesh[i]) || (*end == 'x') != (i + 1 < CATALOG_AXES))
+        if (axes == CATALOG_AXES || !read_count(at, end, &slice.mesh[axes]))
             return false;
-        slice.devices *= slice.mesh[i];
-        at = end + (*end == 'x');
+        slice.devices *= slice.mesh[axes];
+        shortest = slice.mesh[axes] < shortest ? slice.mesh[axes] : shortest;
+        more = *end == 'x';
+        at = end + more;
     }
-    if (slice.devices > SLICE_MOST)
+    if (axes < 2 || (axes == 2 && (shortest == 1 || !is_flat(name))) ||
+        slice.devices > SLICE_MOST)
         return false;
     *size = slice;
     *device = arena_strndup(arena, name, (size_t)(dash - name));
@@ -376,8 +299,8 @@ enum status catalog_find_cluster(const char *name, const char *plan_folder, stru
     char *device = NULL;
     bool composed = !looks_like_path(name) &&
                     !find_name(&kinds[CATALOG_CLUSTER], name, plan_folder, arena) &&
-                    (split_composed(name, arena, &device, &found) ||
-                     split_slice(name, arena, &device, &found));
+                    (split_slice(name, arena, &device, &found) ||
+                     split_composed(name, arena, &device, &found));
     TRY(catalog_find(CATALOG_CLUSTER, composed ? device : name, plan_folder, arena, &found.path,
                      err));
     *cluster = found;

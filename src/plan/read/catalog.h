@@ -45,8 +45,8 @@ struct catalog_cluster {
 };
 
 /* catalog_find for clusters, which also composes <device>-<devices per node>x<nodes>
- * ("h100-8x2") from the device's file, and slices of TPUs of three axes ("tpu-v5p-4x4x8"). A
- * file of the full name wins. */
+ * ("h100-8x2") from the device's file, and slices of TPUs of two or three axes
+ * ("tpu-v6e-16x16", "tpu-v5p-4x4x8"). A file of the full name wins. */
 enum status catalog_find_cluster(const char *name, const char *plan_folder, struct arena *arena,
                                  struct catalog_cluster *cluster, struct err *err);
 

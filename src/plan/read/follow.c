@@ -7,6 +7,7 @@
 #include "plan/read/apply.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/lay_experts.h"
 #include "plan/layers.h"
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
@@ -32,7 +33,7 @@ static void follow_experts(struct loader *loader)
     unsigned given = 0;
     for (unsigned i = 0; i < 3; i++)
         given |= is_given(loader, keys[i]) ? 1U << i : 0;
-    unsigned laid = engine_lay_experts(loader->plan, given);
+    unsigned laid = experts_lay(loader->plan, given);
     for (unsigned i = 0; i < 3; i++)
         if (laid & 1U << i)
             apply_origin_set(loader, keys[i], apply_origin(loader, "stack"));
@@ -152,39 +153,46 @@ void follow_layout(struct loader *loader, const char *file)
     follow_states(loader);
 }
 
-bool follow_from(const char *key, bool engine)
+enum following follow_of(const struct plan *plan)
+{
+    if (plan_is_engine(plan))
+        return FOLLOWS_RANKS;
+    return experts_follow(plan) ? FOLLOWS_TENSORS : FOLLOWS_LITTLE;
+}
+
+bool follow_from(const char *key, enum following who)
 {
     static const struct {
         const char *key;
-        bool engines; /* nothing follows from it elsewhere */
+        enum following least; /* nothing follows from it elsewhere */
     } rows[] = {
-        {"workload.mode", false},
-        {"parallel.tp", true},
-        {"parallel.pp", true},
-        {"parallel.cp", true},
-        {"parallel.ep", true},
-        {"parallel.etp", true},
-        {"parallel.sp", true},
-        {"model.checkpoint", false},
-        {"precision.weights", true},
-        {"cluster.device.peak.bf16", true},
-        {"cluster.device.peak.fp8", true},
-        {"cluster.device.peak.fp4", true},
-        {"model.linear.conv_state", false},
-        {"precision.activations", false},
-        {"cluster.nodes", true},
-        {"cluster.node.devices", true},
-        {"stack.kind", false},
-        {"stack.version", false},
-        {"workload.max_num_seqs", true},
-        {"precision.recipe", false},
-        {"workload.speculation.tokens", false},
-        {"workload.speculation.method", false},
-        {"workload.speculation.model", false},
-        {"workload.speculation.layers", false},
+        {"workload.mode", FOLLOWS_LITTLE},
+        {"parallel.tp", FOLLOWS_TENSORS},
+        {"parallel.pp", FOLLOWS_RANKS},
+        {"parallel.cp", FOLLOWS_RANKS},
+        {"parallel.ep", FOLLOWS_TENSORS},
+        {"parallel.etp", FOLLOWS_TENSORS},
+        {"parallel.sp", FOLLOWS_RANKS},
+        {"model.checkpoint", FOLLOWS_LITTLE},
+        {"precision.weights", FOLLOWS_RANKS},
+        {"cluster.device.peak.bf16", FOLLOWS_RANKS},
+        {"cluster.device.peak.fp8", FOLLOWS_RANKS},
+        {"cluster.device.peak.fp4", FOLLOWS_RANKS},
+        {"model.linear.conv_state", FOLLOWS_LITTLE},
+        {"precision.activations", FOLLOWS_LITTLE},
+        {"cluster.nodes", FOLLOWS_RANKS},
+        {"cluster.node.devices", FOLLOWS_RANKS},
+        {"stack.kind", FOLLOWS_LITTLE},
+        {"stack.version", FOLLOWS_LITTLE},
+        {"workload.max_num_seqs", FOLLOWS_RANKS},
+        {"precision.recipe", FOLLOWS_LITTLE},
+        {"workload.speculation.tokens", FOLLOWS_LITTLE},
+        {"workload.speculation.method", FOLLOWS_LITTLE},
+        {"workload.speculation.model", FOLLOWS_LITTLE},
+        {"workload.speculation.layers", FOLLOWS_LITTLE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))
-            return engine || !rows[i].engines;
+            return who >= rows[i].least;
     return false;
 }

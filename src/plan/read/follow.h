@@ -8,12 +8,20 @@
 struct loader; /* plan/read/apply.h */
 
 /* After all keys of the plan are read and before the rules: serving keeps the checkpoint's
- * format; an engine's experts lie over its tp x dp ranks; one rank has nobody to talk to.
+ * format; experts lie as the stack's launch lays them; one rank has nobody to talk to.
  * `file` is the plan's own. What it sets has the origin of the key it follows from. */
 void follow_layout(struct loader *loader, const char *file);
 
-/* Whether other keys may follow from this one, of an engine's plan (plan_is_engine) or of
- * another: after a change of it they are read anew. */
-bool follow_from(const char *key, bool engine);
+/* What degrees of experts follow from under a plan's stack. */
+enum following {
+    FOLLOWS_LITTLE,  /* nothing */
+    FOLLOWS_TENSORS, /* the tensor-parallel ranks */
+    FOLLOWS_RANKS,   /* all ranks: an engine */
+};
+struct plan;
+enum following follow_of(const struct plan *plan);
+
+/* Whether other keys may follow from this one: after a change of it they are read anew. */
+bool follow_from(const char *key, enum following who);
 
 #endif

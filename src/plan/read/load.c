@@ -242,6 +242,11 @@ static enum status complete(struct load *load)
 
 /* ---- rules ---- */
 
+static bool is_same_place(const struct mark *a, const struct mark *b)
+{
+    return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
+}
+
 /* How well a place helps: a --set before a line of the file, and that before what an importer
  * filled in, which has a file and no line. */
 static int worth(const struct mark *mark)
@@ -262,6 +267,9 @@ static struct mark rule_mark(const struct origins *origins, const struct rule *r
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct field *field = keys[i] ? schema_find(keys[i]) : NULL;
         struct mark mark = field ? origins->mark[field - fields] : best;
+        const struct mark *stack = &origins->mark[schema_find("stack") - fields];
+        if (i > 0 && mark.file && stack->file && is_same_place(&mark, stack))
+            continue; /* it follows from the layout: nobody wrote it */
         if (worth(&mark) > worth(&best))
             best = mark;
     }
@@ -288,11 +296,6 @@ static enum status check_rules(struct load *load)
 }
 
 /* ---- origins ---- */
-
-static bool is_same_place(const struct mark *a, const struct mark *b)
-{
-    return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
-}
 
 /* A config.json in place gives all fields of its part one origin, that of the part. */
 static bool is_of_part(const struct origins *origins, const struct mark *mark)

@@ -143,21 +143,23 @@ static enum status read_mapping(struct part *part, const struct node *mapping,
 
 /* ---- a name or a path ---- */
 
-/* <device>-<devices>x<nodes> */
+/* Optical switches close the axes of cubes of 4 x 4 x 4; in two dimensions an axis closes into
+ * a ring only when it is 16 long (models/clusters/tpu-v5p-4x4x4.yaml, tpu-v5e-4x2.yaml). */
 static void lay_mesh(struct part *part, const struct catalog_cluster *found, struct mark mark)
 {
     struct cluster *cluster = &part->loader->plan->cluster;
-    bool cubes = true; /* of 4 x 4 x 4, whose axes optical switches close */
-    cluster->mesh.n = CATALOG_AXES;
-    for (size_t i = 0; i < CATALOG_AXES; i++) {
+    bool closed = true, cubes = found->mesh[2] > 0;
+    cluster->mesh.n = cubes ? 3 : 2;
+    for (size_t i = 0; i < cluster->mesh.n; i++) {
         cluster->mesh.value[i] = found->mesh[i];
-        cubes = cubes && found->mesh[i] % 4 == 0;
+        closed = closed && (cubes ? found->mesh[i] % 4 == 0 : found->mesh[i] == 16);
     }
-    cluster->wrap = cubes;
+    cluster->wrap = closed;
     apply_origin_set(part->loader, "cluster.mesh", mark);
     apply_origin_set(part->loader, "cluster.wrap", mark);
 }
 
+/* <device>-<devices>x<nodes> */
 static void resize_cluster(struct part *part, const struct catalog_cluster *found,
                            struct mark mark)
 {

@@ -64,23 +64,34 @@ static void hint_divisors(char hint[RULE_TEXT], const struct rule *rule, uint64_
                  below, above);
 }
 
-/* A layout that does not fill the devices: what one of its degrees may be, the others as they
- * are, or the devices that it needs. */
+/* Appends what a degree may be, the others as they are: "ep 8", "ep 4 or 8". */
+static void append_part(struct text *text, const struct quantity *part, const struct plan *plan,
+                        uint64_t whole, uint64_t product)
+{
+    uint64_t value = count_of(part, plan), rest = product / value, below = 0, above = 0;
+    if (whole % rest == 0)
+        near_divisors(whole / rest, value, &below, &above);
+    if (!below)
+        return;
+    text_printf(text, "%s%s %" PRIu64, text->length ? " or " : "", part->name, below);
+    if (above)
+        text_printf(text, " or %" PRIu64, above);
+}
+
+/* A layout that does not fill the devices: what one of its degrees may be, another that is no
+ * 1, or the devices that it needs. */
 static void hint_part(char hint[RULE_TEXT], const struct rule *rule, const struct plan *plan,
                       uint64_t whole, uint64_t product)
 {
-    const char *name = rule->part.name;
-    uint64_t part = count_of(&rule->part, plan), rest = product / part, below = 0, above = 0;
-    if (whole % rest == 0)
-        near_divisors(whole / rest, part, &below, &above);
-    int used = 0;
-    if (below && above)
-        used = snprintf(hint, RULE_TEXT, "%s %" PRIu64 " or %" PRIu64 " fits, or ", name, below,
-                        above);
-    else if (below)
-        used = snprintf(hint, RULE_TEXT, "%s %" PRIu64 " fits, or ", name, below);
-    snprintf(hint + used, RULE_TEXT - (size_t)used, "take devices in multiples of %" PRIu64,
-             product);
+    struct arena arena = {0};
+    struct text text = {.arena = &arena};
+    append_part(&text, &rule->part, plan, whole, product);
+    if (rule->other.name && count_of(&rule->other, plan) > 1)
+        append_part(&text, &rule->other, plan, whole, product);
+    text_printf(&text, "%stake devices in multiples of %" PRIu64,
+                text.length ? " fits, or " : "", product);
+    snprintf(hint, RULE_TEXT, "%s", text_string(&text));
+    arena_release(&arena);
 }
 
 static bool check_positive(const struct rule *rule, const struct plan *plan, char *text)

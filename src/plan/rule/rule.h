@@ -36,7 +36,8 @@ struct rule {
     bool (*applies)(const struct plan *plan); /* NULL: always */
     struct quantity a, b;
     struct quantity part; /* of the product b, what to make smaller; without a name: b itself */
-    const char *hint;     /* one line; NULL: computed from the numbers */
+    struct quantity other; /* or this one, where it is no 1 */
+    const char *hint;      /* one line; NULL: computed from the numbers */
     /* RULE_OTHER: whether the plan breaks it; writes what is wrong and what to do */
     bool (*broken)(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT]);
     const char *also[2]; /* other fields it depends on, or NULL */

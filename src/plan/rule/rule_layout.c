@@ -276,6 +276,7 @@ static const struct rule rules[] = {
      .a = DERIVED("world size", plan_world),
      .b = DERIVED("ep x etp x pp", expert_ranks),
      .part = MEMBER("ep", parallel.ep),
+     .other = MEMBER("etp", parallel.etp),
      .also = {"parallel.etp", "parallel.pp"}},
     {.name = "dp-as-derived",
      .key = "parallel.dp",

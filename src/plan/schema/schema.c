@@ -71,6 +71,21 @@ struct reading {
     struct err *err;
 };
 
+/* What a text that says a whole number otherwise may mean: "1e3", "4,096". */
+static bool hint_digits(const struct reading *r)
+{
+    char digits[24] = "";
+    size_t n = 0;
+    double value;
+    for (const char *c = r->text; *c && n < sizeof digits - 1; c++)
+        if (*c != ',' && *c != '_')
+            digits[n++] = *c;
+    if (!number_real(digits, &value) || value < 1 || value > 1e15 || floor(value) != value)
+        return false;
+    err_hint(r->err, "did you mean %.0f?", value);
+    return true;
+}
+
 /* What a text with one number in it may mean: "90%", "4k", "stage3". */
 static bool hint_number(const struct reading *r)
 {
@@ -105,11 +120,10 @@ static enum status wrong_type(const struct reading *r)
     if (r->quoted && r->field->type != FIELD_TEXT)
         return err_hint(r->err, "remove the quotes: what stands in quotes is a text");
     bool number = r->field->type == FIELD_COUNT || r->field->type == FIELD_REAL;
-    if (number && hint_number(r))
+    if (number && (hint_digits(r) || hint_number(r)))
         return STATUS_INPUT;
-    if (r->field->fallback && r->field->fallback[0] != '\0')
-        return err_hint(r->err, "for example %s", r->field->fallback);
-    return STATUS_INPUT;
+    const char *example = schema_example(r->field);
+    return example ? err_hint(r->err, "for example %s", example) : STATUS_INPUT;
 }
 
 /* A limit as the user would write it. */
@@ -161,6 +175,25 @@ static enum status read_real(const struct reading *r, double *value)
     return check_limits(r, *value);
 }
 
+/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight. */
+static enum status check_unit(const struct reading *r)
+{
+    static const struct {
+        const char *usual, *small;
+    } units[] = {[UNIT_BYTES] = {"GiB", "B for bytes"},
+                 [UNIT_BYTES_PER_S] = {"GB/s", "B/s for bytes"},
+                 [UNIT_FLOP_PER_S] = {"TFLOP/s", "FLOP/s"},
+                 [UNIT_SECONDS] = {"ms", "s"},
+                 [UNIT_HERTZ] = {"GHz", "Hz"}};
+    double value;
+    bool option = r->mark.file && r->mark.line == 0;
+    if (!option || r->field->unit == UNIT_NONE || !number_real(r->text, &value) || value == 0)
+        return STATUS_OK;
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
+    return err_hint(r->err, "write %s%s, or %s%s", r->text, units[r->field->unit].usual,
+                    r->text, units[r->field->unit].small);
+}
+
 static enum status set_count(const struct reading *r)
 {
     uint64_t value = 0;
@@ -172,20 +205,10 @@ static enum status set_count(const struct reading *r)
 static enum status set_real(const struct reading *r)
 {
     double value = 0;
+    TRY(check_unit(r));
     TRY(read_real(r, &value));
     *(double *)member_of(r->field, r->plan) = value;
     return STATUS_OK;
-}
-
-/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight. */
-static enum status check_unit(const struct reading *r)
-{
-    double value;
-    bool option = r->mark.file && r->mark.line == 0;
-    if (!option || !number_real(r->text, &value) || value == 0)
-        return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
-    return err_hint(r->err, "write %sGiB, or %sB for bytes", r->text, r->text);
 }
 
 /* "4096 B" and "4096", exact where a double is not. */
@@ -226,43 +249,17 @@ static enum status set_bool(const struct reading *r)
     return wrong_type(r);
 }
 
-static const char *word_at(const void *words, size_t i)
-{
-    return ((const char *const *)words)[i];
-}
-
 const char *const *schema_words(const struct field *field)
 {
     return field->offered ? field->offered : field->words;
 }
 
-static bool is_offered(const struct field *field, const char *word)
+bool schema_offers(const struct field *field, const char *word)
 {
     const char *const *words = schema_words(field);
     while (*words && !text_equal(*words, word))
         words++;
     return *words != NULL;
-}
-
-void schema_hint_words(const char *text, const struct field *field, struct err *err)
-{
-    const char *const *words = schema_words(field);
-    struct arena arena = {0};
-    struct text list = {.arena = &arena};
-    size_t n = 0;
-    bool same;
-    for (; words[n]; n++)
-        text_printf(&list, "%s%s", n ? ", " : "", words[n]);
-    if (field->number)
-        text_append(&list, ", or a number");
-    const char *meant = word_meant(field->words, text, &same);
-    if (!meant || !is_offered(field, meant))
-        meant = text_nearest(text, n, word_at, words);
-    if (meant)
-        err_hint(err, "did you mean '%s'? one of: %s", meant, text_string(&list));
-    else
-        err_hint(err, "one of: %s", text_string(&list));
-    arena_release(&arena);
 }
 
 /* The number that stands in place of a word. */
@@ -308,7 +305,7 @@ static enum status set_word(const struct reading *r)
     unsigned n = 0;
     double number;
     for (; field->words[n]; n++) {
-        if (!text_equal(word, field->words[n]) || !is_offered(field, word))
+        if (!text_equal(word, field->words[n]) || !schema_offers(field, word))
             continue;
         memcpy(member_of(field, r->plan), &n, sizeof n);
         return STATUS_OK;

@@ -78,6 +78,13 @@ const char *const *schema_words(const struct field *field);
 /* "a whole number", "a word", "a list of words": what a field takes, for messages. */
 const char *schema_takes(const struct field *field);
 
+/* Whether a key takes the word, which is one of its list. */
+bool schema_offers(const struct field *field, const char *word);
+
+/* A value as the user would write it: the default, where that says something; NULL where
+ * nothing is known. A list may stand without its brackets. */
+const char *schema_example(const struct field *field);
+
 /* Adds the hint "did you mean 'x'? one of: a, b, c" for a text that is none of the words. */
 void schema_hint_words(const char *text, const struct field *field, struct err *err);
 

@@ -499,7 +499,9 @@ const struct field schema_table[] = {
           "model chunks per pipeline rank (interleaved schedule)"),
     COUNT("parallel.cp", parallel.cp, 1, 1e6, "1", "context-parallel ranks"),
     COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
-    COUNT("parallel.etp", parallel.etp, 1, 1e6, "1", "tensor-parallel ranks of an expert"),
+    COUNT("parallel.etp", parallel.etp, 1, 1e6, "1",
+          "tensor-parallel ranks of an expert; unsaid: tp where the stack's launch splits "
+          "experts"),
     COUNT("parallel.dp", parallel.dp, 0, 1e6, "0",
           "data-parallel ranks; 0: what the cluster leaves, else checked against it"),
     COUNT("parallel.attention_dp", parallel.attention_dp, 0, 1e6, "0",

@@ -21,8 +21,12 @@ const char *word_meant(const char *const *words, const char *text, bool *same);
 const char *word_key(const char *name);
 
 /* The catalogue's name that people mean by another ("qwen3-moe", "mcore"), in lower case with -
- * for _; NULL when there is none. `kind` is "model", "cluster" or "stack". */
+ * for _; NULL when there is none. `kind` is "model", "cluster", "stack", or "model of the
+ * shape": of checkpoints with the layers of another. */
 const char *word_catalogue(const char *kind, const char *name);
+
+/* Whether what follows a model's name makes another model of it: "-distill-qwen-32b". */
+bool word_is_another(const char *rest);
 
 /* Names that a stack knows for a list of names (recompute.modules). */
 struct word_name {

@@ -121,6 +121,11 @@ static bool serves_experts(const struct plan *plan)
     return infers(plan) && has_experts(plan);
 }
 
+static bool splits_experts(const struct plan *plan)
+{
+    return trains(plan) && has_experts(plan) && plan->parallel.tp > 1;
+}
+
 static bool has_capacity(const struct plan *plan)
 {
     return has_experts(plan) && path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
@@ -159,7 +164,7 @@ static bool offloads(const struct plan *plan)
            (!trains(plan) && plan->memory.weight_offload_bytes > 0);
 }
 
-enum { UNSAID = 4 }; /* of the keys: no word where neither user nor stack decides */
+enum { UNSAID = 5 }; /* of the keys: no word where neither user nor stack decides */
 
 /* Keys worth a word when the user did not set them, in the order of importance. */
 static const struct {
@@ -169,6 +174,7 @@ static const struct {
     {"workload.mode", always},
     {"parallel.ep", serves_experts},
     {"parallel.etp", serves_experts},
+    {"parallel.etp", splits_experts},
     {"parallel.sp", infers},
     {"workload.micro_batch", steps},
     {"workload.concurrency", loops},

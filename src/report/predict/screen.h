@@ -17,9 +17,11 @@ enum brief {
     BRIEF_SECOND,   /* formula of the largest of the largest category, 64-bit indices */
     BRIEF_DEFAULTS, /* the keys left at their defaults: their number stands */
     BRIEF_FIXES,    /* more than one fix of a kind, small categories */
-    BRIEF_NOTES,    /* keys that are not read: their number stands; the stack's calibration; the
-                       formula of the buffer that crosses the limit */
+    BRIEF_ASSUMED,  /* the stack's calibration; the formula of the buffer that crosses the limit
+                     */
+    BRIEF_NOTES,    /* what notes say: their number stands */
     BRIEF_TIME,     /* rates beside the seconds, all but the largest categories */
+    BRIEF_STAGES,   /* each stage's bytes: the least and the most stand; layers of a stage */
     BRIEF_LAYOUT,   /* degrees of 1, which groups cross nodes */
     BRIEF_LAST
 };
@@ -35,6 +37,10 @@ struct screen {
 /* "38.06" in the screen's unit; from the view's arena. */
 const char *screen_amount(const struct screen *screen, uint64_t bytes);
 
+/* "1.59 s"; "13.1 k", four digits. */
+const char *screen_seconds(struct arena *arena, double s);
+const char *screen_rate(struct arena *arena, double n);
+
 /* A label and its text, wrapped. */
 void screen_item(struct screen *screen, const char *label, const char *text);
 
@@ -45,6 +51,8 @@ void screen_bars(struct screen *screen);
 void screen_peak(struct screen *screen);
 /* Five lines: seconds with their interval, rates, parts, waits, profile. */
 void screen_time(struct screen *screen);
+/* Of a served plan first token and tokens, what waits, limits kept. */
+void screen_serving(struct screen *screen, const struct time_report *t);
 
 /* model, software, layout, sequences of a cache */
 void screen_model(struct screen *screen);

@@ -51,13 +51,31 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
     fputc('\n', out);
 }
 
-/* The first of every kind, then, while there is room, the next ones in their order. */
-static size_t choose(const struct memory_report *memory, size_t most, bool *shown)
+/* Whether every setting of a fix fits into a line. */
+static bool is_short(const struct fix *fix, size_t width)
+{
+    for (const char *at = fix->set; *at;) {
+        size_t length = strcspn(at, " ");
+        if (SETTINGS + sizeof "--set " - 1 + length > width)
+            return false;
+        at += length + strspn(at + length, " ");
+    }
+    return true;
+}
+
+/* The first of every kind, of those whose settings fit into a line where there are such; then,
+ * while there is room, the next ones in their order. */
+static size_t choose(const struct memory_report *memory, size_t most, size_t width, bool *shown)
 {
     size_t n = 0;
-    for (size_t i = 0; i < memory->n_fixes; i++) {
-        shown[i] = i == 0 || memory->fixes[i].kind != memory->fixes[i - 1].kind;
-        n += shown[i];
+    for (size_t i = 0, end; i < memory->n_fixes; i = end, n++) {
+        size_t first = i;
+        for (end = i;
+             end < memory->n_fixes && memory->fixes[end].kind == memory->fixes[i].kind;)
+            end++;
+        while (first < end && !is_short(&memory->fixes[first], width))
+            first++;
+        shown[first < end ? first : i] = true;
     }
     for (size_t i = 0; i < memory->n_fixes && n < most; i++) {
         n += !shown[i];
@@ -78,7 +96,8 @@ void screen_fixes(struct screen *screen)
     }
     bool *shown = arena_alloc(screen->view->arena, memory->n_fixes, sizeof *shown);
     size_t most = screen->brief >= BRIEF_FIXES ? 0 : FIXES_SHOWN;
-    size_t n = choose(memory, most, shown), rest = memory->n_fixes - n;
+    size_t n = choose(memory, most, screen->page.term->width, shown),
+           rest = memory->n_fixes - n;
     FILE *out = screen->page.out;
     fprintf(out, "%s%-*s%s%s%s", term_style(term, STYLE_BOLD), AMOUNT_END - 3,
             "what makes it fit", term_plain(term), term_style(term, STYLE_DIM),

@@ -75,11 +75,11 @@ void screen_software(struct screen *screen)
 
 /* ---- layout ---- */
 
-/* "; layers of a stage 16 16 16 13" */
+/* "; stages of 3 x 16, 13 layers" */
 static void append_stages(const struct plan *plan, struct text *out)
 {
     struct params params;
-    uint64_t before = 0, run = 0;
+    uint64_t before = 0, run = 0, listed = 0;
     params_count(&plan->model, &params);
     text_append(out, "; stages of");
     for (uint64_t i = 0; i <= plan->parallel.pp; i++) {
@@ -88,8 +88,8 @@ static void append_stages(const struct plan *plan, struct text *out)
             stage_at(plan, i, 0, &params, &stage);
         uint64_t layers = stage.dense_layers + stage.moe_layers;
         if (run && (i == plan->parallel.pp || layers != before)) {
-            text_printf(out, run > 1 ? " %" PRIu64 " x %" PRIu64 : " %" PRIu64,
-                        run > 1 ? run : before, before);
+            text_printf(out, run > 1 ? "%s %" PRIu64 " x %" PRIu64 : "%s %" PRIu64,
+                        listed++ ? "," : "", run > 1 ? run : before, before);
             run = 0;
         }
         before = layers;
@@ -104,12 +104,14 @@ static void append_crossing(const struct plan *plan, struct text *out)
     static const struct {
         const char *name;
         enum process_group group;
-    } groups[] = {{"tp", GROUP_TP},   {"cp", GROUP_CP}, {"ep", GROUP_EP},
-                  {"etp", GROUP_ETP}, {"pp", GROUP_PP}, {"dp", GROUP_DP}};
+        bool experts;
+    } groups[] = {{"tp", GROUP_TP, false},  {"cp", GROUP_CP, false}, {"ep", GROUP_EP, true},
+                  {"etp", GROUP_ETP, true}, {"pp", GROUP_PP, false}, {"dp", GROUP_DP, false}};
     unsigned n = 0;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         struct comm_place place = comm_place(plan, groups[i].group);
-        if (place.ranks > place.inside)
+        bool there = !groups[i].experts || plan_is_routed(plan);
+        if (there && place.ranks > place.inside)
             text_printf(out, "%s %s", n++ ? "," : ";", groups[i].name);
     }
     if (n)
@@ -191,7 +193,7 @@ void screen_layout(struct screen *screen)
                 plan->cluster.node.devices);
     if (screen->brief < BRIEF_LAYOUT)
         append_crossing(plan, &text);
-    if (p->pp > 1)
+    if (p->pp > 1 && screen->brief < BRIEF_STAGES)
         append_stages(plan, &text);
     screen_item(screen, "layout", text_string(&text));
 }

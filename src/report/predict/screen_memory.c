@@ -23,12 +23,13 @@ static enum style verdict_style(enum verdict verdict)
 static const char *chance(double step, bool below, double steps, struct arena *arena)
 {
     const double never = 1e-12, always = 0.95; /* bounds beyond these say no more */
+    const double certain = 0.9995;             /* as printed; so it is over more steps */
     step = fmin(below ? fmax(step, never) : step, 1);
     const char *sign = below ? "< " : "";
     double run = -expm1(steps * log1p(-step));
     if (below && step > always)
         return "not known, for want of moe.routing.samples";
-    if (steps <= 1 || (below && run > always))
+    if (steps <= 1 || (below && run > always) || step >= certain)
         return arena_printf(arena, "%s%.3g per step", sign, step);
     return arena_printf(arena, "%s%.3g per step, %s%.3g over %.0f steps", sign, step, sign, run,
                         steps);
@@ -90,10 +91,11 @@ static void print_distribution(struct screen *screen)
     const char *error = screen_amount(screen, memory->p99_error_bytes);
     /* nothing where it is less than the figure's last place */
     error = strspn(error, "0.") < strlen(error) ? arena_printf(arena, " +- %s", error) : "";
-    fprintf(screen->page.out, "OOM probability %s; expected %s, p99 %s%s, worst %s %s\n",
-            oom_chance(screen), screen_amount(screen, memory->expected_bytes),
-            screen_amount(screen, memory->p99_bytes), error,
-            screen_amount(screen, memory->worst_bytes), screen->scale.unit);
+    print_halves(screen, 0, arena_printf(arena, "OOM probability %s", oom_chance(screen)),
+                 arena_printf(arena, "expected %s, p99 %s%s, worst %s %s",
+                              screen_amount(screen, memory->expected_bytes),
+                              screen_amount(screen, memory->p99_bytes), error,
+                              screen_amount(screen, memory->worst_bytes), screen->scale.unit));
 }
 
 /* Limit and margin; of a plan far smaller than its device in their own unit. */
@@ -280,21 +282,22 @@ static const struct buffer_report *leader(const struct memory_report *memory)
     return found;
 }
 
-/* Every stage's bytes, or of many stages the least and the most. */
+/* Every stage's bytes, or of many stages, and when lines are short, the least and the most. */
 static void append_stages(const struct screen *screen, struct text *out)
 {
     const struct memory_report *memory = screen->memory;
     uint64_t least = UINT64_MAX, most = 0;
+    bool all = memory->n_stages <= STAGES_SHOWN && screen->brief < BRIEF_STAGES;
     if (memory->n_stages < 2)
         return;
     for (size_t i = 0; i < memory->n_stages; i++) {
         uint64_t bytes = memory->stages[i].total_bytes;
         least = bytes < least ? bytes : least;
         most = bytes > most ? bytes : most;
-        if (memory->n_stages <= STAGES_SHOWN)
+        if (all)
             text_printf(out, "%s%s", i ? " " : "; stages ", screen_amount(screen, bytes));
     }
-    if (memory->n_stages > STAGES_SHOWN)
+    if (!all)
         text_printf(out, "; stages %s to %s", screen_amount(screen, least),
                     screen_amount(screen, most));
 }
@@ -358,7 +361,7 @@ void screen_peak(struct screen *screen)
     if (memory->small_wall)
         print_buffer(screen, "", "too small for the rows sent to it: ", wall);
     else if (wall == memory->largest || (wall == lead && second) ||
-             screen->brief >= BRIEF_NOTES)
+             screen->brief >= BRIEF_ASSUMED)
         screen_item(screen, "",
                     arena_printf(screen->view->arena, "first to cross the limit: %s, %s %s",
                                  wall->name, screen_amount(screen, wall->bytes),

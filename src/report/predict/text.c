@@ -20,6 +20,26 @@ const char *screen_amount(const struct screen *screen, uint64_t bytes)
     return arena_strdup(screen->view->arena, buffer);
 }
 
+const char *screen_seconds(struct arena *arena, double s)
+{
+    char buffer[48];
+    unit_print(buffer, UNIT_SECONDS, s);
+    return arena_strdup(arena, buffer);
+}
+
+const char *screen_rate(struct arena *arena, double n)
+{
+    static const struct {
+        double one;
+        const char *suffix;
+    } scales[] = {{1e9, " G"}, {1e6, " M"}, {1e4, " k"}};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (n >= scales[i].one)
+            return arena_printf(arena, "%.4g%s", n / scales[i].one * (i == 2 ? 10 : 1),
+                                scales[i].suffix);
+    return arena_printf(arena, "%.4g", n);
+}
+
 void screen_item(struct screen *screen, const char *label, const char *text)
 {
     page_item(&screen->page, 0, SCREEN_LABEL, label, text);
@@ -51,7 +71,7 @@ static void print_collective(struct screen *screen)
 
 /* ---- what was assumed ---- */
 
-/* Limit, defaults and notes in one item, when lines are short. */
+/* Limit, defaults and the number of notes in one item, when lines are short. */
 static void print_assumed_briefly(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -61,7 +81,7 @@ static void print_assumed_briefly(struct screen *screen)
     if (screen->brief < BRIEF_TIME &&
         predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
         text_printf(&text, "; %s", text_string(&defaults));
-    if (screen->view->prediction->n_notes)
+    if (screen->brief >= BRIEF_NOTES && screen->view->prediction->n_notes)
         text_printf(&text, "; %zu note%s: --format json", screen->view->prediction->n_notes,
                     screen->view->prediction->n_notes == 1 ? "" : "s");
     screen_item(screen, "assumed", text_string(&text));
@@ -73,7 +93,7 @@ static void print_assumed(struct screen *screen)
     const struct plan *plan = screen->view->plan;
     struct arena *arena = screen->view->arena;
     struct text defaults = {.arena = arena};
-    if (screen->brief >= BRIEF_NOTES) {
+    if (screen->brief >= BRIEF_ASSUMED) {
         print_assumed_briefly(screen);
         return;
     }

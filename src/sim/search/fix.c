@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/lay_experts.h"
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
 #include "sim/moe/predict_moe.h"
@@ -65,6 +66,14 @@ static bool set_keys(struct plan *plan, const char *set)
     return true;
 }
 
+static bool sets_key(const struct fix_move *moves, size_t n, const char *set)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(moves[i].set, set))
+            return true;
+    return false;
+}
+
 /* A stated dp is a check of the layout as it was: it follows a layout that changes. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed)
@@ -75,6 +84,11 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
             return false;
     if (plan->parallel.dp)
         changed->parallel.dp = plan_dp(changed);
+    /* an expert's ranks that are as many as follow from the layout follow another one; an
+     * engine's are named (describe) */
+    if (!plan_is_engine(plan) && !sets_key(moves, n, "parallel.etp=") &&
+        plan->parallel.etp == experts_split(plan))
+        changed->parallel.etp = experts_split(changed);
     return true;
 }
 
@@ -157,22 +171,28 @@ double fix_seconds(struct fix_search *search, const struct fix_move *moves, size
     return seconds > 0 ? seconds : HUGE_VAL;
 }
 
-/* Where an engine's ranks lie otherwise, the degrees of its experts that would follow otherwise
- * from what is set (read/follow): --set has to name them for the plan that was evaluated. */
-static void name_degrees(const struct plan *changed, struct text *set)
+/* Where ranks lie otherwise, the degrees of experts that would follow otherwise
+ * from what is set (read/follow), or that the plan may state as they were: --set has to name
+ * them for the plan that was evaluated. */
+static void name_degrees(const struct plan *plan, const struct plan *changed, struct text *set)
 {
     static const char *const keys[] = {"parallel.ep=", "parallel.etp=", "parallel.sp="};
     const struct parallel *p = &changed->parallel;
     const uint64_t degrees[] = {p->ep, p->etp};
-    unsigned given = 0;
+    bool engine = plan_is_engine(changed);
+    unsigned given = engine ? 0 : EXPERTS_EP | EXPERTS_SP;
     for (unsigned i = 0; i < 3; i++)
         given |= strstr(text_string(set), keys[i]) ? 1U << i : 0;
+    if (!engine && p->etp != plan->parallel.etp && !(given & EXPERTS_ETP)) {
+        text_printf(set, " parallel.etp=%llu", (unsigned long long)p->etp);
+        return;
+    }
     for (unsigned i = 0; i < 3; i++) {
         struct plan other = *changed;
-        other.parallel.ep = given & ENGINE_EP ? p->ep : 1;
-        other.parallel.etp = given & ENGINE_ETP ? p->etp : 1;
-        other.parallel.sp = given & ENGINE_SP ? p->sp : false;
-        engine_lay_experts(&other, given);
+        other.parallel.ep = given & EXPERTS_EP ? p->ep : 1;
+        other.parallel.etp = given & EXPERTS_ETP ? p->etp : 1;
+        other.parallel.sp = given & EXPERTS_SP ? p->sp : false;
+        experts_lay(&other, given);
         const bool same[] = {other.parallel.ep == p->ep, other.parallel.etp == p->etp,
                              other.parallel.sp == p->sp};
         if (same[i])
@@ -185,13 +205,13 @@ static void name_degrees(const struct plan *changed, struct text *set)
     }
 }
 
-/* Whether an engine has other ranks, or its experts lie otherwise. */
-static bool moves_ranks(const struct plan *plan, const struct plan *changed)
+/* Whether experts lie otherwise, or what they follow from is another: an engine's ranks. */
+static bool moves_experts(const struct plan *plan, const struct plan *changed)
 {
     const struct parallel *a = &plan->parallel, *b = &changed->parallel;
-    return plan_is_engine(plan) &&
-           (plan_world(plan) != plan_world(changed) || a->tp != b->tp || a->pp != b->pp ||
-            a->cp != b->cp || a->ep != b->ep || a->etp != b->etp || a->sp != b->sp);
+    bool ranks = plan_world(plan) != plan_world(changed) || a->pp != b->pp || a->cp != b->cp;
+    return experts_follow(plan) && (a->tp != b->tp || a->ep != b->ep || a->etp != b->etp ||
+                                    (plan_is_engine(plan) && (ranks || a->sp != b->sp)));
 }
 
 static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
@@ -206,8 +226,8 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
     }
     if (changed->parallel.dp != search->plan->parallel.dp)
         text_printf(&set, " parallel.dp=%llu", (unsigned long long)changed->parallel.dp);
-    if (moves_ranks(search->plan, changed))
-        name_degrees(changed, &set);
+    if (moves_experts(search->plan, changed))
+        name_degrees(search->plan, changed, &set);
     fix->set = text_string(&set);
     fix->note = text_string(&note);
 }
@@ -278,17 +298,13 @@ static bool try_micro_batch(struct fix_search *search)
     return fits && fix_keep(search, &move, 1);
 }
 
-/* Halves of it, for changes beside it. */
-static void add_micro_batches(struct fix_search *search, bool found, struct fix_moves *moves,
-                              bool *alone)
+void fix_list_batches(struct fix_search *search, struct fix_moves *moves)
 {
     const struct workload *w = &search->plan->workload;
     if (w->mode == MODE_SERVE)
         return;
-    for (uint64_t value = w->micro_batch / 2; value && moves->n < FIX_MOVES; value /= 2) {
-        alone[moves->n] = found;
+    for (uint64_t value = w->micro_batch / 2; value && moves->n < FIX_MOVES; value /= 2)
         moves->list[moves->n++] = micro_batch_of(search, value);
-    }
 }
 
 /* One past the last move of the key that stands at i. */
@@ -430,7 +446,9 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     fix_list_moves(plan, arena, moves);
     bool fewer = try_micro_batch(search);
     try_each(search, moves, alone);
-    add_micro_batches(search, fewer, moves, alone);
+    for (size_t i = moves->n; i < FIX_MOVES; i++)
+        alone[i] = fewer;
+    fix_list_batches(search, moves);
     if (!fix_count_harmless(search, VERDICT_MARGINAL)) {
         try_pairs(search, moves, alone, NULL);
         fix_layout(search, moves);

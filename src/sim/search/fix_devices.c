@@ -5,21 +5,44 @@
 #include "plan/derive.h"
 #include "sim/search/fix_parts.h"
 
-enum { GROW_MAX = 64, BETWEEN_MAX = 64, NODE_DEVICES = 8 };
+/* So many times the present hardware; GROW_FEW where something else helps as it is. Slices of
+ * two axes end at 16 x 16 (models/clusters/tpu-v5e.yaml, tpu-v6e.yaml). */
+enum { GROW_MAX = 64, GROW_FEW = 4, SLICE_DEVICES = 256, BETWEEN_MAX = 64, NODE_DEVICES = 8 };
 
-/* A number of nodes, or of devices of the only node; `key` ends in the key that is counted. */
+/* A number of nodes, or of devices of the only node; `key` ends in the key that is counted.
+ * A slice is a node whose axes double. */
 struct growth {
     const char *key;
     uint64_t present, most;
+    bool slice;
 };
+
+/* " cluster.mesh=[8,4]": of the axes the shortest doubles until there are so many devices. */
+static const char *grown_mesh(struct fix_search *search, uint64_t devices)
+{
+    struct number_list mesh = search->plan->cluster.mesh;
+    struct text text = {.arena = search->arena};
+    for (uint64_t n = search->plan->cluster.node.devices; n < devices; n *= 2) {
+        uint64_t shortest = 0;
+        for (uint64_t i = 1; i < mesh.n; i++)
+            shortest = mesh.value[i] < mesh.value[shortest] ? i : shortest;
+        mesh.value[shortest] *= 2;
+    }
+    for (uint64_t i = 0; i < mesh.n; i++)
+        text_printf(&text, "%s%llu", i ? "," : " cluster.mesh=[",
+                    (unsigned long long)mesh.value[i]);
+    text_append(&text, mesh.n ? "]" : "");
+    return text_string(&text);
+}
 
 static struct fix_move grow(struct fix_search *search, const struct growth *growth,
                             uint64_t value)
 {
-    return (struct fix_move){
-        growth->key,
-        arena_printf(search->arena, "%s=%llu", growth->key, (unsigned long long)value),
-        "more hardware", FIX_DEVICES};
+    return (struct fix_move){growth->key,
+                             arena_printf(search->arena, "%s=%llu%s", growth->key,
+                                          (unsigned long long)value,
+                                          growth->slice ? grown_mesh(search, value) : ""),
+                             "more hardware", FIX_DEVICES};
 }
 
 /* What a number of devices needs beside itself, which comes first. */
@@ -128,8 +151,9 @@ static bool try_growth(struct fix_search *search, const struct growth *growth)
             break;
     if (value > growth->most)
         return false;
-    /* where there are too many to try, the power of two stands */
-    for (uint64_t between = low + 1; between < value && value - low <= BETWEEN_MAX; between++) {
+    /* where there are too many to try, and of slices, the power of two stands */
+    for (uint64_t between = low + 1;
+         between < value && value - low <= BETWEEN_MAX && !growth->slice; between++) {
         struct fix_move more = grow(search, growth, between);
         if (is_enough(search, more, false, &fewer))
             return fix_keep(search, fewer.moves, fewer.n);
@@ -139,18 +163,32 @@ static bool try_growth(struct fix_search *search, const struct growth *growth)
     return fix_keep(search, needs.moves, needs.n);
 }
 
-void fix_devices(struct fix_search *search)
+/* More devices of the only node, then nodes of 8 in place of a lone device; nodes. */
+static bool try_hardware(struct fix_search *search)
 {
     const struct cluster *c = &search->plan->cluster;
-    const struct growth devices = {"cluster.node.devices", c->node.devices, NODE_DEVICES};
-    const struct growth nodes = {"cluster.nodes", c->nodes, c->nodes * GROW_MAX};
-    const struct growth machines = {"cluster.node.devices=8 cluster.nodes", 1, GROW_MAX};
-    if (c->mesh.n) /* a slice grows along its axes */
-        return;
-    if (c->nodes == 1 && c->node.devices < NODE_DEVICES && try_growth(search, &devices))
-        return;
-    if (!search->n && c->nodes * c->node.devices == 1)
-        try_growth(search, &machines);
-    if (c->node.devices > 1)
-        try_growth(search, &nodes);
+    uint64_t times = fix_count_harmless(search, VERDICT_FITS) ? GROW_FEW : GROW_MAX;
+    bool lone = c->nodes * c->node.devices == 1;
+    bool slice = c->mesh.n || (c->nodes == 1 && c->network.bandwidth <= 0);
+    uint64_t most = c->mesh.n == 3 ? times * c->node.devices : SLICE_DEVICES;
+    const struct growth devices = {"cluster.node.devices", c->node.devices,
+                                   slice ? most : NODE_DEVICES, slice};
+    const struct growth nodes = {"cluster.nodes", c->nodes, c->nodes * times, false};
+    const struct growth machines = {"cluster.node.devices=8 cluster.nodes", 1, GROW_MAX, false};
+    if (c->nodes == 1 && c->node.devices < devices.most && try_growth(search, &devices))
+        return true;
+    if (slice)
+        return false;
+    return lone ? try_growth(search, &machines) : try_growth(search, &nodes);
+}
+
+/* Nobody buys more for a verdict within the stack's error, while there is a better one. */
+void fix_devices(struct fix_search *search)
+{
+    enum verdict accept = search->accept;
+    search->accept = VERDICT_FITS;
+    bool found = try_hardware(search);
+    search->accept = accept;
+    if (!found)
+        try_hardware(search);
 }

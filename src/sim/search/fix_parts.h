@@ -45,6 +45,10 @@ struct fix_search {
  * bisection, and more devices. */
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves);
 
+/* Appends halves of the micro-batch, for changes beside it; engines queue what they cannot
+ * take. */
+void fix_list_batches(struct fix_search *search, struct fix_moves *moves);
+
 /* The plan with n moves; false when one breaks its field's limits. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);

@@ -113,7 +113,7 @@ static bool together(struct fix_search *search, const struct fix_moves *moves)
     return n > 0 && fix_keep(search, taken, n);
 }
 
-/* What does not change the result, the smallest micro-batch among it. */
+/* What does not change the result, smaller micro-batches among it. */
 static const struct fix_moves *harmless_of(struct fix_search *search,
                                            const struct fix_moves *moves)
 {
@@ -121,10 +121,7 @@ static const struct fix_moves *harmless_of(struct fix_search *search,
     for (size_t i = 0; i < moves->n; i++)
         if (moves->list[i].kind != FIX_NUMERICS)
             harmless->list[harmless->n++] = moves->list[i];
-    if (harmless->n < FIX_MOVES && search->plan->workload.mode != MODE_SERVE)
-        harmless->list[harmless->n++] =
-            (struct fix_move){"workload.micro_batch", "workload.micro_batch=1",
-                              "more micro-steps for the same batch", FIX_THROUGHPUT};
+    fix_list_batches(search, harmless);
     return harmless;
 }
 

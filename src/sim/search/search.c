@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/engine.h"
+#include "plan/lay_experts.h"
 #include "sim/search/search_hunt.h"
 
 /* ---- all of them ---- */
@@ -81,7 +82,7 @@ static bool lays_experts(const struct plan *plan)
 {
     struct plan other = *plan;
     other.parallel.sp = false;
-    engine_lay_experts(&other, ENGINE_EP | ENGINE_ETP);
+    experts_lay(&other, EXPERTS_EP | EXPERTS_ETP);
     return plan_is_engine(plan) && other.parallel.sp == plan->parallel.sp;
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/engine.h"
+#include "plan/lay_experts.h"
 #include "plan/rule/rule.h"
 #include "sim/search/search_hunt.h"
 #include "work/stack/stack.h"
@@ -36,7 +36,7 @@ void hunt_follow(const struct hunt *hunt, struct plan *plan)
     if (!hunt->lays)
         return;
     plan->parallel.sp = false;
-    engine_lay_experts(plan, ENGINE_EP | ENGINE_ETP);
+    experts_lay(plan, EXPERTS_EP | EXPERTS_ETP);
 }
 
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],

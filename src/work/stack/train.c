@@ -1,8 +1,10 @@
 /* A training layer as eager frameworks run it; see train.h. */
 #include "work/stack/train.h"
 
-#include "plan/derive.h"
+#include <string.h>
+
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_rows.h"
 #include "work/stack/stack.h"
@@ -136,6 +138,22 @@ static const char *name_at(const void *table, size_t i)
     return ((const struct train_name *)table)[i].name;
 }
 
+/* A typing error is answered with what was meant, another word with what there is. */
+static enum status hint_names(const char *word, const struct train_name *names, size_t n,
+                              struct err *err)
+{
+    const char *nearest = text_nearest(word, n, name_at, names);
+    struct arena arena = {0};
+    struct text list = {.arena = &arena};
+    if (nearest && 3 * text_distance(word, nearest) <= strlen(word))
+        return err_hint(err, "did you mean '%s'?", nearest);
+    for (size_t i = 0; i < n; i++)
+        text_printf(&list, "%s%s", i ? ", " : "known: ", names[i].name);
+    err_hint(err, "%s", text_string(&list));
+    arena_release(&arena);
+    return STATUS_INPUT;
+}
+
 enum status train_names(const struct word_list *words, const struct train_name *names,
                         const char *what, unsigned *bits, struct err *err)
 {
@@ -151,8 +169,7 @@ enum status train_names(const struct word_list *words, const struct train_name *
             continue;
         }
         err_set(err, STATUS_INPUT, "%s: no module is called '%s'", what, words->word[i]);
-        const char *nearest = text_nearest(words->word[i], n, name_at, names);
-        return err_hint(err, "did you mean '%s'?", nearest ? nearest : names[0].name);
+        return hint_names(words->word[i], names, n, err);
     }
     return STATUS_OK;
 }
