@@ -488,7 +488,7 @@ const struct job_case job_cases[] = {
     {"deepspeed/zero3-offload.json",
      "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
      "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
-     "optimizer.sub_group=1000000000 parallel.prefetch_bucket=0",
+     "optimizer.sub_group=1000000000 parallel.prefetch_bucket=15099494",
      1},
     {"deepspeed/own-checkpointing.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.tp=2 parallel.hpz_shard=4 parallel.prefetch_bucket=10000000 "
@@ -577,6 +577,67 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.global_batch=1024 parallel.ep=8 parallel.zero=1 "
      "cluster.nodes=2",
      2},
+    {"axolotl/qlora-fsdp.yaml", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=always model.name=glm-4.7-flash "
+     "lora.rank=32 precision.weights=nf4 "
+     "precision.activations=bf16 optimizer.kind=adam8bit recompute.kind=full "
+     "stack.cross_entropy=fused workload.micro_batch=2 workload.global_batch=64 "
+     "workload.sequence_length=2048",
+     1},
+    {"axolotl/full-zero3.yml", "cluster=h100-8x2",
+     "stack.kind=deepspeed parallel.zero=3 parallel.overlap_reduce=true "
+     "parallel.live_parameters=1 optimizer.sub_group=1 parallel.reduce_bucket=4194304 "
+     "parallel.prefetch_bucket=3774873 precision.weights=bf16 precision.master=f32 "
+     "recompute.kind=full stack.cross_entropy=fused workload.global_batch=32 "
+     "workload.sequence_length=8192",
+     1},
+    {"axolotl/lora.yml", "cluster=h200-8x1",
+     "parallel.zero=0 precision.weights=fp8_channel lora.rank=16 lora.targets=[] "
+     "optimizer.kind=adam8bit recompute.kind=full recompute.offload=[layer_input] "
+     "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=4096",
+     0},
+    {"axolotl/lora.sh", "",
+     "cluster.node.devices=4 cluster.nodes=1 workload.micro_batch=4 workload.global_batch=32 "
+     "workload.sequence_length=2048 parallel.zero=0",
+     0},
+    {"axolotl/module.slurm", "",
+     "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
+     "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
+     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
+     "workload.global_batch=64",
+     0},
+    {"axolotl/dpo.yaml", "",
+     "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
+     "workload.global_batch=64 workload.colocated.reference=1",
+     0},
+    {"llamafactory/lora-sft.yaml", "",
+     "stack.kind=deepspeed parallel.zero=3 lora.rank=16 "
+     "precision.weights=bf16 recompute.kind=full workload.micro_batch=1 "
+     "workload.global_batch=64 workload.sequence_length=4096 "
+     "parallel.live_parameters=1000000000",
+     0},
+    {"llamafactory/full.sh", "",
+     "cluster.nodes=2 cluster.node.devices=8 stack.kind=deepspeed parallel.zero=3 "
+     "optimizer.offload=1 optimizer.offload_params=true lora.rank=0 workload.micro_batch=4 "
+     "workload.global_batch=128",
+     1},
+    {"llamafactory/qlora.yaml", "cluster=h100-8x1",
+     "parallel.zero=0 lora.rank=8 lora.targets=[] precision.weights=nf4_double "
+     "optimizer.kind=adam8bit recompute.kind=full workload.sequence_length=1024",
+     0},
+    {"llamafactory/fsdp-qlora.sh", "",
+     "cluster.node.devices=2 parallel.zero=3 optimizer.offload_params=true lora.rank=8 "
+     "precision.weights=nf4_double parallel.prefetch=pre",
+     1},
+    {"llamafactory/flags.sh", "",
+     "cluster.node.devices=8 parallel.zero=0 precision.weights=f32 precision.gradients=f32 "
+     "precision.activations=bf16 optimizer.step=foreach stack.cross_entropy=fused "
+     "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=1024",
+     0},
+    {"llamafactory/dpo.sh", "",
+     "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=false "
+     "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
+     0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -45,7 +45,7 @@ enum status trainer_prepare(struct job *job, const char *kind)
     TRY(job_flag_file(job, "config_file", JOB_FILE));
     TRY(read_flags(job));
     TRY(job_word(job, "distributed_type", &type));
-    if (!text_equal(type, kind)) {
+    if (kind && !text_equal(type, kind)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
         return err_hint(job->err, "DEEPSPEED and FSDP are; of one or several devices without "
                                   "sharding, write a plan of stack fsdp with zero: 0");
@@ -172,6 +172,20 @@ static enum status set_model(struct job *job)
     return STATUS_OK;
 }
 
+/* Words of a list, each of which may be several with commas between. */
+static size_t split(struct job *job, const struct setting *s, const char *words[PLAN_NAMES])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (const char *at = s->values[i]; *at;) {
+            size_t skip = strspn(at, ", "), length = strcspn(at + skip, ", ");
+            if (length && n < PLAN_NAMES)
+                words[n++] = arena_strndup(job->arena, at + skip, length);
+            at += skip + length;
+        }
+    return n;
+}
+
 /* TRL's adapters. */
 static enum status set_adapter(struct job *job)
 {
@@ -184,10 +198,11 @@ static enum status set_adapter(struct job *job)
     TRY(job_count(job, "lora_r", &rank));
     job_set_count(job, "lora.rank", rank, "lora_r use_peft");
     const struct setting *s = job_setting(job, targets);
-    bool all = s && s->n == 1 &&
-               (text_equal(s->values[0], "all-linear") || text_equal(s->values[0], "all"));
-    if (s && !s->trouble && !all)
-        job_set_list(job, "lora.targets", s->values, s->n, targets);
+    const char *words[PLAN_NAMES];
+    size_t n = s && !s->trouble ? split(job, s, words) : 0;
+    bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));
+    if (n && !all)
+        job_set_list(job, "lora.targets", words, n, targets);
     return STATUS_OK;
 }
 
@@ -220,7 +235,10 @@ const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
     "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
     "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
-    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam";
+    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam "
+    "adamw_torch_8bit=adam8bit ao_adamw_8bit=adam8bit adamw_torch_npu_fused=adam "
+    "optimi_adamw=adam paged_lion_32bit=lion paged_lion_8bit=lion8bit lion_pytorch=lion "
+    "muon=muon";
 
 /* A script may set it itself; activations are proportional to it. */
 static void warn_of_length(struct job *job)

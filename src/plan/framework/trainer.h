@@ -61,8 +61,41 @@
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
 
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
- * another kind than `kind`, Accelerate's word. */
+ * another kind than `kind`, Accelerate's word; NULL: any. */
 enum status trainer_prepare(struct job *job, const char *kind);
+
+/* ---- frameworks whose jobs the trainer runs: trainer_share.c ---- */
+
+/* A file of DeepSpeed's that a framework brings along, by its name without folders. */
+struct trainer_file {
+    const char *name, *settings;
+};
+
+/* The rows of both sharers. */
+extern const struct job_framework *const trainer_shares[];
+
+/* The job's own file of a launch, which is the first word that ends as one behind its entry,
+ * the files it names, Accelerate's among them, and how many ranks start. `known` ends with
+ * NULL. */
+enum status trainer_read_files(struct job *job, const struct trainer_file *known);
+
+/* Who shares the states out, as the settings say. */
+enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
+enum trainer_sharer trainer_sharer(struct job *job);
+
+/* The rest of the draft by it, the stack included. */
+enum status trainer_share(struct job *job);
+
+/* The finishes of the two; of FSDP's also where every rank has all (`shards` false). */
+enum status deepspeed_share(struct job *job);
+enum status fsdp_share(struct job *job, bool shards);
+
+/* What saved activations wait in host memory, where layers are run again. */
+void trainer_offload(struct job *job, const char *flag);
+
+/* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it unless
+ * adapters are trained, whose base it is. */
+void trainer_set_pairs(struct job *job, const char *flag);
 
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);

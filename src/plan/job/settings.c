@@ -43,14 +43,23 @@ static const struct job_flag *find_row(const struct job_framework *framework, co
     return NULL;
 }
 
+static const struct job_flag *find_shared(const struct job_framework *framework,
+                                          const char *name, size_t length)
+{
+    const struct job_flag *row = find_row(framework, name, length);
+    for (size_t i = 0; !row && framework->shares && framework->shares[i]; i++)
+        row = job_flag_find(framework->shares[i], name, length);
+    return row;
+}
+
 const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
                                      size_t length)
 {
-    const struct job_flag *row = find_row(framework, name, length);
+    const struct job_flag *row = find_shared(framework, name, length);
     for (const char *at = framework->sections; !row && at && *at;) {
         size_t n = strcspn(at, " ");
         if (length > n && strncmp(name, at, n) == 0)
-            row = find_row(framework, name + n, length - n);
+            row = find_shared(framework, name + n, length - n);
         at += n + (at[n] == ' ');
     }
     return row;

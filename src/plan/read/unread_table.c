@@ -519,7 +519,7 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.offload", TRAINS, STACK(MEGATRONS)),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MAXTEXT)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
-    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+    WHEN("recompute.offload", TRAINS, STACK(HUGGINGFACE),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
     WHEN("recompute.layers", TRAINS, STACK(MEGATRONS | BIT(STACK_TORCHTITAN)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
