@@ -638,6 +638,55 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=false "
      "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
      0},
+    {"slime/qwen3-30b.sh", "",
+     "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
+     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=256 "
+     "workload.packing.length=8192 parallel.tp=4 parallel.sp=true parallel.ep=8 "
+     "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
+     "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32",
+     1},
+    {"slime/deepseek-r1.sh", "",
+     "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
+     "workload.global_batch=256 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
+     "parallel.ep=32 moe.path=deepep moe.library=deepep",
+     0},
+    {"slime/qwen3.5-35b.sh", "",
+     "model.layers=40 model.linear.kind=gated_delta_net model.moe.experts=256 "
+     "model.moe.shared_gate=true workload.sequence_length=8192 workload.global_batch=128 "
+     "cluster.nodes=2 parallel.ep=8 optimizer.offload=0",
+     0},
+    {"slime/lora.sh", "",
+     "lora.rank=32 parallel.ep=8 workload.sequence_length=20480 cluster.nodes=1 "
+     "workload.colocated.engine=none workload.colocated.reference=0",
+     0},
+    {"slime/sft.sh", "",
+     "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
+     "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
+     0},
+    {"automodel/qwen3-moe.yaml", "",
+     "stack.kind=torchtitan moe.path=deepep moe.routing.distribution=uniform parallel.ep=8 "
+     "parallel.zero=3 parallel.reshard=never precision.weights=bf16 precision.moments=bf16 "
+     "precision.master=none optimizer.step=foreach recompute.kind=full "
+     "workload.micro_batch=4 workload.global_batch=512 workload.sequence_length=4096",
+     0},
+    {"automodel/deepseek-v3.yaml", "",
+     "parallel.pp=4 parallel.vpp=8 parallel.schedule=interleaved parallel.ep=64 "
+     "workload.micro_batch=1 optimizer.step=fused recompute.kind=full",
+     0},
+    {"automodel/fused-adam.yaml", "",
+     "precision.master=bf16 precision.moments=bf16 stack.cross_entropy=fused "
+     "recompute.kind=selective workload.sequence_length=8192 workload.packing.length=2048",
+     0},
+    {"automodel/llama-peft.yaml", "cluster=h100-8x1",
+     "stack.kind=fsdp precision.weights=nf4 lora.rank=16 lora.format=bf16 lora.targets=[] "
+     "workload.micro_batch=8 parallel.reshard=always recompute.kind=none",
+     0},
+    {"automodel/launch.slurm", "",
+     "model.name=glm-4.5-air cluster.nodes=2 parallel.ep=16 workload.micro_batch=4 "
+     "lora.rank=32",
+     0},
+    {"automodel/command.sh", "",
+     "model.name=qwen3-32b cluster.node.devices=4 workload.micro_batch=8", 0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -38,6 +38,9 @@ static const struct entry {
     {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
     {ENTRY_WORDS, "lmf", "train", &job_llamafactory},
     {ENTRY_FILE, "train_bash.py", NULL, &job_llamafactory},
+    {ENTRY_WORDS, "automodel", "finetune", &job_automodel},
+    {ENTRY_WORDS, "automodel", "pretrain", &job_automodel},
+    {ENTRY_FILE, "train_ft.py", NULL, &job_automodel},
     {ENTRY_WORDS, "vllm", "serve", &job_vllm},
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
@@ -86,6 +89,18 @@ static bool is_llamafactory(const struct shell_words *words, size_t i)
     return false;
 }
 
+/* train.py of slime says how many devices the actor has. */
+static bool is_slime(const struct shell_words *words, size_t i)
+{
+    const char *name = text_base_name(words->items[i].text);
+    if (!text_equal(name, "train.py") && !text_equal(name, "train_async.py"))
+        return false;
+    for (size_t j = i + 1; j < words->n; j++)
+        if (text_starts(words->items[j].text, "--actor-num-"))
+            return true;
+    return false;
+}
+
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
 static const struct job_framework *by_company(const struct shell_words *words, size_t i)
 {
@@ -98,6 +113,11 @@ static const struct job_framework *by_company(const struct shell_words *words, s
         return &job_vllm;
     if (is_llamafactory(words, i))
         return &job_llamafactory;
+    if (is_slime(words, i))
+        return &job_slime;
+    if (text_ends(text, "llm_finetune/finetune.py") ||
+        text_ends(text, "llm_pretrain/pretrain.py"))
+        return &job_automodel;
     if (text_equal(name, "train.sh"))
         for (size_t j = i + 1; j < words->n; j++)
             if (text_equal(words->items[j].text, "--recipe") ||
@@ -165,7 +185,7 @@ static bool find_in_command(struct job *job, const struct shell_command *command
                 continue;
             launch->framework = entries[j].framework;
             launch->entry += entries[j].form == ENTRY_WORDS;
-            if (entries[j].form == ENTRY_WORDS && launch->framework->wrapped)
+            if (entries[j].form == ENTRY_WORDS && launch->framework->trains)
                 launch->launcher = words->n; /* it starts the ranks by itself */
         }
         if (launch->framework) {
@@ -332,12 +352,13 @@ static enum status none_found(struct job *job, const struct shell *shell)
     }
     err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
            "no launch of a known framework");
-    return err_hint(job->err,
-                    "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
-                    "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-                    "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
-                    "llamafactory-cli train, accelerate launch or "
-                    "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+    return err_hint(
+        job->err,
+        "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
+        "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
+        "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
+        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch or "
+        "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
@@ -393,16 +414,27 @@ enum status launch_read(struct job *job, const struct shell *shell)
 bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
-    static const char *const words[] = {"torchrun ",       "python ",
-                                        "python3 ",        "srun ",
-                                        "mpirun ",         "vllm serve",
-                                        "sglang serve",    "deepspeed ",
-                                        "export ",         "accelerate ",
-                                        "trtllm-serve ",   "docker ",
-                                        "podman ",         "bash ",
-                                        "cat >",           "cat <<",
-                                        "axolotl ",        "llamafactory-cli ",
-                                        "FORCE_TORCHRUN=", "CUDA_VISIBLE_DEVICES="};
+    static const char *const words[] = {"torchrun ",
+                                        "python ",
+                                        "python3 ",
+                                        "srun ",
+                                        "mpirun ",
+                                        "vllm serve",
+                                        "sglang serve",
+                                        "deepspeed ",
+                                        "export ",
+                                        "accelerate ",
+                                        "trtllm-serve ",
+                                        "docker ",
+                                        "podman ",
+                                        "bash ",
+                                        "cat >",
+                                        "cat <<",
+                                        "axolotl ",
+                                        "automodel ",
+                                        "llamafactory-cli ",
+                                        "FORCE_TORCHRUN=",
+                                        "CUDA_VISIBLE_DEVICES="};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;
