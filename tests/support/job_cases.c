@@ -687,6 +687,29 @@ const struct job_case job_cases[] = {
      0},
     {"automodel/command.sh", "",
      "model.name=qwen3-32b cluster.node.devices=4 workload.micro_batch=8", 0},
+    {"fsdp/whole.sh", "",
+     "parallel.zero=0 lora.rank=16 precision.weights=nf4 recompute.kind=full "
+     "cluster.node.devices=4 workload.micro_batch=2",
+     0},
+    {"fsdp/multi-gpu.sh", "",
+     "parallel.zero=0 precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
+     "precision.activations=bf16 workload.sequence_length=2048 cluster.node.devices=8",
+     0},
+    {"bridge/script-name.sh", "",
+     "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
+     "workload.global_batch=512 workload.sequence_length=8192",
+     1},
+    {"bridge/layout-and-chunks.sh", "",
+     "model.name=deepseek-v3 parallel.pp=16 parallel.vpp=2 parallel.etp=1 lora.rank=32 "
+     "parallel.layout=\"Et|(tt|)*29tt|L\" recompute.kind=full",
+     1},
+    {"megatron/counted-chunks.sh", "",
+     "parallel.pp=8 parallel.vpp=3 parallel.schedule=interleaved precision.master=f32 "
+     "optimizer.precision_aware=copied precision.recipe=fp8_block",
+     0},
+    {"torchtitan/function.sh", "",
+     "model.name=deepseek-v2-lite parallel.ep=4 workload.micro_batch=4 cluster.nodes=1", 1},
+    {"maxtext/no-mtp.sh", "", "model.mtp_layers=0 parallel.ep=8 recompute.kind=full", 0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -195,6 +195,8 @@ static void lists_are_taken_over(void **state)
         {"axolotl/qlora-fsdp.yaml", "lora.targets", "[q_proj, v_proj, k_proj, o_proj]"},
         {"llamafactory/lora-sft.yaml", "lora.targets", "[q_proj, v_proj]"},
         {"slime/deepseek-r1.sh", "parallel.stages", "[16, 16, 16, 13]"},
+        {"megatron/counted-chunks.sh", "parallel.stages",
+         "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]"},
         {"slime/lora.sh", "lora.targets", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
         {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
     };

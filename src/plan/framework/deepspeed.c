@@ -127,7 +127,7 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 /* Accelerate's own file may name DeepSpeed's. */
 static enum status deepspeed_prepare(struct job *job)
 {
-    TRY(trainer_prepare(job, job_deepspeed.kind));
+    TRY(trainer_prepare(job, &job_deepspeed));
     return job_flag_file(job, "deepspeed", JOB_FILE + 1);
 }
 

@@ -43,6 +43,7 @@ static const struct job_flag flags[] = {
     NEITHER("fsdp_use_orig_params use_orig_params", JOB_VALUE, FSDP),
     NEITHER("limit_all_gathers", JOB_VALUE, FSDP),
     NEITHER("use_fsdp", JOB_SWITCH, ACCELERATE),
+    IDLE("multi_gpu", JOB_SWITCH, "every rank has all of it", ACCELERATE),
     NEITHER("use_parallelism_config", JOB_SWITCH, ACCELERATE),
     RULE("parallelism_config_dp_replicate_size dp_replicate_size", JOB_VALUE,
          "parallel.dp_shard", "dp / copies", PARALLEL),
@@ -62,7 +63,7 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 
 static enum status fsdp_prepare(struct job *job)
 {
-    TRY(trainer_prepare(job, job_fsdp.kind));
+    TRY(trainer_prepare(job, &job_fsdp));
     return job_flag_file(job, "fsdp_config", JOB_FILE + 1);
 }
 
@@ -307,9 +308,13 @@ enum status fsdp_share(struct job *job, bool shards)
     return trainer_set_base(job);
 }
 
+/* A file of settings is FSDP's by itself; a launch is where a flag or a file says so. */
 static enum status fsdp_finish(struct job *job)
 {
-    return fsdp_share(job, true);
+    const char *kind = "";
+    TRY(job_word(job, "distributed_type", &kind));
+    bool told = kind[0] || job->shell;
+    return fsdp_share(job, !told || trainer_sharer(job) == TRAINER_FSDP);
 }
 
 /* ---- a plan as a launch ---- */
@@ -395,5 +400,6 @@ const struct job_framework job_fsdp = {
     .own = FSDP,
     .kind_key = "distributed_type",
     .kind = "FSDP",
+    .kinds = "MULTI_GPU NO",
     .trains = true,
 };

@@ -106,32 +106,60 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64
     return set_chunks(job, &ends, own, pp, vpp);
 }
 
+/* Chunks of a rank where each has so many layers, embedding and loss counted as they are
+ * (arguments.py). */
+static enum status chunks_of(struct job *job, const char *flag, uint64_t pp, uint64_t layers,
+                             uint64_t *vpp)
+{
+    struct ends ends;
+    uint64_t each = 0;
+    if (!job_given(job, flag))
+        return STATUS_OK;
+    TRY(job_count(job, flag, &each));
+    TRY(read_ends(job, &ends));
+    uint64_t counted = layers ? layers + ends.embedding + ends.loss : 0;
+    *vpp = each && pp ? counted / pp / each : 0;
+    if (!*vpp || counted % pp != 0 || counted / pp % each != 0)
+        return job_fail(job, flag,
+                        "%" PRIu64 " layers do not split into chunks of %" PRIu64
+                        " over %" PRIu64 " stages",
+                        counted, each, pp);
+    return STATUS_OK;
+}
+
+/* A layout says how many chunks there are; Bridge's recipes say it beside, and agree. */
+static enum status check_layout(struct job *job, const char *flag, uint64_t vpp)
+{
+    uint64_t said = job_drafted(job, "parallel.vpp", 1);
+    if (vpp > 1 && vpp != said)
+        return job_fail(job, flag, "the layout has %" PRIu64 " chunks a stage, not %" PRIu64,
+                        said, vpp);
+    return STATUS_OK;
+}
+
 static enum status set_pipeline(struct job *job)
 {
     static const char by_layers[] = "num-layers-per-virtual-pipeline-stage";
     static const char by_stages[] = "num-virtual-stages-per-pipeline-rank";
     static const char by_layout[] = "pipeline-model-parallel-layout";
-    uint64_t pp = job_drafted(job, "parallel.pp", 1), vpp = 1, each = 0;
+    uint64_t pp = job_drafted(job, "parallel.pp", 1), vpp = 1;
     uint64_t layers;
     const char *layout = NULL;
+    bool beside = megatron_is_bridge(job) && job_given(job, by_layout);
     TRY(job_layers(job, &layers));
-    if (job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
+    if (!beside &&
+        job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
         return job_fail(job, job_given(job, by_layout) ? by_layout : by_stages,
                         "one of %s, %s and %s, not two", by_layers, by_stages, by_layout);
     TRY(megatron_read_layout(job, by_layout, &layout));
     if (layout)
         TRY(megatron_set_layout(job, layout, pp));
-    TRY(job_count(job, by_layers, &each));
     TRY(job_count(job, by_stages, &vpp));
-    if (each && pp && layers)
-        vpp = layers / pp / each;
-    if (job_given(job, by_layers) &&
-        (!each || !vpp || !pp || layers % pp != 0 || layers / pp % each != 0))
-        return job_fail(job, by_layers,
-                        "%" PRIu64 " layers do not split into chunks of %" PRIu64
-                        " over %" PRIu64 " stages",
-                        layers, each, pp);
-    if (vpp > 1)
+    if (layout)
+        TRY(check_layout(job, by_stages, vpp));
+    else
+        TRY(chunks_of(job, by_layers, pp, layers, &vpp));
+    if (vpp > 1 && !layout)
         job_set_count(job, "parallel.vpp", vpp,
                       "num-layers-per-virtual-pipeline-stage "
                       "num-virtual-stages-per-pipeline-rank");

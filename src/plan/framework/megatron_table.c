@@ -301,7 +301,7 @@ const struct job_flag megatron_flags[] = {
          "on unless turned off, where vpp is above 1", PARALLEL),
 
     /* ---- adapters (Bridge) ---- */
-    RULE("peft", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
+    RULE("peft peft_scheme", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
     RULE("peft._target_", JOB_VALUE, "lora.rank", "a class: LoRA, DoRA", PEFT),
     RULE("model._target_", JOB_VALUE, "model", "a provider's class, where no size is given",
          "Megatron-Bridge src/megatron/bridge/models"),

@@ -38,17 +38,16 @@ static enum status read_flags(struct job *job)
     return STATUS_OK;
 }
 
-enum status trainer_prepare(struct job *job, const char *kind)
+enum status trainer_prepare(struct job *job, const struct job_framework *framework)
 {
-    const char *type = kind;
+    const char *type = framework ? framework->kind : "";
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
     TRY(job_flag_file(job, "config_file", JOB_FILE));
     TRY(read_flags(job));
     TRY(job_word(job, "distributed_type", &type));
-    if (kind && !text_equal(type, kind)) {
+    if (framework && !job_framework_is(framework, type)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
-        return err_hint(job->err, "DEEPSPEED and FSDP are; of one or several devices without "
-                                  "sharding, write a plan of stack fsdp with zero: 0");
+        return err_hint(job->err, "DEEPSPEED, FSDP, MULTI_GPU and NO are");
     }
     TRY(job_count(job, "num_processes", &ranks));
     TRY(job_count(job, "num_machines", &nodes));
@@ -324,10 +323,22 @@ static const struct job_framework *kind_of_file(struct job *job, const char *nam
         return NULL;
     const char *at = strstr(text, key);
     const char *word = at ? at + sizeof key - 1 + strspn(at + sizeof key - 1, " '\"") : "";
+    word = arena_strndup(job->arena, word, strcspn(word, " '\"\r\n"));
     for (size_t i = 0; job_frameworks[i]; i++)
-        if (job_frameworks[i]->kind && text_starts(word, job_frameworks[i]->kind))
+        if (job_framework_is(job_frameworks[i], word))
             return job_frameworks[i];
     return NULL;
+}
+
+/* A trainer's launch without a sharer: every rank has all. */
+static bool is_whole(const struct shell_words *words)
+{
+    static const char *const both[] = {"--per-device-train-batch-size", "--model-name-or-path"};
+    bool found[2] = {false, false};
+    for (size_t i = 0; i < words->n; i++)
+        for (size_t j = 0; j < 2; j++)
+            found[j] = found[j] || shell_option(words->items[i].text, both[j], false);
+    return found[0] && found[1];
 }
 
 /* Behind "accelerate launch" its own flags stand before the script. */
@@ -367,7 +378,10 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
         found = sign->framework;
         *launcher = end ? end : i;
     }
-    return found || !configured ? found : &job_deepspeed;
+    if (found || configured)
+        return found ? found : &job_deepspeed;
+    *launcher = end ? end : words->n;
+    return is_whole(words) ? &job_fsdp : NULL;
 }
 
 /* ---- writing ---- */

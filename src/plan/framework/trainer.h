@@ -45,8 +45,8 @@
              PARSER),                                                                          \
         RULE("mixed_precision", JOB_VALUE, "precision.weights",                                \
              "bf16, fp16, where nothing else says it", ACCELERATE),                            \
-        RULE("distributed_type", JOB_VALUE, NULL, "DEEPSPEED, FSDP; others are refused",       \
-             ACCELERATE),                                                                      \
+        RULE("distributed_type", JOB_VALUE, NULL,                                              \
+             "DEEPSPEED, FSDP; MULTI_GPU, NO: zero 0; others are refused", ACCELERATE),        \
         RULE("num_processes", JOB_VALUE, NULL, "ranks in all", ACCELERATE),                    \
         RULE("num_machines", JOB_VALUE, NULL, "nodes", ACCELERATE),                            \
         NEITHER("lora_alpha", JOB_VALUE, PEFT), NEITHER("lora_dropout", JOB_VALUE, PEFT),      \
@@ -61,8 +61,8 @@
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
 
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
- * another kind than `kind`, Accelerate's word; NULL: any. */
-enum status trainer_prepare(struct job *job, const char *kind);
+ * another kind than the framework's; NULL: any. */
+enum status trainer_prepare(struct job *job, const struct job_framework *framework);
 
 /* ---- frameworks whose jobs the trainer runs: trainer_share.c ---- */
 

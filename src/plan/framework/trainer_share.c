@@ -126,6 +126,8 @@ enum trainer_sharer trainer_sharer(struct job *job)
         return TRAINER_DEEPSPEED;
     if (text_equal(kind, job_fsdp.kind))
         return TRAINER_FSDP;
+    if (kind && kind[0])
+        return job_given(job, "deepspeed") ? TRAINER_DEEPSPEED : TRAINER_WHOLE;
     for (size_t i = 0; i < job->n_settings; i++)
         if (begins(&job->settings[i], deepspeed))
             return TRAINER_DEEPSPEED;

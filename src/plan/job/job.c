@@ -116,7 +116,7 @@ static const struct job_framework *by_kind(const struct node *root)
         const struct node *key = f->kind_key ? node_get(root, f->kind_key) : NULL;
         if (!key || key->kind != NODE_SCALAR)
             continue;
-        if (text_equal(key->text, f->kind))
+        if (job_framework_is(f, key->text))
             return f;
         first = first ? first : f;
     }

@@ -63,6 +63,7 @@ struct job_framework {
     bool files;
     const char *own;
     const char *kind_key, *kind;
+    const char *kinds;    /* other words of the key that are its, spaces between; or NULL */
     bool toml;            /* such a file is TOML */
     const char *per_node; /* variable with the ranks of a node, in front of a launch; or NULL */
     /* Before anything is read: other files and variables the job names; or NULL. */
@@ -80,6 +81,9 @@ struct job_framework {
 
 /* All of them, ending with NULL; in order of precedence where a file fits several. */
 extern const struct job_framework *const job_frameworks[];
+
+/* Is a file of a kind, by the word of its key, the framework's? */
+bool job_framework_is(const struct job_framework *framework, const char *kind);
 
 /* By its name, or NULL. */
 const struct job_framework *job_framework_named(const char *name);
