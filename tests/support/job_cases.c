@@ -558,8 +558,17 @@ const struct job_case job_cases[] = {
     {"fsdp/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 parallel.reshard=always cluster.nodes=2 workload.micro_batch=2 "
      "workload.sequence_length=4096 optimizer.kind=adam8bit stack.cross_entropy=fused "
-     "lora.rank=32 precision.weights=f32 precision.activations=bf16 recompute.kind=none",
-     1},
+     "lora.rank=32 precision.weights=f32 precision.activations=bf16 recompute.kind=full",
+     0},
+    {"fsdp/trl-dpo.sh", "cluster=h100",
+     "parallel.zero=3 cluster.nodes=1 workload.sequence_length=1024 workload.micro_batch=4 "
+     "workload.global_batch=128 workload.colocated.reference=1 recompute.kind=full "
+     "recompute.offload=[layer_input] precision.weights=f32 precision.activations=bf16",
+     0},
+    {"deepspeed/trl-sft.sh", "cluster=h100",
+     "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
+     "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
+     2},
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "

@@ -251,7 +251,7 @@ static enum status set_preference(struct job *job)
     if (rl[0] == '\0')
         return STATUS_OK;
     if (text_equal(rl, "dpo") || text_equal(rl, "ipo"))
-        trainer_set_pairs(job, "rl");
+        trainer_set_pairs(job, "rl", true);
     else
         job_warn(job, job_setting(job, "rl")->mark,
                  "what '%s' holds beside the model matters to memory and is not modelled: "

@@ -197,7 +197,7 @@ static enum status set_stage(struct job *job)
     const char *stage = "sft";
     TRY(job_word(job, "stage", &stage));
     if (text_equal(stage, "dpo"))
-        trainer_set_pairs(job, "stage");
+        trainer_set_pairs(job, "stage", true);
     else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
         job_warn(job, job_setting(job, "stage")->mark,
                  "what stage '%s' holds beside the model matters to memory and is not "

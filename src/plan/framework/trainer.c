@@ -9,24 +9,13 @@
 
 /* ---- Accelerate ---- */
 
-/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
- * (trl/cli.py). Other trainers of TRL hold more than one model. */
-static size_t trl_ends(const struct shell_words *words)
-{
-    for (size_t i = 1; i < words->n; i++)
-        if (text_equal(words->items[i].text, "sft") &&
-            text_equal(text_base_name(words->items[i - 1].text), "trl"))
-            return words->n;
-    return 0;
-}
-
 /* TRL's file of flags. Other scripts that are launched may mean another file by --config: only
  * one that could be of flags is read, and one that is not there is theirs. */
 static enum status read_flags(struct job *job)
 {
     const char *name = NULL;
     bool found = true;
-    if (job->command && trl_ends(job->command))
+    if (trl_ends(job->command))
         return job_flag_file(job, "config", JOB_FILE + 2);
     TRY(job_word(job, "config", &name));
     if (!name || !(text_ends(name, ".yaml") || text_ends(name, ".yml")))
@@ -38,12 +27,25 @@ static enum status read_flags(struct job *job)
     return STATUS_OK;
 }
 
+/* Accelerate's file: as it is there, else TRL's of that name. */
+static enum status read_config(struct job *job)
+{
+    static const char flag[] = "config_file";
+    const char *name = NULL;
+    bool found = false;
+    TRY(job_word(job, flag, &name));
+    if (name && trl_ends(job->command) && !text_ends(name, ".yaml"))
+        TRY(trainer_add_known(job, trl_files, name, JOB_FILE, &found));
+    return found ? STATUS_OK : job_need_file(job, flag, name, JOB_FILE);
+}
+
 enum status trainer_prepare(struct job *job, const struct job_framework *framework)
 {
     const char *type = framework ? framework->kind : "";
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
-    TRY(job_flag_file(job, "config_file", JOB_FILE));
+    TRY(read_config(job));
     TRY(read_flags(job));
+    TRY(trl_assume(job));
     TRY(job_word(job, "distributed_type", &type));
     if (framework && !job_framework_is(framework, type)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
@@ -250,17 +252,6 @@ static void warn_of_length(struct job *job)
                  schema_find(key)->fallback);
 }
 
-/* TRL's releases differ in what they recompute unless told (SFTConfig). */
-static void warn_of_release(struct job *job)
-{
-    if (job->command && trl_ends(job->command) && !job_given(job, "gradient_checkpointing") &&
-        !job_requested(job, "recompute.kind") && !job_requested(job, "recompute"))
-        job_warn(job, job_place(job),
-                 "no flag gives gradient_checkpointing, which matters to memory, and TRL's "
-                 "default depends on its release: none is planned, --set recompute=full where "
-                 "it does");
-}
-
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
     bool trainers, fused = false;
@@ -275,8 +266,8 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     warn_of_length(job);
-    warn_of_release(job);
-    return set_adapter(job);
+    TRY(set_adapter(job));
+    return trl_finish(job);
 }
 
 /* ---- which launch ---- */
@@ -317,13 +308,14 @@ static const char *value_of(const struct shell_words *words, size_t i)
 static const struct job_framework *kind_of_file(struct job *job, const char *name)
 {
     static const char key[] = "distributed_type:";
-    const char *path, *text;
+    const struct trainer_file *known = trainer_known(trl_files, name);
+    const char *path, *text = known ? known->settings : NULL;
     size_t length;
-    if (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text)
+    if (!known && (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text))
         return NULL;
     const char *at = strstr(text, key);
     const char *word = at ? at + sizeof key - 1 + strspn(at + sizeof key - 1, " '\"") : "";
-    word = arena_strndup(job->arena, word, strcspn(word, " '\"\r\n"));
+    word = arena_strndup(job->arena, word, strcspn(word, " '\",}\r\n"));
     for (size_t i = 0; job_frameworks[i]; i++)
         if (job_framework_is(job_frameworks[i], word))
             return job_frameworks[i];

@@ -47,6 +47,31 @@ static enum status read_own_file(struct job *job)
     return err_hint(job->err, "it is looked for beside the job and in the working directory");
 }
 
+const struct trainer_file *trainer_known(const struct trainer_file *known, const char *name)
+{
+    for (; known->name; known++)
+        if (text_equal(known->name, name))
+            return known;
+    return NULL;
+}
+
+enum status trainer_add_known(struct job *job, const struct trainer_file *known,
+                              const char *name, unsigned layer, bool *found)
+{
+    struct node *root = NULL;
+    unsigned before = job->layer;
+    known = trainer_known(known, name);
+    *found = known != NULL;
+    if (!known)
+        return STATUS_OK;
+    TRY(source_read_job(known->name, known->settings, strlen(known->settings), job->arena,
+                        &root, job->err));
+    job->layer = layer;
+    enum status status = job_add_node(job, "", root);
+    job->layer = before;
+    return status;
+}
+
 /* DeepSpeed's file: as it is there, else as the framework brings it. */
 static enum status read_deepspeed(struct job *job, const struct trainer_file *known)
 {
@@ -58,18 +83,8 @@ static enum status read_deepspeed(struct job *job, const struct trainer_file *kn
         return STATUS_OK;
     TRY(job_word(job, flag, &name));
     TRY(job_add_file(job, name, JOB_FILE + 1, &found));
-    for (; !found && known->name; known++) {
-        struct node *root = NULL;
-        unsigned before = job->layer;
-        if (!text_equal(known->name, text_base_name(name)))
-            continue;
-        TRY(source_read_job(known->name, known->settings, strlen(known->settings), job->arena,
-                            &root, job->err));
-        job->layer = JOB_FILE + 1;
-        TRY(job_add_node(job, "", root));
-        job->layer = before;
-        return STATUS_OK;
-    }
+    if (!found)
+        TRY(trainer_add_known(job, known, text_base_name(name), JOB_FILE + 1, &found));
     return found ? STATUS_OK : job_need_file(job, flag, name, JOB_FILE + 1);
 }
 
@@ -154,7 +169,7 @@ void trainer_offload(struct job *job, const char *flag)
     job_set_list(job, "recompute.offload", &inputs, 1, flag);
 }
 
-void trainer_set_pairs(struct job *job, const char *flag)
+void trainer_set_pairs(struct job *job, const char *flag, bool reference)
 {
     uint64_t micro = job_drafted(job, "workload.micro_batch", 0);
     uint64_t global = job_drafted(job, "workload.global_batch", 0);
@@ -162,6 +177,6 @@ void trainer_set_pairs(struct job *job, const char *flag)
         job_set_count(job, "workload.micro_batch", 2 * micro, flag);
     if (global && global < 1000000000)
         job_set_count(job, "workload.global_batch", 2 * global, flag);
-    if (!draft_find(&job->draft, "lora.rank"))
+    if (reference && !draft_find(&job->draft, "lora.rank"))
         job_set_count(job, "workload.colocated.reference", 1, flag);
 }
