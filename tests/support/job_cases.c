@@ -61,12 +61,32 @@ const struct job_case job_cases[] = {
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
-     "cluster.nodes=4",
+     "recompute.kind=none cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
      "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
      "workload.colocated.reference=0 recompute.kind=none workload.micro_batch=2 "
      "workload.sequence_length=1024 workload.global_batch=256 cluster.nodes=2",
+     0},
+    {"verl/grpo-megatron-235b.sh", "cluster=h100",
+     "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
+     "optimizer.offload=1 "
+     "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
+     "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
+     0},
+    {"verl/lora-megatron.sh", "cluster=h100",
+     "lora.rank=16 lora.share_experts=true lora.sharded=true lora.format=bf16 "
+     "recompute.kind=selective "
+     "workload.colocated.reference=0 workload.global_batch=512 parallel.sp=true",
+     0},
+    {"verl/grpo-lora.sh", "cluster=h100",
+     "lora.rank=64 lora.targets=[] lora.share_experts=false precision.weights=f32 "
+     "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
+     "workload.colocated.engine=none",
+     0},
+    {"primus/mixtral-pipeline.yaml", "",
+     "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "
+     "parallel.ep=8 recompute.kind=full recompute.layers=2 parallel.zero=1 cluster.nodes=8",
      0},
     {"primus/deepseek-v3-turbo.yaml", "",
      "stack.kind=primus model.layers=8 model.dense_layers=2 model.attention.kind=mla "

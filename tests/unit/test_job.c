@@ -106,9 +106,10 @@ static void jobs_say_what_their_flags_say(void **state)
 static void no_job_is_forgotten(void **state)
 {
     (void)state;
-    static const char *const folders[] = {
-        "megatron", "bridge", "maxtext", "torchtitan",   "vllm",  "sglang",   "deepspeed",
-        "fsdp",     "trtllm", "axolotl", "llamafactory", "slime", "automodel"};
+    static const char *const folders[] = {"megatron",  "bridge",  "maxtext",      "torchtitan",
+                                          "vllm",      "sglang",  "deepspeed",    "fsdp",
+                                          "trtllm",    "axolotl", "llamafactory", "slime",
+                                          "automodel", "verl",    "primus"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
@@ -199,6 +200,8 @@ static void lists_are_taken_over(void **state)
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]"},
         {"slime/lora.sh", "lora.targets", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
         {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
+        {"verl/grpo-megatron-235b.sh", "parallel.stages", "[11, 12, 12, 12, 12, 12, 12, 11]"},
+        {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

@@ -183,6 +183,18 @@ const char *bridge_precision(enum precision_recipe recipe)
     return NULL;
 }
 
+enum status bridge_set_adapters(struct job *job)
+{
+    static const char flag[] = "peft.share_expert_adapters";
+    bool shared = true;
+    TRY(job_switch(job, flag, &shared));
+    job_set(job, "lora.format", "bf16", "");
+    job_set(job, "lora.share_experts", shared ? "true" : "false", flag);
+    if (job_drafted(job, "parallel.tp", 1) > 1 || job_drafted(job, "parallel.etp", 1) > 1)
+        job_set(job, "lora.sharded", "true", "");
+    return STATUS_OK;
+}
+
 /* peft lora or dora: an adapter of rank dim on the matrices named (peft/lora.py). */
 static enum status read_adapter(struct job *job)
 {
@@ -207,7 +219,7 @@ static enum status read_adapter(struct job *job)
     else
         draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, flag)->mark,
                        "default of peft.target_modules");
-    return STATUS_OK;
+    return bridge_set_adapters(job);
 }
 
 /* What of a vision model's encoder is trained. */

@@ -38,20 +38,14 @@ enum status megatron_set_count_or(struct job *job, const char *key, const char *
 
 /* ---- the pipeline ---- */
 
-/* The ends of a pipeline: layers of the first and the last stage where they are given, and
- * whether embedding and loss stand for one. */
-struct ends {
-    bool first, last, embedding, loss;
-    uint64_t first_layers, last_layers;
-};
-
 static const char first_flag[] = "decoder-first-pipeline-num-layers",
                   last_flag[] = "decoder-last-pipeline-num-layers";
 
-static enum status read_ends(struct job *job, struct ends *ends)
+static enum status read_ends(struct job *job, struct megatron_ends *ends)
 {
-    *ends =
-        (struct ends){.first = job_given(job, first_flag), .last = job_given(job, last_flag)};
+    *ends = (struct megatron_ends){.first = job_given(job, first_flag),
+                                   .last = job_given(job, last_flag)};
+    ends->flag = ends->first ? first_flag : last_flag;
     TRY(megatron_is_on(job, "account-for-embedding-in-pipeline-split", &ends->embedding));
     TRY(megatron_is_on(job, "account-for-loss-in-pipeline-split", &ends->loss));
     TRY(job_count(job, first_flag, &ends->first_layers));
@@ -60,15 +54,15 @@ static enum status read_ends(struct job *job, struct ends *ends)
 
 /* A stage's chunks are alike, but for the first and the last of all, in which embedding and
  * loss take a layer's place (transformer_block.py, get_num_layers_to_build). */
-static enum status set_chunks(struct job *job, const struct ends *ends, const uint64_t *own,
-                              uint64_t pp, uint64_t vpp)
+static enum status set_chunks(struct job *job, const struct megatron_ends *ends,
+                              const uint64_t *own, uint64_t pp, uint64_t vpp)
 {
     const char **stages = arena_alloc(job->arena, pp * vpp, sizeof *stages);
     for (uint64_t i = 0; i < pp * vpp; i++) {
         uint64_t stage = i % pp, whole = own[stage] + (ends->embedding && stage == 0) +
                                          (ends->loss && stage == pp - 1);
         if (whole % vpp != 0)
-            return job_fail(job, ends->first ? first_flag : last_flag,
+            return job_fail(job, ends->flag,
                             "%" PRIu64 " layers of a stage do not split into %" PRIu64
                             " chunks",
                             whole, vpp);
@@ -80,11 +74,9 @@ static enum status set_chunks(struct job *job, const struct ends *ends, const ui
     return STATUS_OK;
 }
 
-/* The first and last stage as they say, the rest even. */
-static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64_t layers)
+enum status megatron_set_ends(struct job *job, struct megatron_ends ends, uint64_t pp,
+                              uint64_t vpp, uint64_t layers)
 {
-    struct ends ends;
-    TRY(read_ends(job, &ends));
     if ((!ends.first && !ends.last && !ends.embedding && !ends.loss) || pp < 2 ||
         pp > PLAN_LIST / vpp)
         return STATUS_OK;
@@ -94,7 +86,7 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64
     bool ends_first = ends.first || ends.embedding, ends_last = ends.last || ends.loss;
     uint64_t middle = pp - ends_first - ends_last, rest = layers - first - last;
     if (first + last > layers || (middle ? rest % middle != 0 : rest != 0))
-        return job_fail(job, ends.first ? first_flag : last_flag,
+        return job_fail(job, ends.flag,
                         "%" PRIu64 " layers do not split over %" PRIu64 " stages like this",
                         layers, pp);
     uint64_t *own = arena_alloc(job->arena, pp, sizeof *own);
@@ -111,7 +103,7 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64
 static enum status chunks_of(struct job *job, const char *flag, uint64_t pp, uint64_t layers,
                              uint64_t *vpp)
 {
-    struct ends ends;
+    struct megatron_ends ends;
     uint64_t each = 0;
     if (!job_given(job, flag))
         return STATUS_OK;
@@ -163,8 +155,10 @@ static enum status set_pipeline(struct job *job)
         job_set_count(job, "parallel.vpp", vpp,
                       "num-layers-per-virtual-pipeline-stage "
                       "num-virtual-stages-per-pipeline-rank");
+    struct megatron_ends ends;
+    TRY(read_ends(job, &ends));
     if (!layout)
-        TRY(set_uneven(job, pp, vpp > 1 ? vpp : 1, layers));
+        TRY(megatron_set_ends(job, ends, pp, vpp > 1 ? vpp : 1, layers));
     if (job_drafted(job, "parallel.vpp", 1) > 1)
         job_set(job, "parallel.schedule", "interleaved",
                 "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
@@ -237,7 +231,7 @@ static enum status set_layout_rest(struct job *job)
 
 /* ---- recomputation ---- */
 
-static enum status set_list(struct job *job, const char *key, const char *flag)
+enum status megatron_set_list(struct job *job, const char *key, const char *flag)
 {
     const struct setting *s = job_setting(job, flag);
     if (!s)
@@ -285,10 +279,10 @@ static enum status set_recompute(struct job *job)
     if (!layers)
         job_set(job, "recompute.offload_layers", "0", "cpu-offloading-activations");
     if (!full)
-        TRY(set_list(job, "recompute.modules", "recompute-modules"));
+        TRY(megatron_set_list(job, "recompute.modules", "recompute-modules"));
     if (moe)
         job_set(job, "recompute.modules", "moe", "moe-layer-recompute");
-    return offload ? set_list(job, "recompute.offload", "offload-modules") : STATUS_OK;
+    return offload ? megatron_set_list(job, "recompute.offload", "offload-modules") : STATUS_OK;
 }
 
 /* ---- the experts' path ---- */
@@ -397,8 +391,9 @@ static enum status set_graphs(struct job *job)
     if (text_equal(kind, "none") && !whole)
         return STATUS_OK;
     job_set(job, "stack.graphs", whole ? "full" : kind, "cuda-graph-impl cuda-graph-modules");
-    return whole || text_equal(kind, "full") ? STATUS_OK
-                                             : set_list(job, "stack.graph_modules", scope);
+    return whole || text_equal(kind, "full")
+               ? STATUS_OK
+               : megatron_set_list(job, "stack.graph_modules", scope);
 }
 
 /* What runs beside computation; a Bridge recipe turns these on by itself, and is not read. */

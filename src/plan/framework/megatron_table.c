@@ -308,6 +308,9 @@ const struct job_flag megatron_flags[] = {
     RULE("peft.dim", JOB_VALUE, "lora.rank", "32 unless given", PEFT),
     RULE("peft.target_modules", JOB_LIST, "lora.targets",
          "linear_qkv linear_proj linear_fc1 linear_fc2 unless given", PEFT),
+    RULE("peft.share_expert_adapters", JOB_VALUE, "lora.share_experts",
+         "true unless given: one for the experts of a rank", PEFT),
+    MEMORY("peft.normalize_moe_lora", JOB_VALUE, "false", "experts have the whole rank", PEFT),
     NEITHER("peft.alpha", JOB_VALUE, PEFT),
     NEITHER("peft.dropout", JOB_VALUE, PEFT),
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/megatron.h"
 #include "plan/job/rows.h"
 
 #define ARGUMENTS "slime slime/utils/arguments.py"
@@ -209,7 +210,7 @@ static enum status read_adapter(struct job *job)
     if (!experts)
         job_warn(job, job_setting(job, preset_flag)->mark,
                  "which matrices '%s' names matters to memory: attention's stand in", preset);
-    return STATUS_OK;
+    return bridge_set_adapters(job);
 }
 
 static enum status slime_finish(struct job *job)
