@@ -615,7 +615,8 @@ struct optimizer {
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
-    bool sharded;             /* vLLM: over tp on both sides */
+    bool sharded;             /* vLLM, Megatron: over tp on both sides */
+    bool share_experts;       /* one for all experts of a rank */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
 };

@@ -34,7 +34,8 @@ QUANTITIES = {
     "time.step_s": "seconds of a step",
     "all": "seconds",
 }
-FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "vllm", "sglang", "trtllm"]
+FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "axolotl", "llamafactory",
+              "slime", "automodel", "vllm", "sglang", "trtllm"]
 
 
 def moeplan(*arguments):
@@ -89,6 +90,7 @@ def not_modelled():
         flags = [line.split("  ")[0].split()[0]
                  for line in moeplan("import", "--flags", framework).splitlines()
                  if line.endswith("memory, not modelled")]
+        flags = [flag for flag in flags if not any(f"`{flag}`" in part for part in parts)]
         if flags:
             parts.append(f"{framework}: " + ", ".join(f"`{flag}`" for flag in flags))
     return ["", "Not modelled, and named as a warning where a job sets them:", ""] + \

@@ -169,6 +169,7 @@ static const struct silent {
     {"precision.quantized_params", "of recipes that quantise weights"},
     {"optimizer.offload_params", "of an optimizer that is offloaded"},
     {"lora.targets", "of adapters"},
+    {"lora.share_experts", "of adapters"},
     {"lora.format", "of adapters"},
     {"lora.slots", "of adapters"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},

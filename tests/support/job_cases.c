@@ -61,12 +61,32 @@ const struct job_case job_cases[] = {
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
-     "cluster.nodes=4",
+     "recompute.kind=none cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
      "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
      "workload.colocated.reference=0 recompute.kind=none workload.micro_batch=2 "
      "workload.sequence_length=1024 workload.global_batch=256 cluster.nodes=2",
+     0},
+    {"verl/grpo-megatron-235b.sh", "cluster=h100",
+     "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
+     "optimizer.offload=1 "
+     "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
+     "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
+     0},
+    {"verl/lora-megatron.sh", "cluster=h100",
+     "lora.rank=16 lora.share_experts=true lora.sharded=true lora.format=bf16 "
+     "recompute.kind=selective "
+     "workload.colocated.reference=0 workload.global_batch=512 parallel.sp=true",
+     0},
+    {"verl/grpo-lora.sh", "cluster=h100",
+     "lora.rank=64 lora.targets=[] lora.share_experts=false precision.weights=f32 "
+     "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
+     "workload.colocated.engine=none",
+     0},
+    {"primus/mixtral-pipeline.yaml", "",
+     "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "
+     "parallel.ep=8 recompute.kind=full recompute.layers=2 parallel.zero=1 cluster.nodes=8",
      0},
     {"primus/deepseek-v3-turbo.yaml", "",
      "stack.kind=primus model.layers=8 model.dense_layers=2 model.attention.kind=mla "
@@ -500,7 +520,7 @@ const struct job_case job_cases[] = {
     {"deepspeed/zero3-offload.json",
      "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
      "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
-     "optimizer.sub_group=1000000000 parallel.prefetch_bucket=0",
+     "optimizer.sub_group=1000000000 parallel.prefetch_bucket=15099494",
      1},
     {"deepspeed/own-checkpointing.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.tp=2 parallel.hpz_shard=4 parallel.prefetch_bucket=10000000 "
@@ -570,8 +590,17 @@ const struct job_case job_cases[] = {
     {"fsdp/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 parallel.reshard=always cluster.nodes=2 workload.micro_batch=2 "
      "workload.sequence_length=4096 optimizer.kind=adam8bit stack.cross_entropy=fused "
-     "lora.rank=32 precision.weights=f32 precision.activations=bf16 recompute.kind=none",
-     1},
+     "lora.rank=32 precision.weights=f32 precision.activations=bf16 recompute.kind=full",
+     0},
+    {"fsdp/trl-dpo.sh", "cluster=h100",
+     "parallel.zero=3 cluster.nodes=1 workload.sequence_length=1024 workload.micro_batch=4 "
+     "workload.global_batch=128 workload.colocated.reference=1 recompute.kind=full "
+     "recompute.offload=[layer_input] precision.weights=f32 precision.activations=bf16",
+     0},
+    {"deepspeed/trl-sft.sh", "cluster=h100",
+     "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
+     "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
+     2},
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "
@@ -589,6 +618,139 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.global_batch=1024 parallel.ep=8 parallel.zero=1 "
      "cluster.nodes=2",
      2},
+    {"axolotl/qlora-fsdp.yaml", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=always model.name=glm-4.7-flash "
+     "lora.rank=32 precision.weights=nf4 "
+     "precision.activations=bf16 optimizer.kind=adam8bit recompute.kind=full "
+     "stack.cross_entropy=fused workload.micro_batch=2 workload.global_batch=64 "
+     "workload.sequence_length=2048",
+     1},
+    {"axolotl/full-zero3.yml", "cluster=h100-8x2",
+     "stack.kind=deepspeed parallel.zero=3 parallel.overlap_reduce=true "
+     "parallel.live_parameters=1 optimizer.sub_group=1 parallel.reduce_bucket=4194304 "
+     "parallel.prefetch_bucket=3774873 precision.weights=bf16 precision.master=f32 "
+     "recompute.kind=full stack.cross_entropy=fused workload.global_batch=32 "
+     "workload.sequence_length=8192",
+     1},
+    {"axolotl/lora.yml", "cluster=h200-8x1",
+     "parallel.zero=0 precision.weights=fp8_channel lora.rank=16 lora.targets=[] "
+     "optimizer.kind=adam8bit recompute.kind=full recompute.offload=[layer_input] "
+     "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=4096",
+     0},
+    {"axolotl/lora.sh", "",
+     "cluster.node.devices=4 cluster.nodes=1 workload.micro_batch=4 workload.global_batch=32 "
+     "workload.sequence_length=2048 parallel.zero=0",
+     0},
+    {"axolotl/module.slurm", "",
+     "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
+     "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
+     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
+     "workload.global_batch=64",
+     0},
+    {"axolotl/dpo.yaml", "",
+     "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
+     "workload.global_batch=64 workload.colocated.reference=1",
+     0},
+    {"llamafactory/lora-sft.yaml", "",
+     "stack.kind=deepspeed parallel.zero=3 lora.rank=16 "
+     "precision.weights=bf16 recompute.kind=full workload.micro_batch=1 "
+     "workload.global_batch=64 workload.sequence_length=4096 "
+     "parallel.live_parameters=1000000000",
+     0},
+    {"llamafactory/full.sh", "",
+     "cluster.nodes=2 cluster.node.devices=8 stack.kind=deepspeed parallel.zero=3 "
+     "optimizer.offload=1 optimizer.offload_params=true lora.rank=0 workload.micro_batch=4 "
+     "workload.global_batch=128",
+     1},
+    {"llamafactory/qlora.yaml", "cluster=h100-8x1",
+     "parallel.zero=0 lora.rank=8 lora.targets=[] precision.weights=nf4_double "
+     "optimizer.kind=adam8bit recompute.kind=full workload.sequence_length=1024",
+     0},
+    {"llamafactory/fsdp-qlora.sh", "",
+     "cluster.node.devices=2 parallel.zero=3 optimizer.offload_params=true lora.rank=8 "
+     "precision.weights=nf4_double parallel.prefetch=pre",
+     1},
+    {"llamafactory/flags.sh", "",
+     "cluster.node.devices=8 parallel.zero=0 precision.weights=f32 precision.gradients=f32 "
+     "precision.activations=bf16 optimizer.step=foreach stack.cross_entropy=fused "
+     "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=1024",
+     0},
+    {"llamafactory/dpo.sh", "",
+     "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=false "
+     "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
+     0},
+    {"slime/qwen3-30b.sh", "",
+     "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
+     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=256 "
+     "workload.packing.length=8192 parallel.tp=4 parallel.sp=true parallel.ep=8 "
+     "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
+     "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32",
+     1},
+    {"slime/deepseek-r1.sh", "",
+     "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
+     "workload.global_batch=256 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
+     "parallel.ep=32 moe.path=deepep moe.library=deepep",
+     0},
+    {"slime/qwen3.5-35b.sh", "",
+     "model.layers=40 model.linear.kind=gated_delta_net model.moe.experts=256 "
+     "model.moe.shared_gate=true workload.sequence_length=8192 workload.global_batch=128 "
+     "cluster.nodes=2 parallel.ep=8 optimizer.offload=0",
+     0},
+    {"slime/lora.sh", "",
+     "lora.rank=32 parallel.ep=8 workload.sequence_length=20480 cluster.nodes=1 "
+     "workload.colocated.engine=none workload.colocated.reference=0",
+     0},
+    {"slime/sft.sh", "",
+     "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
+     "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
+     0},
+    {"automodel/qwen3-moe.yaml", "",
+     "stack.kind=torchtitan moe.path=deepep moe.routing.distribution=uniform parallel.ep=8 "
+     "parallel.zero=3 parallel.reshard=never precision.weights=bf16 precision.moments=bf16 "
+     "precision.master=none optimizer.step=foreach recompute.kind=full "
+     "workload.micro_batch=4 workload.global_batch=512 workload.sequence_length=4096",
+     0},
+    {"automodel/deepseek-v3.yaml", "",
+     "parallel.pp=4 parallel.vpp=8 parallel.schedule=interleaved parallel.ep=64 "
+     "workload.micro_batch=1 optimizer.step=fused recompute.kind=full",
+     0},
+    {"automodel/fused-adam.yaml", "",
+     "precision.master=bf16 precision.moments=bf16 stack.cross_entropy=fused "
+     "recompute.kind=selective workload.sequence_length=8192 workload.packing.length=2048",
+     0},
+    {"automodel/llama-peft.yaml", "cluster=h100-8x1",
+     "stack.kind=fsdp precision.weights=nf4 lora.rank=16 lora.format=bf16 lora.targets=[] "
+     "workload.micro_batch=8 parallel.reshard=always recompute.kind=none",
+     0},
+    {"automodel/launch.slurm", "",
+     "model.name=glm-4.5-air cluster.nodes=2 parallel.ep=16 workload.micro_batch=4 "
+     "lora.rank=32",
+     0},
+    {"automodel/command.sh", "",
+     "model.name=qwen3-32b cluster.node.devices=4 workload.micro_batch=8", 0},
+    {"fsdp/whole.sh", "",
+     "parallel.zero=0 lora.rank=16 precision.weights=nf4 recompute.kind=full "
+     "cluster.node.devices=4 workload.micro_batch=2",
+     0},
+    {"fsdp/multi-gpu.sh", "",
+     "parallel.zero=0 precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
+     "precision.activations=bf16 workload.sequence_length=2048 cluster.node.devices=8",
+     0},
+    {"bridge/script-name.sh", "",
+     "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
+     "workload.global_batch=512 workload.sequence_length=8192",
+     1},
+    {"bridge/layout-and-chunks.sh", "",
+     "model.name=deepseek-v3 parallel.pp=16 parallel.vpp=2 parallel.etp=1 lora.rank=32 "
+     "parallel.layout=\"Et|(tt|)*29tt|L\" recompute.kind=full",
+     1},
+    {"megatron/counted-chunks.sh", "",
+     "parallel.pp=8 parallel.vpp=3 parallel.schedule=interleaved precision.master=f32 "
+     "optimizer.precision_aware=copied precision.recipe=fp8_block",
+     0},
+    {"torchtitan/function.sh", "",
+     "model.name=deepseek-v2-lite parallel.ep=4 workload.micro_batch=4 cluster.nodes=1", 1},
+    {"maxtext/no-mtp.sh", "", "model.mtp_layers=0 parallel.ep=8 recompute.kind=full", 0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

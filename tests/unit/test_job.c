@@ -106,8 +106,10 @@ static void jobs_say_what_their_flags_say(void **state)
 static void no_job_is_forgotten(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"megatron", "bridge", "maxtext",   "torchtitan",
-                                          "vllm",     "sglang", "deepspeed", "fsdp"};
+    static const char *const folders[] = {"megatron",  "bridge",  "maxtext",      "torchtitan",
+                                          "vllm",      "sglang",  "deepspeed",    "fsdp",
+                                          "trtllm",    "axolotl", "llamafactory", "slime",
+                                          "automodel", "verl",    "primus"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
@@ -191,6 +193,15 @@ static void lists_are_taken_over(void **state)
         {"bridge/adapter.sh", "lora.targets", "[linear_qkv, linear_proj]"},
         {"maxtext/mixtral-out-proj.sh", "recompute.save", "[out_proj]"},
         {"maxtext/windows.yml", "model.layer_types", "[window]"},
+        {"axolotl/qlora-fsdp.yaml", "lora.targets", "[q_proj, v_proj, k_proj, o_proj]"},
+        {"llamafactory/lora-sft.yaml", "lora.targets", "[q_proj, v_proj]"},
+        {"slime/deepseek-r1.sh", "parallel.stages", "[16, 16, 16, 13]"},
+        {"megatron/counted-chunks.sh", "parallel.stages",
+         "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]"},
+        {"slime/lora.sh", "lora.targets", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
+        {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
+        {"verl/grpo-megatron-235b.sh", "parallel.stages", "[11, 12, 12, 12, 12, 12, 12, 11]"},
+        {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

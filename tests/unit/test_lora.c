@@ -58,6 +58,28 @@ static void only_adapters_have_states(void **state)
                      2 * weights + 18 * adapters);
 }
 
+#define BRIDGES                                                                                \
+    "stack=megatron precision.master=f32 lora.format=bf16 lora.rank=32 parallel.ep=8 "         \
+    "lora.targets=[linear_qkv,linear_proj,linear_fc1,linear_fc2] "
+
+/* Megatron-Bridge: r = 32 beside 2048 x 5120, 4096 x 2048 and, once for a rank's 16 experts,
+ * 2048 x 1536 and 768 x 2048, in 48 layers; over tp 2 the rank of qkv's A and the outputs of
+ * proj's B are split too: 32 x 1024 fewer each. */
+static void adapters_of_a_ranks_experts(void **state)
+{
+    (void)state;
+    const uint64_t weights = 1541093376 + 28991029248 / 8;
+    const uint64_t dense = 48 * 32 * (2048 + 5120 + 4096 + 2048);
+    const uint64_t experts = 48 * 32 * (2048 + 1536 + 768 + 2048);
+    assert_int_equal(state_bytes(BRIDGES), 2 * weights + 18 * (dense + 16 * experts));
+    assert_int_equal(state_bytes(BRIDGES "lora.share_experts=true"),
+                     2 * weights + 18 * (dense + experts));
+    const uint64_t half = state_bytes(BRIDGES "parallel.tp=2 parallel.etp=1"),
+                   split = state_bytes(BRIDGES "parallel.tp=2 parallel.etp=1 "
+                                               "lora.sharded=true");
+    assert_int_equal(half - split, 18 * UINT64_C(48) * 2 * 32 * 1024);
+}
+
 /* NF4: 4 bits and an f32 per 64, or a byte per 64 and an f32 per 256 of these; tables and norms
  * in f32. */
 static void a_quantised_base(void **state)
@@ -380,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_adapters_have_states),
+        cmocka_unit_test(adapters_of_a_ranks_experts),
         cmocka_unit_test(a_quantised_base),
         cmocka_unit_test(what_a_layer_saves),
         cmocka_unit_test(adapters_multiply),

@@ -239,6 +239,19 @@ static void what_is_reserved_for_collectives(void **state)
         {"stack=deepspeed parallel.zero=3", "live_parameters", 2000000000},
         {"stack=deepspeed parallel.zero=3", "prefetch_bucket", 100000000},
         {"parallel.reshard=never", "gathered_weights_kept", 2 * 48 * UINT64_C(623116288)},
+        /* every gradient once more; one device has no reducer */
+        {"parallel.zero=0", "reducer_buckets", 4 * UINT64_C(30532122624)},
+        {"parallel.zero=0 precision.gradients=bf16", "reducer_buckets",
+         2 * UINT64_C(30532122624)},
+        {"parallel.zero=0 cluster.node.devices=1", "reducer_buckets", 0},
+        {"parallel.zero=3", "reducer_buckets", 0},
+        /* f32 weights cast once: 48 layers and the head of 151,936 x 2,048 */
+        {"parallel.zero=0", "autocast_weights",
+         2 * (48 * UINT64_C(623116288) + UINT64_C(311164928))},
+        {"parallel.zero=0 precision.weights=bf16", "autocast_weights", 0},
+        /* adapters: 3,342,336 parameters of r 8 on q, v (training-stacks.md 5) in f32 */
+        {"parallel.zero=0 lora.rank=8 lora.targets=[q_proj,v_proj]", "reducer_buckets",
+         4 * UINT64_C(3342336)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(named(rows[i].set, rows[i].name), rows[i].bytes);

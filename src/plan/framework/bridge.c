@@ -20,6 +20,21 @@ static const char *model_of_recipe(struct job *job, const char *recipe)
     return NULL;
 }
 
+/* "examples/recipes/qwen/pretrain_qwen3_next_80b_a3b.py": the recipe of a script's name; NULL:
+ * it has none. */
+static const char *recipe_of_script(struct job *job)
+{
+    static const char *const heads[] = {"pretrain_", "finetune_"};
+    for (size_t i = 0; job->command && i < job->command->n; i++) {
+        const char *name = text_base_name(job->command->items[i].text);
+        for (size_t j = 0; j < 2 && text_ends(name, ".py"); j++)
+            if (text_starts(name, heads[j]))
+                return arena_strndup(job->arena, name + strlen(heads[j]),
+                                     strlen(name) - strlen(heads[j]) - strlen(".py"));
+    }
+    return NULL;
+}
+
 /* The class that a saved configuration names of a part, without its module, in lower case:
  * "lora" of "megatron.bridge.peft.lora.LoRA"; NULL: none. */
 static enum status class_of(struct job *job, const char *flag, const char **name)
@@ -80,20 +95,23 @@ static enum status read_recipe(struct job *job)
     const char *recipe = NULL;
     const char *flag = job_given(job, "recipe") ? "recipe" : "model_recipe_name";
     TRY(job_word(job, flag, &recipe));
-    if (!recipe)
+    recipe = recipe ? recipe : recipe_of_script(job);
+    const char *model = recipe ? model_of_recipe(job, recipe) : NULL;
+    if (!recipe || (!model && !job_given(job, flag)))
         return STATUS_OK;
-    const char *model = model_of_recipe(job, recipe);
     if (!says_layout(job)) {
         job_fail(job, flag, "recipe '%s' sets the layout, and as a Python function is not read",
                  recipe);
         return err_hint(job->err, "say it as overrides of the job, or as --set parallel.tp=1 "
                                   "--set parallel.pp=4 --set parallel.ep=8");
     }
-    job_warn(job, job_setting(job, flag)->mark,
+    const struct setting *s = job_setting(job, flag);
+    job_warn(job, s ? s->mark : job_place(job),
              "recipe '%s' is a Python function, which is not read: what it sets is missing",
              recipe);
     if (model && !draft_find(&job->draft, "model"))
-        job_set(job, "model", model, flag);
+        draft_set(&job->draft, "model", model, s ? s->mark : job_place(job),
+                  s ? s->said : "the script's name");
     return STATUS_OK;
 }
 
@@ -165,6 +183,18 @@ const char *bridge_precision(enum precision_recipe recipe)
     return NULL;
 }
 
+enum status bridge_set_adapters(struct job *job)
+{
+    static const char flag[] = "peft.share_expert_adapters";
+    bool shared = true;
+    TRY(job_switch(job, flag, &shared));
+    job_set(job, "lora.format", "bf16", "");
+    job_set(job, "lora.share_experts", shared ? "true" : "false", flag);
+    if (job_drafted(job, "parallel.tp", 1) > 1 || job_drafted(job, "parallel.etp", 1) > 1)
+        job_set(job, "lora.sharded", "true", "");
+    return STATUS_OK;
+}
+
 /* peft lora or dora: an adapter of rank dim on the matrices named (peft/lora.py). */
 static enum status read_adapter(struct job *job)
 {
@@ -189,7 +219,7 @@ static enum status read_adapter(struct job *job)
     else
         draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, flag)->mark,
                        "default of peft.target_modules");
-    return STATUS_OK;
+    return bridge_set_adapters(job);
 }
 
 /* What of a vision model's encoder is trained. */
@@ -216,6 +246,30 @@ static enum status bridge_prepare(struct job *job)
     return STATUS_OK;
 }
 
+/* A job of a recipe: of its own, or of a script's name. */
+static bool has_recipe(struct job *job)
+{
+    return job_given(job, "recipe") || job_given(job, "model_recipe_name") ||
+           recipe_of_script(job);
+}
+
+/* Recipes with experts set etp 1, and Megatron refuses tp beside experts without sequence
+ * parallelism (recipes, transformer_config.py). */
+static enum status complete_layout(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known, routed = job_drafted(job, "model.moe.experts", 0) > 0;
+    TRY(job_part(job, "model", plan, &known));
+    routed = routed || (known && plan->model.moe.experts > 0);
+    if (!routed || !has_recipe(job))
+        return STATUS_OK;
+    if (!job_given(job, "expert-tensor-parallel-size"))
+        job_set(job, "parallel.etp", "1", "");
+    if (!job_given(job, "sequence-parallel") && job_drafted(job, "parallel.tp", 1) > 1)
+        job_set(job, "parallel.sp", "true", "");
+    return STATUS_OK;
+}
+
 static enum status bridge_finish(struct job *job)
 {
     TRY(read_recipe(job));
@@ -227,6 +281,7 @@ static enum status bridge_finish(struct job *job)
                                   "model=qwen3-30b-a3b");
     }
     TRY(megatron_finish(job));
+    TRY(complete_layout(job));
     bool fsdp = false;
     TRY(job_switch(job, "use-megatron-fsdp", &fsdp));
     if (!job_given(job, "use-distributed-optimizer") && !fsdp)

@@ -30,19 +30,23 @@ static const struct job_flag flags[] = {
     RULE("zero_optimization.offload_param.device offload_param_device", JOB_VALUE,
          "optimizer.offload_params", "cpu, nvme: true, with the optimizer's states", OFFLOAD),
     RULE("zero_optimization.reduce_bucket_size", JOB_VALUE, "parallel.reduce_bucket",
-         "elements; auto: as if it were not given", ZERO),
+         "elements; auto: hidden x hidden, which the trainer puts in", ZERO),
     IDLE("zero_optimization.allgather_bucket_size", JOB_VALUE,
          "updated weights are gathered in place, all at once where torch has "
          "all_gather_into_tensor (utils.py all_gather_dp_groups)",
          ZERO),
-    RULE("zero_optimization.stage3_max_live_parameters", JOB_VALUE, "parallel.live_parameters",
-         "elements", ZERO),
-    RULE("zero_optimization.stage3_prefetch_bucket_size", JOB_VALUE, "parallel.prefetch_bucket",
-         "elements", ZERO),
+    RULE("zero_optimization.stage3_max_live_parameters zero_optimization.max_live_parameters",
+         JOB_VALUE, "parallel.live_parameters", "elements; 0: the layer at hand, 1", ZERO),
+    RULE("zero_optimization.stage3_prefetch_bucket_size "
+         "zero_optimization.prefetch_bucket_size",
+         JOB_VALUE, "parallel.prefetch_bucket",
+         "elements; auto: 0.9 x hidden x hidden, which the trainer puts in", ZERO),
     RULE("zero_optimization.sub_group_size", JOB_VALUE, "optimizer.sub_group", "elements",
          ZERO),
     NEITHER("zero_optimization.offload_optimizer.pin_memory", JOB_VALUE, OFFLOAD),
-    NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save "
+            "zero_optimization.gather_16bit_weights_on_model_save",
+            JOB_VALUE, ZERO),
     NEITHER("zero_optimization.contiguous_gradients", JOB_VALUE, ZERO),
     RULE("zero_optimization.cpu_offload", JOB_VALUE, "optimizer.offload",
          "the older word for offload_optimizer on cpu", ZERO),
@@ -51,12 +55,15 @@ static const struct job_flag flags[] = {
          "the older word for offload_param on cpu", ZERO),
     RULE("zero_optimization.zero_quantized_weights", JOB_VALUE, "precision.gather", "int8",
          ZERO),
-    NEITHER("zero_optimization.stage3_param_persistence_threshold", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.stage3_param_persistence_threshold "
+            "zero_optimization.param_persistence_threshold",
+            JOB_VALUE, ZERO),
     NEITHER("zero_optimization.offload_param.pin_memory", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.offload_param.nvme_path", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.offload_optimizer.nvme_path", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.reduce_scatter", JOB_VALUE, ZERO),
-    NEITHER("zero_optimization.stage3_max_reuse_distance", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.stage3_max_reuse_distance zero_optimization.max_reuse_distance",
+            JOB_VALUE, ZERO),
     TIME("zero_optimization.zero_quantized_gradients", JOB_VALUE, "false", NULL, ZERO),
     TIME("communication_data_type", JOB_VALUE, NULL, NULL, CONFIG),
     RULE("zero_optimization.overlap_comm", JOB_VALUE, "parallel.overlap_reduce",
@@ -120,7 +127,7 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 /* Accelerate's own file may name DeepSpeed's. */
 static enum status deepspeed_prepare(struct job *job)
 {
-    TRY(trainer_prepare(job, job_deepspeed.kind));
+    TRY(trainer_prepare(job, &job_deepspeed));
     return job_flag_file(job, "deepspeed", JOB_FILE + 1);
 }
 
@@ -188,15 +195,51 @@ static enum status set_layout(struct job *job, uint64_t *ranks)
     return STATUS_OK;
 }
 
-/* A number of elements that is there and not "auto". */
-static enum status set_elements(struct job *job, const char *flag, const char *key)
+struct elements {
+    const char *flag, *key;
+    double least;   /* what 0 means; 0: nothing */
+    double squared; /* of the hidden width, where the trainer fills in "auto"; 0: it does not */
+};
+
+/* transformers integrations/deepspeed.py, trainer_config_finalize */
+static const struct elements elements[] = {
+    {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket", 0, 1},
+    {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters", 1, 0},
+    {"zero_optimization.stage3_prefetch_bucket_size", "parallel.prefetch_bucket", 0, 0.9},
+    {"zero_optimization.sub_group_size", "optimizer.sub_group", 1, 0},
+};
+
+enum { N_ELEMENTS = sizeof elements / sizeof *elements };
+
+/* The width of the model, 0 where it is not known. */
+static enum status hidden_of(struct job *job, uint64_t *hidden)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    *hidden = job_drafted(job, "model.hidden", 0);
+    if (*hidden)
+        return STATUS_OK;
+    TRY(job_part(job, "model", plan, &known));
+    *hidden = known ? plan->model.hidden : 0;
+    return STATUS_OK;
+}
+
+/* A number of elements. */
+static enum status set_elements(struct job *job, const struct elements *of)
 {
     double value = 0;
-    if (!trainer_decides(job, flag))
+    uint64_t hidden = 0;
+    if (!job_given(job, of->flag))
         return STATUS_OK;
-    TRY(job_real(job, flag, &value));
+    if (trainer_decides(job, of->flag)) {
+        TRY(job_real(job, of->flag, &value));
+        value = value == 0 ? of->least : value;
+    } else if (of->squared > 0) {
+        TRY(hidden_of(job, &hidden));
+        value = of->squared * (double)hidden * (double)hidden;
+    }
     if (value >= 1 && value <= 1e15)
-        job_set_count(job, key, (uint64_t)value, flag);
+        job_set_count(job, of->key, (uint64_t)value, of->flag);
     return STATUS_OK;
 }
 
@@ -231,17 +274,6 @@ static enum status set_offload(struct job *job)
     return STATUS_OK;
 }
 
-static const struct {
-    const char *flag, *key;
-} elements[] = {
-    {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket"},
-    {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters"},
-    {"zero_optimization.stage3_prefetch_bucket_size", "parallel.prefetch_bucket"},
-    {"zero_optimization.sub_group_size", "optimizer.sub_group"},
-};
-
-enum { N_ELEMENTS = sizeof elements / sizeof *elements };
-
 /* DeepSpeed's own recomputation, which a script calls by itself: transformers' models under
  * gradient_checkpointing call torch's. */
 static enum status set_checkpointing(struct job *job)
@@ -272,7 +304,7 @@ static enum status set_zero_rest(struct job *job)
     double shard = -1;
     uint64_t second = 1;
     for (size_t i = 0; i < N_ELEMENTS; i++)
-        TRY(set_elements(job, elements[i].flag, elements[i].key));
+        TRY(set_elements(job, &elements[i]));
     TRY(trainer_switch(job, "zero_optimization.overlap_comm", NULL, &overlap));
     if (overlap)
         job_set(job, "parallel.overlap_reduce", "true", "zero_optimization.overlap_comm");
@@ -290,7 +322,7 @@ static enum status set_zero_rest(struct job *job)
     return set_offload(job);
 }
 
-static enum status deepspeed_finish(struct job *job)
+enum status deepspeed_share(struct job *job)
 {
     uint64_t ranks;
     /* the launcher's, in the job's size by now */
@@ -299,8 +331,8 @@ static enum status deepspeed_finish(struct job *job)
     job_set(job, "workload.mode", "train", "");
     TRY(set_layout(job, &ranks));
     TRY(trainer_set_batch(job, "train_batch_size", "train_micro_batch_size_per_gpu", ranks));
-    TRY(set_zero_rest(job));
     TRY(trainer_finish(job, false, "optimizer.type"));
+    TRY(set_zero_rest(job));
     TRY(set_checkpointing(job));
     TRY(set_formats(job));
     return trainer_set_base(job);
@@ -409,10 +441,11 @@ const struct job_framework job_deepspeed = {
     .source = "deepspeedai/DeepSpeed edaa72212672",
     .syntax = JOB_DASHES,
     .sections = "deepspeed_config.",
+    .wrapped = true,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = deepspeed_prepare,
-    .finish = deepspeed_finish,
+    .finish = deepspeed_share,
     .write = deepspeed_write,
     .write_flag = trainer_write_flag,
     .names = NAMES_HUB,

@@ -1,9 +1,26 @@
 /* The frameworks whose jobs are read. */
+#include <string.h>
+
 #include "plan/job/reader.h"
 
 const struct job_framework *const job_frameworks[] = {
-    &job_maxtext,    &job_primus, &job_bridge, &job_megatron, &job_deepspeed, &job_fsdp,
-    &job_torchtitan, &job_vllm,   &job_sglang, &job_trtllm,   &job_verl,      NULL};
+    &job_maxtext,      &job_primus, &job_bridge,    &job_megatron, &job_deepspeed, &job_fsdp,
+    &job_torchtitan,   &job_vllm,   &job_sglang,    &job_trtllm,   &job_verl,      &job_axolotl,
+    &job_llamafactory, &job_slime,  &job_automodel, NULL};
+
+bool job_framework_is(const struct job_framework *framework, const char *kind)
+{
+    size_t length = strlen(kind);
+    if (!framework->kind || text_equal(framework->kind, kind))
+        return framework->kind != NULL;
+    for (const char *at = framework->kinds; at && *at;) {
+        size_t n = strcspn(at, " ");
+        if (n == length && strncmp(at, kind, n) == 0)
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
 
 const struct job_framework *job_framework_named(const char *name)
 {

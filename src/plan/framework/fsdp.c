@@ -43,6 +43,7 @@ static const struct job_flag flags[] = {
     NEITHER("fsdp_use_orig_params use_orig_params", JOB_VALUE, FSDP),
     NEITHER("limit_all_gathers", JOB_VALUE, FSDP),
     NEITHER("use_fsdp", JOB_SWITCH, ACCELERATE),
+    IDLE("multi_gpu", JOB_SWITCH, "every rank has all of it", ACCELERATE),
     NEITHER("use_parallelism_config", JOB_SWITCH, ACCELERATE),
     RULE("parallelism_config_dp_replicate_size dp_replicate_size", JOB_VALUE,
          "parallel.dp_shard", "dp / copies", PARALLEL),
@@ -62,7 +63,7 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 
 static enum status fsdp_prepare(struct job *job)
 {
-    TRY(trainer_prepare(job, job_fsdp.kind));
+    TRY(trainer_prepare(job, &job_fsdp));
     return job_flag_file(job, "fsdp_config", JOB_FILE + 1);
 }
 
@@ -247,9 +248,9 @@ static const char dtypes[] = "float32=f32 fp32=f32 bfloat16=bf16 bf16=bf16 float
                              "fp16=f16 auto=bf16";
 static const char mixtures[] = "bf16=bf16 fp16=f16 fp8=bf16";
 
-/* Under mixed precision what is trained is kept in f32 and gathered in 16 bits
+/* Under mixed precision FSDP keeps what is trained in f32 and gathers it in 16 bits
  * (fsdp_utils.py, fsdp2_prepare_model); otherwise everything is as it was loaded. */
-static enum status set_formats(struct job *job)
+static enum status set_formats(struct job *job, bool upcasts)
 {
     static const char names[] = "mixed_precision bf16 fp16", loaded_flag[] = "torch_dtype";
     const char *mixed = "no", *loaded = "float32";
@@ -268,9 +269,9 @@ static enum status set_formats(struct job *job)
                  "mixed precision in fp8 matters to memory and time and is not modelled: bf16 "
                  "stands in");
     const char *half = bf16 ? "bf16" : fp16 ? "f16" : job_convert(job, mixtures, mixed);
-    bool frozen = draft_find(&job->draft, "lora.rank") != NULL;
-    const char *state = half && !frozen ? "f32" : format, *rows = half ? half : format;
-    job_set(job, "precision.weights", state, half && !frozen ? names : loaded_flag);
+    bool raised = half && upcasts && !draft_find(&job->draft, "lora.rank");
+    const char *state = raised ? "f32" : format, *rows = half ? half : format;
+    job_set(job, "precision.weights", state, raised ? names : loaded_flag);
     job_set(job, "precision.gradients", state, half ? names : loaded_flag);
     job_set(job, "precision.moments", state, half ? names : loaded_flag);
     job_set(job, "precision.master", "none", "");
@@ -280,21 +281,40 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
-static enum status fsdp_finish(struct job *job)
+/* Every rank has all of it (torch's DistributedDataParallel). */
+static enum status set_whole(struct job *job, uint64_t *ranks)
+{
+    uint64_t tp = job_drafted(job, "parallel.tp", 1), cp = job_drafted(job, "parallel.cp", 1);
+    job_set(job, "parallel.zero", "0", "");
+    job_set_count(job, "parallel.etp", tp, "parallelism_config_tp_size");
+    *ranks = tp < 1000000 && cp < 1000000 ? tp * cp : 0;
+    return STATUS_OK;
+}
+
+enum status fsdp_share(struct job *job, bool shards)
 {
     uint64_t ranks;
     bool checkpoints = false;
     const char *optimizer = "";
     job_set(job, "workload.mode", "train", "");
-    TRY(set_sharding(job, &ranks));
+    TRY(shards ? set_sharding(job, &ranks) : set_whole(job, &ranks));
     TRY(trainer_set_batch(job, NULL, NULL, ranks));
     TRY(job_switch(job, "fsdp_activation_checkpointing", &checkpoints));
     TRY(trainer_finish(job, checkpoints, NULL));
     TRY(job_word(job, "optim", &optimizer));
     if (text_equal(optimizer, "adamw_torch")) /* torch.optim.AdamW's own choice on devices */
         job_set(job, "optimizer.step", "foreach", "optim");
-    TRY(set_formats(job));
+    TRY(set_formats(job, shards));
     return trainer_set_base(job);
+}
+
+/* A file of settings is FSDP's by itself; a launch is where a flag or a file says so. */
+static enum status fsdp_finish(struct job *job)
+{
+    const char *kind = "";
+    TRY(job_word(job, "distributed_type", &kind));
+    bool told = kind[0] || job->shell;
+    return fsdp_share(job, !told || trainer_sharer(job) == TRAINER_FSDP);
 }
 
 /* ---- a plan as a launch ---- */
@@ -370,6 +390,7 @@ const struct job_framework job_fsdp = {
     .sections = "fsdp_config. parallelism_config.",
     .flags = flags,
     .n_flags = &n_flags,
+    .wrapped = true,
     .prepare = fsdp_prepare,
     .finish = fsdp_finish,
     .write = fsdp_write,
@@ -379,5 +400,6 @@ const struct job_framework job_fsdp = {
     .own = FSDP,
     .kind_key = "distributed_type",
     .kind = "FSDP",
+    .kinds = "MULTI_GPU NO",
     .trains = true,
 };

@@ -33,6 +33,14 @@ static const struct entry {
     {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
     {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
     {ENTRY_MODULE, "recipe.dapo.main_dapo", NULL, &job_verl},
+    {ENTRY_WORDS, "axolotl", "train", &job_axolotl},
+    {ENTRY_MODULE, "axolotl.cli.train", NULL, &job_axolotl},
+    {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
+    {ENTRY_WORDS, "lmf", "train", &job_llamafactory},
+    {ENTRY_FILE, "train_bash.py", NULL, &job_llamafactory},
+    {ENTRY_WORDS, "automodel", "finetune", &job_automodel},
+    {ENTRY_WORDS, "automodel", "pretrain", &job_automodel},
+    {ENTRY_FILE, "train_ft.py", NULL, &job_automodel},
     {ENTRY_WORDS, "vllm", "serve", &job_vllm},
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "dynamo.vllm", NULL, &job_vllm}, /* workers of Dynamo take engines' flags */
@@ -67,6 +75,34 @@ static bool is_image(const struct shell_words *words, size_t i)
            words->items[i].text[0] != '-' && words->items[i + 1].text[0] == '-';
 }
 
+/* "src/train.py" of LLaMA-Factory: its file of settings follows, or what all of its jobs say.
+ */
+static bool is_llamafactory(const struct shell_words *words, size_t i)
+{
+    static const char *const own[] = {"--finetuning_type", "--finetuning-type", "--stage"};
+    if (!text_ends(words->items[i].text, "src/train.py"))
+        return false;
+    if (i + 1 < words->n && (ends_in_either(words->items[i + 1].text, ".yaml", ".json")))
+        return !text_ends(words->items[i + 1].text, "base.yaml");
+    for (size_t j = i + 1; j < words->n; j++)
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            if (text_starts(words->items[j].text, own[k]))
+                return true;
+    return false;
+}
+
+/* train.py of slime says how many devices the actor has. */
+static bool is_slime(const struct shell_words *words, size_t i)
+{
+    const char *name = text_base_name(words->items[i].text);
+    if (!text_equal(name, "train.py") && !text_equal(name, "train_async.py"))
+        return false;
+    for (size_t j = i + 1; j < words->n; j++)
+        if (text_starts(words->items[j].text, "--actor-num-"))
+            return true;
+    return false;
+}
+
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
 static const struct job_framework *by_company(const struct shell_words *words, size_t i)
 {
@@ -77,6 +113,13 @@ static const struct job_framework *by_company(const struct shell_words *words, s
         return &job_bridge;
     if (is_image(words, i))
         return &job_vllm;
+    if (is_llamafactory(words, i))
+        return &job_llamafactory;
+    if (is_slime(words, i))
+        return &job_slime;
+    if (text_ends(text, "llm_finetune/finetune.py") ||
+        text_ends(text, "llm_pretrain/pretrain.py"))
+        return &job_automodel;
     if (text_equal(name, "train.sh"))
         for (size_t j = i + 1; j < words->n; j++)
             if (text_equal(words->items[j].text, "--recipe") ||
@@ -116,6 +159,7 @@ struct launch {
     const struct job_framework *framework;
     size_t place;    /* of the first word that is the framework's own */
     size_t launcher; /* where the words end that say how many ranks start */
+    size_t entry;    /* of the first word behind those that start it */
 };
 
 /* "echo $CMD" before "eval $CMD": shown, not run. */
@@ -137,19 +181,23 @@ static bool find_in_command(struct job *job, const struct shell_command *command
         return false;
     for (size_t i = 0; i < words->n; i++) {
         launch->framework = by_company(words, i);
-        launch->place = launch->launcher = i + 1;
-        if (launch->framework)
-            return true;
-        for (size_t j = 0; j < sizeof entries / sizeof *entries; j++) {
+        launch->launcher = launch->entry = i + 1;
+        for (size_t j = 0; !launch->framework && j < sizeof entries / sizeof *entries; j++) {
             if (!is_entry(&entries[j], words, i))
                 continue;
             launch->framework = entries[j].framework;
-            launch->place = i + 1 + (entries[j].form == ENTRY_WORDS);
+            launch->entry += entries[j].form == ENTRY_WORDS;
+            if (entries[j].form == ENTRY_WORDS && launch->framework->trains)
+                launch->launcher = words->n; /* it starts the ranks by itself */
+        }
+        if (launch->framework) {
+            launch->place = launch->framework->wrapped ? 0 : launch->entry;
             return true;
         }
     }
     launch->place = 0; /* the trainer's own flags stand around the framework's */
     launch->framework = trainer_find(job, words, &launch->launcher);
+    launch->entry = launch->launcher;
     return launch->framework != NULL;
 }
 
@@ -306,11 +354,13 @@ static enum status none_found(struct job *job, const struct shell *shell)
     }
     err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
            "no launch of a known framework");
-    return err_hint(job->err,
-                    "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
-                    "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-                    "trtllm-serve, verl.trainer.main_ppo, accelerate launch or "
-                    "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+    return err_hint(
+        job->err,
+        "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
+        "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
+        "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
+        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch or "
+        "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
@@ -356,6 +406,7 @@ enum status launch_read(struct job *job, const struct shell *shell)
     job->command = words;
     job->words = words->items + launch.place;
     job->n_words = words->n - launch.place;
+    job->entry = launch.entry - launch.place;
     job->layer = JOB_COMMAND_LINE;
     return job_add_words(job, job->words, job->n_words);
 }
@@ -365,10 +416,27 @@ enum status launch_read(struct job *job, const struct shell *shell)
 bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
-    static const char *const words[] = {
-        "torchrun ",    "python ",    "python3 ", "srun ",       "mpirun ",       "vllm serve",
-        "sglang serve", "deepspeed ", "export ",  "accelerate ", "trtllm-serve ", "docker ",
-        "podman ",      "bash ",      "cat >",    "cat <<"};
+    static const char *const words[] = {"torchrun ",
+                                        "python ",
+                                        "python3 ",
+                                        "srun ",
+                                        "mpirun ",
+                                        "vllm serve",
+                                        "sglang serve",
+                                        "deepspeed ",
+                                        "export ",
+                                        "accelerate ",
+                                        "trtllm-serve ",
+                                        "docker ",
+                                        "podman ",
+                                        "bash ",
+                                        "cat >",
+                                        "cat <<",
+                                        "axolotl ",
+                                        "automodel ",
+                                        "llamafactory-cli ",
+                                        "FORCE_TORCHRUN=",
+                                        "CUDA_VISIBLE_DEVICES="};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;

@@ -215,6 +215,9 @@ static enum status set_sizes(struct job *job, bool named)
     return STATUS_OK;
 }
 
+/* In no model's file (configs/models), so that a command line may say it of all. */
+static const char of_no_model[] = "mtp_num_layers";
+
 static enum status set_model(struct job *job)
 {
     const char *name = "default";
@@ -232,7 +235,7 @@ static enum status set_model(struct job *job)
     }
     job_set(job, "model", model, "model_name");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !override; i++) {
-        if (!job_given(job, sizes[i].field))
+        if (!job_given(job, sizes[i].field) || text_equal(sizes[i].field, of_no_model))
             continue;
         job_fail(job, sizes[i].field, "'%s' changes the named model '%s': MaxText refuses it",
                  sizes[i].field, name);

@@ -38,20 +38,14 @@ enum status megatron_set_count_or(struct job *job, const char *key, const char *
 
 /* ---- the pipeline ---- */
 
-/* The ends of a pipeline: layers of the first and the last stage where they are given, and
- * whether embedding and loss stand for one. */
-struct ends {
-    bool first, last, embedding, loss;
-    uint64_t first_layers, last_layers;
-};
-
 static const char first_flag[] = "decoder-first-pipeline-num-layers",
                   last_flag[] = "decoder-last-pipeline-num-layers";
 
-static enum status read_ends(struct job *job, struct ends *ends)
+static enum status read_ends(struct job *job, struct megatron_ends *ends)
 {
-    *ends =
-        (struct ends){.first = job_given(job, first_flag), .last = job_given(job, last_flag)};
+    *ends = (struct megatron_ends){.first = job_given(job, first_flag),
+                                   .last = job_given(job, last_flag)};
+    ends->flag = ends->first ? first_flag : last_flag;
     TRY(megatron_is_on(job, "account-for-embedding-in-pipeline-split", &ends->embedding));
     TRY(megatron_is_on(job, "account-for-loss-in-pipeline-split", &ends->loss));
     TRY(job_count(job, first_flag, &ends->first_layers));
@@ -60,15 +54,15 @@ static enum status read_ends(struct job *job, struct ends *ends)
 
 /* A stage's chunks are alike, but for the first and the last of all, in which embedding and
  * loss take a layer's place (transformer_block.py, get_num_layers_to_build). */
-static enum status set_chunks(struct job *job, const struct ends *ends, const uint64_t *own,
-                              uint64_t pp, uint64_t vpp)
+static enum status set_chunks(struct job *job, const struct megatron_ends *ends,
+                              const uint64_t *own, uint64_t pp, uint64_t vpp)
 {
     const char **stages = arena_alloc(job->arena, pp * vpp, sizeof *stages);
     for (uint64_t i = 0; i < pp * vpp; i++) {
         uint64_t stage = i % pp, whole = own[stage] + (ends->embedding && stage == 0) +
                                          (ends->loss && stage == pp - 1);
         if (whole % vpp != 0)
-            return job_fail(job, ends->first ? first_flag : last_flag,
+            return job_fail(job, ends->flag,
                             "%" PRIu64 " layers of a stage do not split into %" PRIu64
                             " chunks",
                             whole, vpp);
@@ -80,11 +74,9 @@ static enum status set_chunks(struct job *job, const struct ends *ends, const ui
     return STATUS_OK;
 }
 
-/* The first and last stage as they say, the rest even. */
-static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64_t layers)
+enum status megatron_set_ends(struct job *job, struct megatron_ends ends, uint64_t pp,
+                              uint64_t vpp, uint64_t layers)
 {
-    struct ends ends;
-    TRY(read_ends(job, &ends));
     if ((!ends.first && !ends.last && !ends.embedding && !ends.loss) || pp < 2 ||
         pp > PLAN_LIST / vpp)
         return STATUS_OK;
@@ -94,7 +86,7 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64
     bool ends_first = ends.first || ends.embedding, ends_last = ends.last || ends.loss;
     uint64_t middle = pp - ends_first - ends_last, rest = layers - first - last;
     if (first + last > layers || (middle ? rest % middle != 0 : rest != 0))
-        return job_fail(job, ends.first ? first_flag : last_flag,
+        return job_fail(job, ends.flag,
                         "%" PRIu64 " layers do not split over %" PRIu64 " stages like this",
                         layers, pp);
     uint64_t *own = arena_alloc(job->arena, pp, sizeof *own);
@@ -106,37 +98,67 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t vpp, uint64
     return set_chunks(job, &ends, own, pp, vpp);
 }
 
+/* Chunks of a rank where each has so many layers, embedding and loss counted as they are
+ * (arguments.py). */
+static enum status chunks_of(struct job *job, const char *flag, uint64_t pp, uint64_t layers,
+                             uint64_t *vpp)
+{
+    struct megatron_ends ends;
+    uint64_t each = 0;
+    if (!job_given(job, flag))
+        return STATUS_OK;
+    TRY(job_count(job, flag, &each));
+    TRY(read_ends(job, &ends));
+    uint64_t counted = layers ? layers + ends.embedding + ends.loss : 0;
+    *vpp = each && pp ? counted / pp / each : 0;
+    if (!*vpp || counted % pp != 0 || counted / pp % each != 0)
+        return job_fail(job, flag,
+                        "%" PRIu64 " layers do not split into chunks of %" PRIu64
+                        " over %" PRIu64 " stages",
+                        counted, each, pp);
+    return STATUS_OK;
+}
+
+/* A layout says how many chunks there are; Bridge's recipes say it beside, and agree. */
+static enum status check_layout(struct job *job, const char *flag, uint64_t vpp)
+{
+    uint64_t said = job_drafted(job, "parallel.vpp", 1);
+    if (vpp > 1 && vpp != said)
+        return job_fail(job, flag, "the layout has %" PRIu64 " chunks a stage, not %" PRIu64,
+                        said, vpp);
+    return STATUS_OK;
+}
+
 static enum status set_pipeline(struct job *job)
 {
     static const char by_layers[] = "num-layers-per-virtual-pipeline-stage";
     static const char by_stages[] = "num-virtual-stages-per-pipeline-rank";
     static const char by_layout[] = "pipeline-model-parallel-layout";
-    uint64_t pp = job_drafted(job, "parallel.pp", 1), vpp = 1, each = 0;
+    uint64_t pp = job_drafted(job, "parallel.pp", 1), vpp = 1;
     uint64_t layers;
     const char *layout = NULL;
+    bool beside = megatron_is_bridge(job) && job_given(job, by_layout);
     TRY(job_layers(job, &layers));
-    if (job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
+    if (!beside &&
+        job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
         return job_fail(job, job_given(job, by_layout) ? by_layout : by_stages,
                         "one of %s, %s and %s, not two", by_layers, by_stages, by_layout);
     TRY(megatron_read_layout(job, by_layout, &layout));
     if (layout)
         TRY(megatron_set_layout(job, layout, pp));
-    TRY(job_count(job, by_layers, &each));
     TRY(job_count(job, by_stages, &vpp));
-    if (each && pp && layers)
-        vpp = layers / pp / each;
-    if (job_given(job, by_layers) &&
-        (!each || !vpp || !pp || layers % pp != 0 || layers / pp % each != 0))
-        return job_fail(job, by_layers,
-                        "%" PRIu64 " layers do not split into chunks of %" PRIu64
-                        " over %" PRIu64 " stages",
-                        layers, each, pp);
-    if (vpp > 1)
+    if (layout)
+        TRY(check_layout(job, by_stages, vpp));
+    else
+        TRY(chunks_of(job, by_layers, pp, layers, &vpp));
+    if (vpp > 1 && !layout)
         job_set_count(job, "parallel.vpp", vpp,
                       "num-layers-per-virtual-pipeline-stage "
                       "num-virtual-stages-per-pipeline-rank");
+    struct megatron_ends ends;
+    TRY(read_ends(job, &ends));
     if (!layout)
-        TRY(set_uneven(job, pp, vpp > 1 ? vpp : 1, layers));
+        TRY(megatron_set_ends(job, ends, pp, vpp > 1 ? vpp : 1, layers));
     if (job_drafted(job, "parallel.vpp", 1) > 1)
         job_set(job, "parallel.schedule", "interleaved",
                 "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
@@ -209,7 +231,7 @@ static enum status set_layout_rest(struct job *job)
 
 /* ---- recomputation ---- */
 
-static enum status set_list(struct job *job, const char *key, const char *flag)
+enum status megatron_set_list(struct job *job, const char *key, const char *flag)
 {
     const struct setting *s = job_setting(job, flag);
     if (!s)
@@ -257,10 +279,10 @@ static enum status set_recompute(struct job *job)
     if (!layers)
         job_set(job, "recompute.offload_layers", "0", "cpu-offloading-activations");
     if (!full)
-        TRY(set_list(job, "recompute.modules", "recompute-modules"));
+        TRY(megatron_set_list(job, "recompute.modules", "recompute-modules"));
     if (moe)
         job_set(job, "recompute.modules", "moe", "moe-layer-recompute");
-    return offload ? set_list(job, "recompute.offload", "offload-modules") : STATUS_OK;
+    return offload ? megatron_set_list(job, "recompute.offload", "offload-modules") : STATUS_OK;
 }
 
 /* ---- the experts' path ---- */
@@ -369,8 +391,9 @@ static enum status set_graphs(struct job *job)
     if (text_equal(kind, "none") && !whole)
         return STATUS_OK;
     job_set(job, "stack.graphs", whole ? "full" : kind, "cuda-graph-impl cuda-graph-modules");
-    return whole || text_equal(kind, "full") ? STATUS_OK
-                                             : set_list(job, "stack.graph_modules", scope);
+    return whole || text_equal(kind, "full")
+               ? STATUS_OK
+               : megatron_set_list(job, "stack.graph_modules", scope);
 }
 
 /* What runs beside computation; a Bridge recipe turns these on by itself, and is not read. */

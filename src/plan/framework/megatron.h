@@ -41,12 +41,29 @@ enum status megatron_read_layout(struct job *job, const char *flag, const char *
 /* parallel.stages and vpp of "Et*13|t*14L". */
 enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp);
 
+/* The ends of a pipeline: layers of the first and the last stage where they are given, and
+ * whether embedding and loss stand for one; the rest is even. megatron.c */
+struct megatron_ends {
+    bool first, last, embedding, loss;
+    uint64_t first_layers, last_layers;
+    const char *flag; /* to which errors point */
+};
+enum status megatron_set_ends(struct job *job, struct megatron_ends ends, uint64_t pp,
+                              uint64_t vpp, uint64_t layers);
+
+/* Words of a list, or with commas between. */
+enum status megatron_set_list(struct job *job, const char *key, const char *flag);
+
 /* precision and optimizer: megatron_formats.c */
 enum status megatron_set_formats(struct job *job);
 
 /* Flags of the layout, the dispatcher, overlap, recomputation and the optimizer:
  * megatron_write.c. */
 void megatron_write_rest(struct job_writer *writer);
+
+/* Bridge's adapters, in the weights' format, split on both sides, one for a rank's experts
+ * (peft/utils.py, ParallelLinearAdapter): bridge.c */
+enum status bridge_set_adapters(struct job *job);
 
 /* Launches of Megatron-Bridge: bridge_write.c */
 enum status bridge_write(struct job_writer *writer);

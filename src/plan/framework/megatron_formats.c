@@ -17,23 +17,34 @@ static enum status dtype_of(struct job *job, const char *flag, const char **dtyp
     return *dtype ? STATUS_OK : job_fail(job, flag, "'%s' is no format", word);
 }
 
-/* The optimizer's own formats. Bridge takes the recipe of fp8 from its precision recipe, which
- * has one even where nothing runs in fp8: Megatron then keeps a master of its own, unless
- * scaling is delayed (optimizer_config.py). */
+/* Under a recipe of fp8 whose scaling is not delayed Megatron keeps a master of its own
+ * (optimizer_config.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). Bridge takes the
+ * recipe from its precision recipe, which has one even where nothing runs in fp8; the command
+ * line's is delayed unless it says another. */
+static enum status keeps_master(struct job *job, bool *keeps)
+{
+    const char *mixed = "", *recipe = "delayed";
+    TRY(job_word(job, "mixed_precision", &mixed));
+    TRY(job_word(job, "fp8-recipe", &recipe));
+    *keeps =
+        megatron_is_bridge(job) ? !strstr(mixed, "delayed") : !text_equal(recipe, "delayed");
+    return STATUS_OK;
+}
+
+/* The optimizer's own formats. */
 static enum status set_aware(struct job *job)
 {
     const char *gradients = "f32", *master = "f32", *first = "f32", *second = NULL;
-    const char *mixed = "";
+    bool keeps;
     TRY(dtype_of(job, "main-grads-dtype", &gradients));
     TRY(dtype_of(job, "main-params-dtype", &master));
     TRY(dtype_of(job, "exp-avg-dtype", &first));
-    TRY(job_word(job, "mixed_precision", &mixed));
+    TRY(keeps_master(job, &keeps));
     second = first;
     TRY(dtype_of(job, "exp-avg-sq-dtype", &second));
     if (job_given(job, "main-grads-dtype") || !megatron_is_bridge(job))
         job_set(job, "precision.gradients", gradients, "main-grads-dtype");
-    bool copied =
-        megatron_is_bridge(job) && !strstr(mixed, "delayed") && !text_equal(master, "f16");
+    bool copied = keeps && text_equal(master, "f32");
     job_set(job, "optimizer.precision_aware", copied ? "copied" : "native",
             "use-precision-aware-optimizer");
     job_set(job, "precision.master", master, "main-params-dtype use-precision-aware-optimizer");

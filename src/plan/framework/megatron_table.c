@@ -301,13 +301,16 @@ const struct job_flag megatron_flags[] = {
          "on unless turned off, where vpp is above 1", PARALLEL),
 
     /* ---- adapters (Bridge) ---- */
-    RULE("peft", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
+    RULE("peft peft_scheme", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
     RULE("peft._target_", JOB_VALUE, "lora.rank", "a class: LoRA, DoRA", PEFT),
     RULE("model._target_", JOB_VALUE, "model", "a provider's class, where no size is given",
          "Megatron-Bridge src/megatron/bridge/models"),
     RULE("peft.dim", JOB_VALUE, "lora.rank", "32 unless given", PEFT),
     RULE("peft.target_modules", JOB_LIST, "lora.targets",
          "linear_qkv linear_proj linear_fc1 linear_fc2 unless given", PEFT),
+    RULE("peft.share_expert_adapters", JOB_VALUE, "lora.share_experts",
+         "true unless given: one for the experts of a rank", PEFT),
+    MEMORY("peft.normalize_moe_lora", JOB_VALUE, "false", "experts have the whole rank", PEFT),
     NEITHER("peft.alpha", JOB_VALUE, PEFT),
     NEITHER("peft.dropout", JOB_VALUE, PEFT),
 

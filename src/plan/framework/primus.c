@@ -41,20 +41,6 @@ static bool pretrains(const struct job *job)
     return false;
 }
 
-static void add_fallback(struct job *job, const struct fallback *of)
-{
-    const char **values = arena_alloc(job->arena, 2, sizeof *values);
-    values[0] = of->value;
-    if (!job_given(job, of->flag))
-        job_add(job, (struct setting){
-                         .flag = job_flag_find(job->framework, of->flag, strlen(of->flag)),
-                         .name = of->flag,
-                         .said = of->said,
-                         .mark = job_place(job),
-                         .values = values,
-                         .n = 1});
-}
-
 static enum status primus_prepare(struct job *job)
 {
     const char *framework = "megatron";
@@ -66,7 +52,7 @@ static enum status primus_prepare(struct job *job)
     }
     for (size_t i = 0; i < sizeof fallbacks / sizeof *fallbacks; i++)
         if (!fallbacks[i].pretrains || pretrains(job))
-            add_fallback(job, &fallbacks[i]);
+            job_assume(job, fallbacks[i].flag, fallbacks[i].value, fallbacks[i].said);
     return job->err->status;
 }
 

@@ -1,5 +1,6 @@
 /* torchtitan: TOML with command line overrides (until February 2026), or a Python configuration
  * with the same overrides. Read at pytorch/torchtitan 238fa9953e4a and b5bcd76c66d0. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -125,6 +126,22 @@ static enum status torchtitan_prepare(struct job *job)
     return job_need_file(job, "job.config_file", name, JOB_FILE);
 }
 
+/* "--module deepseek_v3 --config deepseek_v3_16b": the flavor is in the function's name. */
+static enum status flavor_of_config(struct job *job, const char *name, const char **flavor)
+{
+    static const char flag[] = "config";
+    const char *config = "";
+    size_t length = strlen(name);
+    TRY(job_word(job, flag, &config));
+    if (!text_starts(config, name) || config[length] != '_')
+        return STATUS_OK;
+    char *upper = arena_strdup(job->arena, config + length + 1);
+    for (char *at = upper; *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+    *flavor = upper;
+    return STATUS_OK;
+}
+
 static enum status set_model(struct job *job)
 {
     const char *name = NULL, *flavor = NULL;
@@ -132,6 +149,8 @@ static enum status set_model(struct job *job)
     TRY(job_word(job, "model.flavor", &flavor));
     if (draft_find(&job->draft, "model") || !name)
         return STATUS_OK;
+    if (!flavor)
+        TRY(flavor_of_config(job, name, &flavor));
     if (!flavor) {
         job_fail(job, "model.name", "'%s' without its flavor is no model", name);
         return err_hint(job->err, "a Python configuration is not read: name the model, as in "
@@ -140,7 +159,7 @@ static enum status set_model(struct job *job)
     const char *both = arena_printf(job->arena, "%s %s", name, flavor);
     const char *model = model_name_from(NAMES_TORCHTITAN, both, job->arena);
     if (model) {
-        job_set(job, "model", model, "model.flavor");
+        job_set(job, "model", model, "model.flavor config");
         return STATUS_OK;
     }
     job_fail(job, "model.flavor", "torchtitan's model '%s' is not among moeplan's", both);

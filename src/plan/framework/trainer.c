@@ -9,24 +9,13 @@
 
 /* ---- Accelerate ---- */
 
-/* "trl sft" is Accelerate's launch of trl/scripts/sft.py, its flags among the script's
- * (trl/cli.py). Other trainers of TRL hold more than one model. */
-static size_t trl_ends(const struct shell_words *words)
-{
-    for (size_t i = 1; i < words->n; i++)
-        if (text_equal(words->items[i].text, "sft") &&
-            text_equal(text_base_name(words->items[i - 1].text), "trl"))
-            return words->n;
-    return 0;
-}
-
 /* TRL's file of flags. Other scripts that are launched may mean another file by --config: only
  * one that could be of flags is read, and one that is not there is theirs. */
 static enum status read_flags(struct job *job)
 {
     const char *name = NULL;
     bool found = true;
-    if (job->command && trl_ends(job->command))
+    if (trl_ends(job->command))
         return job_flag_file(job, "config", JOB_FILE + 2);
     TRY(job_word(job, "config", &name));
     if (!name || !(text_ends(name, ".yaml") || text_ends(name, ".yml")))
@@ -38,17 +27,29 @@ static enum status read_flags(struct job *job)
     return STATUS_OK;
 }
 
-enum status trainer_prepare(struct job *job, const char *kind)
+/* Accelerate's file: as it is there, else TRL's of that name. */
+static enum status read_config(struct job *job)
 {
-    const char *type = kind;
+    static const char flag[] = "config_file";
+    const char *name = NULL;
+    bool found = false;
+    TRY(job_word(job, flag, &name));
+    if (name && trl_ends(job->command) && !text_ends(name, ".yaml"))
+        TRY(trainer_add_known(job, trl_files, name, JOB_FILE, &found));
+    return found ? STATUS_OK : job_need_file(job, flag, name, JOB_FILE);
+}
+
+enum status trainer_prepare(struct job *job, const struct job_framework *framework)
+{
+    const char *type = framework ? framework->kind : "";
     uint64_t ranks = job->size.world, nodes = job->size.nodes;
-    TRY(job_flag_file(job, "config_file", JOB_FILE));
+    TRY(read_config(job));
     TRY(read_flags(job));
+    TRY(trl_assume(job));
     TRY(job_word(job, "distributed_type", &type));
-    if (!text_equal(type, kind)) {
+    if (framework && !job_framework_is(framework, type)) {
         job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
-        return err_hint(job->err, "DEEPSPEED and FSDP are; of one or several devices without "
-                                  "sharding, write a plan of stack fsdp with zero: 0");
+        return err_hint(job->err, "DEEPSPEED, FSDP, MULTI_GPU and NO are");
     }
     TRY(job_count(job, "num_processes", &ranks));
     TRY(job_count(job, "num_machines", &nodes));
@@ -172,6 +173,20 @@ static enum status set_model(struct job *job)
     return STATUS_OK;
 }
 
+/* Words of a list, each of which may be several with commas between. */
+static size_t split(struct job *job, const struct setting *s, const char *words[PLAN_NAMES])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (const char *at = s->values[i]; *at;) {
+            size_t skip = strspn(at, ", "), length = strcspn(at + skip, ", ");
+            if (length && n < PLAN_NAMES)
+                words[n++] = arena_strndup(job->arena, at + skip, length);
+            at += skip + length;
+        }
+    return n;
+}
+
 /* TRL's adapters. */
 static enum status set_adapter(struct job *job)
 {
@@ -184,10 +199,11 @@ static enum status set_adapter(struct job *job)
     TRY(job_count(job, "lora_r", &rank));
     job_set_count(job, "lora.rank", rank, "lora_r use_peft");
     const struct setting *s = job_setting(job, targets);
-    bool all = s && s->n == 1 &&
-               (text_equal(s->values[0], "all-linear") || text_equal(s->values[0], "all"));
-    if (s && !s->trouble && !all)
-        job_set_list(job, "lora.targets", s->values, s->n, targets);
+    const char *words[PLAN_NAMES];
+    size_t n = s && !s->trouble ? split(job, s, words) : 0;
+    bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));
+    if (n && !all)
+        job_set_list(job, "lora.targets", words, n, targets);
     return STATUS_OK;
 }
 
@@ -220,7 +236,10 @@ const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
     "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
     "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
-    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam";
+    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam "
+    "adamw_torch_8bit=adam8bit ao_adamw_8bit=adam8bit adamw_torch_npu_fused=adam "
+    "optimi_adamw=adam paged_lion_32bit=lion paged_lion_8bit=lion8bit lion_pytorch=lion "
+    "muon=muon";
 
 /* A script may set it itself; activations are proportional to it. */
 static void warn_of_length(struct job *job)
@@ -231,17 +250,6 @@ static void warn_of_length(struct job *job)
                  "no flag gives the sequence length, which matters to memory: the plan's "
                  "default of %s stands in",
                  schema_find(key)->fallback);
-}
-
-/* TRL's releases differ in what they recompute unless told (SFTConfig). */
-static void warn_of_release(struct job *job)
-{
-    if (job->command && trl_ends(job->command) && !job_given(job, "gradient_checkpointing") &&
-        !job_requested(job, "recompute.kind") && !job_requested(job, "recompute"))
-        job_warn(job, job_place(job),
-                 "no flag gives gradient_checkpointing, which matters to memory, and TRL's "
-                 "default depends on its release: none is planned, --set recompute=full where "
-                 "it does");
 }
 
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
@@ -258,8 +266,8 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     warn_of_length(job);
-    warn_of_release(job);
-    return set_adapter(job);
+    TRY(set_adapter(job));
+    return trl_finish(job);
 }
 
 /* ---- which launch ---- */
@@ -300,16 +308,29 @@ static const char *value_of(const struct shell_words *words, size_t i)
 static const struct job_framework *kind_of_file(struct job *job, const char *name)
 {
     static const char key[] = "distributed_type:";
-    const char *path, *text;
+    const struct trainer_file *known = trainer_known(trl_files, name);
+    const char *path, *text = known ? known->settings : NULL;
     size_t length;
-    if (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text)
+    if (!known && (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text))
         return NULL;
     const char *at = strstr(text, key);
     const char *word = at ? at + sizeof key - 1 + strspn(at + sizeof key - 1, " '\"") : "";
+    word = arena_strndup(job->arena, word, strcspn(word, " '\",}\r\n"));
     for (size_t i = 0; job_frameworks[i]; i++)
-        if (job_frameworks[i]->kind && text_starts(word, job_frameworks[i]->kind))
+        if (job_framework_is(job_frameworks[i], word))
             return job_frameworks[i];
     return NULL;
+}
+
+/* A trainer's launch without a sharer: every rank has all. */
+static bool is_whole(const struct shell_words *words)
+{
+    static const char *const both[] = {"--per-device-train-batch-size", "--model-name-or-path"};
+    bool found[2] = {false, false};
+    for (size_t i = 0; i < words->n; i++)
+        for (size_t j = 0; j < 2; j++)
+            found[j] = found[j] || shell_option(words->items[i].text, both[j], false);
+    return found[0] && found[1];
 }
 
 /* Behind "accelerate launch" its own flags stand before the script. */
@@ -349,7 +370,10 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
         found = sign->framework;
         *launcher = end ? end : i;
     }
-    return found || !configured ? found : &job_deepspeed;
+    if (found || configured)
+        return found ? found : &job_deepspeed;
+    *launcher = end ? end : words->n;
+    return is_whole(words) ? &job_fsdp : NULL;
 }
 
 /* ---- writing ---- */

@@ -7,6 +7,7 @@
 
 #define PEFT "trl trl/trainer/model_config.py"
 #define SFT "trl trl/trainer/sft_config.py"
+#define DPO "trl trl/trainer/dpo_config.py"
 #define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
@@ -33,6 +34,12 @@
              "how long sequences are is the data's: workload.packing.length", SFT),            \
         RULE("use_liger_kernel use_liger", JOB_VALUE, "stack.cross_entropy", "fused",          \
              TRAINER),                                                                         \
+        RULE("loss_type", JOB_VALUE, "stack.cross_entropy",                                    \
+             "chunked_nll, trl sft's default: chunked, 256 rows a part", SFT),                 \
+        RULE("activation_offloading", JOB_SWITCH, "recompute.offload",                         \
+             "layer_input, of trl, with gradient_checkpointing", SFT),                         \
+        RULE("precompute_ref_log_probs", JOB_SWITCH, "workload.colocated.reference",           \
+             "none; trl dpo holds one unless adapters are trained", DPO),                      \
         RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
              "adamw*: adam; *8bit: adam8bit; lion, sgd, adafactor", TRAINER),                  \
         RULE("bf16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
@@ -45,8 +52,8 @@
              PARSER),                                                                          \
         RULE("mixed_precision", JOB_VALUE, "precision.weights",                                \
              "bf16, fp16, where nothing else says it", ACCELERATE),                            \
-        RULE("distributed_type", JOB_VALUE, NULL, "DEEPSPEED, FSDP; others are refused",       \
-             ACCELERATE),                                                                      \
+        RULE("distributed_type", JOB_VALUE, NULL,                                              \
+             "DEEPSPEED, FSDP; MULTI_GPU, NO: zero 0; others are refused", ACCELERATE),        \
         RULE("num_processes", JOB_VALUE, NULL, "ranks in all", ACCELERATE),                    \
         RULE("num_machines", JOB_VALUE, NULL, "nodes", ACCELERATE),                            \
         NEITHER("lora_alpha", JOB_VALUE, PEFT), NEITHER("lora_dropout", JOB_VALUE, PEFT),      \
@@ -60,9 +67,46 @@
         NEITHER("output_dir", JOB_VALUE, TRAINER),                                             \
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
 
+/* A file that a framework brings along, by its name without folders; `known` ends with NULL. */
+struct trainer_file {
+    const char *name, *settings;
+};
+
+const struct trainer_file *trainer_known(const struct trainer_file *known, const char *name);
+enum status trainer_add_known(struct job *job, const struct trainer_file *known,
+                              const char *name, unsigned layer, bool *found);
+
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
- * another kind than `kind`, Accelerate's word. */
-enum status trainer_prepare(struct job *job, const char *kind);
+ * another kind than the framework's; NULL: any. */
+enum status trainer_prepare(struct job *job, const struct job_framework *framework);
+
+/* ---- frameworks whose jobs the trainer runs: trainer_share.c ---- */
+
+/* The rows of both sharers. */
+extern const struct job_framework *const trainer_shares[];
+
+/* The job's own file of a launch, which is the first word that ends as one behind its entry,
+ * the files it names, Accelerate's among them, and how many ranks start. `known`: DeepSpeed's
+ * that the framework brings along. */
+enum status trainer_read_files(struct job *job, const struct trainer_file *known);
+
+/* Who shares the states out, as the settings say. */
+enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
+enum trainer_sharer trainer_sharer(struct job *job);
+
+/* The rest of the draft by it, the stack included. */
+enum status trainer_share(struct job *job);
+
+/* The finishes of the two; of FSDP's also where every rank has all (`shards` false). */
+enum status deepspeed_share(struct job *job);
+enum status fsdp_share(struct job *job, bool shards);
+
+/* What saved activations wait in host memory, where layers are run again. */
+void trainer_offload(struct job *job, const char *flag);
+
+/* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
+ * (`reference`) unless adapters are trained, whose base it is. */
+void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
@@ -88,6 +132,19 @@ enum status trainer_set_base(struct job *job);
 
 /* Words of --optim, and those of DeepSpeed's optimizer.type. */
 extern const char trainer_optimizers[];
+
+/* ---- TRL's own commands: trl.c ---- */
+
+/* Where "trl sft", "trl dpo" end; 0: no such. `words` may be NULL. */
+size_t trl_ends(const struct shell_words *words);
+
+/* Files of Accelerate's that TRL brings along. */
+extern const struct trainer_file trl_files[];
+
+/* Their defaults, where no flag says it, and what only they have, behind the rest; nothing for
+ * other launches. */
+enum status trl_assume(struct job *job);
+enum status trl_finish(struct job *job);
 
 /* ---- which of the two a launch is: see launch.c ---- */
 

@@ -6,16 +6,22 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/megatron.h"
 #include "plan/job/rows.h"
 
 #define PPO "verl verl/trainer/config/ppo_trainer.yaml"
 #define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
 
+#define TRANSFORMER "actor.megatron.override_transformer_config"
+#define OPTIMIZER "actor.optim.override_optimizer_config"
+
 static const struct job_flag flags[] = {
     RULE("model.path", JOB_VALUE, "model", "by its name on the hub, or its folder", PPO),
     RULE("model.enable_gradient_checkpointing", JOB_VALUE, "recompute.kind",
-         "full unless turned off", PPO),
-    RULE("model.lora_rank", JOB_VALUE, "lora.rank", "0: none", PPO),
+         "full unless turned off; of FSDP", PPO),
+    RULE("model.lora_rank model.lora.rank", JOB_VALUE, "lora.rank", "0: none", PPO),
+    RULE("model.lora.target_modules model.target_modules", JOB_LIST, "lora.targets",
+         "by name; all-linear: every one", PPO),
     RULE("actor.strategy", JOB_VALUE, "stack", "fsdp, fsdp2 fsdp; megatron", PPO),
     RULE("actor.ppo_mini_batch_size", JOB_VALUE, "workload.global_batch",
          "times rollout.n; 256 unless given", PPO),
@@ -47,6 +53,24 @@ static const struct job_flag flags[] = {
          MEGATRON),
     RULE("actor.megatron.expert_tensor_parallel_size", JOB_VALUE, "parallel.etp",
          "tp unless given", MEGATRON),
+    RULE(TRANSFORMER ".recompute_granularity", JOB_VALUE, "recompute.kind",
+         "none unless given; of Megatron", MEGATRON),
+    RULE(TRANSFORMER ".recompute_modules", JOB_LIST, "recompute.modules", "with selective",
+         MEGATRON),
+    RULE(TRANSFORMER ".recompute_method", JOB_VALUE, "recompute.layers",
+         "full only: block; uniform: recompute.every", MEGATRON),
+    RULE(TRANSFORMER ".recompute_num_layers", JOB_VALUE, "recompute.every",
+         "with uniform; with block recompute.layers", MEGATRON),
+    RULE(TRANSFORMER ".num_layers_in_first_pipeline_stage", JOB_VALUE, "parallel.stages",
+         "the rest shared out", MEGATRON),
+    RULE(TRANSFORMER ".num_layers_in_last_pipeline_stage", JOB_VALUE, "parallel.stages",
+         "the rest shared out", MEGATRON),
+    RULE(OPTIMIZER ".optimizer_cpu_offload", JOB_VALUE, "optimizer.offload", "of Megatron",
+         MEGATRON),
+    RULE(OPTIMIZER ".optimizer_offload_fraction", JOB_VALUE, "optimizer.offload",
+         "with optimizer_cpu_offload; 0 unless given", MEGATRON),
+    RULE(OPTIMIZER ".use_precision_aware_optimizer", JOB_VALUE, "optimizer.precision_aware",
+         "native", MEGATRON),
     RULE("rollout.name", JOB_VALUE, "workload.colocated.engine",
          "vllm, sglang: asleep; awake where free_cache_engine is off", PPO),
     RULE("rollout.free_cache_engine", JOB_VALUE, "workload.colocated.engine",
@@ -166,17 +190,56 @@ static enum status read_batch(struct job *job)
     return STATUS_OK;
 }
 
+static enum status read_adapter(struct job *job, bool fsdp)
+{
+    static const char lora[] = "model.lora_rank", targets[] = "model.lora.target_modules";
+    static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
+    uint64_t rank = 0;
+    const struct setting *s = job_setting(job, targets);
+    TRY(job_count(job, lora, &rank));
+    if (!rank)
+        return STATUS_OK;
+    job_set_count(job, "lora.rank", rank, lora);
+    bool every = s && s->n == 1 && text_starts(s->values[0], "all");
+    if (s && !every)
+        TRY(megatron_set_list(job, "lora.targets", targets));
+    if (fsdp)
+        return STATUS_OK;
+    if (!s)
+        job_set_list(job, "lora.targets", all, 4, targets);
+    return bridge_set_adapters(job);
+}
+
 static enum status read_recompute(struct job *job)
 {
-    static const char again[] = "model.enable_gradient_checkpointing",
-                      lora[] = "model.lora_rank";
+    static const char again[] = "model.enable_gradient_checkpointing";
     bool checkpoints = true;
-    uint64_t rank = 0;
     TRY(job_switch(job, again, &checkpoints));
-    TRY(job_count(job, lora, &rank));
     job_set(job, "recompute.kind", checkpoints ? "full" : "none", again);
-    if (rank)
-        job_set_count(job, "lora.rank", rank, lora);
+    return STATUS_OK;
+}
+
+/* Megatron's layers are run again where its own configuration says so (engine/megatron.yaml);
+ * "null" is none. */
+static enum status read_megatron_recompute(struct job *job)
+{
+    static const char flag[] = TRANSFORMER ".recompute_granularity",
+                      method_flag[] = TRANSFORMER ".recompute_method",
+                      layers_flag[] = TRANSFORMER ".recompute_num_layers";
+    const char *kind = "null", *method = "uniform";
+    uint64_t layers = 1;
+    TRY(job_word(job, flag, &kind));
+    if (text_equal(kind, "null") || text_equal(kind, "None"))
+        kind = "none";
+    job_set(job, "recompute.kind", kind, flag);
+    if (text_equal(kind, "selective"))
+        return megatron_set_list(job, "recompute.modules", TRANSFORMER ".recompute_modules");
+    if (!text_equal(kind, "full"))
+        return STATUS_OK;
+    TRY(job_word(job, method_flag, &method));
+    TRY(job_count(job, layers_flag, &layers));
+    job_set_count(job, text_equal(method, "block") ? "recompute.layers" : "recompute.every",
+                  layers, layers_flag);
     return STATUS_OK;
 }
 
@@ -218,6 +281,40 @@ static enum status read_fsdp(struct job *job)
         job_set(job, "optimizer.offload_params", "true", offload_flag);
     }
     set_formats(job, true);
+    TRY(read_recompute(job));
+    return read_adapter(job, true);
+}
+
+static enum status read_ends(struct job *job)
+{
+    static const char first[] = TRANSFORMER ".num_layers_in_first_pipeline_stage",
+                      last[] = TRANSFORMER ".num_layers_in_last_pipeline_stage";
+    struct megatron_ends ends = {.first = job_given(job, first), .last = job_given(job, last)};
+    uint64_t layers;
+    ends.flag = ends.first ? first : last;
+    TRY(job_layers(job, &layers));
+    TRY(job_count(job, first, &ends.first_layers));
+    TRY(job_count(job, last, &ends.last_layers));
+    return megatron_set_ends(job, ends, job_drafted(job, "parallel.pp", 1),
+                             job_drafted(job, "parallel.vpp", 1), layers);
+}
+
+/* What the host keeps of the optimizer's states, and in whose format. */
+static enum status read_states(struct job *job)
+{
+    static const char offload_flag[] = OPTIMIZER ".optimizer_cpu_offload",
+                      fraction_flag[] = OPTIMIZER ".optimizer_offload_fraction",
+                      aware_flag[] = OPTIMIZER ".use_precision_aware_optimizer";
+    bool offload = false, aware = false;
+    double fraction = 0;
+    TRY(job_switch(job, offload_flag, &offload));
+    TRY(job_real(job, fraction_flag, &fraction));
+    TRY(job_switch(job, aware_flag, &aware));
+    if (offload && fraction > 0)
+        job_set(job, "optimizer.offload", arena_printf(job->arena, "%.9g", fraction),
+                fraction_flag);
+    if (aware)
+        job_set(job, "optimizer.precision_aware", "native", aware_flag);
     return STATUS_OK;
 }
 
@@ -250,7 +347,10 @@ static enum status read_megatron(struct job *job)
     job_set(job, "moe.path", "ragged_a2a", "actor.strategy"); /* alltoall: mcore/registry.py */
     job_set(job, "parallel.zero", "1", "actor.strategy");
     set_formats(job, false);
-    return STATUS_OK;
+    TRY(read_ends(job));
+    TRY(read_states(job));
+    TRY(read_megatron_recompute(job));
+    return read_adapter(job, false);
 }
 
 static enum status read_layout(struct job *job)
@@ -341,7 +441,6 @@ static enum status verl_finish(struct job *job)
     TRY(read_model(job));
     TRY(read_layout(job));
     TRY(read_batch(job));
-    TRY(read_recompute(job));
     TRY(read_engine(job));
     return read_models(job);
 }

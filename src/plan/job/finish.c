@@ -304,8 +304,10 @@ static enum status set_direct(struct job *job, const struct job_flag *flag,
 
 static enum status apply_direct(struct job *job)
 {
-    for (size_t i = 0; i < *job->framework->n_flags; i++) {
-        const struct job_flag *flag = &job->framework->flags[i];
+    size_t n;
+    const struct job_flag *const *flags = job_flags(job->framework, job->arena, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct job_flag *flag = flags[i];
         if (flag->read != JOB_DIRECT && flag->read != JOB_NEEDED)
             continue;
         const char *name = arena_strndup(job->arena, flag->names, strcspn(flag->names, " "));
@@ -350,10 +352,12 @@ static bool is_near(const struct job_flag *flag, const char *known, const char *
 static const char *near_flag(const struct job *job, const char *unknown)
 {
     char name[NEAR_NAME], known[NEAR_NAME];
+    size_t rows;
     if (strlen(unknown) <= 4 || !dashed(unknown, strlen(unknown), name))
         return NULL;
-    for (size_t i = 0; i < *job->framework->n_flags; i++) {
-        const struct job_flag *flag = &job->framework->flags[i];
+    const struct job_flag *const *flags = job_flags(job->framework, job->arena, &rows);
+    for (size_t i = 0; i < rows; i++) {
+        const struct job_flag *flag = flags[i];
         for (const char *at = flag->names; *at;) {
             size_t n = strcspn(at, " ");
             if (dashed(at, n, known) && is_near(flag, known, name))

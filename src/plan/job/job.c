@@ -116,7 +116,7 @@ static const struct job_framework *by_kind(const struct node *root)
         const struct node *key = f->kind_key ? node_get(root, f->kind_key) : NULL;
         if (!key || key->kind != NODE_SCALAR)
             continue;
-        if (text_equal(key->text, f->kind))
+        if (job_framework_is(f, key->text))
             return f;
         first = first ? first : f;
     }
@@ -275,11 +275,13 @@ size_t job_rows(struct arena *arena, const char *framework, struct job_row **row
     static const char *const uses[] = {
         "read", "read", "read", "memory, not modelled", "time, not modelled", "neither"};
     const struct job_framework *f = job_framework_named(framework);
+    size_t n;
     if (!f)
         return 0;
-    *rows = arena_alloc(arena, *f->n_flags, sizeof **rows);
-    for (size_t i = 0; i < *f->n_flags; i++) {
-        const struct job_flag *flag = &f->flags[i];
+    const struct job_flag *const *flags = job_flags(f, arena, &n);
+    *rows = arena_alloc(arena, n, sizeof **rows);
+    for (size_t i = 0; i < n; i++) {
+        const struct job_flag *flag = flags[i];
         (*rows)[i] = (struct job_row){
             .framework = f->name,
             .flag = flag->names,
@@ -291,5 +293,5 @@ size_t job_rows(struct arena *arena, const char *framework, struct job_row **row
             .source = flag->source,
         };
     }
-    return *f->n_flags;
+    return n;
 }

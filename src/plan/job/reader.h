@@ -54,12 +54,16 @@ struct job_framework {
     const char *sections; /* "model. train. ": in front of names, left out there */
     const struct job_flag *flags;
     const size_t *n_flags; /* where it stands: tables are files of their own */
+    /* Frameworks whose rows hold where its own table has none, ending with NULL; or NULL. */
+    const struct job_framework *const *shares;
+    bool wrapped; /* what stands in front of its launch are settings, too: a trainer's */
     /* Its settings may be a file of their own, YAML or JSON; rows whose source begins with
      * `own` (NULL: all) tell one, and before them the word `kind` of a key that several share.
      */
     bool files;
     const char *own;
     const char *kind_key, *kind;
+    const char *kinds;    /* other words of the key that are its, spaces between; or NULL */
     bool toml;            /* such a file is TOML */
     const char *per_node; /* variable with the ranks of a node, in front of a launch; or NULL */
     /* Before anything is read: other files and variables the job names; or NULL. */
@@ -78,6 +82,9 @@ struct job_framework {
 /* All of them, ending with NULL; in order of precedence where a file fits several. */
 extern const struct job_framework *const job_frameworks[];
 
+/* Is a file of a kind, by the word of its key, the framework's? */
+bool job_framework_is(const struct job_framework *framework, const char *kind);
+
 /* By its name, or NULL. */
 const struct job_framework *job_framework_named(const char *name);
 
@@ -85,7 +92,8 @@ const struct job_framework *job_framework_named(const char *name);
 const char *job_framework_list(struct arena *arena, bool exported);
 
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
-    job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl;
+    job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
+    job_axolotl, job_llamafactory, job_slime, job_automodel;
 
 /* ---- a job while it is read ---- */
 
@@ -127,6 +135,7 @@ struct job {
     struct job_size axes; /* what its layout comes to, where nothing else says the size */
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
+    size_t entry; /* of them, the first behind the words that start the framework */
     const struct shell_words *command; /* the whole of it; NULL: the job is no script */
     const struct shell *shell;         /* NULL: the job is no script */
     size_t before;                     /* variables of the script before the launch */
@@ -138,11 +147,25 @@ struct job {
 const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
                                      size_t length);
 
+/* Rows of its own table and of those it shares, each that a name leads to; *n their number. */
+const struct job_flag *const *job_flags(const struct job_framework *framework,
+                                        struct arena *arena, size_t *n);
+
 /* Settings from words of a command line, from a tree ("a.b" for b inside a), from a file of
  * either, and from one text. */
 enum status job_add_words(struct job *job, const struct shell_word *words, size_t n);
 enum status job_add_node(struct job *job, const char *prefix, const struct node *node);
 void job_add(struct job *job, struct setting setting);
+
+/* A setting that stands unless it is given: of the framework's own files, which `said` names.
+ */
+void job_assume(struct job *job, const char *flag, const char *value, const char *said);
+
+/* What a setting means in the words of another row, or of its own: holds against it. */
+void job_retell(struct job *job, const char *from, const char *flag, const char *value);
+
+/* The job's own file holds against those that it names, which are layers below. */
+void job_raise(struct job *job, unsigned layer);
 
 /* The text of another file that the job names: a here-document of the script, or a file beside
  * it. *text NULL: there is none. */

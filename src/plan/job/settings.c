@@ -43,14 +43,23 @@ static const struct job_flag *find_row(const struct job_framework *framework, co
     return NULL;
 }
 
+static const struct job_flag *find_shared(const struct job_framework *framework,
+                                          const char *name, size_t length)
+{
+    const struct job_flag *row = find_row(framework, name, length);
+    for (size_t i = 0; !row && framework->shares && framework->shares[i]; i++)
+        row = job_flag_find(framework->shares[i], name, length);
+    return row;
+}
+
 const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
                                      size_t length)
 {
-    const struct job_flag *row = find_row(framework, name, length);
+    const struct job_flag *row = find_shared(framework, name, length);
     for (const char *at = framework->sections; !row && at && *at;) {
         size_t n = strcspn(at, " ");
         if (length > n && strncmp(name, at, n) == 0)
-            row = find_row(framework, name + n, length - n);
+            row = find_shared(framework, name + n, length - n);
         at += n + (at[n] == ' ');
     }
     return row;
@@ -248,15 +257,25 @@ static bool is_truth(const char *text)
            text_equal(text, "False");
 }
 
+/* "key=value" of a framework whose settings are such words. */
+static bool is_override(const struct job *job, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t head = strspn(text, "+~");
+    return job->framework->syntax == JOB_OVERRIDES && equals &&
+           (isalpha((unsigned char)text[head]) || text[head] == '_') && !strchr(text, ' ');
+}
+
 /* How many of the words behind a flag are its own. */
-static size_t own_words(const struct setting *setting, const struct shell_word *words, size_t n)
+static size_t own_words(const struct job *job, const struct setting *setting,
+                        const struct shell_word *words, size_t n)
 {
     size_t most = n, own = 0;
     if (setting->flag && setting->flag->shape == JOB_SWITCH) /* "--x false" of some parsers */
         return n && is_truth(words[0].text) ? 1 : 0;
     if (setting->flag && setting->flag->shape != JOB_LIST)
         most = n ? 1 : 0;
-    while (own < most && !dashes(words[own].text))
+    while (own < most && !dashes(words[own].text) && !is_override(job, words[own].text))
         own++;
     return own;
 }
@@ -303,7 +322,7 @@ static enum status add_flag(struct job *job, const struct shell_word *words, siz
         s.flag = find_turned_off(job, name, length);
         s.off = s.flag != NULL;
     }
-    size_t own = equals ? 0 : own_words(&s, words + 1, n - 1);
+    size_t own = equals ? 0 : own_words(job, &s, words + 1, n - 1);
     const char **values = arena_alloc(job->arena, own + 2, sizeof *values);
     s.values = values;
     s.n = equals ? 1 : own;
@@ -350,7 +369,8 @@ static enum status add_override(struct job *job, const struct shell_word *word)
         return STATUS_OK;
     }
     const char **values = arena_alloc(job->arena, 1, sizeof *values);
-    values[0] = value;
+    size_t n = strlen(value), quotes = is_quoted(value, n); /* a second pair: Hydra's own */
+    values[0] = arena_strndup(job->arena, value + quotes, n - 2 * quotes);
     s.values = values;
     s.n = 1;
     job_add(job, s);

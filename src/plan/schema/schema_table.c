@@ -723,8 +723,12 @@ const struct field schema_table[] = {
           "for lora.rank each in the "
           "model's format, and products as of one; 0: none"),
     BOOL("lora.sharded", lora.sharded, "false",
-         "vllm: tp ranks share out both sides of an adapter (--fully-sharded-loras), in place "
-         "of the one that the matrix beside it is split on; what they exchange is not timed"),
+         "vllm (--fully-sharded-loras), megatron (Bridge's adapters): tp ranks share out both "
+         "sides of an adapter, in place of the one that the matrix beside it is split on; what "
+         "they exchange is not timed"),
+    BOOL("lora.share_experts", lora.share_experts, "false",
+         "megatron: one adapter of a matrix for all experts that a rank holds (Bridge's "
+         "share_expert_adapters), in place of one for each"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     FORMAT("lora.format", lora.format, words_format, "f32",

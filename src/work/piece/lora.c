@@ -2,6 +2,7 @@
 #include "work/piece/lora.h"
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/list/dtype.h"
 
 /* A target of the plan, the matrix it stands beside and the width of what it adds to. Linear
@@ -136,9 +137,26 @@ static bool is_whole(enum col width)
     return width == COL_HIDDEN || width == COL_ROUTED;
 }
 
+bool lora_shares_experts(const struct plan *plan)
+{
+    return lora_is_on(plan) && plan_is_megatron(plan) && plan->lora.share_experts;
+}
+
+struct size lora_copies(const struct plan *plan, const struct dims *d)
+{
+    return lora_shares_experts(plan) ? size_const(d->z, 1) : d->letters.local;
+}
+
+/* Whether both sides are split. */
+static bool is_sharded(const struct plan *plan)
+{
+    return plan->lora.sharded && (plan->stack.kind == STACK_VLLM || plan_is_megatron(plan));
+}
+
 /* *sum += the adapters of this matrix in so many layers. Of a split matrix one side of them is
- * split with it, the other only where asked for (vLLM lora/layers: rank of A of column-parallel
- * ones, outputs of B of row-parallel ones). */
+ * split with it, the other only where asked for (vLLM lora/layers, Megatron-Bridge's
+ * ParallelLinearAdapter: rank of A of column-parallel ones, outputs of B of row-parallel
+ * ones). */
 static void add_adapters(struct lora_sum *sum, const struct plan *plan, const struct dims *d,
                          const struct layer_matrix *m, struct size layers)
 {
@@ -147,7 +165,7 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     if (!sides.n)
         return;
     struct size in = size_times(z, d->width[m->in], sides.n), out = sides.outputs;
-    bool shared = plan->lora.sharded && plan->stack.kind == STACK_VLLM && m->rows != ROW_LOCAL;
+    bool shared = is_sharded(plan) && m->rows != ROW_LOCAL;
     struct size ranks = size_slot(z, m->expert ? SLOT_ETP : SLOT_TP);
     if (shared && is_whole(m->in))
         in = size_ceil_div(z, in, ranks);
@@ -156,7 +174,7 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     struct size both = size_add(z, in, out);
     struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
     if (m->expert)
-        sum->experts = size_add(z, sum->experts, size_mul(z, all, d->letters.local));
+        sum->experts = size_add(z, sum->experts, size_mul(z, all, lora_copies(plan, d)));
     else
         sum->dense = size_add(z, sum->dense, all);
 }

@@ -17,6 +17,11 @@ bool lora_is_there(const struct plan *plan);
 /* And whether beside weights in a format with scales (QLoRA). */
 bool lora_base_is_quantised(const struct plan *plan);
 
+/* Whether the experts of a rank have one adapter of a matrix, and how many a rank has of an
+ * expert's. */
+bool lora_shares_experts(const struct plan *plan);
+struct size lora_copies(const struct plan *plan, const struct dims *d);
+
 /* Format of the gradients of what is trained: adapters in f32 have theirs in f32. */
 enum dtype lora_gradients(const struct plan *plan);
 
@@ -38,7 +43,8 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
 struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind);
 
 /* c = a w of a matrix of the table, and the low-rank product of its adapters added to it: A [k,
- * r] for every side, B [r, n] for each its own columns, one of each an expert. Returns the sum,
+ * r] for every side, B [r, n] for each its own columns, one of each an expert
+ * or of all of a rank. Returns the sum,
  * c itself where there are none. The products of block-sparse and shared cores have none. */
 uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
                      struct groups groups, struct gemm_shape shape);

@@ -47,7 +47,12 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     struct arena *arena = l->arena;
     struct size rank = size_const(l->z, l->plan->lora.rank);
     struct size low = size_times(l->z, rank, sides.n), wide = layer_width(l, c);
-    struct size e = m->expert ? l->e : l->one;
+    bool apart = m->expert && !lora_shares_experts(l->plan);
+    struct size e = apart ? l->e : l->one;
+    if (m->expert && !apart) {
+        groups = layer_no_groups();
+        shape.groups = l->one;
+    }
     enum module before = l->module;
     l->module = m->op;
     uint16_t down = adapter(l, arena_join(arena, "w_lora_a_", matrix), e, shape.k, low);

@@ -203,7 +203,7 @@ static struct shards sum_matrices(struct state *s, struct dims *d,
             continue;
         struct size all = size_mul(z, layers, of(s, d, m));
         if (m->expert)
-            sums.experts = size_add(z, sums.experts, size_mul(z, all, d->letters.local));
+            sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
         else
             sums.dense = size_add(z, sums.dense, all);
     }

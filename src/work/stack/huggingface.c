@@ -42,13 +42,14 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     return stack_runs(plan, path, err);
 }
 
-/* DeepSpeed's cpu_checkpointing: what full recomputation keeps waits in host memory. */
+/* What full recomputation keeps waits in host memory: DeepSpeed's cpu_checkpointing, axolotl's
+ * offload (offload_cpu.py), LLaMA-Factory's use_unsloth_gc. */
 static enum status offloads(struct train *t, struct err *err)
 {
     static const struct train_name names[] = {{"layer_input", TRAIN_OFF_ATTENTION_NORM},
                                               {NULL, 0}};
     const struct recompute_plan *recompute = &t->plan->recompute;
-    if (t->plan->stack.kind != STACK_DEEPSPEED || recompute->kind != RECOMPUTE_FULL)
+    if (recompute->kind != RECOMPUTE_FULL)
         return STATUS_OK;
     return train_names(&recompute->offload, names, "recompute.offload", &t->offloads, err);
 }
@@ -77,6 +78,7 @@ enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct 
     TRY(build(&t, plan, work, err));
     t.reduces_in = stack_reduces_in(plan);
     train_fsdp2(&t);
+    train_whole(&t);
     train_extras(&t);
     step_optimizer(plan, work);
     return STATUS_OK;

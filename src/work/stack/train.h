@@ -120,9 +120,10 @@ void train_encoder(struct train *train);
 void train_encoder_unit(struct train *train, bool kept);
 
 /* Under zero 3 what is gathered of a layer: by Megatron-FSDP, by FSDP2, by DeepSpeed, with its
- * buckets: train_sharded.c */
+ * buckets; under zero 0 those of torch's reducer, and autocast's copies: train_sharded.c */
 void train_gathered_weights(struct train *train);
 void train_fsdp2(struct train *train);
+void train_whole(struct train *train);
 void train_deepspeed(struct train *train);
 void train_in_backward(struct train *train);
 

@@ -2,6 +2,7 @@
  * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -250,6 +251,79 @@ void train_in_backward(struct train *t)
         add(t, kind, "layer_gradients", CATEGORY_GRADIENTS, dtype, size_ceil_div(z, all, ranks),
             1, BACKWARD);
     }
+}
+
+/* ---- nobody shares (torch DistributedDataParallel) ---- */
+
+/* Elements of all matrices of the stage's layers. */
+static struct size all_layers(struct train *t)
+{
+    struct size sum = size_const(t->z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (t->kinds[k])
+            sum = size_add(t->z, sum,
+                           size_mul(t->z, layers_of(t, kind),
+                                    size_add(t->z, layer_elements(t, kind, false),
+                                             layer_elements(t, kind, true))));
+    }
+    return sum;
+}
+
+/* Autocast casts each f32 weight that is trained once and keeps it until forward ends (aten
+ * autocast_mode.cpp, cached_cast); products that save it keep it for backward. Layers that run
+ * again cast their own there. */
+static void add_casts(struct train *t)
+{
+    const struct precision *p = &t->plan->precision;
+    struct sizes *z = t->z;
+    if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan))
+        return;
+    struct size layers = all_layers(t),
+                head = size_mul(z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
+    if (!(t->drops & TRAIN_FULL_LAYER)) {
+        reserve(t, "autocast_weights", CATEGORY_WEIGHTS, p->activations,
+                size_add(z, layers, head), 1, "aten autocast_mode.cpp, cached_cast");
+        return;
+    }
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (!t->kinds[k])
+            continue;
+        struct size own =
+            size_add(z, layer_elements(t, kind, false), layer_elements(t, kind, true));
+        add(t, kind, "autocast_weights", CATEGORY_WEIGHTS, p->activations, layers, 1, FORWARD);
+        add(t, kind, "autocast_weights", CATEGORY_WEIGHTS, p->activations, own, 1, BACKWARD);
+    }
+    work_buffer(t->work, (struct buffer){.name = "autocast_weights",
+                                         .category = CATEGORY_WEIGHTS,
+                                         .segment = SEGMENT_HEAD,
+                                         .dtype = p->activations,
+                                         .n_dims = 1,
+                                         .dims = {size_add(z, layers, head)},
+                                         .life = LIFE_TRANSIENT,
+                                         .first = t->base[SEGMENT_HEAD],
+                                         .last = (uint16_t)(t->base[SEGMENT_HEAD] +
+                                                            TRAIN_HEAD_TICKS / 2 - 1)});
+}
+
+/* The reducer's buckets hold every gradient once more: they are views of them only where that
+ * is asked for, which no trainer does (torch reducer.cpp, gradient_as_bucket_view). */
+void train_whole(struct train *t)
+{
+    struct sizes *z = t->z;
+    if (t->plan->parallel.zero > 0)
+        return;
+    struct size all =
+        size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
+    struct lora_sum adapters = lora_parameters(t->plan, z);
+    if (lora_is_on(t->plan))
+        all = size_add(z, adapters.dense, adapters.experts);
+    struct size others = size_sub(z, size_slot(z, SLOT_DP), size_const(z, 1));
+    reserve(t, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),
+            size_mul(z, all, size_min(z, others, size_const(z, 1))), 1,
+            "torch csrc/distributed/c10d/reducer.cpp");
+    add_casts(t);
 }
 
 /* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */

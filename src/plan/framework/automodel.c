@@ -1,0 +1,444 @@
+/* NeMo AutoModel: YAML recipes on PyTorch's FSDP2. Models with a backend of its own (grouped
+ * experts, DeepEP, TransformerEngine's products) are planned as torchtitan's layer, which they
+ * are shared out as; HuggingFace's own as stack fsdp. Read at NVIDIA-NeMo/Automodel
+ * 005f66393ab8 (components/moe/parallelizer.py), 05656796c1c9 (distributed/fsdp2.py),
+ * 03bd7a9b6a3b (_peft/lora.py). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/job/rows.h"
+
+#define SCHEDULER "automodel nemo_automodel/components/training/step_scheduler.py"
+#define FSDP2 "automodel nemo_automodel/components/distributed/fsdp2.py"
+#define MOE "automodel nemo_automodel/components/moe/parallelizer.py"
+#define BACKEND "automodel nemo_automodel/components/models/common"
+#define PIPELINE "automodel nemo_automodel/components/distributed/pipelining/config.py"
+#define ADAPTERS "automodel nemo_automodel/components/_peft/lora.py"
+#define LOSS "automodel nemo_automodel/components/loss"
+#define RECIPE "automodel nemo_automodel/recipes/llm/train_ft.py"
+
+static const struct job_flag flags[] = {
+    RULE("model.pretrained_model_name_or_path model.config.pretrained_model_name_or_path",
+         JOB_VALUE, "model", "by its name on the hub", RECIPE),
+    RULE("model.torch_dtype model.config.torch_dtype", JOB_VALUE, "precision.weights",
+         "bf16 unless given, and of gradients and moments", RECIPE),
+    RULE("model.backend.dispatcher", JOB_VALUE, "moe.path",
+         "deepep, hybridep deepep; others ragged_a2a", BACKEND),
+    RULE("model.backend.enable_deepep", JOB_VALUE, "moe.path", "deepep", BACKEND),
+    RULE("model.backend.fake_balanced_gate", JOB_VALUE, "moe.routing.distribution", "uniform",
+         BACKEND),
+    IDLE("model.backend._target_", JOB_VALUE, "a backend: the layer is torchtitan's", BACKEND),
+    IDLE("model.backend.experts", JOB_VALUE, "grouped products of either library", BACKEND),
+    NEITHER("model.backend.attn", JOB_VALUE, BACKEND),
+    NEITHER("model.backend.linear", JOB_VALUE, BACKEND),
+    NEITHER("model.backend.rms_norm", JOB_VALUE, BACKEND),
+    RULE("step_scheduler.local_batch_size", JOB_VALUE, "workload.micro_batch",
+         "of a rank; with stages pp_microbatch_size is", SCHEDULER),
+    DIRECT("step_scheduler.global_batch_size", JOB_VALUE, "workload.global_batch", NULL, NULL,
+           SCHEDULER),
+    RULE("dataset.seq_len dataset.seq_length dataset.max_length", JOB_VALUE,
+         "workload.sequence_length", "unless sequences are packed", RECIPE),
+    RULE("packed_sequence.packed_sequence_size", JOB_VALUE, "workload.sequence_length",
+         "above 0: of dataset.seq_length each", RECIPE),
+    RULE("distributed.strategy", JOB_VALUE, "parallel.zero",
+         "fsdp2, which holds unless given, 3; ddp 0; others are refused", FSDP2),
+    RULE("distributed._target_", JOB_VALUE, "parallel.zero", "FSDP2Manager, DDPManager", FSDP2),
+    DIRECT("distributed.tp_size", JOB_VALUE, "parallel.tp", NULL, "1", FSDP2),
+    DIRECT("distributed.cp_size", JOB_VALUE, "parallel.cp", NULL, "1", FSDP2),
+    DIRECT("distributed.pp_size", JOB_VALUE, "parallel.pp", NULL, "1", FSDP2),
+    DIRECT("distributed.ep_size", JOB_VALUE, "parallel.ep", NULL, "1", FSDP2),
+    RULE("distributed.dp_replicate_size", JOB_VALUE, "parallel.dp_shard", "dp / copies", FSDP2),
+    DIRECT("distributed.sequence_parallel", JOB_VALUE, "parallel.sp", NULL, NULL, FSDP2),
+    RULE("distributed.activation_checkpointing parallelizer.activation_checkpointing",
+         JOB_VALUE, "recompute.kind", "full; selective", MOE),
+    RULE("distributed.moe.reshard_after_forward parallelizer.reshard_after_forward", JOB_VALUE,
+         "parallel.reshard", "never unless given, of models with a backend", MOE),
+    RULE("distributed.pipeline.pp_microbatch_size autopipeline.pp_microbatch_size", JOB_VALUE,
+         "workload.micro_batch", "with stages", PIPELINE),
+    RULE("distributed.pipeline.layers_per_stage autopipeline.layers_per_stage", JOB_VALUE,
+         "parallel.vpp", "layers / pp / value", PIPELINE),
+    RULE("distributed.pipeline.pp_schedule autopipeline.pp_schedule", JOB_VALUE,
+         "parallel.schedule", "interleaved1f1b, 1f1b; others warn", PIPELINE),
+    RULE("loss_fn._target_", JOB_VALUE, "stack.cross_entropy",
+         "FusedLinearCrossEntropy fused, ChunkedCrossEntropy chunked, TE in_place", LOSS),
+    IDLE("loss_fn.fp32_upcast", JOB_VALUE, "logits are cast to f32 here", LOSS),
+    RULE("optimizer._target_", JOB_VALUE, "optimizer.step",
+         "torch's: foreach unless fused; FusedAdam with its formats", RECIPE),
+    RULE("optimizer.fused", JOB_VALUE, "optimizer.step", "fused", RECIPE),
+    RULE("optimizer.foreach", JOB_VALUE, "optimizer.step", "foreach unless false", RECIPE),
+    RULE("optimizer.master_weights", JOB_VALUE, "precision.master", "f32, of FusedAdam",
+         RECIPE),
+    RULE("optimizer.store_param_remainders", JOB_VALUE, "precision.master",
+         "bf16: the half that the weight has not", RECIPE),
+    RULE("optimizer.exp_avg_dtype", JOB_VALUE, "precision.moments", "f32 unless given", RECIPE),
+    RULE("optimizer.exp_avg_sq_dtype", JOB_VALUE, "precision.moment2",
+         "where it differs from exp_avg_dtype", RECIPE),
+    RULE("peft._target_", JOB_VALUE, "lora.rank", "with peft.dim", ADAPTERS),
+    RULE("peft.dim", JOB_VALUE, "lora.rank", "8 unless given", ADAPTERS),
+    RULE("peft.target_modules", JOB_LIST, "lora.targets",
+         "the last part of each name; one with * in it: every matrix", ADAPTERS),
+    RULE("peft.match_all_linear", JOB_VALUE, "lora.targets", "every matrix", ADAPTERS),
+    RULE("peft.lora_dtype", JOB_VALUE, "lora.format", "the base's unless given", ADAPTERS),
+    MEMORY("peft.exclude_modules", JOB_LIST, NULL, "adapters stand on them here", ADAPTERS),
+    MEMORY("peft.moe_rank_scaling", JOB_VALUE, "false",
+           "adapters of experts have peft.dim whole here", ADAPTERS),
+    RULE("quantization.load_in_4bit", JOB_VALUE, "precision.weights", "nf4, beside adapters",
+         ADAPTERS),
+    RULE("quantization.load_in_8bit", JOB_VALUE, "precision.weights",
+         "fp8_channel, beside adapters", ADAPTERS),
+    MEMORY("fp8.enabled", JOB_VALUE, "false", "products stay in bf16 here", RECIPE),
+    TIME("compile.enabled", JOB_VALUE, "false", NULL, RECIPE),
+    RULE("config c", JOB_VALUE, NULL, "the recipe, below the command line", RECIPE),
+    RULE("benchmark.num_nodes", JOB_VALUE, "cluster", "nodes, where the launch does not say it",
+         RECIPE),
+    NEITHER("nproc-per-node", JOB_VALUE, RECIPE),
+    NEITHER("nnodes", JOB_VALUE, RECIPE),
+    NEITHER("model._target_", JOB_VALUE, RECIPE),
+    NEITHER("model.config._target_", JOB_VALUE, RECIPE),
+    NEITHER("model.trust_remote_code", JOB_VALUE, RECIPE),
+    NEITHER("dataset._target_", JOB_VALUE, RECIPE),
+    NEITHER("dataloader._target_", JOB_VALUE, RECIPE),
+    NEITHER("optimizer.lr", JOB_VALUE, RECIPE),
+    NEITHER("optimizer.betas", JOB_LIST, RECIPE),
+    NEITHER("optimizer.eps", JOB_VALUE, RECIPE),
+    NEITHER("optimizer.weight_decay", JOB_VALUE, RECIPE),
+    NEITHER("step_scheduler.max_steps", JOB_VALUE, SCHEDULER),
+    NEITHER("step_scheduler.num_epochs", JOB_VALUE, SCHEDULER),
+    NEITHER("step_scheduler.ckpt_every_steps", JOB_VALUE, SCHEDULER),
+    NEITHER("step_scheduler.val_every_steps", JOB_VALUE, SCHEDULER),
+    NEITHER("dist_env.backend", JOB_VALUE, RECIPE),
+    NEITHER("dist_env.timeout_minutes", JOB_VALUE, RECIPE),
+    NEITHER("rng.seed", JOB_VALUE, RECIPE),
+    NEITHER("checkpoint.enabled", JOB_VALUE, RECIPE),
+    NEITHER("peft.alpha", JOB_VALUE, ADAPTERS),
+    NEITHER("peft.dropout", JOB_VALUE, ADAPTERS),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+static enum status automodel_prepare(struct job *job)
+{
+    if (job->shell)
+        TRY(job_flag_file(job, "config", JOB_FILE));
+    if (job->size.nodes || job->size.world)
+        return STATUS_OK;
+    return job_count(job, "benchmark.num_nodes", &job->size.nodes);
+}
+
+/* ---- the model ---- */
+
+static enum status read_model(struct job *job)
+{
+    static const char flag[] = "model.pretrained_model_name_or_path";
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    if (!path || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    const char *model = model_name_or_folder(path, job->arena);
+    if (model) {
+        job_set(job, "model", model, flag);
+        return STATUS_OK;
+    }
+    job_fail(job, flag, "the model of '%s' is not known", path);
+    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
+                              "config.json");
+}
+
+/* The name behind the last dot of a class, "" where it is not given. */
+static enum status class_of(struct job *job, const char *flag, const char **name)
+{
+    const char *path = "";
+    TRY(job_word(job, flag, &path));
+    const char *dot = strrchr(path, '.');
+    *name = dot ? dot + 1 : path;
+    return STATUS_OK;
+}
+
+static bool has_backend(struct job *job)
+{
+    static const char *const rows[] = {"model.backend._target_", "model.backend.dispatcher",
+                                       "model.backend.enable_deepep", "model.backend.attn",
+                                       "model.backend.experts"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (job_given(job, rows[i]))
+            return true;
+    return job_drafted(job, "parallel.ep", 1) > 1 || job_drafted(job, "parallel.pp", 1) > 1;
+}
+
+static enum status read_experts(struct job *job)
+{
+    static const char flags_of_path[] = "model.backend.dispatcher model.backend.enable_deepep";
+    const char *dispatcher = "";
+    bool deepep = false, balanced = false;
+    TRY(job_word(job, "model.backend.dispatcher", &dispatcher));
+    TRY(job_switch(job, "model.backend.enable_deepep", &deepep));
+    TRY(job_switch(job, "model.backend.fake_balanced_gate", &balanced));
+    deepep = deepep || text_equal(dispatcher, "deepep") || text_equal(dispatcher, "hybridep");
+    job_set(job, "stack", "torchtitan", flags_of_path);
+    job_set(job, "moe.path", deepep ? "deepep" : "ragged_a2a", flags_of_path);
+    if (text_equal(dispatcher, "hybridep"))
+        job_set(job, "moe.library", "hybrid_ep", flags_of_path);
+    if (!deepep && job_drafted(job, "parallel.ep", 1) > 1)
+        job_warn(job, job_place(job),
+                 "without DeepEP every rank gathers the tokens of all, which matters to memory "
+                 "and is not modelled of this stack: an all-to-all stands in");
+    if (balanced)
+        job_set(job, "moe.routing.distribution", "uniform", "model.backend.fake_balanced_gate");
+    return STATUS_OK;
+}
+
+/* ---- what is shared out ---- */
+
+static enum status read_copies(struct job *job)
+{
+    static const char flag[] = "distributed.dp_replicate_size";
+    uint64_t copies = 1, world;
+    uint64_t model = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.cp", 1) *
+                     job_drafted(job, "parallel.pp", 1);
+    TRY(job_count(job, flag, &copies));
+    TRY(job_world(job, &world));
+    uint64_t dp = model ? world / model : 0;
+    if (copies > 1 && dp && dp % copies == 0)
+        job_set_count(job, "parallel.dp_shard", dp / copies, flag);
+    return STATUS_OK;
+}
+
+static enum status read_layout(struct job *job, bool backend)
+{
+    static const char strategy_flag[] = "distributed.strategy",
+                      manager_flag[] = "distributed._target_",
+                      keep_flag[] = "distributed.moe.reshard_after_forward";
+    const char *strategy = "fsdp2", *manager;
+    bool reshard = !backend;
+    TRY(job_word(job, strategy_flag, &strategy));
+    TRY(class_of(job, manager_flag, &manager));
+    bool copies = text_equal(strategy, "ddp") || text_equal(manager, "DDPManager");
+    if (!copies && (!text_equal(strategy, "fsdp2") ||
+                    (manager[0] && !text_equal(manager, "FSDP2Manager")))) {
+        job_fail(job, manager[0] ? manager_flag : strategy_flag,
+                 "states shared out by '%s' are not read", manager[0] ? manager : strategy);
+        return err_hint(job->err, "fsdp2 (FSDP2Manager) or ddp (DDPManager)");
+    }
+    TRY(job_switch(job, keep_flag, &reshard));
+    job_set(job, "parallel.zero", copies ? "0" : "3", "distributed.strategy");
+    if (!copies)
+        job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
+    uint64_t tp = job_drafted(job, "parallel.tp", 1);
+    job_set_count(job, "parallel.etp", backend ? 1 : tp, "distributed.tp_size");
+    return copies ? STATUS_OK : read_copies(job);
+}
+
+static enum status read_stages(struct job *job)
+{
+    static const char each_flag[] = "distributed.pipeline.layers_per_stage",
+                      schedule_flag[] = "distributed.pipeline.pp_schedule";
+    const char *schedule = "1f1b";
+    uint64_t each = 0, layers, pp = job_drafted(job, "parallel.pp", 1);
+    TRY(job_word(job, schedule_flag, &schedule));
+    TRY(job_count(job, each_flag, &each));
+    TRY(job_layers(job, &layers));
+    if (pp < 2)
+        return STATUS_OK;
+    const char *known = job_convert(
+        job, "1f1b=1f1b interleaved1f1b=interleaved interleaved_1f1b=interleaved", schedule);
+    if (!known)
+        job_warn(job, job_setting(job, schedule_flag)->mark,
+                 "schedule '%s' matters to memory and time and is not modelled: 1f1b stands in",
+                 schedule);
+    uint64_t stages = each ? (layers + each - 1) / each : 0;
+    uint64_t chunks = (stages + pp - 1) / pp;
+    bool interleaved = known && text_equal(known, "interleaved");
+    if (interleaved)
+        job_set_count(job, "parallel.vpp", chunks > 1 ? chunks : 2, each_flag);
+    job_set(job, "parallel.schedule", interleaved ? "interleaved" : "1f1b", schedule_flag);
+    return STATUS_OK;
+}
+
+/* ---- the step ---- */
+
+static enum status read_batch(struct job *job)
+{
+    static const char local_flag[] = "step_scheduler.local_batch_size",
+                      part_flag[] = "distributed.pipeline.pp_microbatch_size",
+                      length_flag[] = "dataset.seq_len",
+                      pack_flag[] = "packed_sequence.packed_sequence_size";
+    uint64_t local = 1, part = 1, length = 0, pack = 0;
+    bool stages = job_drafted(job, "parallel.pp", 1) > 1;
+    TRY(job_count(job, local_flag, &local));
+    TRY(job_count(job, part_flag, &part));
+    TRY(job_count(job, length_flag, &length));
+    TRY(job_count(job, pack_flag, &pack));
+    job_set_count(job, "workload.micro_batch", stages ? part : local,
+                  stages ? part_flag : local_flag);
+    if (pack)
+        job_set_count(job, "workload.sequence_length", pack, pack_flag);
+    else if (length)
+        job_set_count(job, "workload.sequence_length", length, length_flag);
+    else if (!job_requested(job, "workload.sequence_length"))
+        job_warn(job, job_place(job),
+                 "the recipe gives no sequence length, which matters to memory: the plan's "
+                 "default stands in, --set workload.sequence_length=4096 says another");
+    if (pack && length && length < pack)
+        job_set_count(job, "workload.packing.length", length, length_flag);
+    return STATUS_OK;
+}
+
+static enum status read_recompute(struct job *job)
+{
+    static const char flag[] = "distributed.activation_checkpointing";
+    const char *word = "false";
+    bool on = false;
+    TRY(job_word(job, flag, &word));
+    if (text_equal(word, "selective")) {
+        job_set(job, "recompute.kind", "selective", flag);
+        return STATUS_OK;
+    }
+    TRY(job_switch(job, flag, &on));
+    job_set(job, "recompute.kind", on ? "full" : "none", flag);
+    return STATUS_OK;
+}
+
+static enum status read_loss(struct job *job)
+{
+    const char *loss;
+    TRY(class_of(job, "loss_fn._target_", &loss));
+    const char *kind = job_convert(job,
+                                   "FusedLinearCrossEntropy=fused ChunkedCrossEntropy=chunked "
+                                   "TEParallelCrossEntropy=in_place",
+                                   loss);
+    if (kind)
+        job_set(job, "stack.cross_entropy", kind, "loss_fn._target_");
+    return STATUS_OK;
+}
+
+/* ---- formats ---- */
+
+static const char dtypes[] = "torch.bfloat16=bf16 torch.float32=f32 torch.float16=f16 "
+                             "bfloat16=bf16 float32=f32 float16=f16 bf16=bf16 fp32=f32 "
+                             "auto=bf16 torch.uint8=fp8";
+
+static enum status dtype_of(struct job *job, const char *flag, const char **dtype)
+{
+    const char *word = NULL;
+    TRY(job_word(job, flag, &word));
+    if (word)
+        *dtype = job_convert(job, dtypes, word);
+    return *dtype ? STATUS_OK : job_fail(job, flag, "'%s' is no format", word);
+}
+
+/* torch's optimizers keep moments in the weights' format; TransformerEngine's FusedAdam has its
+ * own, and a master that may be the missing half alone. */
+static enum status read_optimizer(struct job *job, const char *weights)
+{
+    const char *name, *first = "f32", *second;
+    bool fused = false, foreach = true, master = false, remainder = false;
+    TRY(class_of(job, "optimizer._target_", &name));
+    TRY(job_switch(job, "optimizer.fused", &fused));
+    TRY(job_switch(job, "optimizer.foreach", &foreach));
+    TRY(job_switch(job, "optimizer.master_weights", &master));
+    TRY(job_switch(job, "optimizer.store_param_remainders", &remainder));
+    TRY(dtype_of(job, "optimizer.exp_avg_dtype", &first));
+    second = first;
+    TRY(dtype_of(job, "optimizer.exp_avg_sq_dtype", &second));
+    bool own = text_equal(name, "FusedAdam");
+    if (name[0] && !own && !text_equal(name, "Adam") && !text_equal(name, "AdamW"))
+        job_warn(job, job_setting(job, "optimizer._target_")->mark,
+                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
+                 name);
+    job_set(job, "optimizer.step", own || fused || !foreach ? "fused" : "foreach",
+            "optimizer._target_");
+    job_set(job, "precision.master",
+            !own || !master ? "none"
+            : remainder     ? "bf16"
+                            : "f32",
+            "optimizer.store_param_remainders optimizer.master_weights");
+    job_set(job, "precision.moments", own ? first : weights, "optimizer.exp_avg_dtype");
+    if (own && !text_equal(first, second))
+        job_set(job, "precision.moment2", second, "optimizer.exp_avg_sq_dtype");
+    return STATUS_OK;
+}
+
+static enum status read_formats(struct job *job)
+{
+    static const char flag[] = "model.torch_dtype";
+    const char *weights = "bf16";
+    TRY(dtype_of(job, flag, &weights));
+    const char *rows = text_equal(weights, "f32") ? "bf16" : weights; /* param_dtype */
+    job_set(job, "precision.weights", weights, flag);
+    job_set(job, "precision.gradients", weights, flag);
+    job_set(job, "precision.compute", "bf16", flag);
+    job_set_rows(job, rows, flag);
+    return read_optimizer(job, weights);
+}
+
+/* ---- adapters ---- */
+
+/* "*.q_proj" is q_proj; a pattern that is more than that may be any. */
+static size_t targets_of(struct job *job, const char *words[PLAN_NAMES])
+{
+    const struct setting *s = job_setting(job, "peft.target_modules");
+    size_t n = 0;
+    for (size_t i = 0; s && !s->trouble && i < s->n && n < PLAN_NAMES; i++) {
+        const char *dot = strrchr(s->values[i], '.'), *last = dot ? dot + 1 : s->values[i];
+        if (strchr(last, '*'))
+            return 0;
+        words[n++] = last;
+    }
+    return n;
+}
+
+static enum status read_adapter(struct job *job)
+{
+    static const char list_flag[] = "peft.target_modules";
+    const char *words[PLAN_NAMES], *format = "bf16";
+    bool all = false, four = false, eight = false;
+    uint64_t rank = 8;
+    TRY(job_count(job, "peft.dim", &rank));
+    TRY(job_switch(job, "peft.match_all_linear", &all));
+    TRY(job_switch(job, "quantization.load_in_4bit", &four));
+    TRY(job_switch(job, "quantization.load_in_8bit", &eight));
+    TRY(dtype_of(job, "peft.lora_dtype", &format));
+    if (!job_given(job, "peft._target_") && !job_given(job, "peft.dim"))
+        return STATUS_OK;
+    size_t n = all ? 0 : targets_of(job, words);
+    job_set_count(job, "lora.rank", rank, "peft.dim peft._target_");
+    job_set(job, "lora.format", format, "peft.lora_dtype");
+    if (n)
+        job_set_list(job, "lora.targets", words, n, list_flag);
+    if (four || eight)
+        job_set(job, "precision.weights", four ? "nf4" : "fp8_channel",
+                four ? "quantization.load_in_4bit" : "quantization.load_in_8bit");
+    return STATUS_OK;
+}
+
+static enum status automodel_finish(struct job *job)
+{
+    bool backend = has_backend(job);
+    job_set(job, "workload.mode", "train", "");
+    TRY(read_model(job));
+    if (backend)
+        TRY(read_experts(job));
+    TRY(read_layout(job, backend));
+    TRY(read_stages(job));
+    TRY(read_batch(job));
+    TRY(read_recompute(job));
+    TRY(read_loss(job));
+    TRY(read_formats(job));
+    return read_adapter(job);
+}
+
+const struct job_framework job_automodel = {
+    .name = "automodel",
+    .title = "a NeMo AutoModel recipe",
+    .stack = "fsdp",
+    .source = "NVIDIA-NeMo/Automodel 005f66393ab8",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = automodel_prepare,
+    .finish = automodel_finish,
+    .names = NAMES_HUB,
+    .files = true,
+    .own = "automodel",
+    .trains = true,
+};

@@ -1,0 +1,295 @@
+/* axolotl: a YAML file of settings around HuggingFace's Trainer, on FSDP, DeepSpeed or neither.
+ * Read at axolotl-ai-cloud/axolotl 002a637c86864 (utils/schemas, loaders/model.py). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/framework/trainer.h"
+
+#define CONFIG "axolotl src/axolotl/utils/schemas/config.py"
+#define TRAINING "axolotl src/axolotl/utils/schemas/training.py"
+#define ADAPTERS "axolotl src/axolotl/utils/schemas/peft.py"
+#define LOADER "axolotl src/axolotl/loaders/model.py"
+#define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
+#define PLUGINS "axolotl src/axolotl/integrations"
+
+static const struct job_flag flags[] = {
+    RULE("base_model model_name_or_path", JOB_VALUE, "model", "by its name on the hub", CONFIG),
+    DIRECT("sequence_len max_seq_length", JOB_VALUE, "workload.sequence_length", NULL, "512",
+           CONFIG),
+    RULE("micro_batch_size per_device_train_batch_size", JOB_VALUE, "workload.micro_batch",
+         "1 unless given", TRAINING),
+    RULE("batch_size", JOB_VALUE, "workload.global_batch",
+         "sequences of a rank: micro x accumulation", TRAINING),
+    RULE("optimizer optim", JOB_VALUE, "optimizer.kind", "adamw_torch_fused unless given",
+         TRAINING),
+    RULE("adapter", JOB_VALUE, "lora.rank", "lora, qlora: with lora_r; none: all is trained",
+         ADAPTERS),
+    RULE("lora_target_linear", JOB_VALUE, "lora.targets", "all-linear, beside those listed",
+         ADAPTERS),
+    MEMORY("lora_target_parameters", JOB_LIST, NULL,
+           "adapters on stacked experts, whose weights are added up and kept for backward",
+           ADAPTERS),
+    MEMORY("lora_modules_to_save", JOB_LIST, NULL,
+           "trained whole beside the adapters, 16 bytes a parameter", ADAPTERS),
+    MEMORY("peft_use_dora", JOB_VALUE, "false", NULL, ADAPTERS),
+    MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
+    MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
+    MEMORY("unfrozen_parameters", JOB_LIST, NULL,
+           "an expression names weights as the code has them: all are trained here", CONFIG),
+    MEMORY("quantize_moe_experts", JOB_VALUE, "false",
+           "whole weights are in few bits here, experts among them", LOADER),
+    RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind",
+         "true: full; offload, unsloth: full, its inputs in host memory", OFFLOAD),
+    RULE("activation_offloading", JOB_VALUE, "recompute.offload",
+         "layer_input with gradient_checkpointing", OFFLOAD),
+    RULE("bf16", JOB_VALUE, "precision.activations", "auto, which holds unless given: on",
+         CONFIG),
+    RULE("bfloat16", JOB_VALUE, "precision.weights", "without mixed precision", CONFIG),
+    RULE("float16", JOB_VALUE, "precision.weights", "without mixed precision", CONFIG),
+    TIME("fp8", JOB_VALUE, "false", NULL, CONFIG),
+    TIME("sample_packing packing", JOB_VALUE, "false",
+         "how long sequences are is the data's: workload.packing.length", CONFIG),
+    RULE("plugins", JOB_LIST, "stack.cross_entropy",
+         "CutCrossEntropyPlugin: fused; others by their own keys", PLUGINS),
+    RULE("cut_cross_entropy", JOB_VALUE, "stack.cross_entropy", "fused, with its plugin",
+         PLUGINS),
+    RULE("liger_fused_linear_cross_entropy use_liger_kernel", JOB_VALUE, "stack.cross_entropy",
+         "fused", PLUGINS),
+    RULE("chunked_cross_entropy", JOB_VALUE, "stack.cross_entropy", "chunked", CONFIG),
+    RULE("chunked_cross_entropy_num_chunks", JOB_VALUE, "stack.loss_chunks", "8 unless given",
+         CONFIG),
+    RULE("rl", JOB_VALUE, "workload.micro_batch",
+         "dpo, ipo: both answers, and a reference; others warn", CONFIG),
+    MEMORY("reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that axolotl brings along", CONFIG),
+    RULE("dp_replicate_size parallelism_config_dp_replicate_size", JOB_VALUE,
+         "parallel.dp_shard", "dp / copies", CONFIG),
+    RULE("dp_shard_size parallelism_config_dp_shard_size", JOB_VALUE, "parallel.dp_shard",
+         "where there are copies", CONFIG),
+    DIRECT("tensor_parallel_size parallelism_config_tp_size", JOB_VALUE, "parallel.tp", NULL,
+           "1", CONFIG),
+    DIRECT("context_parallel_size sequence_parallel_degree parallelism_config_cp_size",
+           JOB_VALUE, "parallel.cp", NULL, "1", CONFIG),
+    MEMORY("expert_parallel_size", JOB_VALUE, "1",
+           "experts are whole on every rank here: its layer is DeepEP's", PLUGINS),
+    TIME("experts_implementation", JOB_VALUE, "grouped_mm", "products are grouped here",
+         PLUGINS),
+    TIME("torch_compile", JOB_VALUE, "false", NULL, CONFIG),
+    NEITHER("flash_attention", JOB_VALUE, CONFIG),
+    NEITHER("sdp_attention", JOB_VALUE, CONFIG),
+    NEITHER("flex_attention", JOB_VALUE, CONFIG),
+    NEITHER("attn_implementation", JOB_VALUE, CONFIG),
+    IDLE("pad_to_sequence_len", JOB_VALUE, "the longest batch is planned either way", CONFIG),
+    NEITHER("gradient_checkpointing_kwargs.use_reentrant", JOB_VALUE, CONFIG),
+    NEITHER("tf32", JOB_VALUE, CONFIG),
+    NEITHER("strict", JOB_VALUE, CONFIG),
+    NEITHER("datasets", JOB_LIST, CONFIG),
+    NEITHER("pretraining_dataset", JOB_LIST, CONFIG),
+    NEITHER("dataset_prepared_path", JOB_VALUE, CONFIG),
+    NEITHER("chat_template", JOB_VALUE, CONFIG),
+    NEITHER("val_set_size", JOB_VALUE, CONFIG),
+    NEITHER("eval_sample_packing", JOB_VALUE, CONFIG),
+    NEITHER("num_epochs", JOB_VALUE, TRAINING),
+    NEITHER("lr_scheduler", JOB_VALUE, TRAINING),
+    NEITHER("model_type", JOB_VALUE, CONFIG),
+    NEITHER("tokenizer_type", JOB_VALUE, CONFIG),
+    NEITHER("special_tokens", JOB_VALUE, CONFIG),
+    NEITHER("fsdp_final_state_dict_type", JOB_VALUE, CONFIG),
+    NEITHER("experimental_skip_move_to_device", JOB_VALUE, LOADER),
+    NEITHER("cpu_ram_efficient_loading", JOB_VALUE, CONFIG),
+    NEITHER("launcher", JOB_VALUE, CONFIG),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+/* Those of its folder deepspeed_configs that matter. */
+#define OVERLAPS "overlap_comm: true"
+#define STAGE3 "stage: 3, overlap_comm: true, sub_group_size: 0, max_live_parameters: 0"
+#define BUCKETS "reduce_bucket_size: auto, stage3_prefetch_bucket_size: auto"
+#define TO_HOST "{device: cpu}"
+static const struct trainer_file files[] = {
+    {"zero1.json", "{zero_optimization: {stage: 1, " OVERLAPS "}}"},
+    {"zero1_torch_compile.json", "{zero_optimization: {stage: 1, " OVERLAPS "}}"},
+    {"zero2.json",
+     "{zero_optimization: {stage: 2, " OVERLAPS ", offload_optimizer: " TO_HOST "}}"},
+    {"zero2_torch_compile.json",
+     "{zero_optimization: {stage: 2, " OVERLAPS ", offload_optimizer: " TO_HOST "}}"},
+    {"zero3.json", "{zero_optimization: {" STAGE3 ", " BUCKETS "}}"},
+    {"zero3_bf16.json",
+     "{zero_optimization: {" STAGE3 ", " BUCKETS "}, bf16: {enabled: true}}"},
+    {"zero3_bf16_cpuoffload_params.json",
+     "{zero_optimization: {" STAGE3 ", " BUCKETS ", offload_param: " TO_HOST
+     "}, bf16: {enabled: true}}"},
+    {"zero3_bf16_cpuoffload_all.json",
+     "{zero_optimization: {" STAGE3 ", " BUCKETS ", offload_param: " TO_HOST
+     ", offload_optimizer: " TO_HOST "}, bf16: {enabled: true}}"},
+    {NULL, NULL}};
+
+/* ---- in the trainer's words ---- */
+
+/* A word of a setting, "" where it is not given: keys without a value are common here. */
+static enum status word_of(struct job *job, const char *flag, const char **word)
+{
+    *word = "";
+    return job_word(job, flag, word);
+}
+
+static bool is_off(const char *word)
+{
+    return word[0] == '\0' || text_equal(word, "false") || text_equal(word, "False");
+}
+
+/* "auto", which holds unless given, is on; "full" is without mixed precision. The base is
+ * loaded in the format of either (utils/config, normalize_config). */
+static enum status tell_formats(struct job *job)
+{
+    const char *mixed, *half;
+    bool plain = false, plain_half = false;
+    TRY(word_of(job, "bf16", &mixed));
+    TRY(word_of(job, "fp16", &half));
+    TRY(job_switch(job, "bfloat16", &plain));
+    TRY(job_switch(job, "float16", &plain_half));
+    bool full = text_equal(mixed, "full"), bf16 = mixed[0] == '\0' || !is_off(mixed);
+    job_assume(job, "bf16", "true", "bf16: auto, config.py");
+    if (full || text_equal(mixed, "auto"))
+        job_retell(job, "bf16", "bf16", full ? "false" : "true");
+    if (bf16 && !full && !is_off(half))
+        job_retell(job, "fp16", "fp16", "false");
+    bool fp16 = !bf16 && !plain && (plain_half || !is_off(half));
+    job_assume(job, "torch_dtype",
+               bf16 || plain ? "bfloat16"
+               : fp16        ? "float16"
+                             : "float32",
+               "the base's format, normalize_config");
+    return job->err->status;
+}
+
+static enum status tell_adapter(struct job *job)
+{
+    const char *adapter;
+    bool linear = false;
+    TRY(word_of(job, "adapter", &adapter));
+    TRY(job_switch(job, "lora_target_linear", &linear));
+    if (adapter[0] == '\0')
+        return STATUS_OK;
+    if (!text_equal(adapter, "lora") && !text_equal(adapter, "qlora"))
+        job_warn(job, job_setting(job, "adapter")->mark,
+                 "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
+    job_retell(job, "adapter", "use_peft", "true");
+    if (linear && !job_given(job, "lora_target_modules"))
+        job_retell(job, "lora_target_linear", "lora_target_modules", "all-linear");
+    return job->err->status;
+}
+
+/* Sequences of a rank are those of one pass times the passes. */
+static enum status tell_batch(struct job *job)
+{
+    uint64_t all = 0, micro = 1;
+    TRY(job_count(job, "batch_size", &all));
+    TRY(job_count(job, "micro_batch_size", &micro));
+    if (all && micro && all % micro == 0 && !job_given(job, "gradient_accumulation_steps"))
+        job_retell(job, "batch_size", "gradient_accumulation_steps",
+                   arena_printf(job->arena, "%" PRIu64, all / micro));
+    job_assume(job, "per_device_train_batch_size", "1", "micro_batch_size: 1, training.py");
+    return job->err->status;
+}
+
+/* Whether inputs of layers that are run again wait in host memory. */
+static enum status tell_recompute(struct job *job, bool *offloads)
+{
+    static const char again_flag[] = "gradient_checkpointing";
+    const char *again, *moved;
+    TRY(word_of(job, again_flag, &again));
+    TRY(word_of(job, "activation_offloading", &moved));
+    *offloads = text_starts(again, "offload") || text_equal(again, "unsloth");
+    if (*offloads)
+        job_retell(job, again_flag, again_flag, "true");
+    if (!is_off(moved) && is_off(again))
+        job_warn(job, job_setting(job, "activation_offloading")->mark,
+                 "activations in host memory without gradient_checkpointing matter to memory "
+                 "and are not modelled: they stay on the device here");
+    *offloads = *offloads || (!is_off(moved) && !is_off(again));
+    return job->err->status;
+}
+
+static enum status axolotl_prepare(struct job *job)
+{
+    return trainer_read_files(job, files);
+}
+
+/* ---- loss and preferences ---- */
+
+static bool has_plugin(struct job *job, const char *name)
+{
+    const struct setting *s = job_setting(job, "plugins");
+    for (size_t i = 0; s && i < s->n; i++)
+        if (s->values[i] && text_ends(s->values[i], name))
+            return true;
+    return false;
+}
+
+static enum status set_loss(struct job *job)
+{
+    bool cut = has_plugin(job, "CutCrossEntropyPlugin"), chunked = false;
+    TRY(job_switch(job, "cut_cross_entropy", &cut));
+    TRY(job_switch(job, "chunked_cross_entropy", &chunked));
+    if (cut)
+        job_set(job, "stack.cross_entropy", "fused", "cut_cross_entropy plugins");
+    else if (chunked)
+        job_set(job, "stack.cross_entropy", "chunked", "chunked_cross_entropy");
+    uint64_t chunks = 8;
+    TRY(job_count(job, "chunked_cross_entropy_num_chunks", &chunks));
+    if (chunked && !cut)
+        job_set_count(job, "stack.loss_chunks", chunks, "chunked_cross_entropy_num_chunks");
+    return STATUS_OK;
+}
+
+static enum status set_preference(struct job *job)
+{
+    const char *rl;
+    TRY(word_of(job, "rl", &rl));
+    if (rl[0] == '\0')
+        return STATUS_OK;
+    if (text_equal(rl, "dpo") || text_equal(rl, "ipo"))
+        trainer_set_pairs(job, "rl", true);
+    else
+        job_warn(job, job_setting(job, "rl")->mark,
+                 "what '%s' holds beside the model matters to memory and is not modelled: "
+                 "supervised training is planned",
+                 rl);
+    return STATUS_OK;
+}
+
+static enum status axolotl_finish(struct job *job)
+{
+    bool offloads;
+    TRY(tell_formats(job));
+    TRY(tell_adapter(job));
+    TRY(tell_batch(job));
+    TRY(tell_recompute(job, &offloads));
+    job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");
+    TRY(trainer_share(job));
+    if (offloads)
+        trainer_offload(job, "gradient_checkpointing activation_offloading");
+    TRY(set_loss(job));
+    return set_preference(job);
+}
+
+const struct job_framework job_axolotl = {
+    .name = "axolotl",
+    .title = "an axolotl job",
+    .stack = "fsdp",
+    .source = "axolotl-ai-cloud/axolotl 002a637c86864",
+    .syntax = JOB_DASHES,
+    .sections = "fsdp_config. deepspeed.",
+    .flags = flags,
+    .n_flags = &n_flags,
+    .shares = trainer_shares,
+    .wrapped = true,
+    .prepare = axolotl_prepare,
+    .finish = axolotl_finish,
+    .names = NAMES_HUB,
+    .files = true,
+    .own = "axolotl",
+    .trains = true,
+};

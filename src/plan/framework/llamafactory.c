@@ -1,0 +1,240 @@
+/* LLaMA-Factory: a YAML file or flags around HuggingFace's Trainer, on FSDP, DeepSpeed or
+ * neither. Read at hiyouga/LLaMA-Factory 00577a85775a (hparams) and 01d87b8267b9
+ * (model/adapter.py). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/framework/trainer.h"
+
+#define MODEL "llamafactory src/llamafactory/hparams/model_args.py"
+#define TUNING "llamafactory src/llamafactory/hparams/finetuning_args.py"
+#define DATA "llamafactory src/llamafactory/hparams/data_args.py"
+#define ADAPTER "llamafactory src/llamafactory/model/adapter.py"
+#define QUANTISED "llamafactory src/llamafactory/model/model_utils/quantization.py"
+
+static const struct job_flag flags[] = {
+    RULE("stage", JOB_VALUE, "workload.micro_batch",
+         "pt, sft: as it is; dpo: both answers, and a reference; others warn", TUNING),
+    RULE("finetuning_type", JOB_VALUE, "lora.rank",
+         "lora, which holds unless given; full; others warn", TUNING),
+    RULE("lora_rank lora_r", JOB_VALUE, "lora.rank", "8 unless given", TUNING),
+    RULE("lora_target lora_target_modules", JOB_LIST, "lora.targets",
+         "by name, with commas; all, which holds unless given", TUNING),
+    DIRECT("cutoff_len max_seq_length", JOB_VALUE, "workload.sequence_length", NULL, "2048",
+           DATA),
+    RULE("disable_gradient_checkpointing", JOB_SWITCH, "recompute.kind", "full unless given",
+         MODEL),
+    RULE("use_unsloth_gc", JOB_SWITCH, "recompute.offload",
+         "layer_input: the inputs of layers wait in host memory", MODEL),
+    RULE("enable_liger_kernel use_liger_kernel", JOB_SWITCH, "stack.cross_entropy",
+         "fused, but for pt and preferences", MODEL),
+    RULE("quantization_bit", JOB_VALUE, "precision.weights",
+         "of the frozen base, 4: nf4_double, 8: fp8_channel", QUANTISED),
+    RULE("double_quantization", JOB_SWITCH, "precision.weights", "false: nf4", QUANTISED),
+    MEMORY("quantization_method", JOB_VALUE, "bnb", "bitsandbytes stands in", QUANTISED),
+    NEITHER("quantization_type", JOB_VALUE, QUANTISED),
+    RULE("pure_bf16", JOB_SWITCH, "precision.weights",
+         "bf16 all; otherwise what is trained is f32 where nothing shares it out", ADAPTER),
+    RULE("use_muon", JOB_SWITCH, "optimizer.kind", "muon", TUNING),
+    MEMORY("use_galore", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
+    MEMORY("use_apollo", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
+    MEMORY("use_badam", JOB_SWITCH, NULL, "every layer is trained in each step here", TUNING),
+    MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
+    MEMORY("use_dora", JOB_SWITCH, NULL, NULL, TUNING),
+    MEMORY("use_unsloth", JOB_SWITCH, NULL, "transformers' own layers stand in", MODEL),
+    MEMORY("use_mca", JOB_SWITCH, NULL, "Megatron's layers: give a job of Megatron-LM's",
+           TUNING),
+    MEMORY("additional_target", JOB_VALUE, NULL,
+           "trained whole beside the adapters, 16 bytes a parameter", TUNING),
+    MEMORY("mixture_of_depths", JOB_VALUE, NULL, NULL, MODEL),
+    MEMORY("upcast_lmhead_output", JOB_SWITCH, NULL, "logits in f32", MODEL),
+    TIME("fp8", JOB_SWITCH, NULL, "products stay in the activations' format here", MODEL),
+    NEITHER("fp8_backend", JOB_VALUE, MODEL),
+    RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that LLaMA-Factory brings along",
+         TUNING),
+    NEITHER("freeze_trainable_layers", JOB_VALUE, TUNING),
+    NEITHER("pref_beta", JOB_VALUE, TUNING),
+    NEITHER("pref_loss", JOB_VALUE, TUNING),
+    NEITHER("flash_attn", JOB_VALUE, MODEL),
+    NEITHER("upcast_layernorm", JOB_SWITCH, MODEL),
+    NEITHER("use_reentrant_gc", JOB_SWITCH, MODEL),
+    NEITHER("trust_remote_code", JOB_SWITCH, MODEL),
+    NEITHER("moe_aux_loss_coef", JOB_VALUE, MODEL),
+    NEITHER("rope_scaling", JOB_VALUE, MODEL),
+    NEITHER("loraplus_lr_ratio", JOB_VALUE, TUNING),
+    NEITHER("template", JOB_VALUE, DATA),
+    NEITHER("dataset", JOB_VALUE, DATA),
+    NEITHER("dataset_dir", JOB_VALUE, DATA),
+    NEITHER("eval_dataset", JOB_VALUE, DATA),
+    NEITHER("max_samples", JOB_VALUE, DATA),
+    NEITHER("overwrite_cache", JOB_SWITCH, DATA),
+    NEITHER("preprocessing_num_workers", JOB_VALUE, DATA),
+    NEITHER("val_size", JOB_VALUE, DATA),
+    NEITHER("do_train", JOB_SWITCH, TUNING),
+    NEITHER("plot_loss", JOB_SWITCH, TUNING),
+    NEITHER("ddp_timeout", JOB_VALUE, TUNING),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+/* Those of its folder examples/deepspeed that matter. */
+#define STAGE2 "stage: 2, reduce_bucket_size: 5e8"
+#define STAGE3                                                                                 \
+    "stage: 3, sub_group_size: 1e9, reduce_bucket_size: auto, stage3_prefetch_bucket_size: "   \
+    "auto, stage3_max_live_parameters: 1e9"
+#define HALF "bf16: {enabled: auto}, fp16: {enabled: auto}"
+#define TO_HOST "offload_optimizer: {device: cpu}"
+static const struct trainer_file files[] = {
+    {"ds_z0_config.json", "{zero_optimization: {stage: 0, reduce_bucket_size: 5e8}, " HALF "}"},
+    {"ds_z2_config.json", "{zero_optimization: {" STAGE2 "}, " HALF "}"},
+    {"ds_z2_offload_config.json", "{zero_optimization: {" STAGE2 ", " TO_HOST "}, " HALF "}"},
+    {"ds_z3_config.json", "{zero_optimization: {" STAGE3 "}, " HALF "}"},
+    {"ds_z3_offload_config.json",
+     "{zero_optimization: {" STAGE3 ", " TO_HOST ", offload_param: {device: cpu}}, " HALF "}"},
+    {NULL, NULL}};
+
+/* llamafactory-cli starts torchrun by these (llamafactory/launcher.py). */
+static enum status read_size(struct job *job)
+{
+    const struct {
+        const char *name;
+        uint64_t *count;
+    } of[] = {{"NNODES", &job->size.nodes}, {"NPROC_PER_NODE", &job->size.per_node}};
+    for (size_t i = 0; i < 2; i++) {
+        const struct shell_word *word = job_environment_word(job, of[i].name);
+        if (word && !*of[i].count && !shell_count(word->text, of[i].count)) {
+            err_at(job->err, STATUS_INPUT, word->mark, "%s takes a whole number, not '%s'",
+                   of[i].name, word->text);
+            return err_hint(job->err, "a job file is read and not run: write the number");
+        }
+    }
+    if (job->size.nodes && job->size.per_node && !job->size.world)
+        job->size.world = job->size.nodes * job->size.per_node;
+    return STATUS_OK;
+}
+
+static enum status llamafactory_prepare(struct job *job)
+{
+    if (job->shell)
+        TRY(read_size(job));
+    return trainer_read_files(job, files);
+}
+
+/* ---- in the trainer's words ---- */
+
+/* Whether adapters alone are trained. */
+static enum status tell_adapter(struct job *job, bool *adapters)
+{
+    static const char flag[] = "finetuning_type";
+    const char *type = "lora";
+    TRY(job_word(job, flag, &type));
+    *adapters = text_equal(type, "lora");
+    if (*adapters) {
+        job_assume(job, "use_peft", "true", "finetuning_type: lora, finetuning_args.py");
+        job_assume(job, "lora_r", "8", "lora_rank: 8, finetuning_args.py");
+        return job->err->status;
+    }
+    if (!text_equal(type, "full"))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "finetuning_type '%s' matters to memory and is not modelled: every weight is "
+                 "trained here",
+                 type);
+    return STATUS_OK;
+}
+
+/* What is trained is raised to f32 unless a sharer does it, or pure_bf16 forbids
+ * (adapter.py, init_adapter). */
+static enum status tell_formats(struct job *job, bool adapters)
+{
+    bool pure = false, fp16 = false;
+    TRY(job_switch(job, "pure_bf16", &pure));
+    TRY(job_switch(job, "fp16", &fp16));
+    bool raised = !adapters && !pure && trainer_sharer(job) == TRAINER_WHOLE;
+    job_assume(job, "torch_dtype",
+               raised ? "float32"
+               : fp16 ? "float16"
+                      : "bfloat16",
+               raised ? "trained weights in f32, adapter.py" : "the base's format, patcher.py");
+    return job->err->status;
+}
+
+static enum status tell_base(struct job *job)
+{
+    static const char flag[] = "quantization_bit";
+    uint64_t bits = 0;
+    bool twice = true;
+    TRY(job_count(job, flag, &bits));
+    TRY(job_switch(job, "double_quantization", &twice));
+    if (bits == 4)
+        job_retell(job, flag, "load_in_4bit", "true");
+    if (bits == 4 && twice)
+        job_retell(job, flag, "use_bnb_nested_quant", "true");
+    if (bits == 8)
+        job_retell(job, flag, "load_in_8bit", "true");
+    if (bits && bits != 4 && bits != 8)
+        return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
+    return job->err->status;
+}
+
+static enum status tell_rest(struct job *job)
+{
+    bool plain = false, muon = false;
+    TRY(job_switch(job, "disable_gradient_checkpointing", &plain));
+    TRY(job_switch(job, "use_muon", &muon));
+    if (!plain)
+        job_assume(job, "gradient_checkpointing", "true",
+                   "disable_gradient_checkpointing: false, model_args.py");
+    if (muon)
+        job_retell(job, "use_muon", "optim", "muon");
+    job_assume(job, "optim", "adamw_torch_fused", "optim: adamw_torch_fused, transformers");
+    job_assume(job, "per_device_train_batch_size", "8",
+               "per_device_train_batch_size: 8, transformers");
+    return job->err->status;
+}
+
+static enum status set_stage(struct job *job)
+{
+    const char *stage = "sft";
+    TRY(job_word(job, "stage", &stage));
+    if (text_equal(stage, "dpo"))
+        trainer_set_pairs(job, "stage", true);
+    else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
+        job_warn(job, job_setting(job, "stage")->mark,
+                 "what stage '%s' holds beside the model matters to memory and is not "
+                 "modelled: supervised training is planned",
+                 stage);
+    return STATUS_OK;
+}
+
+static enum status llamafactory_finish(struct job *job)
+{
+    bool adapters, moved = false;
+    TRY(tell_adapter(job, &adapters));
+    TRY(tell_formats(job, adapters));
+    TRY(tell_base(job));
+    TRY(tell_rest(job));
+    TRY(trainer_share(job));
+    TRY(job_switch(job, "use_unsloth_gc", &moved));
+    if (moved)
+        trainer_offload(job, "use_unsloth_gc");
+    return set_stage(job);
+}
+
+const struct job_framework job_llamafactory = {
+    .name = "llamafactory",
+    .title = "a LLaMA-Factory job",
+    .stack = "fsdp",
+    .source = "hiyouga/LLaMA-Factory 00577a85775a",
+    .syntax = JOB_OVERRIDES,
+    .sections = "fsdp_config. deepspeed.",
+    .flags = flags,
+    .n_flags = &n_flags,
+    .shares = trainer_shares,
+    .wrapped = true,
+    .prepare = llamafactory_prepare,
+    .finish = llamafactory_finish,
+    .names = NAMES_HUB,
+    .files = true,
+    .own = "llamafactory",
+    .trains = true,
+};

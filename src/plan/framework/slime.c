@@ -1,0 +1,243 @@
+/* slime: reinforcement learning on Megatron-LM with SGLang generating. What is planned is the
+ * actor's update: trainer and engine take turns on a device, the reference waits in host
+ * memory. Its flags are Megatron's beside its own. Read at THUDM/slime 002fa9d6bac4
+ * (slime/utils/arguments.py), 1cddc5d32ecd (backends/megatron_utils/arguments.py) and
+ * 028e29090ec8 (backends/megatron_utils/actor.py). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/framework/megatron.h"
+#include "plan/job/rows.h"
+
+#define ARGUMENTS "slime slime/utils/arguments.py"
+#define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
+#define ACTOR "slime slime/backends/megatron_utils/actor.py"
+
+static const struct job_flag flags[] = {
+    RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
+    RULE("actor-num-gpus-per-node", JOB_VALUE, "cluster", "8 unless given", ARGUMENTS),
+    RULE("hf-checkpoint", JOB_VALUE, "model", "by its name, where no size is given", ARGUMENTS),
+    RULE("train-backend", JOB_VALUE, "stack", "megatron; others are refused", ARGUMENTS),
+    RULE("rollout-batch-size", JOB_VALUE, "workload.global_batch",
+         "x n-samples-per-prompt / num-steps-per-rollout", ARGUMENTS),
+    RULE("n-samples-per-prompt", JOB_VALUE, "workload.global_batch", "1 unless given",
+         ARGUMENTS),
+    RULE("num-steps-per-rollout", JOB_VALUE, "workload.global_batch",
+         "where global-batch-size is not given", ARGUMENTS),
+    RULE("use-dynamic-batch-size", JOB_SWITCH, "workload.micro_batch",
+         "1 of max-tokens-per-gpu x cp tokens, or of the longest sample", ARGUMENTS),
+    RULE("max-tokens-per-gpu", JOB_VALUE, "workload.sequence_length",
+         "with use-dynamic-batch-size", ARGUMENTS),
+    RULE("rollout-max-response-len", JOB_VALUE, "workload.sequence_length",
+         "and the prompt; with use-dynamic-batch-size workload.packing.length", ARGUMENTS),
+    RULE("rollout-max-prompt-len", JOB_VALUE, "workload.sequence_length", "with the response",
+         ARGUMENTS),
+    RULE("rollout-max-context-len", JOB_VALUE, "workload.sequence_length",
+         "prompt and response together", ARGUMENTS),
+    RULE("use-lora", JOB_SWITCH, "lora.rank", "with lora-rank", ARGUMENTS),
+    RULE("lora-rank", JOB_VALUE, "lora.rank", "32 unless given", ARGUMENTS),
+    RULE("lora-target-preset", JOB_VALUE, "lora.targets",
+         "moe_language_all: attention and experts; others: attention", ARGUMENTS),
+    IDLE("colocate", JOB_SWITCH, "the engine's memory is released while the trainer steps",
+         ACTOR),
+    IDLE("offload", JOB_SWITCH, "trainer and engine take turns", ACTOR),
+    IDLE("offload-train", JOB_SWITCH, "back on the device for the update, which is planned",
+         ACTOR),
+    IDLE("offload-rollout", JOB_SWITCH, "the engine's memory is released for the update",
+         ACTOR),
+    IDLE("use-kl-loss", JOB_SWITCH,
+         "the reference's weights wait in host memory and take the actor's place for a pass",
+         ACTOR),
+    IDLE("ref-load", JOB_VALUE, "the reference waits in host memory", ACTOR),
+    IDLE("advantage-estimator", JOB_VALUE,
+         "a critic (ppo) is a trainer of its own that takes turns with the actor", ARGUMENTS),
+    MEMORY("recompute-loss-function", JOB_SWITCH, NULL,
+           "what the loss saves is kept from forward to backward here", ARGUMENTS),
+    MEMORY("log-probs-chunk-size", JOB_VALUE, "-1", "logits are read whole here", ARGUMENTS),
+    MEMORY("only-train-params-name-list", JOB_LIST, NULL, "every weight is trained here",
+           ARGUMENTS),
+    MEMORY("freeze-params-name-list", JOB_LIST, NULL, "every weight is trained here",
+           ARGUMENTS),
+    IDLE("overlap-cpu-optimizer-d2h-h2d", JOB_SWITCH, "what moves is the same", MEGATRON),
+    NEITHER("rollout-num-gpus", JOB_VALUE, ARGUMENTS),
+    NEITHER("rollout-num-gpus-per-engine", JOB_VALUE, ARGUMENTS),
+    NEITHER("num-gpus-per-node", JOB_VALUE, ARGUMENTS),
+    NEITHER("sglang-mem-fraction-static", JOB_VALUE, ARGUMENTS),
+    NEITHER("sglang-cuda-graph-bs", JOB_LIST, ARGUMENTS),
+    NEITHER("sglang-server-concurrency", JOB_VALUE, ARGUMENTS),
+    NEITHER("num-rollout", JOB_VALUE, ARGUMENTS),
+    NEITHER("prompt-data", JOB_VALUE, ARGUMENTS),
+    NEITHER("input-key", JOB_VALUE, ARGUMENTS),
+    NEITHER("label-key", JOB_VALUE, ARGUMENTS),
+    NEITHER("rm-type", JOB_VALUE, ARGUMENTS),
+    NEITHER("balance-data", JOB_SWITCH, ARGUMENTS),
+    NEITHER("eval-prompt-data", JOB_LIST, ARGUMENTS),
+    NEITHER("kl-loss-coef", JOB_VALUE, ARGUMENTS),
+    NEITHER("kl-loss-type", JOB_VALUE, ARGUMENTS),
+    NEITHER("entropy-coef", JOB_VALUE, ARGUMENTS),
+    NEITHER("eps-clip", JOB_VALUE, ARGUMENTS),
+    NEITHER("eps-clip-high", JOB_VALUE, ARGUMENTS),
+    NEITHER("lora-alpha", JOB_VALUE, ARGUMENTS),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+static const struct job_framework *const shares[] = {&job_megatron, NULL};
+
+/* What slime sets whatever Megatron's defaults are (arguments.py, set_default_megatron_args and
+ * validate_args). */
+static enum status slime_prepare(struct job *job)
+{
+    static const char nodes[] = "actor-num-nodes", per_node[] = "actor-num-gpus-per-node";
+    bool overflow = false;
+    job->size = (struct job_size){.nodes = 1, .per_node = 8};
+    TRY(job_count(job, nodes, &job->size.nodes));
+    TRY(job_count(job, per_node, &job->size.per_node));
+    if (!job->size.nodes || !job->size.per_node)
+        return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
+    job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
+    if (overflow)
+        return job_fail(job, nodes, "too many ranks");
+    job_assume(job, "use-distributed-optimizer", "true", "use_distributed_optimizer: true");
+    if (!job_given(job, "fp16"))
+        job_assume(job, "bf16", "true", "bf16 unless fp16");
+    job_assume(job, "micro-batch-size", "1", "micro_batch_size: 1");
+    job_assume(job, "moe-token-dispatcher-type", "alltoall", "alltoall in place of allgather");
+    return job->err->status;
+}
+
+/* ---- the model ---- */
+
+/* "/models/Qwen3-30B-A3B-FP8/": by the folder's name, without what it stores weights in. */
+static const char *model_of_path(struct job *job, const char *path)
+{
+    char *name = arena_strdup(job->arena, path);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
+        name[n - 1] = '\0';
+    const char *model = model_name_or_folder(name, job->arena);
+    const char *base = text_base_name(name);
+    return model ? model : model_name_from(NAMES_HUB, base, job->arena);
+}
+
+static enum status read_model(struct job *job)
+{
+    static const char flag[] = "hf-checkpoint";
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    if (!path || draft_find(&job->draft, "model") || job_given(job, "num-layers"))
+        return STATUS_OK;
+    const char *model = model_of_path(job, path);
+    if (model) {
+        job_set(job, "model", model, flag);
+        return STATUS_OK;
+    }
+    job_fail(job, flag, "the model of '%s' is not known", path);
+    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or give its sizes "
+                              "(--num-layers ..) in the script itself");
+}
+
+/* ---- the batch ---- */
+
+/* The longest sample: the context, or prompt and response; 0: it is not said. */
+static enum status longest(struct job *job, uint64_t *length)
+{
+    uint64_t context = 0, prompt = 0, response = 0;
+    bool overflow = false;
+    TRY(job_count(job, "rollout-max-context-len", &context));
+    TRY(job_count(job, "rollout-max-prompt-len", &prompt));
+    TRY(job_count(job, "rollout-max-response-len", &response));
+    *length = context ? context : checked_add(prompt, response, &overflow);
+    return STATUS_OK;
+}
+
+static enum status read_length(struct job *job)
+{
+    static const char most_flag[] = "max-tokens-per-gpu",
+                      length_flags[] = "rollout-max-context-len rollout-max-response-len";
+    uint64_t most = 0, length = 0, cp = job_drafted(job, "parallel.cp", 1);
+    bool dynamic = false, overflow = false;
+    TRY(job_switch(job, "use-dynamic-batch-size", &dynamic));
+    TRY(job_count(job, most_flag, &most));
+    TRY(longest(job, &length));
+    if (dynamic && !most)
+        return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
+    if (dynamic) {
+        uint64_t packed = checked_mul(most, cp, &overflow); /* beyond any limit of a key's */
+        job_set_count(job, "workload.micro_batch", 1, "use-dynamic-batch-size");
+        job_set_count(job, "workload.sequence_length", packed > length ? packed : length,
+                      packed > length ? most_flag : length_flags);
+        if (length && length < packed)
+            job_set_count(job, "workload.packing.length", length, length_flags);
+    } else if (length && !job_given(job, "seq-length")) {
+        job_set_count(job, "workload.sequence_length", length, length_flags);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_batch(struct job *job)
+{
+    static const char steps_flag[] = "num-steps-per-rollout";
+    uint64_t prompts = 0, samples = 1, steps = 0;
+    bool overflow = false;
+    TRY(read_length(job));
+    TRY(job_count(job, "rollout-batch-size", &prompts));
+    TRY(job_count(job, "n-samples-per-prompt", &samples));
+    TRY(job_count(job, steps_flag, &steps));
+    if (steps && prompts && !job_given(job, "global-batch-size"))
+        job_set_count(job, "workload.global_batch",
+                      checked_mul(prompts, samples, &overflow) / steps, steps_flag);
+    return STATUS_OK;
+}
+
+/* ---- adapters ---- */
+
+static enum status read_adapter(struct job *job)
+{
+    static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
+    static const char preset_flag[] = "lora-target-preset";
+    const char *preset = "moe_language_all";
+    bool used = false;
+    uint64_t rank = 32;
+    TRY(job_switch(job, "use-lora", &used));
+    TRY(job_count(job, "lora-rank", &rank));
+    TRY(job_word(job, preset_flag, &preset));
+    if (!used)
+        return STATUS_OK;
+    bool experts = text_equal(preset, "moe_language_all");
+    job_set_count(job, "lora.rank", rank, "lora-rank use-lora");
+    job_set_list(job, "lora.targets", all, experts ? 4 : 2, preset_flag);
+    if (!experts)
+        job_warn(job, job_setting(job, preset_flag)->mark,
+                 "which matrices '%s' names matters to memory: attention's stand in", preset);
+    return bridge_set_adapters(job);
+}
+
+static enum status slime_finish(struct job *job)
+{
+    static const char backend_flag[] = "train-backend";
+    const char *backend = "megatron";
+    TRY(job_word(job, backend_flag, &backend));
+    if (!text_equal(backend, "megatron"))
+        return job_fail(job, backend_flag, "slime's trainer '%s' is not read: megatron is",
+                        backend);
+    TRY(read_model(job));
+    TRY(read_batch(job));
+    TRY(megatron_finish(job));
+    return read_adapter(job);
+}
+
+const struct job_framework job_slime = {
+    .name = "slime",
+    .title = "a slime job, its actor's update",
+    .stack = "megatron",
+    .source = "THUDM/slime 002fa9d6bac4",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .shares = shares,
+    .prepare = slime_prepare,
+    .finish = slime_finish,
+    .names = NAMES_HUB,
+    .trains = true,
+};

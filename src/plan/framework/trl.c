@@ -1,0 +1,112 @@
+/* TRL's own commands: launches of Accelerate with defaults that are not HuggingFace's. See
+ * trainer.h. */
+#include <inttypes.h>
+
+#include "plan/framework/trainer.h"
+
+enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO };
+
+/* "trl sft" starts trl/scripts/sft.py, its flags among the script's (trl/cli.py). Trainers
+ * that hold more than a model and its reference are not read. */
+static enum command command_of(const struct shell_words *words)
+{
+    static const char *const names[] = {[COMMAND_SFT] = "sft", [COMMAND_DPO] = "dpo"};
+    for (size_t i = 1; words && i < words->n; i++)
+        for (size_t j = COMMAND_SFT; j < sizeof names / sizeof *names; j++)
+            if (text_equal(words->items[i].text, names[j]) &&
+                text_equal(text_base_name(words->items[i - 1].text), "trl"))
+                return (enum command)j;
+    return COMMAND_NONE;
+}
+
+size_t trl_ends(const struct shell_words *words)
+{
+    return command_of(words) == COMMAND_NONE ? 0 : words->n;
+}
+
+#define RANKS(n) "num_machines: 1, num_processes: " #n ", mixed_precision: bf16}"
+#define ZERO(stage)                                                                            \
+    "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: " #stage "}, " RANKS(8)
+
+/* trl/accelerate_configs, at 5b2c1fa76872 and beside. */
+const struct trainer_file trl_files[] = {
+    {"fsdp1", "{distributed_type: FSDP, fsdp_config: {fsdp_version: 1, "
+              "fsdp_reshard_after_forward: FULL_SHARD}, " RANKS(8)},
+    {"fsdp2", "{distributed_type: FSDP, fsdp_config: {fsdp_version: 2, "
+              "fsdp_reshard_after_forward: true}, " RANKS(8)},
+    {"zero1", ZERO(1)},
+    {"zero2", ZERO(2)},
+    {"zero3", ZERO(3)},
+    {"multi_gpu", "{distributed_type: MULTI_GPU, " RANKS(8)},
+    {"single_gpu", "{distributed_type: 'NO', " RANKS(1)},
+    {NULL, NULL}};
+
+/* What SFTConfig and DPOConfig have in place of the trainer's (trl base_config.py,
+ * sft_config.py; gradient_checkpointing by PR 3510, bf16 by PR 3515). */
+enum status trl_assume(struct job *job)
+{
+    enum command command = command_of(job->command);
+    bool half = false;
+    if (command == COMMAND_NONE)
+        return STATUS_OK;
+    job_assume(job, "gradient_checkpointing", "true",
+               "gradient_checkpointing: true, base_config.py");
+    TRY(job_switch(job, "fp16", &half));
+    if (!half)
+        job_assume(job, "bf16", "true", "bf16: true unless fp16, base_config.py");
+    job_assume(job, "max_length", "1024",
+               command == COMMAND_SFT ? "max_length: 1024, sft_config.py"
+                                      : "max_length: 1024, dpo_config.py");
+    return STATUS_OK;
+}
+
+/* Rows whose logits "chunked_nll" makes at once (trl sft_trainer.py). */
+enum { CHUNK = 256 };
+
+/* The loss is made in parts, unless told or Liger's (SFTConfig; TRL PR 5846, release 1.7.0). */
+static enum status set_loss(struct job *job)
+{
+    static const char flag[] = "loss_type";
+    bool fused = false;
+    const char *loss = NULL;
+    TRY(job_switch(job, "use_liger_kernel", &fused));
+    TRY(job_word(job, flag, &loss));
+    if (fused || (loss && !text_equal(loss, "chunked_nll")))
+        return STATUS_OK;
+    uint64_t rows = job_drafted(job, "workload.micro_batch", 1);
+    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    if (!rows || !length || rows > 1000000 || length > 100000000)
+        return STATUS_OK; /* out of the plan's bounds, which say so */
+    uint64_t parts = (rows * length + CHUNK - 1) / CHUNK;
+    if (!loss)
+        job_assume(job, flag, "chunked_nll", "loss_type: chunked_nll, sft_config.py");
+    job_set(job, "stack.cross_entropy", "chunked", flag);
+    job_set_count(job, "stack.loss_chunks", parts < 1000000 ? parts : 1000000, flag);
+    if (!loss && !job_requested(job, "stack.cross_entropy"))
+        job_warn(job, job_place(job),
+                 "no flag gives loss_type, which matters to memory: chunked_nll is planned, "
+                 "TRL's since 1.7.0; --set stack.cross_entropy=torch is what it did before");
+    return STATUS_OK;
+}
+
+enum status trl_finish(struct job *job)
+{
+    enum command command = command_of(job->command);
+    bool moved = false, again = false, precomputed = false;
+    if (command == COMMAND_NONE)
+        return STATUS_OK;
+    TRY(job_switch(job, "activation_offloading", &moved));
+    TRY(job_switch(job, "gradient_checkpointing", &again));
+    if (moved && again)
+        trainer_offload(job, "activation_offloading");
+    else if (moved)
+        job_warn(job, job_setting(job, "activation_offloading")->mark,
+                 "what waits in host memory where no layer is run again matters to memory and "
+                 "is not modelled: it is counted on the device");
+    if (command == COMMAND_SFT)
+        return set_loss(job);
+    TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));
+    trainer_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
+                      !precomputed);
+    return STATUS_OK;
+}
