@@ -323,6 +323,10 @@ static enum status set_graphs(struct job *job)
         job_set(job, "stack.graphs", graphs, "compilation-config.cudagraph_mode");
     if (eager)
         job_set(job, "stack.graphs", "none", "enforce-eager");
+    else if (graphs && text_equal(graphs, "none"))
+        job_warn(job, job_setting(job, "compilation-config.cudagraph_mode")->mark,
+                 "a model that is compiled and has no graphs matters to memory and time and is "
+                 "not modelled: it is taken as with --enforce-eager, launched by Python");
     return STATUS_OK;
 }
 
