@@ -431,15 +431,16 @@ static void put_harmless_first(struct fix_search *search)
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            const struct profile *profile, struct arena *arena, size_t *n)
 {
-    struct fix_search *search =
-        arena_alloc(arena, 1, sizeof *search); /* too large for a stack */
-    *search = (struct fix_search){.plan = plan,
-                                  .routing = routing,
-                                  .profile = profile,
-                                  .arena = arena,
-                                  .accept = VERDICT_MARGINAL,
-                                  .evaluator = {.routing = routing, .n_banks = FIX_BANKS}};
+    /* Too large for a stack, and of pages most of which nothing will touch. */
+    struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
+    search->plan = plan;
+    search->routing = routing;
+    search->profile = profile;
+    search->arena = arena;
+    search->accept = VERDICT_MARGINAL;
+    search->evaluator.routing = routing;
     search->evaluator.banks = search->banks;
+    search->evaluator.n_banks = FIX_BANKS;
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
