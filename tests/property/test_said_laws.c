@@ -1,6 +1,7 @@
 /* What is said of another plan is what that plan is: every fix of a prediction and every layout
  * that a search lists, set on top of the plan as --set would, gives the verdict, the bytes and
- * the rate that were said of it. Plans of all stacks and modes, through the public calls. */
+ * the rate that were said of it, and a sweep's point of any size what predict says. Plans of
+ * all stacks and modes, through the public calls. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -21,16 +22,18 @@
 #include "support/drawn_plan.h"
 #include "support/settings.h"
 
-enum { DRAWS = 480, SETTINGS = 24, LISTED = 4 };
+enum { DRAWS = 240, SIZES = 480, SETTINGS = 24, LISTED = 4 };
 
 /* ---- drawn plans ---- */
 
 static const char *const models[] = {
-    "deepseek-v3",        "deepseek-v2-lite", "qwen3-30b-a3b",       "qwen3-235b-a22b",
-    "mixtral-8x7b",       "mixtral-8x22b",    "gpt-oss-120b",        "gpt-oss-20b",
-    "qwen3-next-80b-a3b", "glm-4.5-air",      "kimi-linear-48b-a3b", "llama4-scout",
-    "llama-3.1-70b",      "phi-3.5-moe",      "nemotron-3-super",    "qwen3-vl-30b-a3b",
-    "deepseek-v3.2",      "jamba-v0.1",       "arctic",
+    "deepseek-v3",      "deepseek-v2-lite",    "qwen3-30b-a3b",
+    "qwen3-235b-a22b",  "mixtral-8x7b",        "mixtral-8x22b",
+    "gpt-oss-120b",     "gpt-oss-20b",         "qwen3-next-80b-a3b",
+    "glm-4.5-air",      "kimi-linear-48b-a3b", "llama4-scout",
+    "llama-3.1-70b",    "phi-3.5-moe",         "nemotron-3-super",
+    "qwen3-vl-30b-a3b", "deepseek-v3.2",       "jamba-v0.1",
+    "arctic",
 };
 
 static const char *const clusters[] = {
@@ -142,10 +145,9 @@ static const char *draw_workload(struct rng *rng, enum mode mode, struct arena *
                             ", output_length: %" PRIu64 "}",
                             many, in, out);
     if (mode == MODE_DECODE)
-        return arena_printf(arena,
-                            "{mode: decode, micro_batch: %" PRIu64 ", context_length: %" PRIu64
-                            "}",
-                            many, in + out);
+        return arena_printf(
+            arena, "{mode: decode, micro_batch: %" PRIu64 ", context_length: %" PRIu64 "}",
+            many, in + out);
     return arena_printf(arena, "{mode: %s, sequence_length: %" PRIu64 "}", words_mode[mode],
                         in);
 }
@@ -388,8 +390,63 @@ static void what_is_said_is_so(void **state)
     assert_int_equal(sums.wrong, 0);
 }
 
+/* ---- points of a sweep ---- */
+
+static int take_point(void *context, const struct moeplan_point *point)
+{
+    struct said *said = context;
+    snprintf(said->verdict, sizeof said->verdict, "%s", point->verdict);
+    said->bytes = point->total_bytes;
+    return 0;
+}
+
+/* Up to sizes that no count holds: what predict refuses is no plan to a sweep either. */
+static void check_size(uint64_t seed, unsigned *refused)
+{
+    struct arena arena = {0};
+    struct rng rng;
+    struct drawn drawn;
+    struct moeplan_result *result = NULL;
+    struct moeplan_error error;
+    struct said point = {.rate = 0}, is = {.verdict = "invalid"};
+    draw(seed, &arena, &drawn);
+    rng_init(&rng, draws_seed(seed), 102, 0, 0, 0);
+    drawn.n = 1;
+    drawn.set[drawn.n++] = arena_printf(&arena, "workload.sequence_length=%g",
+                                        pow(10, 3 + (int)rng_below(&rng, 5)));
+    const char *batch = arena_printf(&arena, "%g", pow(10, (int)rng_below(&rng, 8)));
+    const char *over = arena_printf(&arena, "workload.micro_batch=%s", batch);
+    const struct moeplan_axes axes = {.overs = &over, .n_overs = 1};
+    struct moeplan_plan *plan = open_plan(&drawn);
+    bool swept = moeplan_sweep(plan, &axes, take_point, &point, &error) == MOEPLAN_OK;
+    set_one(plan, "workload.micro_batch", batch);
+    if (predict(plan, MOEPLAN_NO_FIXES, &result, &error) == MOEPLAN_OK)
+        is = read_said(result, "memory.verdict", "memory.total_bytes", "");
+    if (swept && (strcmp(is.verdict, point.verdict) != 0 || is.bytes != point.bytes))
+        fail_msg("%s %s: predict says %s of %" PRIu64 " bytes, frontier %s of %" PRIu64,
+                 print_drawn(&drawn), over, is.verdict, is.bytes, point.verdict, point.bytes);
+    *refused += strcmp(is.verdict, "invalid") == 0;
+    moeplan_result_free(result);
+    moeplan_close(plan);
+    arena_release(&arena);
+}
+
+static void sizes_are_the_same_to_a_sweep(void **state)
+{
+    (void)state;
+    unsigned refused = 0;
+    draws_print(SIZES);
+    for (uint64_t seed = 0; seed < draws_of(SIZES); seed++)
+        check_size(seed, &refused);
+    print_message("%u are no plans\n", refused);
+    draws_reach("plans", draws_of(SIZES) - refused, draws_of(SIZES) / 4.0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said_is_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_is_so),
+        cmocka_unit_test(sizes_are_the_same_to_a_sweep),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
