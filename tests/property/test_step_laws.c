@@ -26,7 +26,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { DRAWS = 480 };
+enum { DRAWS = 480, BLOCKS = 600 };
 
 struct listed {
     struct arena arena;
@@ -165,6 +165,30 @@ static void every_op_has_bytes_and_operands(void **state)
         arena_release(&l.arena);
     }
     check_covered(listed);
+}
+
+/* Cores that share a block have no gradients of their own: those of the loop are made from
+ * plainer ops, in every kind of layers. */
+static void blocks_of_cores_have_gradients(void **state)
+{
+    (void)state;
+    unsigned listed = 0;
+    draws_print(BLOCKS);
+    for (uint64_t seed = 1; seed <= draws_of(BLOCKS); seed++) {
+        struct plan plan;
+        struct listed l;
+        drawn_plan(seed, BLOCKS, &plan);
+        plan.moe.path = PATH_BLOCKWISE;
+        plan.moe.cores = 1 + (seed % 3 > 0);
+        plan.moe.shard = (enum shard)(seed / 3 % 3);
+        plan.moe.skip_dynamic = seed % 2;
+        if (list_plan(&plan, &l) && evaluate(&l, 0)) {
+            check_graph(&l, seed);
+            listed++;
+        }
+        arena_release(&l.arena);
+    }
+    draws_reach("listed", listed, draws_of(BLOCKS) / 6.0);
 }
 
 /* ---- FLOPs ---- */
@@ -600,6 +624,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_bytes_and_operands),
+        cmocka_unit_test(blocks_of_cores_have_gradients),
         cmocka_unit_test(training_flop_is_the_models),
         cmocka_unit_test(volumes_follow_closed_forms),
     };
