@@ -18,10 +18,19 @@
 #include "support/draws.h"
 #include "support/catalogue.h"
 #include "support/random_plan.h"
+#include "support/shaped_plan.h"
 #include "work/list/operand.h"
 #include "work/stack/stack.h"
 
-enum { SEEDS = 160, FAMILIES = 48, BANKS = 16, VARIED = 10, MOST_FAMILIES = 16, KINDS = 8 };
+enum {
+    SEEDS = 160,
+    ROUNDS = 1600,
+    FAMILIES = 48,
+    BANKS = 16,
+    VARIED = 10,
+    MOST_FAMILIES = 16,
+    KINDS = 8
+};
 
 /* A family: a plan whose pipeline, sharding, recomputation and micro-batch are tried. */
 struct family {
@@ -252,6 +261,56 @@ static void test_bounds(void **state)
     assert_true(tightest > 0.5);
 }
 
+/* ---- rounds that run ahead ---- */
+
+/* A plan of chunk loops, whose rounds are as many as the fullest queue needs. */
+static bool draw_rounds(uint64_t seed, struct plan *plan)
+{
+    struct rng rng;
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    rng_init(&rng, draws_seed(seed), 8, 0, 0, 0);
+    if (!plan_shaped(plan, seed % 4 ? STACK_GENERIC : STACK_HOST, seed))
+        return false;
+    plan->moe.path = PATH_CHUNKED_A2A;
+    plan->moe.chunk = UINT64_C(1) << rng_below(&rng, 7);
+    plan->moe.overlap = rng_below(&rng, 4) > 0;
+    plan->stack.overlap_ep = rng_below(&rng, 2);
+    plan->moe.routing.samples = 8;
+    return plan->workload.mode != MODE_SERVE && plan_tokens(plan) <= 4096 &&
+           plan->model.moe.experts <= 64 && !rule_check(plan, text, hint);
+}
+
+/* The fullest rank's step is never shorter than what its bound is, though more rounds hide more
+ * of each other. */
+static void test_rounds(void **state)
+{
+    (void)state;
+    size_t timed = 0, hidden = 0;
+    draws_print(ROUNDS);
+    for (uint64_t seed = 1; seed <= draws_of(ROUNDS); seed++) {
+        struct arena arena = {0};
+        struct evaluator evaluator = {0};
+        struct profile profile;
+        struct plan plan;
+        struct step_time least, full;
+        struct err err = {0};
+        if (draw_rounds(seed, &plan) &&
+            profile_load(&plan, &arena, &profile, &err) == STATUS_OK &&
+            time_least(&evaluator, &plan, 1, &profile, &least) &&
+            time_step(&evaluator, &plan, &profile, &full)) {
+            if (least.step_s > full.step_s)
+                fail_msg("seed %llu: a step of %.9g, its bound is %.9g",
+                         (unsigned long long)seed, full.step_s, least.step_s);
+            timed++;
+            hidden += plan.moe.overlap;
+        }
+        evaluator_release(&evaluator);
+        arena_release(&arena);
+    }
+    printf("%zu timed, %zu with rounds that run ahead\n", timed, hidden);
+    draws_reach("timed", timed, draws_of(ROUNDS) / 2.0);
+}
+
 /* ---- routings ---- */
 
 static bool routing_of(const struct plan *plan, struct arena *arena, struct demand_key *key,
@@ -420,10 +479,9 @@ static void test_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routings),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_routings), cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_models),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

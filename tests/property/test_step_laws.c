@@ -26,7 +26,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { DRAWS = 480 };
+enum { DRAWS = 480, BLOCKS = 600 };
 
 struct listed {
     struct arena arena;
@@ -165,6 +165,30 @@ static void every_op_has_bytes_and_operands(void **state)
         arena_release(&l.arena);
     }
     check_covered(listed);
+}
+
+/* Cores that share a block have no gradients of their own: those of the loop are made from
+ * plainer ops, in every kind of layers. */
+static void blocks_of_cores_have_gradients(void **state)
+{
+    (void)state;
+    unsigned listed = 0;
+    draws_print(BLOCKS);
+    for (uint64_t seed = 1; seed <= draws_of(BLOCKS); seed++) {
+        struct plan plan;
+        struct listed l;
+        drawn_plan(seed, BLOCKS, &plan);
+        plan.moe.path = PATH_BLOCKWISE;
+        plan.moe.cores = 1 + (seed % 3 > 0);
+        plan.moe.shard = (enum shard)(seed / 3 % 3);
+        plan.moe.skip_dynamic = seed % 2;
+        if (list_plan(&plan, &l) && evaluate(&l, 0)) {
+            check_graph(&l, seed);
+            listed++;
+        }
+        arena_release(&l.arena);
+    }
+    draws_reach("listed", listed, draws_of(BLOCKS) / 6.0);
 }
 
 /* ---- FLOPs ---- */
@@ -535,28 +559,42 @@ static void check_optimizer(const struct listed *l, uint64_t seed)
     }
 }
 
+/* What the layer of a segment sends on its way forward. */
+static uint64_t sent_by(const struct listed *l, enum segment segment)
+{
+    uint64_t sent = 0;
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        if (op->kind == OP_EXCHANGE && op->phase == PHASE_FORWARD && op->segment == segment)
+            sent += at(l, op->bytes_sent);
+    }
+    return sent;
+}
+
 /* Rows, width and dtype of what the path sends are the same under every stack: those of the
- * layer that the host performs on the same sample, where the stage has such layers. */
+ * layer that the host performs on the same sample, in each kind of layers that the stage has.
+ */
 static void check_payload(const struct listed *l, uint64_t seed)
 {
     struct arena arena = {0};
     struct work host;
     struct err err = {0};
-    uint64_t sent[2] = {0, 0};
-    if (l->slots.value[SLOT_STAGE_MOE_LAYERS] &&
-        layer_build(&l->plan, false, &arena, &host, &err) == STATUS_OK) {
+    uint64_t wanted = 0;
+    if (layer_build(&l->plan, false, &arena, &host, &err) == STATUS_OK) {
         uint64_t *values = arena_alloc(&arena, host.sizes.n, sizeof *values);
         assert_true(sizes_eval(&host.sizes, &l->slots, values));
         for (size_t i = 0; i < host.n_ops; i++)
-            sent[0] += values[host.ops[i].bytes_sent.node];
-        for (size_t i = 0; i < l->work.n_ops; i++)
-            if (l->work.ops[i].kind == OP_EXCHANGE && l->work.ops[i].phase == PHASE_FORWARD)
-                sent[1] += at(l, l->work.ops[i].bytes_sent);
-        if (sent[0] != sent[1])
-            fail_msg("seed %" PRIu64 ", %s, %s: %" PRIu64
-                     " bytes sent, the host's layer %" PRIu64,
-                     seed, words_stack[l->plan.stack.kind], words_path[l->plan.moe.path],
-                     sent[1], sent[0]);
+            wanted += values[host.ops[i].bytes_sent.node];
+        for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++) {
+            bool routes = segment_has_experts((enum segment)segment) &&
+                          at(l, l->work.use[segment].repeat) > 0;
+            uint64_t sent = sent_by(l, (enum segment)segment);
+            if (routes && sent != wanted)
+                fail_msg("seed %" PRIu64 ", %s, %s: %" PRIu64
+                         " bytes sent by a layer, by the host's %" PRIu64,
+                         seed, words_stack[l->plan.stack.kind], words_path[l->plan.moe.path],
+                         sent, wanted);
+        }
     }
     arena_release(&arena);
 }
@@ -586,6 +624,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_bytes_and_operands),
+        cmocka_unit_test(blocks_of_cores_have_gradients),
         cmocka_unit_test(training_flop_is_the_models),
         cmocka_unit_test(volumes_follow_closed_forms),
     };

@@ -146,6 +146,10 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
 enum status predict_rows(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, const struct rows **out, struct err *err);
 
+/* time_of; where a size overflows nothing is present, and no error. */
+enum status predict_time(const struct plan *plan, const struct time_ask *ask,
+                         struct arena *arena, struct time_report *out, struct err *err);
+
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan. */
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err);

@@ -134,7 +134,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     add_notes(plan, options, &load, arena, out);
     judge_start(plan, "workload.output_length", arena, out);
     if (options->time)
-        TRY(time_of(plan, &time, arena, &out->time, err));
+        TRY(predict_time(plan, &time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
     out->time.serving.apart.decode_memory_bytes = decode_bytes;
     return STATUS_OK;
@@ -171,7 +171,11 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
                     struct arena *arena, struct prediction *out, struct err *err)
 {
     bool serves = plan->workload.mode == MODE_SERVE;
+    const struct note untimed = {"workload.micro_batch",
+                                 "a size of the step's ops is past 64 bits: no time, no ops"};
     TRY((serves ? predict_serve : predict_held)(plan, options, arena, out, err));
+    if (out->time.overflows)
+        prepend_notes(&untimed, 1, arena, out);
     if (options->fixes && predict_lacks_memory(&out->memory))
         out->memory.fixes =
             fix_find(plan, options->routing, options->time ? options->time->profile : NULL,

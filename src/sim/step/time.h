@@ -41,6 +41,7 @@ struct time_cost {
 
 struct time_report {
     bool present;
+    bool overflows; /* a size of its ops is past 64 bits: nothing else is known */
     struct step_time step;
     double step_s, step_p50_s, step_p99_s; /* the last two over routing samples and links */
     double step_p99_routing_s, step_p99_link_s; /* of each alone, where the cluster states a

@@ -29,8 +29,9 @@ static const struct demand *expected(const struct context *c)
     return c->routed ? &c->spread.expected : NULL;
 }
 
-static enum status overflow(struct err *err)
+static enum status overflow(struct time_report *out, struct err *err)
 {
+    *out = (struct time_report){.overflows = true};
     return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
 }
 
@@ -379,7 +380,7 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
     struct serve_model model;
     enum status status = serve_open(&model, plan, &serve, arena, err);
     if (status == STATUS_OK && !serve_time(&model, ask->profile, &out->serving, NULL))
-        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+        status = overflow(out, err);
     if (status == STATUS_OK && ask->control &&
         !serve_time(&model, ask->control, &out->control, NULL))
         out->control.present = false;
@@ -424,5 +425,5 @@ enum status time_of(const struct plan *plan, const struct time_ask *ask, struct 
                     &c.routed, err));
     bool ok = report_all(&c);
     stepper_release(stepper);
-    return ok ? STATUS_OK : overflow(err);
+    return ok ? STATUS_OK : overflow(out, err);
 }

@@ -4,8 +4,9 @@
  * search, frontier and fixes call step_s is this on the expected fullest rank. Pure.
  *
  * A list is built once for a structure and timed for many plans that differ in numbers. Longer
- * ops never make a shorter step: streams run in a fixed order, so search may bound a step by
- * that of balanced routing. */
+ * ops never make a shorter step, streams run in a fixed order; but where rounds of a loop run
+ * ahead, more of them hide more. So search may bound a step by that of balanced routing with
+ * `bound` set. */
 #ifndef MOEPLAN_SIM_TIME_STEP_TIME_H
 #define MOEPLAN_SIM_TIME_STEP_TIME_H
 
@@ -69,8 +70,8 @@ struct stepper {
     struct stepper *draft; /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
-                 * without playing it
-                 */
+                 * without playing it, nor than that of any fuller rank, whose rounds may hide
+                 * more */
 };
 
 /* Builds the list of a plan that obeys all rules. Memory from the arena; stepper_release frees

@@ -249,7 +249,16 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
 
 /* ---- loops whose exchanges run ahead ---- */
 
-/* Fetches of the next round beside this round's work: what the list's sum has too much. */
+/* What the list's sum of a loop has too much, as fetches of the next round run beside this
+ * round's work. Of a bound all but the busier of link and work: a fuller rank has more rounds,
+ * of which each hides the one before it, and what is in the first fetch and the last return
+ * then may be less than with all rows in one. */
+static double hidden_s(const struct stepper *s, const struct rounds_times *t)
+{
+    double least = s->bound ? fmax(t->link_s, t->compute_s) : t->overlapped_s;
+    return t->serial_s - least;
+}
+
 static void hide_rounds(const struct stepper *s, size_t first, size_t end, struct stretch *b)
 {
     const struct op *op = &s->work.ops[first];
@@ -265,7 +274,7 @@ static void hide_rounds(const struct stepper *s, size_t first, size_t end, struc
         return;
     struct rounds_times t;
     timeline_rounds(fetch / rounds, work / rounds, back / rounds, (uint64_t)rounds, &t);
-    b->part_s[TIME_EXCHANGE] -= t.serial_s - t.overlapped_s;
+    b->part_s[TIME_EXCHANGE] -= hidden_s(s, &t);
 }
 
 static void hide_loops(const struct stepper *s, struct stretches *out)

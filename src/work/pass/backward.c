@@ -87,10 +87,11 @@ static void walk_loop(struct backward *b, size_t first, size_t end)
 {
     const struct layer *l = b->l;
     const struct op *loop = l->work->ops + first;
-    if (l->n_twin && l->twin[0].loop == loop->loop) {
-        backward_loop(b, l->twin, l->n_twin);
-        return;
-    }
+    for (const struct loop_twin *twin = l->twins; twin; twin = twin->before)
+        if (twin->n && twin->ops[0].loop == loop->loop) {
+            backward_loop(b, twin->ops, twin->n);
+            return;
+        }
     struct op *body = arena_alloc(l->arena, end - first, sizeof *body);
     memcpy(body, loop, (end - first) * sizeof *body);
     backward_loop(b, body, end - first);

@@ -150,10 +150,13 @@ bool layer_twin_begin(struct layer *l)
 void layer_twin_end(struct layer *l)
 {
     struct work *work = l->work;
-    l->n_twin = work->n_ops - l->twin_first;
-    l->twin = arena_alloc(l->arena, l->n_twin + 1, sizeof *l->twin);
-    for (size_t i = 0; i < l->n_twin; i++)
-        l->twin[i] = work->ops[l->twin_first + i];
+    struct loop_twin *twin = arena_alloc(l->arena, 1, sizeof *twin);
+    size_t n = work->n_ops - l->twin_first;
+    struct op *ops = arena_alloc(l->arena, n + 1, sizeof *ops);
+    for (size_t i = 0; i < n; i++)
+        ops[i] = work->ops[l->twin_first + i];
+    *twin = (struct loop_twin){.ops = ops, .n = n, .before = l->twins};
+    l->twins = twin;
     work->n_ops = l->twin_first;
 }
 

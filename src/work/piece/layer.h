@@ -62,6 +62,13 @@ struct groups {
 /* All of a buffer's rows, in even groups. */
 struct groups layer_no_groups(void);
 
+/* What a loop does in plainer ops, and the one before it: every kind of layers has its own. */
+struct loop_twin {
+    const struct op *ops;
+    size_t n;
+    const struct loop_twin *before;
+};
+
 struct layer {
     const struct plan *plan;
     const struct path_system *path;
@@ -102,8 +109,8 @@ struct layer {
     uint16_t loop, trips_from; /* 0: none */
     struct size trips;
 
-    struct op *twin; /* a loop's plainer self: layer_twin_begin */
-    size_t n_twin, twin_first;
+    const struct loop_twin *twins; /* plainer selves of loops: layer_twin_begin */
+    size_t twin_first;
 };
 
 /* ---- buffers ---- */
