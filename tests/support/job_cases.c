@@ -61,7 +61,11 @@ const struct job_case job_cases[] = {
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
-     "recompute.kind=none cluster.nodes=4",
+     "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
+     1},
+    {"verl/ppo-critic.sh", "cluster=h100",
+     "workload.colocated.critic=1 workload.colocated.reference=0 parallel.zero=3 "
+     "workload.micro_batch=4 workload.global_batch=256 cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
      "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "

@@ -12,6 +12,7 @@
 #define PPO "verl verl/trainer/config/ppo_trainer.yaml"
 #define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
 
+#define CRITIC "verl verl/trainer/config/critic/critic.yaml"
 #define TRANSFORMER "actor.megatron.override_transformer_config"
 #define OPTIMIZER "actor.optim.override_optimizer_config"
 
@@ -86,8 +87,18 @@ static const struct job_flag flags[] = {
          "0: it waits in host memory", PPO),
     RULE("ref.megatron.param_offload", JOB_VALUE, "workload.colocated.reference",
          "0: it waits in host memory", MEGATRON),
-    RULE("algorithm.adv_estimator", JOB_VALUE, NULL, "gae, the default, trains a critic too",
-         PPO),
+    RULE("algorithm.adv_estimator", JOB_VALUE, "workload.colocated.critic",
+         "gae, the default: 1", PPO),
+    RULE("critic.enable", JOB_VALUE, "workload.colocated.critic", "whatever the estimator is",
+         CRITIC),
+    RULE("critic.model.path", JOB_VALUE, "workload.colocated.critic",
+         "of the actor's shape here", CRITIC),
+    RULE("critic.model.fsdp_config.param_offload critic.megatron.param_offload "
+         "critic.fsdp.param_offload",
+         JOB_VALUE, "workload.colocated.critic", "0 with its optimizer's", CRITIC),
+    RULE("critic.model.fsdp_config.optimizer_offload critic.megatron.optimizer_offload "
+         "critic.fsdp.optimizer_offload",
+         JOB_VALUE, "workload.colocated.critic", "0 with its parameters'", CRITIC),
     RULE("trainer.n_gpus_per_node", JOB_VALUE, "cluster", "8 unless given", PPO),
     RULE("trainer.nnodes", JOB_VALUE, "cluster", "1 unless given", PPO),
     RULE("actor.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.engine",
@@ -413,8 +424,6 @@ static enum status read_engine(struct job *job)
 
 static enum status read_models(struct job *job)
 {
-    static const char estimator_flag[] = "algorithm.adv_estimator";
-    const char *estimator = "gae";
     bool loss = false, reward = false, away = false;
     TRY(job_switch(job, "actor.use_kl_loss", &loss));
     TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
@@ -425,13 +434,48 @@ static enum status read_models(struct job *job)
     if ((loss || reward) && !away && !adapters)
         job_set_count(job, "workload.colocated.reference", 1,
                       "actor.use_kl_loss algorithm.use_kl_in_reward");
+    return STATUS_OK;
+}
+
+/* Names of one model, as its base and what was made of it are. */
+static bool are_alike(struct job *job, const char *one, const char *other)
+{
+    const char *names[] = {model_name_or_folder(one, job->arena),
+                           model_name_or_folder(other, job->arena)};
+    return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
+}
+
+/* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
+static enum status read_critic(struct job *job)
+{
+    static const char estimator_flag[] = "algorithm.adv_estimator",
+                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path",
+                      weights_flag[] = "critic.model.fsdp_config.param_offload",
+                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+    const char *estimator = "gae", *enable = "null", *path = NULL, *actor = NULL;
+    bool weights = false, states = false;
     TRY(job_word(job, estimator_flag, &estimator));
-    if (text_equal(estimator, "gae"))
-        job_warn(job,
-                 job_given(job, estimator_flag) ? job_setting(job, estimator_flag)->mark
-                                                : job_place(job),
-                 "estimator gae trains a critic beside the actor, which matters to memory and "
-                 "is not modelled: 16 bytes a parameter, shared out as the actor's");
+    TRY(job_word(job, enable_flag, &enable));
+    TRY(job_word(job, path_flag, &path));
+    TRY(job_word(job, "model.path", &actor));
+    TRY(job_switch(job, weights_flag, &weights));
+    TRY(job_switch(job, states_flag, &states));
+    bool trained = text_equal(enable, "null")
+                       ? text_equal(estimator, "gae")
+                       : text_equal(enable, "True") || text_equal(enable, "true");
+    if (!trained || (weights && states))
+        return STATUS_OK;
+    job_set_count(job, "workload.colocated.critic", 1,
+                  arena_printf(job->arena, "%s %s", enable_flag, estimator_flag));
+    if (path && actor && !are_alike(job, path, actor))
+        job_warn(job, job_setting(job, path_flag)->mark,
+                 "the critic's own shape matters to memory and is not modelled: the actor's "
+                 "stands in");
+    if (weights != states)
+        job_warn(
+            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
+            "what of the critic waits in host memory matters to memory and is not modelled "
+            "in part: all stays on the device here");
     return STATUS_OK;
 }
 
@@ -442,7 +486,8 @@ static enum status verl_finish(struct job *job)
     TRY(read_layout(job));
     TRY(read_batch(job));
     TRY(read_engine(job));
-    return read_models(job);
+    TRY(read_models(job));
+    return read_critic(job);
 }
 
 const struct job_framework job_verl = {
