@@ -606,6 +606,10 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
      2},
+    {"deepspeed/trl-script.sh", "cluster=h100",
+     "parallel.zero=2 cluster.nodes=1 recompute.kind=full precision.weights=bf16 "
+     "workload.sequence_length=2048 workload.global_batch=128 stack.cross_entropy=torch",
+     0},
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "
