@@ -76,6 +76,7 @@ const struct job_case job_cases[] = {
      "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
      "optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
+     "moe.path=deepep "
      "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
      0},
     {"verl/lora-megatron.sh", "cluster=h100",

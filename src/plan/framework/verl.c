@@ -66,6 +66,8 @@ static const struct job_flag flags[] = {
          "the rest shared out", MEGATRON),
     RULE(TRANSFORMER ".num_layers_in_last_pipeline_stage", JOB_VALUE, "parallel.stages",
          "the rest shared out", MEGATRON),
+    RULE(TRANSFORMER ".moe_token_dispatcher_type", JOB_VALUE, "moe.path",
+         "alltoall, which holds unless given, ragged_a2a; flex deepep; allgather", MEGATRON),
     RULE(OPTIMIZER ".optimizer_cpu_offload", JOB_VALUE, "optimizer.offload", "of Megatron",
          MEGATRON),
     RULE(OPTIMIZER ".optimizer_offload_fraction", JOB_VALUE, "optimizer.offload",
@@ -340,7 +342,10 @@ static enum status read_megatron(struct job *job)
         {"actor.megatron.context_parallel_size", "parallel.cp"},
         {"actor.megatron.expert_model_parallel_size", "parallel.ep"},
     };
-    static const char experts[] = "actor.megatron.expert_tensor_parallel_size";
+    static const char experts[] = "actor.megatron.expert_tensor_parallel_size",
+                      dispatcher[] = TRANSFORMER ".moe_token_dispatcher_type",
+                      paths[] = "alltoall=ragged_a2a flex=deepep allgather=allgather";
+    const char *path = "alltoall"; /* engine/megatron.yaml */
     uint64_t etp;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         uint64_t value = 1;
@@ -355,7 +360,10 @@ static enum status read_megatron(struct job *job)
     TRY(job_count(job, experts, &etp));
     job_set_count(job, "parallel.etp", etp, experts);
     job_set(job, "stack", "megatron", "actor.strategy");
-    job_set(job, "moe.path", "ragged_a2a", "actor.strategy"); /* alltoall: mcore/registry.py */
+    TRY(job_word(job, dispatcher, &path));
+    if (!job_convert(job, paths, path))
+        return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
+    job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
     job_set(job, "parallel.zero", "1", "actor.strategy");
     set_formats(job, false);
     TRY(read_ends(job));
