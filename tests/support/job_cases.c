@@ -654,8 +654,7 @@ const struct job_case job_cases[] = {
     {"axolotl/module.slurm", "",
      "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
      "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
-     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
-     "workload.global_batch=64",
+     "stack.cross_entropy=f32 recompute.kind=full workload.global_batch=64",
      0},
     {"axolotl/dpo.yaml", "",
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "

@@ -370,8 +370,8 @@ static enum status none_found(struct job *job, const struct shell *shell)
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
         "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
-        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch or "
-        "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch, "
+        "trl sft or trl dpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
