@@ -444,6 +444,7 @@ struct colocated {
     uint64_t tp;                  /* devices that share a copy of its weights */
     double fraction;              /* of a device, that it takes while it generates */
     uint64_t reference;           /* frozen copies of the model */
+    uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t parameters;          /* of other frozen models */
 };
 

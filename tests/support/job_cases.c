@@ -61,7 +61,11 @@ const struct job_case job_cases[] = {
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
-     "recompute.kind=none cluster.nodes=4",
+     "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
+     1},
+    {"verl/ppo-critic.sh", "cluster=h100",
+     "workload.colocated.critic=1 workload.colocated.reference=0 parallel.zero=3 "
+     "workload.micro_batch=4 workload.global_batch=256 cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
      "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
@@ -72,6 +76,7 @@ const struct job_case job_cases[] = {
      "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
      "optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
+     "moe.path=deepep "
      "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
      0},
     {"verl/lora-megatron.sh", "cluster=h100",
@@ -602,6 +607,10 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
      2},
+    {"deepspeed/trl-script.sh", "cluster=h100",
+     "parallel.zero=2 cluster.nodes=1 recompute.kind=full precision.weights=bf16 "
+     "workload.sequence_length=2048 workload.global_batch=128 stack.cross_entropy=torch",
+     0},
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "
@@ -645,8 +654,7 @@ const struct job_case job_cases[] = {
     {"axolotl/module.slurm", "",
      "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
      "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
-     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
-     "workload.global_batch=64",
+     "stack.cross_entropy=f32 recompute.kind=full workload.global_batch=64",
      0},
     {"axolotl/dpo.yaml", "",
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "

@@ -306,7 +306,9 @@ static void losses_hold(void **state)
     near((double)head_peak(LOSS("chunked"), CATEGORY_GRADIENTS, NULL) / GIB, 1.1592, 5.1e-5);
     near((double)head_peak(LOSS("chunked"), CATEGORY_ACTIVATION, "d_head_input") / GIB, 0.0625,
          1e-6);
-    near((double)head_peak(LOSS("chunked"), CATEGORY_WEIGHTS, NULL) / GIB, 0.5796, 5.1e-5);
+    /* the head gathered in 16 bits, and in f32: 151936 x 2048 */
+    near((double)head_peak(LOSS("chunked"), CATEGORY_WEIGHTS, NULL) / GIB, 0.5796 + 1.1592,
+         1.1e-4);
 }
 
 /* ---- whole plans ---- */

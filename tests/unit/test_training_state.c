@@ -159,6 +159,11 @@ static void models_beside_training(void **state)
          "workload.colocated.tp=2 workload.colocated.fraction=0 "
          "workload.colocated.parameters=8000000000",
          {61064245248 + 2000000000, 30532122624, 0}},
+        /* a critic: 12 bytes a parameter of f32 over 8, without gradients; Megatron's with
+         * them: 2 + 4 of whole ones, 12 of a rank's share */
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.critic=1",
+         {61064245248 + 12 * UINT64_C(30532122624) / 8, 0, 0}},
+        {"workload.colocated.critic=1", {2 * UINT64_C(76788016128), 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=awake",
          {61064245248, 0, 0}},
     };

@@ -43,6 +43,7 @@ static const struct job_flag flags[] = {
     RULE("distributed.strategy", JOB_VALUE, "parallel.zero",
          "fsdp2, which holds unless given, 3; ddp 0; others are refused", FSDP2),
     RULE("distributed._target_", JOB_VALUE, "parallel.zero", "FSDP2Manager, DDPManager", FSDP2),
+    NEITHER("distributed.dp_size", JOB_VALUE, FSDP2), /* what the other axes leave */
     DIRECT("distributed.tp_size", JOB_VALUE, "parallel.tp", NULL, "1", FSDP2),
     DIRECT("distributed.cp_size", JOB_VALUE, "parallel.cp", NULL, "1", FSDP2),
     DIRECT("distributed.pp_size", JOB_VALUE, "parallel.pp", NULL, "1", FSDP2),

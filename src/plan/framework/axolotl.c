@@ -55,8 +55,10 @@ static const struct job_flag flags[] = {
          PLUGINS),
     RULE("liger_fused_linear_cross_entropy use_liger_kernel", JOB_VALUE, "stack.cross_entropy",
          "fused", PLUGINS),
-    RULE("chunked_cross_entropy", JOB_VALUE, "stack.cross_entropy", "chunked", CONFIG),
-    RULE("chunked_cross_entropy_num_chunks", JOB_VALUE, "stack.loss_chunks", "8 unless given",
+    RULE("chunked_cross_entropy", JOB_VALUE, "stack.cross_entropy",
+         "f32: the logits stay whole, their f32 copy in parts is made again in backward",
+         "axolotl src/axolotl/monkeypatch/loss/chunked.py"),
+    IDLE("chunked_cross_entropy_num_chunks", JOB_VALUE, "one f32 copy is planned whole",
          CONFIG),
     RULE("rl", JOB_VALUE, "workload.micro_batch",
          "dpo, ipo: both answers, and a reference; others warn", CONFIG),
@@ -236,11 +238,7 @@ static enum status set_loss(struct job *job)
     if (cut)
         job_set(job, "stack.cross_entropy", "fused", "cut_cross_entropy plugins");
     else if (chunked)
-        job_set(job, "stack.cross_entropy", "chunked", "chunked_cross_entropy");
-    uint64_t chunks = 8;
-    TRY(job_count(job, "chunked_cross_entropy_num_chunks", &chunks));
-    if (chunked && !cut)
-        job_set_count(job, "stack.loss_chunks", chunks, "chunked_cross_entropy_num_chunks");
+        job_set(job, "stack.cross_entropy", "f32", "chunked_cross_entropy");
     return STATUS_OK;
 }
 

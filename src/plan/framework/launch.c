@@ -283,16 +283,27 @@ static enum status read_launcher(struct job *job, const struct shell_words *word
     return STATUS_OK;
 }
 
-/* Variables that frameworks and wrappers take their size from. */
+/* Whether the launcher itself says how many ranks a node has. */
+static bool says_ranks(const struct shell_words *words, size_t n)
+{
+    bool says = false;
+    for (size_t i = 0; i < n; i++)
+        says = says || shell_option(words->items[i].text, "--nproc-per-node", false);
+    return says;
+}
+
+/* Variables that frameworks and wrappers take their size from; a script that they are handed
+ * to passes them on as the launcher's flags. */
 static enum status read_environment(struct job *job, const struct launch *launch)
 {
     const struct {
         const char *name;
         enum count count;
         bool needed;
-    } names[] = {
-        {"WORLD_SIZE", COUNT_WORLD, !job->size.world && !job->size.per_node},
-        {launch->framework->per_node, COUNT_PER_NODE, launch->framework->per_node != NULL}};
+    } names[] = {{"WORLD_SIZE", COUNT_WORLD, !job->size.world && !job->size.per_node},
+                 {launch->framework->per_node, COUNT_PER_NODE,
+                  launch->framework->per_node &&
+                      !says_ranks(&launch->command->words, launch->launcher)}};
     for (size_t i = 0; i < 2; i++) {
         const struct shell_variable *v =
             names[i].needed ? job_environment(job, names[i].name) : NULL;
@@ -359,8 +370,8 @@ static enum status none_found(struct job *job, const struct shell *shell)
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
         "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
-        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch or "
-        "trl sft with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch, "
+        "trl sft or trl dpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)

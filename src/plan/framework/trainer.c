@@ -32,10 +32,13 @@ static enum status read_config(struct job *job)
 {
     static const char flag[] = "config_file";
     const char *name = NULL;
-    bool found = false;
+    bool found = true;
     TRY(job_word(job, flag, &name));
-    if (name && trl_ends(job->command) && !text_ends(name, ".yaml"))
-        TRY(trainer_add_known(job, trl_files, name, JOB_FILE, &found));
+    if (name)
+        TRY(job_add_file(job, name, JOB_FILE, &found));
+    const struct trainer_file *known = found ? NULL : trl_file(job, name);
+    if (known)
+        return trainer_add_known(job, known, JOB_FILE);
     return found ? STATUS_OK : job_need_file(job, flag, name, JOB_FILE);
 }
 
@@ -308,10 +311,13 @@ static const char *value_of(const struct shell_words *words, size_t i)
 static const struct job_framework *kind_of_file(struct job *job, const char *name)
 {
     static const char key[] = "distributed_type:";
-    const struct trainer_file *known = trainer_known(trl_files, name);
-    const char *path, *text = known ? known->settings : NULL;
+    const char *path, *text;
     size_t length;
-    if (!known && (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text))
+    if (job_other_file(job, name, &path, &text, &length) != STATUS_OK)
+        return NULL;
+    const struct trainer_file *known = text ? NULL : trl_file(job, name);
+    text = known ? known->settings : text;
+    if (!text)
         return NULL;
     const char *at = strstr(text, key);
     const char *word = at ? at + sizeof key - 1 + strspn(at + sizeof key - 1, " '\"") : "";

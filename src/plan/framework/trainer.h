@@ -74,7 +74,7 @@ struct trainer_file {
 
 const struct trainer_file *trainer_known(const struct trainer_file *known, const char *name);
 enum status trainer_add_known(struct job *job, const struct trainer_file *known,
-                              const char *name, unsigned layer, bool *found);
+                              unsigned layer);
 
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
  * another kind than the framework's; NULL: any. */
@@ -138,8 +138,9 @@ extern const char trainer_optimizers[];
 /* Where "trl sft", "trl dpo" end; 0: no such. `words` may be NULL. */
 size_t trl_ends(const struct shell_words *words);
 
-/* Files of Accelerate's that TRL brings along. */
-extern const struct trainer_file trl_files[];
+/* A file of Accelerate's that TRL brings along, in its repository's folder or, for its own
+ * commands, by a name alone; NULL: none of those. */
+const struct trainer_file *trl_file(struct job *job, const char *name);
 
 /* Their defaults, where no flag says it, and what only they have, behind the rest; nothing for
  * other launches. */

@@ -55,15 +55,10 @@ const struct trainer_file *trainer_known(const struct trainer_file *known, const
     return NULL;
 }
 
-enum status trainer_add_known(struct job *job, const struct trainer_file *known,
-                              const char *name, unsigned layer, bool *found)
+enum status trainer_add_known(struct job *job, const struct trainer_file *known, unsigned layer)
 {
     struct node *root = NULL;
     unsigned before = job->layer;
-    known = trainer_known(known, name);
-    *found = known != NULL;
-    if (!known)
-        return STATUS_OK;
     TRY(source_read_job(known->name, known->settings, strlen(known->settings), job->arena,
                         &root, job->err));
     job->layer = layer;
@@ -83,8 +78,9 @@ static enum status read_deepspeed(struct job *job, const struct trainer_file *kn
         return STATUS_OK;
     TRY(job_word(job, flag, &name));
     TRY(job_add_file(job, name, JOB_FILE + 1, &found));
-    if (!found)
-        TRY(trainer_add_known(job, known, text_base_name(name), JOB_FILE + 1, &found));
+    known = found ? NULL : trainer_known(known, text_base_name(name));
+    if (known)
+        return trainer_add_known(job, known, JOB_FILE + 1);
     return found ? STATUS_OK : job_need_file(job, flag, name, JOB_FILE + 1);
 }
 

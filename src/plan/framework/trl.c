@@ -1,21 +1,29 @@
 /* TRL's own commands: launches of Accelerate with defaults that are not HuggingFace's. See
  * trainer.h. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "plan/framework/trainer.h"
 
 enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO };
 
-/* "trl sft" starts trl/scripts/sft.py, its flags among the script's (trl/cli.py). Trainers
- * that hold more than a model and its reference are not read. */
+/* "trl sft" starts trl/scripts/sft.py, its flags among the script's (trl/cli.py), which may be
+ * started by itself. Trainers that hold more than a model and its reference are not read. */
 static enum command command_of(const struct shell_words *words)
 {
-    static const char *const names[] = {[COMMAND_SFT] = "sft", [COMMAND_DPO] = "dpo"};
+    static const struct {
+        const char *name, *script, *module;
+        enum command command;
+    } rows[] = {{"sft", "trl/scripts/sft.py", "trl.scripts.sft", COMMAND_SFT},
+                {"dpo", "trl/scripts/dpo.py", "trl.scripts.dpo", COMMAND_DPO}};
     for (size_t i = 1; words && i < words->n; i++)
-        for (size_t j = COMMAND_SFT; j < sizeof names / sizeof *names; j++)
-            if (text_equal(words->items[i].text, names[j]) &&
-                text_equal(text_base_name(words->items[i - 1].text), "trl"))
-                return (enum command)j;
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            const char *text = words->items[i].text, *before = words->items[i - 1].text;
+            bool own =
+                text_equal(text, rows[j].name) && text_equal(text_base_name(before), "trl");
+            if (own || text_ends(text, rows[j].script) || text_equal(text, rows[j].module))
+                return rows[j].command;
+        }
     return COMMAND_NONE;
 }
 
@@ -28,8 +36,9 @@ size_t trl_ends(const struct shell_words *words)
 #define ZERO(stage)                                                                            \
     "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: " #stage "}, " RANKS(8)
 
-/* trl/accelerate_configs, at 5b2c1fa76872 and beside. */
-const struct trainer_file trl_files[] = {
+/* trl/accelerate_configs, at 5b2c1fa76872 and beside; examples/accelerate_configs, where files
+ * of DeepSpeed begin with its name. */
+static const struct trainer_file trl_files[] = {
     {"fsdp1", "{distributed_type: FSDP, fsdp_config: {fsdp_version: 1, "
               "fsdp_reshard_after_forward: FULL_SHARD}, " RANKS(8)},
     {"fsdp2", "{distributed_type: FSDP, fsdp_config: {fsdp_version: 2, "
@@ -40,6 +49,19 @@ const struct trainer_file trl_files[] = {
     {"multi_gpu", "{distributed_type: MULTI_GPU, " RANKS(8)},
     {"single_gpu", "{distributed_type: 'NO', " RANKS(1)},
     {NULL, NULL}};
+
+const struct trainer_file *trl_file(struct job *job, const char *name)
+{
+    static const char ending[] = ".yaml", prefix[] = "deepspeed_";
+    const char *base = text_base_name(name);
+    bool found = strstr(name, "accelerate_configs/") ||
+                 (base == name && !text_ends(name, ending) && trl_ends(job->command));
+    if (!found)
+        return NULL;
+    base += text_starts(base, prefix) ? sizeof prefix - 1 : 0;
+    size_t length = strlen(base) - (text_ends(base, ending) ? sizeof ending - 1 : 0);
+    return trainer_known(trl_files, arena_strndup(job->arena, base, length));
+}
 
 /* What SFTConfig and DPOConfig have in place of the trainer's (trl base_config.py,
  * sft_config.py; gradient_checkpointing by PR 3510, bf16 by PR 3515). */

@@ -7,119 +7,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/megatron.h"
-#include "plan/job/rows.h"
-
-#define PPO "verl verl/trainer/config/ppo_trainer.yaml"
-#define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
-
-#define TRANSFORMER "actor.megatron.override_transformer_config"
-#define OPTIMIZER "actor.optim.override_optimizer_config"
-
-static const struct job_flag flags[] = {
-    RULE("model.path", JOB_VALUE, "model", "by its name on the hub, or its folder", PPO),
-    RULE("model.enable_gradient_checkpointing", JOB_VALUE, "recompute.kind",
-         "full unless turned off; of FSDP", PPO),
-    RULE("model.lora_rank model.lora.rank", JOB_VALUE, "lora.rank", "0: none", PPO),
-    RULE("model.lora.target_modules model.target_modules", JOB_LIST, "lora.targets",
-         "by name; all-linear: every one", PPO),
-    RULE("actor.strategy", JOB_VALUE, "stack", "fsdp, fsdp2 fsdp; megatron", PPO),
-    RULE("actor.ppo_mini_batch_size", JOB_VALUE, "workload.global_batch",
-         "times rollout.n; 256 unless given", PPO),
-    RULE("actor.ppo_micro_batch_size_per_gpu", JOB_VALUE, "workload.micro_batch",
-         "as it stands, unless use_dynamic_bsz", PPO),
-    RULE("actor.use_dynamic_bsz", JOB_VALUE, "workload.micro_batch",
-         "1 of ppo_max_token_len_per_gpu x sequence parallel", PPO),
-    RULE("actor.ppo_max_token_len_per_gpu", JOB_VALUE, "workload.sequence_length",
-         "with use_dynamic_bsz; 16384 unless given", PPO),
-    RULE("data.max_prompt_length", JOB_VALUE, "workload.sequence_length",
-         "with the response; 512 unless given", PPO),
-    RULE("data.max_response_length", JOB_VALUE, "workload.sequence_length",
-         "with the prompt; 512 unless given", PPO),
-    RULE("actor.ulysses_sequence_parallel_size", JOB_VALUE, "parallel.cp", "of FSDP", PPO),
-    RULE("actor.fsdp_config.fsdp_size", JOB_VALUE, "parallel.dp_shard", "-1: all", PPO),
-    RULE("actor.fsdp_config.reshard_after_forward", JOB_VALUE, "parallel.reshard",
-         "always unless false", PPO),
-    RULE("actor.fsdp_config.offload_policy", JOB_VALUE, "optimizer.offload",
-         "1, and the parameters", PPO),
-    RULE("actor.megatron.tensor_model_parallel_size", JOB_VALUE, "parallel.tp", "of Megatron",
-         MEGATRON),
-    RULE("actor.megatron.pipeline_model_parallel_size", JOB_VALUE, "parallel.pp", "of Megatron",
-         MEGATRON),
-    RULE("actor.megatron.virtual_pipeline_model_parallel_size", JOB_VALUE, "parallel.vpp",
-         "of Megatron", MEGATRON),
-    RULE("actor.megatron.context_parallel_size", JOB_VALUE, "parallel.cp", "of Megatron",
-         MEGATRON),
-    RULE("actor.megatron.expert_model_parallel_size", JOB_VALUE, "parallel.ep", "of Megatron",
-         MEGATRON),
-    RULE("actor.megatron.expert_tensor_parallel_size", JOB_VALUE, "parallel.etp",
-         "tp unless given", MEGATRON),
-    RULE(TRANSFORMER ".recompute_granularity", JOB_VALUE, "recompute.kind",
-         "none unless given; of Megatron", MEGATRON),
-    RULE(TRANSFORMER ".recompute_modules", JOB_LIST, "recompute.modules", "with selective",
-         MEGATRON),
-    RULE(TRANSFORMER ".recompute_method", JOB_VALUE, "recompute.layers",
-         "full only: block; uniform: recompute.every", MEGATRON),
-    RULE(TRANSFORMER ".recompute_num_layers", JOB_VALUE, "recompute.every",
-         "with uniform; with block recompute.layers", MEGATRON),
-    RULE(TRANSFORMER ".num_layers_in_first_pipeline_stage", JOB_VALUE, "parallel.stages",
-         "the rest shared out", MEGATRON),
-    RULE(TRANSFORMER ".num_layers_in_last_pipeline_stage", JOB_VALUE, "parallel.stages",
-         "the rest shared out", MEGATRON),
-    RULE(OPTIMIZER ".optimizer_cpu_offload", JOB_VALUE, "optimizer.offload", "of Megatron",
-         MEGATRON),
-    RULE(OPTIMIZER ".optimizer_offload_fraction", JOB_VALUE, "optimizer.offload",
-         "with optimizer_cpu_offload; 0 unless given", MEGATRON),
-    RULE(OPTIMIZER ".use_precision_aware_optimizer", JOB_VALUE, "optimizer.precision_aware",
-         "native", MEGATRON),
-    RULE("rollout.name", JOB_VALUE, "workload.colocated.engine",
-         "vllm, sglang: asleep; awake where free_cache_engine is off", PPO),
-    RULE("rollout.free_cache_engine", JOB_VALUE, "workload.colocated.engine",
-         "on unless turned off", PPO),
-    RULE("rollout.tensor_model_parallel_size", JOB_VALUE, "workload.colocated.tp",
-         "2 unless given", PPO),
-    RULE("rollout.gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",
-         "0.5 unless given", PPO),
-    RULE("rollout.n", JOB_VALUE, "workload.global_batch", "responses of a prompt", PPO),
-    RULE("actor.use_kl_loss", JOB_VALUE, "workload.colocated.reference", "1", PPO),
-    RULE("algorithm.use_kl_in_reward", JOB_VALUE, "workload.colocated.reference", "1", PPO),
-    RULE("ref.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.reference",
-         "0: it waits in host memory", PPO),
-    RULE("ref.megatron.param_offload", JOB_VALUE, "workload.colocated.reference",
-         "0: it waits in host memory", MEGATRON),
-    RULE("algorithm.adv_estimator", JOB_VALUE, NULL, "gae, the default, trains a critic too",
-         PPO),
-    RULE("trainer.n_gpus_per_node", JOB_VALUE, "cluster", "8 unless given", PPO),
-    RULE("trainer.nnodes", JOB_VALUE, "cluster", "1 unless given", PPO),
-    RULE("actor.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.engine",
-         "states and parameters: none, actor and engine take turns", PPO),
-    RULE("actor.fsdp_config.optimizer_offload", JOB_VALUE, "workload.colocated.engine",
-         "states and parameters: none, actor and engine take turns", PPO),
-    RULE("actor.megatron.param_offload", JOB_VALUE, "workload.colocated.engine",
-         "states and parameters: none, actor and engine take turns", MEGATRON),
-    IDLE("actor.megatron.grad_offload", JOB_VALUE,
-         "back on the device for the update, which is what is planned", MEGATRON),
-    RULE("actor.megatron.optimizer_offload", JOB_VALUE, "workload.colocated.engine",
-         "states and parameters: none, actor and engine take turns", MEGATRON),
-    IDLE("model.use_remove_padding", JOB_VALUE, "all responses have the longest length here",
-         PPO),
-    NEITHER("data.train_files", JOB_LIST, PPO),
-    NEITHER("data.val_files", JOB_LIST, PPO),
-    NEITHER("data.train_batch_size", JOB_VALUE, PPO),
-    NEITHER("actor.optim.lr", JOB_VALUE, PPO),
-    NEITHER("actor.kl_loss_coef", JOB_VALUE, PPO),
-    NEITHER("actor.kl_loss_type", JOB_VALUE, PPO),
-    NEITHER("actor.entropy_coeff", JOB_VALUE, PPO),
-    NEITHER("rollout.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
-    NEITHER("ref.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
-    NEITHER("trainer.total_epochs", JOB_VALUE, PPO),
-    NEITHER("trainer.project_name", JOB_VALUE, PPO),
-    NEITHER("trainer.experiment_name", JOB_VALUE, PPO),
-    NEITHER("trainer.logger", JOB_LIST, PPO),
-    NEITHER("trainer.save_freq", JOB_VALUE, PPO),
-    NEITHER("trainer.test_freq", JOB_VALUE, PPO),
-};
-
-static const size_t n_flags = sizeof flags / sizeof *flags;
+#include "plan/framework/verl.h"
 
 static enum status verl_prepare(struct job *job)
 {
@@ -223,9 +111,9 @@ static enum status read_recompute(struct job *job)
  * "null" is none. */
 static enum status read_megatron_recompute(struct job *job)
 {
-    static const char flag[] = TRANSFORMER ".recompute_granularity",
-                      method_flag[] = TRANSFORMER ".recompute_method",
-                      layers_flag[] = TRANSFORMER ".recompute_num_layers";
+    static const char flag[] = VERL_TRANSFORMER ".recompute_granularity",
+                      method_flag[] = VERL_TRANSFORMER ".recompute_method",
+                      layers_flag[] = VERL_TRANSFORMER ".recompute_num_layers";
     const char *kind = "null", *method = "uniform";
     uint64_t layers = 1;
     TRY(job_word(job, flag, &kind));
@@ -233,7 +121,8 @@ static enum status read_megatron_recompute(struct job *job)
         kind = "none";
     job_set(job, "recompute.kind", kind, flag);
     if (text_equal(kind, "selective"))
-        return megatron_set_list(job, "recompute.modules", TRANSFORMER ".recompute_modules");
+        return megatron_set_list(job, "recompute.modules",
+                                 VERL_TRANSFORMER ".recompute_modules");
     if (!text_equal(kind, "full"))
         return STATUS_OK;
     TRY(job_word(job, method_flag, &method));
@@ -287,8 +176,8 @@ static enum status read_fsdp(struct job *job)
 
 static enum status read_ends(struct job *job)
 {
-    static const char first[] = TRANSFORMER ".num_layers_in_first_pipeline_stage",
-                      last[] = TRANSFORMER ".num_layers_in_last_pipeline_stage";
+    static const char first[] = VERL_TRANSFORMER ".num_layers_in_first_pipeline_stage",
+                      last[] = VERL_TRANSFORMER ".num_layers_in_last_pipeline_stage";
     struct megatron_ends ends = {.first = job_given(job, first), .last = job_given(job, last)};
     uint64_t layers;
     ends.flag = ends.first ? first : last;
@@ -302,9 +191,9 @@ static enum status read_ends(struct job *job)
 /* What the host keeps of the optimizer's states, and in whose format. */
 static enum status read_states(struct job *job)
 {
-    static const char offload_flag[] = OPTIMIZER ".optimizer_cpu_offload",
-                      fraction_flag[] = OPTIMIZER ".optimizer_offload_fraction",
-                      aware_flag[] = OPTIMIZER ".use_precision_aware_optimizer";
+    static const char offload_flag[] = VERL_OPTIMIZER ".optimizer_cpu_offload",
+                      fraction_flag[] = VERL_OPTIMIZER ".optimizer_offload_fraction",
+                      aware_flag[] = VERL_OPTIMIZER ".use_precision_aware_optimizer";
     bool offload = false, aware = false;
     double fraction = 0;
     TRY(job_switch(job, offload_flag, &offload));
@@ -329,7 +218,10 @@ static enum status read_megatron(struct job *job)
         {"actor.megatron.context_parallel_size", "parallel.cp"},
         {"actor.megatron.expert_model_parallel_size", "parallel.ep"},
     };
-    static const char experts[] = "actor.megatron.expert_tensor_parallel_size";
+    static const char experts[] = "actor.megatron.expert_tensor_parallel_size",
+                      dispatcher[] = VERL_TRANSFORMER ".moe_token_dispatcher_type",
+                      paths[] = "alltoall=ragged_a2a flex=deepep allgather=allgather";
+    const char *path = "alltoall"; /* engine/megatron.yaml */
     uint64_t etp;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         uint64_t value = 1;
@@ -344,7 +236,10 @@ static enum status read_megatron(struct job *job)
     TRY(job_count(job, experts, &etp));
     job_set_count(job, "parallel.etp", etp, experts);
     job_set(job, "stack", "megatron", "actor.strategy");
-    job_set(job, "moe.path", "ragged_a2a", "actor.strategy"); /* alltoall: mcore/registry.py */
+    TRY(job_word(job, dispatcher, &path));
+    if (!job_convert(job, paths, path))
+        return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
+    job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
     job_set(job, "parallel.zero", "1", "actor.strategy");
     set_formats(job, false);
     TRY(read_ends(job));
@@ -413,8 +308,6 @@ static enum status read_engine(struct job *job)
 
 static enum status read_models(struct job *job)
 {
-    static const char estimator_flag[] = "algorithm.adv_estimator";
-    const char *estimator = "gae";
     bool loss = false, reward = false, away = false;
     TRY(job_switch(job, "actor.use_kl_loss", &loss));
     TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
@@ -425,13 +318,48 @@ static enum status read_models(struct job *job)
     if ((loss || reward) && !away && !adapters)
         job_set_count(job, "workload.colocated.reference", 1,
                       "actor.use_kl_loss algorithm.use_kl_in_reward");
+    return STATUS_OK;
+}
+
+/* Names of one model, as its base and what was made of it are. */
+static bool are_alike(struct job *job, const char *one, const char *other)
+{
+    const char *names[] = {model_name_or_folder(one, job->arena),
+                           model_name_or_folder(other, job->arena)};
+    return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
+}
+
+/* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
+static enum status read_critic(struct job *job)
+{
+    static const char estimator_flag[] = "algorithm.adv_estimator",
+                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path",
+                      weights_flag[] = "critic.model.fsdp_config.param_offload",
+                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+    const char *estimator = "gae", *enable = "null", *path = NULL, *actor = NULL;
+    bool weights = false, states = false;
     TRY(job_word(job, estimator_flag, &estimator));
-    if (text_equal(estimator, "gae"))
-        job_warn(job,
-                 job_given(job, estimator_flag) ? job_setting(job, estimator_flag)->mark
-                                                : job_place(job),
-                 "estimator gae trains a critic beside the actor, which matters to memory and "
-                 "is not modelled: 16 bytes a parameter, shared out as the actor's");
+    TRY(job_word(job, enable_flag, &enable));
+    TRY(job_word(job, path_flag, &path));
+    TRY(job_word(job, "model.path", &actor));
+    TRY(job_switch(job, weights_flag, &weights));
+    TRY(job_switch(job, states_flag, &states));
+    bool trained = text_equal(enable, "null")
+                       ? text_equal(estimator, "gae")
+                       : text_equal(enable, "True") || text_equal(enable, "true");
+    if (!trained || (weights && states))
+        return STATUS_OK;
+    job_set_count(job, "workload.colocated.critic", 1,
+                  arena_printf(job->arena, "%s %s", enable_flag, estimator_flag));
+    if (path && actor && !are_alike(job, path, actor))
+        job_warn(job, job_setting(job, path_flag)->mark,
+                 "the critic's own shape matters to memory and is not modelled: the actor's "
+                 "stands in");
+    if (weights != states)
+        job_warn(
+            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
+            "what of the critic waits in host memory matters to memory and is not modelled "
+            "in part: all stays on the device here");
     return STATUS_OK;
 }
 
@@ -442,7 +370,8 @@ static enum status verl_finish(struct job *job)
     TRY(read_layout(job));
     TRY(read_batch(job));
     TRY(read_engine(job));
-    return read_models(job);
+    TRY(read_models(job));
+    return read_critic(job);
 }
 
 const struct job_framework job_verl = {
@@ -452,8 +381,8 @@ const struct job_framework job_verl = {
     .source = "volcengine/verl 008db456bf61",
     .syntax = JOB_OVERRIDES,
     .sections = "actor_rollout_ref.",
-    .flags = flags,
-    .n_flags = &n_flags,
+    .flags = verl_flags,
+    .n_flags = &verl_n_flags,
     .prepare = verl_prepare,
     .finish = verl_finish,
     .names = NAMES_HUB,

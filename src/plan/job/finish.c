@@ -236,6 +236,12 @@ static enum status check_ranks(struct job *job, const char *device)
     uint64_t dense = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.cp", 1);
     uint64_t experts = job_drafted(job, "parallel.ep", 1) * job_drafted(job, "parallel.etp", 1);
     uint64_t least = pp * (dense > experts ? dense : experts);
+    if (least <= 1 && job_drafted(job, "parallel.zero", 0) > 0)
+        job_warn(
+            job, job_place(job),
+            "the job does not say how many ranks it starts, which share its states out and "
+            "matter to memory: one is planned, --set cluster=%s-8x1 names more",
+            device);
     if (least <= 1 || least > 1000000)
         return STATUS_OK;
     err_at(job->err, STATUS_INPUT, job_place(job),

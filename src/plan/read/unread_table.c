@@ -390,6 +390,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.tp", COLOCATES, BESIDE),
     WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
     WHEN("workload.colocated.reference", COLOCATES),
+    WHEN("workload.colocated.critic", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),
     WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),

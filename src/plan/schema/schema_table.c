@@ -477,6 +477,9 @@ const struct field schema_table[] = {
          "part of a device that it takes while it generates, weights and cache (verl: 0.5)"),
     COUNT("workload.colocated.reference", workload.colocated.reference, 0, 100, "0",
           "frozen copies of the model in 16 bits, shared out as zero shares weights"),
+    COUNT("workload.colocated.critic", workload.colocated.critic, 0, 100, "0",
+          "models of its shape that are trained in turn with it (verl's critic): their weights "
+          "and states stay on the device, shared out as its own"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
           "parameters of other frozen models (reward), likewise"),
     COUNT("workload.encoder.patches", workload.encoder.patches, 0, 1e9, "0",

@@ -132,6 +132,15 @@ static void add_logits(struct train *t)
     }
 }
 
+/* TRL's parts multiply by the whole head in f32 (trl sft_trainer.py, _chunk), which it already
+ * is where every rank has it so. */
+static bool widens_head(const struct plan *plan)
+{
+    bool trainer = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
+    bool whole = plan->parallel.zero < 3 && plan->precision.weights == DTYPE_F32;
+    return trainer && plan->stack.cross_entropy == LOSS_CHUNKED && !whole;
+}
+
 /* Losses that run head and loss part by part make the gradients of the head's input and of its
  * matrix as they go: torchtitan's ChunkedLossWrapper in f32, whole until the last chunk,
  * Liger's fused linear cross entropy in the activations' format. */
@@ -154,6 +163,7 @@ static void add_parts(struct train *t)
         {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
         {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, !lora_is_on(t->plan)},
         {"logits", CATEGORY_LOGITS, sixteen, size_slot(t->z, SLOT_LOSS_ROWS), vocab, fused},
+        {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, hidden, widens_head(t->plan)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].holds)
