@@ -12,11 +12,12 @@ static uint16_t adapter(struct layer *l, const char *name, struct size groups, s
 }
 
 /* Rows like those of c, so wide. */
-static uint16_t rows_like(struct layer *l, const char *name, uint16_t c, struct size width)
+static uint16_t rows_like(struct layer *l, const char *name, uint16_t c, enum dtype dtype,
+                          struct size width)
 {
     struct buffer like = l->work->buffers[c];
     struct extent extent = {like.dims[0], like.dims[0], like.rule};
-    return layer_rows(l, name, like.category, l->activation, extent, width);
+    return layer_rows(l, name, like.category, dtype, extent, width);
 }
 
 static const struct layer_matrix *adapted(struct layer *l, const char *name,
@@ -57,9 +58,12 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     l->module = m->op;
     uint16_t down = adapter(l, arena_join(arena, "w_lora_a_", matrix), e, shape.k, low);
     uint16_t up = adapter(l, arena_join(arena, "w_lora_b_", matrix), e, rank, sides.outputs);
-    uint16_t x = rows_like(l, arena_printf(arena, "lora_%s_low", matrix), c, low);
-    uint16_t y = rows_like(l, arena_printf(arena, "lora_%s_out", matrix), c, wide);
-    uint16_t sum = rows_like(l, arena_join(arena, matrix, "_adapted"), c, wide);
+    uint16_t x =
+        rows_like(l, arena_printf(arena, "lora_%s_low", matrix), c, l->activation, low);
+    uint16_t y =
+        rows_like(l, arena_printf(arena, "lora_%s_out", matrix), c, l->activation, wide);
+    uint16_t sum = rows_like(l, arena_join(arena, matrix, "_adapted"), c,
+                             l->work->buffers[c].dtype, wide); /* as the base's product is */
     shape.n = low;
     layer_gemm(l, arena_join(arena, "lora_a_", matrix), a, down, WORK_NONE, x, groups, shape);
     groups.shared = false;
