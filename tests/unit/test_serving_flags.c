@@ -381,12 +381,14 @@ static void waiting_sequences_size_no_buffers(void **state)
         const char *plan;
         uint64_t sequences;
     } rows[] = {
-        {"model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\n"
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 141 GiB}}\n"
+         "stack: sglang\n"
          "parallel: {tp: 8, ep: 8, etp: 1, dp: 1, sp: true}\nmoe: {path: deepep_ll}\n"
          "precision: {weights: fp8_block, dispatch: fp8_block}\n"
          "workload: {mode: decode, queue: true, micro_batch: 2048, context_length: 8192}\n",
          66},
-        {"model: deepseek-r1\ncluster: h200-8x2\nstack: vllm\n"
+        {"model: deepseek-r1\ncluster: {base: h200-8x1, nodes: 2, device: {memory: 141 GiB}}\n"
+         "stack: vllm\n"
          "parallel: {tp: 1, ep: 16}\nmoe: {path: deepep_ll, redundant_experts: 32}\n"
          "precision: {weights: fp8_block, dispatch: fp8_block, kv_cache: fp8}\n"
          "workload: {mode: decode, queue: true, micro_batch: 256, context_length: 16384,\n"
@@ -445,7 +447,8 @@ static void fewer_sequences_than_stages_start(void **state)
         struct arena arena = {0};
         struct prediction p = predict_text(
             arena_printf(&arena,
-                         "model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\n"
+                         "model: deepseek-v3\nstack: vllm\n"
+                         "cluster: {base: h200-8x1, nodes: 2, device: {memory: 141 GiB}}\n"
                          "workload: {mode: decode, context_length: 131072, micro_batch: 4, "
                          "queue: true}\nparallel: {tp: 2, pp: 8}\nmemory: {fraction: %s}\n",
                          rows[i].fraction),
