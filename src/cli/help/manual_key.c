@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/read/catalog.h"
+#include "plan/read/load.h"
 #include "plan/schema/word.h"
 #include "report/page.h"
 
@@ -22,6 +24,64 @@ static const char *example_value(const struct key_row *row, struct arena *arena)
     if (row->choices)
         return arena_strndup(arena, row->choices, strcspn(row->choices, ","));
     return "...";
+}
+
+enum { VALUES_MAX = 16 };
+
+/* The value that a stack's file has for a field; NULL when it has none, or not in the mode. */
+static const char *stack_value(const struct field *field, const char *stack, const char *mode,
+                               struct arena *arena)
+{
+    const char *text = arena_printf(arena,
+                                    "model: mixtral-8x7b\ncluster: h100-8x1\nstack: %s\n"
+                                    "workload: {mode: %s}\n",
+                                    stack, mode);
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct text value = {.arena = arena};
+    struct err err = {0};
+    struct origins origins = {0};
+    size_t n;
+    if (plan_load_text("help", text, strlen(text), NULL, 0, arena, plan, &origins, &err) !=
+        STATUS_OK)
+        return NULL;
+    const char *file = origins.mark[field - schema_fields(&n)].file;
+    if (!file || !text_ends(file, arena_printf(arena, "/%s.yaml", stack)))
+        return NULL; /* its own default, or what follows from the layout */
+    schema_print(field, plan, &value);
+    return text_string(&value);
+}
+
+/* "3: fsdp, torchtitan": what stacks take where the plan says nothing and that is not the
+ * default; NULL: all take it. Of keys of the plan itself. */
+static const char *stack_values(const struct field *field, struct arena *arena)
+{
+    struct catalog_item *stacks = NULL;
+    struct text lists[VALUES_MAX] = {0}, all = {.arena = arena};
+    const char *values[VALUES_MAX];
+    size_t n_stacks = 0, n = 0;
+    if (!field || schema_is_part(field->key) || !strchr(field->key, '.') ||
+        text_equal(field->key, "workload.mode"))
+        return NULL;
+    catalog_list(CATALOG_STACK, arena, &stacks, &n_stacks);
+    for (size_t i = 0; i < n_stacks; i++) {
+        size_t at = 0;
+        const char *value = stack_value(field, stacks[i].name, "train", arena);
+        if (!value)
+            value = stack_value(field, stacks[i].name, "decode", arena);
+        if (!value || text_equal(value, field->fallback ? field->fallback : ""))
+            continue;
+        while (at < n && !text_equal(values[at], value))
+            at++;
+        if (at == VALUES_MAX)
+            continue;
+        values[at] = value;
+        lists[at].arena = arena;
+        text_printf(&lists[at], "%s%s", lists[at].length ? ", " : "", stacks[i].name);
+        n = at == n ? n + 1 : n;
+    }
+    for (size_t i = 0; i < n; i++)
+        text_printf(&all, "%s%s: %s", i ? "; " : "", values[i], text_string(&lists[i]));
+    return n ? text_string(&all) : NULL;
 }
 
 /* Every word with what it means. */
@@ -77,6 +137,7 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     fact(&page, "type", row->type);
     fact(&page, "unit", row->unit);
     fact(&page, "default", row->shown);
+    fact(&page, "stacks", stack_values(row->field, arena));
     fact(&page, "limits", row->limits);
     fact(&page, "one of", row->choices);
     fact(&page, "read", row->read);
