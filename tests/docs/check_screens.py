@@ -47,6 +47,9 @@ PLANS = [
     # offloading is no reason to say nothing of more devices
     ("mixtral-8x7b", "h100", "fsdp", "micro_batch: 1", "",
      [r"costs throughput .*optimizer.offload", r"more devices .*cluster.node.devices=8"]),
+    # four kinds of fixes, of two and three settings each
+    ("nemotron-3-super", "b200-8x8", "megatron", "sequence_length: 2048, micro_batch: 4",
+     "ep: 4, pp: 4", []),
     ("dbrx", "h100-8x4", "deepspeed", "micro_batch: 1", "ep: 4, zero: 2", []),
     ("gpt-oss-120b", "rtx4090", "vllm", SERVE.format(16, 2048, 256), "", []),
 ]

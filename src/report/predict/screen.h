@@ -22,6 +22,7 @@ enum brief {
     BRIEF_NOTES,    /* what notes say: their number stands */
     BRIEF_TIME,     /* rates beside the seconds, all but the largest categories */
     BRIEF_STAGES,   /* each stage's bytes: the least and the most stand; layers of a stage */
+    BRIEF_LINES,    /* the first fix of a kind where another takes one line */
     BRIEF_LAYOUT,   /* degrees of 1, which groups cross nodes */
     BRIEF_LAST
 };

@@ -51,31 +51,36 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
     fputc('\n', out);
 }
 
-/* Whether every setting of a fix fits into a line. */
-static bool is_short(const struct fix *fix, size_t width)
+/* How much room a fix takes: 0 where all its settings fit into a line, 1 where each does. */
+static unsigned room_of(const struct fix *fix, size_t width)
 {
+    const size_t option = sizeof "--set " - 1;
+    size_t all = SETTINGS;
     for (const char *at = fix->set; *at;) {
         size_t length = strcspn(at, " ");
-        if (SETTINGS + sizeof "--set " - 1 + length > width)
-            return false;
+        if (SETTINGS + option + length > width)
+            return 2;
+        all += (at > fix->set) + option + length;
         at += length + strspn(at + length, " ");
     }
-    return true;
+    return all > width;
 }
 
-/* The first of every kind, of those whose settings fit into a line where there are such; then,
- * while there is room, the next ones in their order. */
-static size_t choose(const struct memory_report *memory, size_t most, size_t width, bool *shown)
+/* The first of every kind, of those that take no more room where there are such; then, while
+ * there is space, the next ones in their order. */
+static size_t choose(const struct memory_report *memory, size_t most, size_t width,
+                     unsigned room, bool *shown)
 {
     size_t n = 0;
     for (size_t i = 0, end; i < memory->n_fixes; i = end, n++) {
-        size_t first = i;
-        for (end = i;
-             end < memory->n_fixes && memory->fixes[end].kind == memory->fixes[i].kind;)
-            end++;
-        while (first < end && !is_short(&memory->fixes[first], width))
-            first++;
-        shown[first < end ? first : i] = true;
+        size_t best = i;
+        for (end = i; end < memory->n_fixes && memory->fixes[end].kind == memory->fixes[i].kind;
+             end++) {
+            unsigned least = room_of(&memory->fixes[best], width);
+            if (least > room && room_of(&memory->fixes[end], width) < least)
+                best = end;
+        }
+        shown[best] = true;
     }
     for (size_t i = 0; i < memory->n_fixes && n < most; i++) {
         n += !shown[i];
@@ -96,7 +101,8 @@ void screen_fixes(struct screen *screen)
     }
     bool *shown = arena_alloc(screen->view->arena, memory->n_fixes, sizeof *shown);
     size_t most = screen->brief >= BRIEF_FIXES ? 0 : FIXES_SHOWN;
-    size_t n = choose(memory, most, screen->page.term->width, shown),
+    size_t n = choose(memory, most, screen->page.term->width, screen->brief < BRIEF_LINES,
+                      shown),
            rest = memory->n_fixes - n;
     FILE *out = screen->page.out;
     fprintf(out, "%s%-*s%s%s%s", term_style(term, STYLE_BOLD), AMOUNT_END - 3,

@@ -92,7 +92,7 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
     const char *whole = whole_text(plan, load, arena);
     const char *graphs = notes_graphs(plan, serve_batch(plan, load->sequences), arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
-    if (load->capped)
+    if (load->capped && (arrives || load->sequences < load->requests))
         own[n++] = (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
                                  cap_text(plan, load, arena)};
     if (arrives)
