@@ -52,6 +52,13 @@ for shell in bash fish; do
     [ $shell = bash ] || prefix=cluster=
     offers $shell 'moeplan predict --set cluster=h2' "${prefix}h200"
 done
+# a word of the list that the key does not take is no offer
+for file in "$scratch"/moeplan.*; do
+    ! grep -E 'precision\.weights[)=]' "$file" | grep -Eq "i64|weights=none|'none" || {
+        echo "$file: offers formats that precision.weights refuses"
+        status=1
+    }
+done
 if command -v zsh > /dev/null; then
     zsh -n "$scratch/moeplan.zsh" || status=1
 fi

@@ -120,7 +120,7 @@ static const char *layout_of(const struct csv *csv, size_t row, struct arena *ar
 /* Where a row's point stands, nearly: the axis ends a little beyond what it shows. */
 static struct chart_place place_of(const struct csv *csv, size_t row, double fastest)
 {
-    double least = INFINITY, most = chart_number(csv, row, "limit_bytes");
+    double least = HUGE_VAL, most = chart_number(csv, row, "limit_bytes");
     for (size_t i = 0; i < csv->n_rows; i++) {
         double bytes = chart_number(csv, i, "total_bytes");
         least = fmin(least, bytes);

@@ -168,7 +168,7 @@ static const char *series_title(const struct sweep_chart *l)
  * far away would press all others to the ground; 0: nothing is cut. */
 static double top_of(const struct sweep_chart *l)
 {
-    double limit = 0, total = 0, least = INFINITY, value;
+    double limit = 0, total = 0, least = HUGE_VAL, value;
     for (size_t row = 0; row < l->table->csv.n_rows; row++) {
         if (number_real(csv_cell(&l->table->csv, row, "total_bytes"), &value)) {
             total = fmax(value, total);

@@ -106,7 +106,7 @@ static void key_cases(FILE *out, const char *set, const char *end)
         if (!fields[i].words)
             continue;
         fprintf(out, "    %s) %s", fields[i].key, set);
-        words(out, fields[i].words);
+        words(out, schema_words(&fields[i]));
         fprintf(out, "%s ;;\n", end);
     }
 }
@@ -284,8 +284,9 @@ static void fish_values(FILE *out)
     size_t n;
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++)
-        for (size_t w = 0; fields[i].words && fields[i].words[w]; w++)
-            fprintf(out, " %s=%s", fields[i].key, fields[i].words[w]);
+        for (const char *const *word = fields[i].words ? schema_words(&fields[i]) : NULL;
+             word && *word; word++)
+            fprintf(out, " %s=%s", fields[i].key, *word);
 }
 
 static void fish_option(const struct option *option, const struct command *command, FILE *out)
