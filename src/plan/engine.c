@@ -170,6 +170,18 @@ enum generation plan_generation(const struct plan *plan)
     return GENERATION_OTHER;
 }
 
+enum compute engine_compute(const struct plan *plan)
+{
+    const struct device *device = &plan->cluster.device;
+    enum dtype weights = plan->precision.weights;
+    bool plain =
+             weights == DTYPE_FP8 || weights == DTYPE_FP8_CHANNEL || weights == DTYPE_FP8_BLOCK,
+         scaled = weights == DTYPE_MXFP8 || weights == DTYPE_MXFP4 || weights == DTYPE_NVFP4;
+    bool takes = (plain && device->peak_fp8 > device->peak_bf16) ||
+                 (scaled && device->peak_fp4 > device->peak_fp8);
+    return takes ? COMPUTE_FP8 : COMPUTE_BF16;
+}
+
 enum batching engine_batching(const struct plan *plan)
 {
     if (plan->stack.kind == STACK_SGLANG)

@@ -51,6 +51,12 @@ struct engine_release {
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };
 
+/* What an engine multiplies in, unless it is told: rows of a product are quantised to the
+ * format of its weights where the device multiplies in it, 8 bits from compute capability 8.9
+ * on (vLLM quantization/fp8.py, SGLang fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on
+ * Blackwell; else in 16 bits (Marlin). */
+enum compute engine_compute(const struct plan *plan);
+
 /* What a step of an engine holds while prompts wait (engines.md section 4). */
 enum batching {
     BATCHING_MIXED, /* vLLM: decodes, and prompts cut to what they leave */

@@ -89,6 +89,8 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
     if (!plan_is_engine(plan) && !sets_key(moves, n, "parallel.etp=") &&
         plan->parallel.etp == experts_split(plan))
         changed->parallel.etp = experts_split(changed);
+    if (plan_is_engine(plan) && plan->precision.compute == engine_compute(plan))
+        changed->precision.compute = engine_compute(changed);
     return true;
 }
 
@@ -226,6 +228,8 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
     }
     if (changed->parallel.dp != search->plan->parallel.dp)
         text_printf(&set, " parallel.dp=%llu", (unsigned long long)changed->parallel.dp);
+    if (changed->precision.compute != search->plan->precision.compute)
+        text_printf(&set, " precision.compute=%s", words_compute[changed->precision.compute]);
     if (moves_experts(search->plan, changed))
         name_degrees(search->plan, changed, &set);
     fix->set = text_string(&set);
