@@ -335,3 +335,19 @@ uint64_t engine_cache_block(const struct plan *plan)
     enum generation generation = plan_generation(plan);
     return generation == GENERATION_SM100 ? 128 : generation == GENERATION_SM90 ? 64 : 16;
 }
+
+/* Engines quantise the rows of a product to the format of its weights where the device
+ * multiplies in it: 8 bits from compute capability 8.9 on (vLLM quantization/fp8.py, SGLang
+ * fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on Blackwell; else in 16 bits (Marlin).
+ */
+bool engine_computes_fp8(const struct plan *plan)
+{
+    const struct device *device = &plan->cluster.device;
+    enum dtype weights = plan->precision.weights;
+    bool plain =
+             weights == DTYPE_FP8 || weights == DTYPE_FP8_CHANNEL || weights == DTYPE_FP8_BLOCK,
+         scaled = weights == DTYPE_MXFP8 || weights == DTYPE_MXFP4 || weights == DTYPE_NVFP4;
+    bool takes = (plain && device->peak_fp8 > device->peak_bf16) ||
+                 (scaled && device->peak_fp4 > device->peak_fp8);
+    return plan->workload.mode != MODE_TRAIN && plan_is_engine(plan) && takes;
+}

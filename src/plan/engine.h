@@ -120,4 +120,7 @@ bool engine_takes_fraction(const struct plan *plan);    /* of the device, before
 uint64_t engine_room(const struct plan *plan);
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */
 
+/* Whether an engine's products multiply in 8 bits because of its weights' format. */
+bool engine_computes_fp8(const struct plan *plan);
+
 #endif

@@ -56,22 +56,10 @@ static void follow_recipe(struct loader *loader)
     apply_origin_set(loader, "precision.compute", apply_origin(loader, "precision.recipe"));
 }
 
-/* Engines quantise the rows of a product to the format of its weights where the device
- * multiplies in it: 8 bits from compute capability 8.9 on (vLLM quantization/fp8.py, SGLang
- * fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on Blackwell; else in 16 bits (Marlin).
- */
 static void follow_weights(struct loader *loader)
 {
     struct plan *plan = loader->plan;
-    const struct device *device = &plan->cluster.device;
-    enum dtype weights = plan->precision.weights;
-    bool plain =
-             weights == DTYPE_FP8 || weights == DTYPE_FP8_CHANNEL || weights == DTYPE_FP8_BLOCK,
-         scaled = weights == DTYPE_MXFP8 || weights == DTYPE_MXFP4 || weights == DTYPE_NVFP4;
-    bool takes = (plain && device->peak_fp8 > device->peak_bf16) ||
-                 (scaled && device->peak_fp4 > device->peak_fp8);
-    if (plan->workload.mode == MODE_TRAIN || !plan_is_engine(plan) || !takes ||
-        is_given(loader, "precision.compute"))
+    if (!engine_computes_fp8(plan) || is_given(loader, "precision.compute"))
         return;
     plan->precision.compute = COMPUTE_FP8;
     apply_origin_set(loader, "precision.compute", apply_origin(loader, "precision.weights"));

@@ -74,6 +74,16 @@ static bool sets_key(const struct fix_move *moves, size_t n, const char *set)
     return false;
 }
 
+/* What an engine's products multiply in follows its weights, as far as it did. */
+static void follow_weights(const struct plan *plan, struct plan *changed)
+{
+    bool followed = (plan->precision.compute == COMPUTE_FP8) == engine_computes_fp8(plan);
+    bool asked = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
+    if (asked && followed && changed->precision.weights != plan->precision.weights &&
+        engine_computes_fp8(plan) != engine_computes_fp8(changed))
+        changed->precision.compute = engine_computes_fp8(changed) ? COMPUTE_FP8 : COMPUTE_BF16;
+}
+
 /* A stated dp is a check of the layout as it was: it follows a layout that changes. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed)
@@ -89,6 +99,7 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
     if (!plan_is_engine(plan) && !sets_key(moves, n, "parallel.etp=") &&
         plan->parallel.etp == experts_split(plan))
         changed->parallel.etp = experts_split(changed);
+    follow_weights(plan, changed);
     return true;
 }
 
