@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
+#include "support/drawn_layers.h"
 #include "support/drawn_plan.h"
 #include "support/draws.h"
 #include "support/listed.h"
@@ -156,72 +157,6 @@ static bool computes_rows_only(const struct plan *plan)
     return false;
 }
 
-static void draw_attention(struct rng *rng, struct attention *a)
-{
-    *a = (struct attention){.kind = ATTENTION_GQA, .heads = 8, .kv_heads = 4, .head_dim = 16};
-    if (rng_below(rng, 2))
-        *a = (struct attention){.kind = ATTENTION_MLA,
-                                .heads = 8,
-                                .kv_heads = 8,
-                                .q_lora_rank = 32 * rng_below(rng, 2),
-                                .kv_lora_rank = 32,
-                                .qk_nope_head_dim = 16,
-                                .qk_rope_head_dim = 8,
-                                .v_head_dim = 16};
-}
-
-/* Divided evenly by up to 4 tp ranks. */
-static void draw_linear(struct rng *rng, struct linear *linear)
-{
-    *linear = (struct linear){.kind = (enum linear_kind)rng_below(rng, LINEAR_COUNT),
-                              .heads = 8,
-                              .head_dim = 16,
-                              .key_heads = 4,
-                              .key_dim = 8,
-                              .conv = 4 * rng_below(rng, 2),
-                              .rank = 8,
-                              .chunk = 16,
-                              .state = DTYPE_F32};
-    if (linear->kind == LINEAR_GATED_DELTA_NET || linear->kind == LINEAR_MAMBA2)
-        return;
-    linear->key_heads = linear->heads;
-    linear->key_dim = linear->head_dim;
-    if (linear->kind == LINEAR_MAMBA1)
-        *linear = (struct linear){LINEAR_MAMBA1, 1, 128, 1, 8, 4, 8, 16, DTYPE_F32, DTYPE_NONE};
-}
-
-/* Layers alike, kinds in turn, or parts. */
-static void draw_layers(struct rng *rng, struct model *model)
-{
-    static const struct {
-        struct enum_list types;
-        uint64_t dense_layers; /* when of parts */
-    } lists[] = {
-        {{0}, 0},
-        {{2, {LAYER_WINDOW, LAYER_FULL}}, 0},
-        {{4, {LAYER_CHUNK, LAYER_CHUNK, LAYER_CHUNK, LAYER_FULL}}, 0},
-        {{1, {LAYER_WINDOW}}, 0},
-        {{4, {LAYER_WINDOW, LAYER_MOE, LAYER_FULL, LAYER_DENSE}}, 2},
-        {{2, {LAYER_LINEAR, LAYER_FULL}}, 0},
-        {{1, {LAYER_LINEAR}}, 0},
-        {{4, {LAYER_LINEAR, LAYER_MOE, LAYER_FULL, LAYER_MOE}}, 0},
-        {{2, {LAYER_REUSE, LAYER_FULL}}, 0},
-    };
-    uint64_t i = rng_below(rng, sizeof lists / sizeof *lists);
-    model->layer_types = lists[i].types;
-    draw_linear(rng, &model->linear);
-    model->attention.output_gate = rng_below(rng, 2);
-    if (model->attention.q_lora_rank && rng_below(rng, 2))
-        model->indexer = (struct indexer){4, 8, 1 + rng_below(rng, 300)};
-    model->attention.window = 1 + rng_below(rng, 300);
-    model->attention.chunk = 1 + rng_below(rng, 300);
-    model->dense_layers = rng_below(rng, 3);
-    if (!model_has_parts(model))
-        return;
-    model->layers = 8;
-    model->dense_layers = lists[i].dense_layers;
-}
-
 /* A plan of one stage in which every width is divided evenly by what splits it and no rank has
  * another's tokens: what rounding and copies add is zero. */
 static void draw_even(struct rng *rng, struct plan *plan)
@@ -237,12 +172,12 @@ static void draw_even(struct rng *rng, struct plan *plan)
     for (int p = 0; p < PATH_COUNT; p++)
         if (text_equal(words_path[p], path))
             plan->moe.path = (enum moe_path)p;
-    draw_attention(rng, &plan->model.attention);
+    drawn_attention(rng, &plan->model.attention);
     plan->model.moe.shared_experts = rng_below(rng, 2);
     plan->model.moe.shared_intermediate = 64 * plan->model.moe.shared_experts;
     plan->model.moe.glu = rng_below(rng, 2);
     plan->model.moe.latent_size = rng_below(rng, 3) ? 0 : 48;
-    draw_layers(rng, &plan->model);
+    drawn_layers(rng, &plan->model);
     plan->parallel.tp = UINT64_C(1) << rng_below(rng, 3);
     plan->parallel.sp = plan->parallel.tp > 1;
     plan->parallel.cp = UINT64_C(1) << rng_below(rng, 2);
