@@ -75,7 +75,9 @@ uint64_t plan_joined_replicas(const struct plan *plan);
 /* Replicas of attention in one engine: dp, or 1 where dp counts SGLang's engines, each with
  * experts over its own tp ranks. */
 uint64_t plan_engine_replicas(const struct plan *plan);
-/* Tokens of a rank that experts choose among: T, of all replicas that come together. */
+/* Tokens of a rank that experts choose among: T, of all replicas that come together. Routing
+ * counts them in 32 bits. */
+#define PLAN_MOST_TOKENS UINT32_MAX
 uint64_t plan_joined_tokens(const struct plan *plan);
 /* Whether all networks behind attention are split over those replicas' ranks and take their
  * tokens together, dense and shared ones too (SGLang), not the routed experts alone. */

@@ -338,8 +338,12 @@ static const struct {
     {"save-has-names", "recompute.kind=save", "recompute.kind=save recompute.save=[a]",
      "recompute save lists no names", "recompute: {save: [names]}, or recompute: full"},
     {"rows-in-64-bits", "workload.micro_batch=1000000000 workload.sequence_length=1000000000",
-     "workload.micro_batch=1000000 workload.sequence_length=1000000",
+     "workload.micro_batch=1000 workload.sequence_length=1000000",
      "tokens x top_k x experts x width overflows 64 bits",
+     "micro_batch or sequence_length is far too large"},
+    {"tokens-in-32-bits", "workload.micro_batch=5000 workload.sequence_length=1000000",
+     "workload.micro_batch=4000 workload.sequence_length=1000000",
+     "5000000000 tokens of a rank choose experts in a step, the limit is 4294967295",
      "micro_batch or sequence_length is far too large"},
 };
 
@@ -432,7 +436,7 @@ static void test_parts(void **state)
     struct rule_parts parts;
     size_t lawful = 0, allowed = 0;
     rule_parts_of("workload.micro_batch", &parts);
-    assert_int_equal(parts.n_naming, 3);
+    assert_int_equal(parts.n_naming, 4);
     for (uint64_t seed = 0; seed < 4000; seed++) {
         struct plan plan;
         struct rng rng;

@@ -270,6 +270,17 @@ static bool model_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool tokens_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (plan_joined_tokens(plan) <= PLAN_MOST_TOKENS)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "%" PRIu64 " tokens of a rank choose experts in a step, the limit is %" PRIu64,
+             plan_joined_tokens(plan), (uint64_t)PLAN_MOST_TOKENS);
+    snprintf(hint, RULE_TEXT, "micro_batch or sequence_length is far too large");
+    return true;
+}
+
 /* ... and the largest tensor any path builds, [local experts, rows of the group, width]. */
 static bool rows_broken(const struct plan *plan, char *text, char *hint)
 {
@@ -471,6 +482,12 @@ static const struct rule rules[] = {
      .shape = RULE_OTHER,
      .broken = rows_broken,
      .also = {"workload.sequence_length", "model.moe.top_k"}},
+    {.name = "tokens-in-32-bits",
+     .key = "workload.micro_batch",
+     .shape = RULE_OTHER,
+     .applies = plan_is_routed,
+     .broken = tokens_broken,
+     .also = {"workload.sequence_length"}},
 };
 
 const struct rule_set rule_set_run = {rules, sizeof rules / sizeof *rules};

@@ -196,7 +196,7 @@ static bool follow_routing(struct evaluator *e, const struct plan *plan)
         return true;
     }
     if (plan_joined_tokens(plan) >
-        ROWS_MOST_TOKENS) /* others of the structure may be sampled */
+        PLAN_MOST_TOKENS) /* others of the structure may be sampled */
         return false;
     if (!e->bank || e->bank->turn != e->turn)
         e->bank = bank_open(e, plan);
@@ -454,7 +454,7 @@ bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t str
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
 {
     uint64_t tokens = plan_joined_tokens(plan);
-    struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
+    struct demand_bank *bank = tokens > PLAN_MOST_TOKENS ? NULL : bank_open(e, plan);
     if (!bank)
         return false;
     size_t at = place_of(bank->expected_tokens, tokens);

@@ -45,6 +45,13 @@ static double moved(struct stepper *s, const struct profile *profile,
     return fabs(log(ratio));
 }
 
+/* Of two errors that know nothing of each other; hypot asks for a newer C library than wheels
+ * may. */
+static double together(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 struct interval interval_of(struct stepper *s, const struct profile *profile,
                             const struct demand *demand, double step_s, double error)
 {
@@ -53,8 +60,8 @@ struct interval interval_of(struct stepper *s, const struct profile *profile,
     if (!c || !(step_s > 0))
         return out;
     double own = log1p(error);
-    out.less = exp(hypot(own, moved(s, profile, c, c->low, demand, step_s)));
-    out.more = exp(hypot(own, moved(s, profile, c, c->high, demand, step_s)));
+    out.less = exp(together(own, moved(s, profile, c, c->low, demand, step_s)));
+    out.more = exp(together(own, moved(s, profile, c, c->high, demand, step_s)));
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "plan/derive.h"
 #include "work/rows/rows_parts.h"
 
 static enum rows_kind kind_of(const struct rows_spec *spec)
@@ -44,7 +45,7 @@ static enum status check(const struct rows_spec *spec, struct err *err)
     if (spec->top_k == 0 || spec->top_k > spec->experts)
         return err_set(err, STATUS_INPUT, "top_k %llu is not within 1 and experts %llu",
                        (unsigned long long)spec->top_k, (unsigned long long)spec->experts);
-    if (spec->ranks == 0 || spec->ranks > UINT32_MAX || spec->tokens > ROWS_MOST_TOKENS ||
+    if (spec->ranks == 0 || spec->ranks > UINT32_MAX || spec->tokens > PLAN_MOST_TOKENS ||
         spec->experts > UINT32_MAX / 2)
         return err_set(err, STATUS_INPUT,
                        "routing of %llu tokens to %llu experts on %llu ranks is out of range",

@@ -27,8 +27,6 @@ enum {
     ROWS_BINS = 1024     /* of the table of normal quantiles */
 };
 
-#define ROWS_MOST_TOKENS UINT32_MAX /* per source rank and step: counters have 32 bits */
-
 struct rows_spec {
     uint64_t tokens;         /* T: per source rank and step */
     uint64_t top_k, experts; /* K of E logical experts */
