@@ -37,6 +37,18 @@ struct column {
     size_t length_offset;                    /* COLUMN_COUNTS */
 };
 
+/* Rows of a table: a member of struct record under its own name; what `function` says of it. */
+#define COLUMN(record, member, kind, heading)                                                  \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
+        .title = heading                                                                       \
+    }
+#define COLUMN_SAID(heading, key_text, function)                                               \
+    {                                                                                          \
+        .key = key_text, .type = COLUMN_NAME, .name = function, .title = heading               \
+    }
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 /* The columns as members of the open JSON object. */
 void column_json(struct json *json, const struct column *columns, size_t n, const void *record);
 

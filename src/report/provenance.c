@@ -6,13 +6,11 @@
 
 #include "base/column.h"
 
-#define NAME(member)                                                                           \
-    {                                                                                          \
-        .key = #member, .type = COLUMN_TEXT, .offset = offsetof(struct provenance, member)     \
-    }
-
-static const struct column names[] = {NAME(plan), NAME(model), NAME(cluster), NAME(stack),
-                                      NAME(profile)};
+static const struct column names[] = {COLUMN(provenance, plan, COLUMN_TEXT, NULL),
+                                      COLUMN(provenance, model, COLUMN_TEXT, NULL),
+                                      COLUMN(provenance, cluster, COLUMN_TEXT, NULL),
+                                      COLUMN(provenance, stack, COLUMN_TEXT, NULL),
+                                      COLUMN(provenance, profile, COLUMN_TEXT, NULL)};
 
 enum { N_NAMES = sizeof names / sizeof *names };
 

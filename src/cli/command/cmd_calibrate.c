@@ -36,12 +36,6 @@ static const struct option options[] = {
 
 /* ---- columns ---- */
 
-#define COLUMN(record, member, kind, heading)                                                  \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .title = heading                                                                       \
-    }
-
 static const struct column constant_columns[] = {
     COLUMN(calibrated_constant, family, COLUMN_TEXT, NULL),
     COLUMN(calibrated_constant, name, COLUMN_TEXT, "constant"),

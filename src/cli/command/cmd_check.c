@@ -36,19 +36,14 @@ struct answer {
     double oom_probability; /* not a number: nothing depends on sampled routing */
 };
 
-#define COLUMN(member, kind)                                                                   \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct answer, member)                \
-    }
-
 static const struct column columns[] = {
-    COLUMN(result, COLUMN_TEXT),
-    COLUMN(verdict, COLUMN_TEXT),
-    COLUMN(total_bytes, COLUMN_BYTES),
-    COLUMN(limit_bytes, COLUMN_BYTES),
-    COLUMN(margin_bytes, COLUMN_SIGNED),
-    COLUMN(oom_probability, COLUMN_REAL),
-    COLUMN(why, COLUMN_TEXT),
+    COLUMN(answer, result, COLUMN_TEXT, NULL),
+    COLUMN(answer, verdict, COLUMN_TEXT, NULL),
+    COLUMN(answer, total_bytes, COLUMN_BYTES, NULL),
+    COLUMN(answer, limit_bytes, COLUMN_BYTES, NULL),
+    COLUMN(answer, margin_bytes, COLUMN_SIGNED, NULL),
+    COLUMN(answer, oom_probability, COLUMN_REAL, NULL),
+    COLUMN(answer, why, COLUMN_TEXT, NULL),
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };

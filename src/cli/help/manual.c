@@ -50,7 +50,7 @@ struct row {
     const char *name, *operands, *text;
 };
 
-#define COLUMN(title, member)                                                                  \
+#define ROW_COLUMN(title, member)                                                              \
     {                                                                                          \
         .key = title, .type = COLUMN_TEXT, .offset = offsetof(struct row, member)              \
     }
@@ -68,8 +68,9 @@ static void print_rows(const struct invocation *call, const struct column *colum
 
 static void tabulate_commands(const struct invocation *call)
 {
-    static const struct column columns[] = {COLUMN("name", name), COLUMN("operands", operands),
-                                            COLUMN("summary", text)};
+    static const struct column columns[] = {ROW_COLUMN("name", name),
+                                            ROW_COLUMN("operands", operands),
+                                            ROW_COLUMN("summary", text)};
     size_t n;
     const struct command *const *commands = commands_all(&n);
     struct row *rows = arena_alloc(call->arena, n, sizeof *rows);
@@ -80,8 +81,8 @@ static void tabulate_commands(const struct invocation *call)
 
 static void tabulate_options(const struct invocation *call, const struct command *command)
 {
-    static const struct column columns[] = {COLUMN("option", name),
-                                            COLUMN("argument", operands), COLUMN("help", text)};
+    static const struct column columns[] = {
+        ROW_COLUMN("option", name), ROW_COLUMN("argument", operands), ROW_COLUMN("help", text)};
     size_t n;
     const struct option *general = general_options(&n);
     struct row *rows = arena_alloc(call->arena, n + command->n_options, sizeof *rows);

@@ -2,12 +2,11 @@
 #include "report/compare/print.h"
 #include "report/schema_json.h"
 
-#define COLUMN(member, key_text, kind, condition)                                              \
+#define ROW_COLUMN(member, key_text, kind, condition)                                          \
     {                                                                                          \
         .key = key_text, .type = kind, .offset = offsetof(struct compare_row, member),         \
         .present = condition                                                                   \
     }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 static bool is_work(const void *record)
 {
@@ -21,18 +20,18 @@ static const char *part_of(const void *record)
 }
 
 #define THREE(member, key_text, unsigned_kind, signed_kind, condition)                         \
-    COLUMN(member.a, key_text "_a", unsigned_kind, condition),                                 \
-        COLUMN(member.b, key_text "_b", unsigned_kind, condition),                             \
-        COLUMN(member.difference, key_text "_difference", signed_kind, condition)
+    ROW_COLUMN(member.a, key_text "_a", unsigned_kind, condition),                             \
+        ROW_COLUMN(member.b, key_text "_b", unsigned_kind, condition),                         \
+        ROW_COLUMN(member.difference, key_text "_difference", signed_kind, condition)
 
 const struct column *compare_columns(size_t *n)
 {
     static const struct column columns[] = {
         {.key = "part", .type = COLUMN_NAME, .name = part_of},
-        COLUMN(name, "name", COLUMN_TEXT, NULL),
-        COLUMN(segment, "segment", COLUMN_TEXT, NULL),
-        COLUMN(phase, "phase", COLUMN_TEXT, NULL),
-        COLUMN(category, "category", COLUMN_TEXT, NULL),
+        ROW_COLUMN(name, "name", COLUMN_TEXT, NULL),
+        ROW_COLUMN(segment, "segment", COLUMN_TEXT, NULL),
+        ROW_COLUMN(phase, "phase", COLUMN_TEXT, NULL),
+        ROW_COLUMN(category, "category", COLUMN_TEXT, NULL),
         THREE(bytes, "bytes", COLUMN_BYTES, COLUMN_SIGNED, NULL),
         THREE(flop, "flop", COLUMN_COUNT, COLUMN_INTEGER, is_work),
         THREE(sent, "bytes_sent", COLUMN_COUNT, COLUMN_INTEGER, is_work),

@@ -3,13 +3,6 @@
 #include "report/compare/print.h"
 #include "report/page.h"
 
-#define COLUMN(record, member, kind, heading)                                                  \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .title = heading                                                                       \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static const struct column key_columns[] = {
     COLUMN(compare_key, key, COLUMN_TEXT, "key"),
     COLUMN(compare_key, a, COLUMN_TEXT, "A"),

@@ -43,26 +43,22 @@ static const char *peak_of(const void *record)
     {                                                                                          \
         .key = text, .type = kind, .offset = offsetof(record, member), .title = heading        \
     }
-#define NAME(text, function)                                                                   \
-    {                                                                                          \
-        .key = text, .type = COLUMN_NAME, .name = function                                     \
-    }
 
 enum { TEXT_COLUMNS = 10 }; /* of a match; programs get the rest too */
 
 static const struct column match_columns[] = {
-    NAME("theirs", name_of),
-    NAME("where", where_of),
+    COLUMN_SAID(NULL, "theirs", name_of),
+    COLUMN_SAID(NULL, "where", where_of),
     FIELD("times", COLUMN_COUNT, struct dump_match, times, NULL),
     FIELD("their_bytes", COLUMN_BYTES, struct dump_match, their_bytes, "bytes"),
-    NAME("buffer", buffer_of),
+    COLUMN_SAID(NULL, "buffer", buffer_of),
     FIELD("how", COLUMN_TEXT, struct dump_match, how, NULL),
-    NAME("segment", segment_of),
+    COLUMN_SAID(NULL, "segment", segment_of),
     FIELD("our_bytes", COLUMN_BYTES, struct dump_match, our_bytes, "ours"),
     FIELD("difference_bytes", COLUMN_SIGNED, struct dump_match, difference_bytes, "difference"),
     FIELD("others", COLUMN_COUNT, struct dump_match, others, NULL),
-    NAME("at_peak", peak_of),
-    NAME("shape", shape_of),
+    COLUMN_SAID(NULL, "at_peak", peak_of),
+    COLUMN_SAID(NULL, "shape", shape_of),
 };
 
 static const struct column rest_columns[] = {

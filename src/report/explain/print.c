@@ -35,19 +35,16 @@ static const char *formula_of(const void *record)
     return MATCH(record)->buffer->formula;
 }
 
-#define COLUMN(member, kind)                                                                   \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct failure_match, member)         \
-    }
-#define NAME(text, function)                                                                   \
-    {                                                                                          \
-        .key = text, .type = COLUMN_NAME, .name = function                                     \
-    }
-
 static const struct column columns[] = {
-    NAME("buffer", name_of),     NAME("plus", other_of),      COLUMN(how, COLUMN_TEXT),
-    COLUMN(times, COLUMN_COUNT), NAME("segment", segment_of), NAME("at_peak", peak_of),
-    COLUMN(bytes, COLUMN_BYTES), COLUMN(off, COLUMN_BYTES),   NAME("formula", formula_of),
+    COLUMN_SAID(NULL, "buffer", name_of),
+    COLUMN_SAID(NULL, "plus", other_of),
+    COLUMN(failure_match, how, COLUMN_TEXT, NULL),
+    COLUMN(failure_match, times, COLUMN_COUNT, NULL),
+    COLUMN_SAID(NULL, "segment", segment_of),
+    COLUMN_SAID(NULL, "at_peak", peak_of),
+    COLUMN(failure_match, bytes, COLUMN_BYTES, NULL),
+    COLUMN(failure_match, off, COLUMN_BYTES, NULL),
+    COLUMN_SAID(NULL, "formula", formula_of),
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };

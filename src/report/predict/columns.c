@@ -4,13 +4,6 @@
 
 #include "plan/schema/schema.h"
 
-#define COLUMN(record, member, kind, heading)                                                  \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .title = heading                                                                       \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* ---- names of enums ---- */
 
 static const char *category_of(const void *record)
@@ -48,11 +41,6 @@ static const char *fix_verdict(const void *record)
     return verdict_name(((const struct fix *)record)->verdict);
 }
 
-#define NAME(title_text, key_text, function)                                                   \
-    {                                                                                          \
-        .key = key_text, .type = COLUMN_NAME, .name = function, .title = title_text            \
-    }
-
 #define DIMENSIONS                                                                             \
     {                                                                                          \
         .key = "shape", .type = COLUMN_COUNTS, .offset = offsetof(struct buffer_report, dims), \
@@ -65,10 +53,10 @@ const struct column *buffer_columns(size_t *n)
 {
     static const struct column columns[] = {
         COLUMN(buffer_report, name, COLUMN_TEXT, NULL),
-        NAME(NULL, "category", buffer_category),
-        NAME(NULL, "segment", buffer_segment),
+        COLUMN_SAID(NULL, "category", buffer_category),
+        COLUMN_SAID(NULL, "segment", buffer_segment),
         DIMENSIONS,
-        NAME(NULL, "dtype", buffer_dtype),
+        COLUMN_SAID(NULL, "dtype", buffer_dtype),
         COLUMN(buffer_report, bytes, COLUMN_BYTES, NULL),
         COLUMN(buffer_report, expected_bytes, COLUMN_BYTES, NULL),
         COLUMN(buffer_report, worst_bytes, COLUMN_BYTES, NULL),
@@ -86,12 +74,12 @@ const struct column *buffer_table(size_t *n)
 {
     static const struct column columns[] = {
         COLUMN(buffer_report, name, COLUMN_TEXT, "buffer"),
-        NAME("category", "category", buffer_category),
+        COLUMN_SAID("category", "category", buffer_category),
         COLUMN(buffer_report, bytes, COLUMN_BYTES, "bytes"),
         COLUMN(buffer_report, expected_bytes, COLUMN_BYTES, "expected"),
         COLUMN(buffer_report, worst_bytes, COLUMN_BYTES, "worst"),
         COLUMN(buffer_report, copies, COLUMN_COUNT, "copies"),
-        NAME("dtype", "dtype", buffer_dtype),
+        COLUMN_SAID("dtype", "dtype", buffer_dtype),
         DIMENSIONS,
     };
     *n = COUNT_OF(columns);
@@ -143,7 +131,7 @@ const struct column *memory_columns(size_t *n)
         COLUMN(memory_report, temp_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, total_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, margin_bytes, COLUMN_SIGNED, NULL),
-        NAME(NULL, "verdict", memory_verdict),
+        COLUMN_SAID(NULL, "verdict", memory_verdict),
         COLUMN(memory_report, sizing, COLUMN_TEXT, NULL),
         {.key = "schedule",
          .type = COLUMN_TEXT,
@@ -185,7 +173,7 @@ const struct column *distribution_columns(size_t *n)
 const struct column *category_columns(size_t *n)
 {
     static const struct column columns[] = {
-        NAME(NULL, "name", category_of),
+        COLUMN_SAID(NULL, "name", category_of),
         COLUMN(category_bytes, bytes, COLUMN_BYTES, NULL),
     };
     *n = COUNT_OF(columns);
@@ -231,9 +219,9 @@ const struct column *fix_columns(size_t *n)
 {
     static const struct column columns[] = {
         COLUMN(fix, set, COLUMN_TEXT, NULL),
-        NAME(NULL, "kind", fix_kind_of),
+        COLUMN_SAID(NULL, "kind", fix_kind_of),
         COLUMN(fix, total_bytes, COLUMN_BYTES, NULL),
-        NAME(NULL, "verdict", fix_verdict),
+        COLUMN_SAID(NULL, "verdict", fix_verdict),
         COLUMN(fix, tokens_per_s_per_device, COLUMN_REAL, NULL),
         COLUMN(fix, drop_fraction, COLUMN_REAL, NULL),
         COLUMN(fix, note, COLUMN_TEXT, NULL),
@@ -396,7 +384,7 @@ static const char *collective_kind(const void *record)
 }
 
 static const struct column collective_columns[] = {
-    NAME(NULL, "kind", collective_kind),
+    COLUMN_SAID(NULL, "kind", collective_kind),
     COLUMN(collective_block, ranks, COLUMN_COUNT, NULL),
     COLUMN(collective_block, flop, COLUMN_REAL, NULL),
     COLUMN(collective_block, bytes_sent, COLUMN_REAL, NULL),

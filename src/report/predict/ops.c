@@ -2,17 +2,6 @@
 #include "report/page.h"
 #include "report/predict/print.h"
 
-#define COLUMN(member, kind, heading)                                                          \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct op_report, member),            \
-        .title = heading                                                                       \
-    }
-#define NAME(title_text, key_text, function)                                                   \
-    {                                                                                          \
-        .key = key_text, .type = COLUMN_NAME, .name = function, .title = title_text            \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static const char *kind_of(const void *record)
 {
     return op_kind_name(((const struct op_report *)record)->kind);
@@ -49,16 +38,25 @@ static const char *level_of(const void *record)
 const struct column *op_columns(size_t *n)
 {
     static const struct column columns[] = {
-        COLUMN(name, COLUMN_TEXT, NULL),        NAME(NULL, "kind", kind_of),
-        NAME(NULL, "segment", segment_of),      NAME(NULL, "phase", phase_of),
-        NAME(NULL, "group", group_of),          COLUMN(layers, COLUMN_COUNT, NULL),
-        COLUMN(rows, COLUMN_COUNT, NULL),       COLUMN(groups, COLUMN_COUNT, NULL),
-        COLUMN(k, COLUMN_COUNT, NULL),          COLUMN(n, COLUMN_COUNT, NULL),
-        COLUMN(flop, COLUMN_COUNT, NULL),       COLUMN(bytes, COLUMN_COUNT, NULL),
-        COLUMN(bytes_read, COLUMN_COUNT, NULL), COLUMN(bytes_written, COLUMN_COUNT, NULL),
-        COLUMN(bytes_sent, COLUMN_COUNT, NULL), COLUMN(bytes_received, COLUMN_COUNT, NULL),
-        COLUMN(host_syncs, COLUMN_COUNT, NULL), COLUMN(seconds, COLUMN_SECONDS, NULL),
-        NAME(NULL, "level", level_of),
+        COLUMN(op_report, name, COLUMN_TEXT, NULL),
+        COLUMN_SAID(NULL, "kind", kind_of),
+        COLUMN_SAID(NULL, "segment", segment_of),
+        COLUMN_SAID(NULL, "phase", phase_of),
+        COLUMN_SAID(NULL, "group", group_of),
+        COLUMN(op_report, layers, COLUMN_COUNT, NULL),
+        COLUMN(op_report, rows, COLUMN_COUNT, NULL),
+        COLUMN(op_report, groups, COLUMN_COUNT, NULL),
+        COLUMN(op_report, k, COLUMN_COUNT, NULL),
+        COLUMN(op_report, n, COLUMN_COUNT, NULL),
+        COLUMN(op_report, flop, COLUMN_COUNT, NULL),
+        COLUMN(op_report, bytes, COLUMN_COUNT, NULL),
+        COLUMN(op_report, bytes_read, COLUMN_COUNT, NULL),
+        COLUMN(op_report, bytes_written, COLUMN_COUNT, NULL),
+        COLUMN(op_report, bytes_sent, COLUMN_COUNT, NULL),
+        COLUMN(op_report, bytes_received, COLUMN_COUNT, NULL),
+        COLUMN(op_report, host_syncs, COLUMN_COUNT, NULL),
+        COLUMN(op_report, seconds, COLUMN_SECONDS, NULL),
+        COLUMN_SAID(NULL, "level", level_of),
     };
     *n = COUNT_OF(columns);
     return columns;
@@ -67,11 +65,16 @@ const struct column *op_columns(size_t *n)
 const struct column *op_table(size_t *n)
 {
     static const struct column columns[] = {
-        COLUMN(name, COLUMN_TEXT, "op"),       NAME("segment", "segment", segment_of),
-        NAME("phase", "phase", phase_of),      COLUMN(layers, COLUMN_COUNT, "layers"),
-        COLUMN(rows, COLUMN_COUNT, "rows"),    COLUMN(flop, COLUMN_COUNT, "FLOP"),
-        COLUMN(bytes, COLUMN_BYTES, "memory"), COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
-        NAME("group", "group", group_of),      COLUMN(seconds, COLUMN_SECONDS, "alone"),
+        COLUMN(op_report, name, COLUMN_TEXT, "op"),
+        COLUMN_SAID("segment", "segment", segment_of),
+        COLUMN_SAID("phase", "phase", phase_of),
+        COLUMN(op_report, layers, COLUMN_COUNT, "layers"),
+        COLUMN(op_report, rows, COLUMN_COUNT, "rows"),
+        COLUMN(op_report, flop, COLUMN_COUNT, "FLOP"),
+        COLUMN(op_report, bytes, COLUMN_BYTES, "memory"),
+        COLUMN(op_report, bytes_sent, COLUMN_BYTES, "sent"),
+        COLUMN_SAID("group", "group", group_of),
+        COLUMN(op_report, seconds, COLUMN_SECONDS, "alone"),
     };
     *n = COUNT_OF(columns);
     return columns;
@@ -86,14 +89,14 @@ const struct column *comm_columns(size_t *n)
 {
     static const struct column columns[] = {
         KEYED("op", op_report, name, COLUMN_TEXT),
-        NAME(NULL, "segment", segment_of),
-        NAME(NULL, "phase", phase_of),
-        NAME(NULL, "group", group_of),
-        NAME(NULL, "level", level_of),
-        COLUMN(layers, COLUMN_COUNT, NULL),
+        COLUMN_SAID(NULL, "segment", segment_of),
+        COLUMN_SAID(NULL, "phase", phase_of),
+        COLUMN_SAID(NULL, "group", group_of),
+        COLUMN_SAID(NULL, "level", level_of),
+        COLUMN(op_report, layers, COLUMN_COUNT, NULL),
         KEYED("bytes_sent_per_rank", op_report, bytes_sent, COLUMN_BYTES),
         KEYED("bytes_received_per_rank", op_report, bytes_received, COLUMN_BYTES),
-        COLUMN(seconds, COLUMN_SECONDS, NULL),
+        COLUMN(op_report, seconds, COLUMN_SECONDS, NULL),
     };
     *n = COUNT_OF(columns);
     return columns;

@@ -3,13 +3,6 @@
 #include "report/predict/spans.h"
 #include "report/schema_json.h"
 
-#define COLUMN(record, member, kind, heading)                                                  \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .title = heading                                                                       \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* ---- columns ---- */
 
 static bool step_jitters(const void *time)

@@ -6,13 +6,6 @@
 
 #include "plan/schema/schema.h"
 
-#define COLUMN(record, member, kind, heading)                                                  \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .title = heading                                                                       \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* ---- ops ---- */
 
 const struct column *run_op_columns(size_t *n)
