@@ -153,10 +153,10 @@ const struct command command_frontier = {
         "  parallel -k moeplan frontier --over KEY=1..1000000 --part {}/8 --format csv "
         "plan.yaml "
         "'|' tail -n +2 ::: 1 2 3 4 5 6 7 8\n\n"
-        "With --find the status is 4 when no point has a value that fits. Every value up to "
-        "4,096 that could is tried (`smaller_values` says whether all fit); beyond, the value "
-        "is "
-        "one of which the next 1,024 do not fit, and smaller ones are `not tried`.",
+        "With --find the status is 4 when no point has a value that fits; where one has none, "
+        "bytes and last column are of the value nearest to it. Every value up to 4,096 that "
+        "could is tried (`smaller_values` says whether all fit); beyond, the value is one of "
+        "which the next 1,024 do not fit, and smaller ones are `not tried`.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

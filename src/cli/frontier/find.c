@@ -22,6 +22,12 @@ struct found {
     struct evaluation at;
 };
 
+/* What does not fit by least. */
+struct nearest {
+    uint64_t value; /* 0: a rule or the stack refuses all */
+    uint64_t total_bytes, limit_bytes;
+};
+
 struct finder {
     const struct field *field;
     struct plan plan;
@@ -29,15 +35,27 @@ struct finder {
     uint64_t structure;
     bool slot;
     bool marginal; /* a value within the stack's error of the limit will do */
+    struct nearest nearest;
 };
+
+static void keep_nearest(struct nearest *nearest, uint64_t value, const struct evaluation *at)
+{
+    if (!nearest->value || at->peak.total_bytes < nearest->total_bytes)
+        *nearest = (struct nearest){value, at->peak.total_bytes, at->limit_bytes};
+}
 
 static bool fits(struct finder *finder, uint64_t value, struct evaluation *result)
 {
     memcpy((char *)&finder->plan + finder->field->offset, &value, sizeof value);
     finder->structure += !finder->slot;
     evaluate(&finder->evaluator, &finder->plan, finder->structure, result);
-    return result->valid && (result->verdict == VERDICT_FITS ||
-                             (finder->marginal && result->verdict == VERDICT_MARGINAL));
+    if (!result->valid)
+        return false;
+    if (result->verdict == VERDICT_FITS ||
+        (finder->marginal && result->verdict == VERDICT_MARGINAL))
+        return true;
+    keep_nearest(&finder->nearest, value, result);
+    return false;
 }
 
 /* The last eighth of a power of two that fits; 0 when none does. */
@@ -138,6 +156,7 @@ static void find(struct finder *finder, struct found *found)
     const struct field *field = finder->field;
     uint64_t limit =
         field->max > 0 && field->max < 1e15 ? (uint64_t)field->max : UINT64_C(1) << 40;
+    finder->nearest = (struct nearest){0};
     uint64_t last = doubling(finder, limit);
     *found = (struct found){0};
     if (!last)
@@ -163,10 +182,21 @@ static enum status read_what(const char *what, const struct field **field, struc
     return err_hint(err, "for example --find max:workload.micro_batch");
 }
 
-static void print_row(const struct found *found, struct text *out)
+static void print_none(const struct nearest *nearest, struct text *out)
+{
+    if (nearest->value)
+        text_printf(out, ",none fits,%llu,%llu,nearest: %llu\n",
+                    (unsigned long long)nearest->total_bytes,
+                    (unsigned long long)nearest->limit_bytes,
+                    (unsigned long long)nearest->value);
+    else
+        text_append(out, ",none fits,,,all are invalid\n");
+}
+
+static void print_row(const struct finder *finder, const struct found *found, struct text *out)
 {
     if (!found->value) {
-        text_append(out, ",none fits,,,\n");
+        print_none(&finder->nearest, out);
         return;
     }
     const char *smaller = !found->scanned   ? "not tried"
@@ -207,7 +237,7 @@ enum status frontier_find(const struct frontier *frontier, const char *what, boo
         any = any || found.value;
         for (size_t i = 0; i < frontier->n_axes; i++)
             text_printf(&rows, "%s,", csv.labels[i][indices[i]]);
-        print_row(&found, &rows);
+        print_row(&finder, &found, &rows);
     }
     evaluator_release(&finder.evaluator);
     TRY(frontier_table(&rows, call, err));
