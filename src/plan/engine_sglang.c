@@ -85,7 +85,8 @@ static uint64_t reserved_mib(const struct plan *plan)
     uint64_t graphs = prefill_graphs_mib(plan);
     bool deepep = path_reads(plan->moe.path, READS_DEEPEP);
     uint64_t mib = 512 + (chunk > 2048 ? chunk : 2048) * 3 / 2;
-    mib += 1024 * ranks * plan->parallel.pp / 8 + 2 * batch + graphs;
+    mib += 1024 * ranks * plan->parallel.pp / 8 + graphs;
+    mib += plan->stack.graphs != GRAPHS_NONE ? 2 * batch : 0;
     if (dp > 1)
         mib += 3 * batch * dp + (batch > 300 ? batch * dp * 3 / 2 : 0);
     if (deepep && graphs)
@@ -93,6 +94,11 @@ static uint64_t reserved_mib(const struct plan *plan)
     if (device_mib(plan) > 60 * GIB_IN_MIB && mib < 10240)
         mib = 10240;
     return mib + (deepep && plan->stack.graphs != GRAPHS_NONE ? 2048 : 0);
+}
+
+uint64_t engine_sglang_kept(const struct plan *plan)
+{
+    return reserved_mib(plan) * MIB;
 }
 
 /* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024. */

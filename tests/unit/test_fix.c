@@ -325,6 +325,35 @@ static void what_waits_is_let_in(void **state)
     arena_release(&arena);
 }
 
+/* SGLang's own fraction keeps 4.5 MiB for every sequence of a graph on each attention replica:
+ * of 512 x 64 it leaves nothing, and what to give is said and proposed, without a pool that
+ * leaves a full step too little. */
+static void a_fraction_of_nothing_is_given_another(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"memory.fraction=0.7", "stack.graph_batch=256"};
+    const char *text =
+        "model: deepseek-v3\ncluster: {base: h200, nodes: 8, node: {devices: 8}}\n"
+        "stack: sglang\nparallel: {tp: 1, ep: 64, dense_apart: true}\n"
+        "moe: {path: deepep_ll}\n"
+        "workload: {mode: serve}\nprecision: {weights: fp8_block}\n";
+    struct arena arena = {0};
+    struct prediction plan, fixed;
+    predict_with(text, "", true, &arena, &plan);
+    assert_int_equal(plan.memory.verdict, VERDICT_OOM);
+    assert_non_null(strstr(plan.notes[0].text, "keeps 170.0 for steps and decode graphs of 512 "
+                                               "sequences on 64 attention replicas"));
+    assert_non_null(strstr(plan.notes[0].text, "--mem-fraction-static"));
+    assert_int_equal(plan.memory.n_fixes, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(plan.memory.fixes[i].set, keys[i]);
+        predict_with(text, keys[i], false, &arena, &fixed);
+        assert_int_equal(fixed.memory.verdict, VERDICT_FITS);
+        assert_in_range(fixed.serving.sequences, 100, 1000);
+    }
+    arena_release(&arena);
+}
+
 /* Above 64 nodes counts only double: that search had no end. */
 static void many_nodes_end(void **state)
 {
@@ -341,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_is_let_in),
+        cmocka_unit_test(a_fraction_of_nothing_is_given_another),
         cmocka_unit_test(one_change_where_one_suffices),
         cmocka_unit_test(several_changes_where_none_suffices),
         cmocka_unit_test(skewed_routing_is_sampled_before_a_fix_is_named),

@@ -219,6 +219,7 @@ static void append_pool(const struct screen *screen, const struct serving_report
     const struct scale scale = scale_for(screen->memory->capacity_bytes);
     const uint64_t bytes[] = {r->cache_bytes, screen->memory->capacity_bytes, r->weights_bytes,
                               r->activation_bytes, r->outside_bytes + r->graphs_bytes};
+    int64_t spare = serving_spare(plan, r);
     char n[5][32];
     for (unsigned i = 0; i < 5; i++)
         scale_print(n[i], scale, bytes[i]);
@@ -238,10 +239,11 @@ static void append_pool(const struct screen *screen, const struct serving_report
                     n[4]);
         return;
     case POOL_OF_FREE:
-        scale_print_signed(n[0], scale, serving_spare(plan, r));
+        scale_print_signed(n[0], scale, spare);
         text_printf(out, "(%s - outside %s) - weights %s", n[1], n[4], n[2]);
         append_states(scale, r, out);
-        text_printf(out, "; a full prefill takes %s, spare %s", n[3], n[0]);
+        text_printf(out, "; a full prefill takes %s, spare %s%s", n[3], n[0],
+                    spare < 0 ? " (it runs out: a lower memory.fraction)" : "");
         return;
     case POOL_OF_REST:
         text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);

@@ -1,8 +1,9 @@
 /* What requests see, on the first screen; see screen.h. */
 #include "report/predict/screen.h"
-
 #include <inttypes.h>
 #include <math.h>
+
+#include "sim/serve/serve.h"
 
 static void print_requests(struct screen *screen, const struct time_report *t)
 {
@@ -94,11 +95,7 @@ void screen_serving(struct screen *screen, const struct time_report *t)
     struct text text = {.arena = a};
     const struct serving_report *engine = &screen->view->prediction->serving;
     if (engine->present && !engine->sequences) {
-        screen_item(screen, "serving",
-                    arena_printf(a,
-                                 "the engine does not start: its cache holds no sequence of "
-                                 "%" PRIu64 " tokens",
-                                 engine->context_tokens));
+        screen_item(screen, "serving", serve_refusal_text(screen->view->plan, engine, a));
         return;
     }
     if (s->queue) {

@@ -70,14 +70,7 @@ static void judge_start(const struct plan *plan, const char *key, struct arena *
     for (size_t i = 0; i < m->n_buffers && !m->wall; i++)
         if (m->buffers[i].category == CATEGORY_KV_CACHE)
             m->wall = &m->buffers[i];
-    const char *text =
-        out->serving.sequences
-            ? arena_printf(arena, "the engine does not start: %s",
-                           serve_refusal(plan, &out->serving))
-            : arena_printf(
-                  arena,
-                  "the engine does not start: its cache holds no sequence of %llu tokens",
-                  (unsigned long long)out->serving.context_tokens);
+    const char *text = serve_refusal_text(plan, &out->serving, arena);
     prepend_notes(&(struct note){key, text}, 1, arena, out);
 }
 

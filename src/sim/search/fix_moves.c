@@ -5,8 +5,10 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
+#include "sim/serve/serving.h"
 #include "work/list/dtype.h"
 #include "work/stack/stack.h"
 
@@ -29,10 +31,32 @@ static bool infers(const struct plan *plan, const struct plan *changed)
     return plan->workload.mode != MODE_TRAIN;
 }
 
+/* Whether an engine's pool leaves a full step its memory: the pool itself is no peak of it. */
+static bool leaves_steps(const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serving_report pool = {0};
+    bool leaves =
+        serving_of(plan, &arena, &pool, &err) == STATUS_OK && serving_spare(plan, &pool) >= 0;
+    arena_release(&arena);
+    return leaves;
+}
+
 static bool takes_more(const struct plan *plan, const struct plan *changed)
 {
-    double before = plan->memory.fraction;
-    return changed->memory.fraction > (before > 0 ? before : plan->stack.fraction);
+    double given = plan->memory.fraction;
+    bool own = plan->stack.kind == STACK_SGLANG;
+    double before = own ? engine_fraction(plan) : given > 0 ? given : plan->stack.fraction;
+    return changed->memory.fraction > before && (!own || leaves_steps(changed));
+}
+
+/* Where SGLang's own fraction keeps memory for every graph of every attention replica. */
+static bool captures_fewer(const struct plan *plan, const struct plan *changed)
+{
+    return plan->stack.kind == STACK_SGLANG &&
+           changed->stack.graph_batch < engine_sglang_graph_batch(plan) &&
+           engine_fraction(changed) > engine_fraction(plan);
 }
 
 static bool is_skewed(const struct plan *plan, const struct plan *changed)
@@ -128,10 +152,16 @@ static const struct row {
     bool all; /* every value is a change of its own (paths), not a step of a scale */
 } rows[] = {
     {"memory.fraction",
-     {"0.94", "0.95", "0.96"},
+     {"0.7", "0.8", "0.85", "0.9", "0.94", "0.95", "0.96"},
      FIX_FREE,
      takes_more,
      "less is left for what the stack does not count",
+     false},
+    {"stack.graph_batch",
+     {"256", "128", "64"},
+     FIX_THROUGHPUT,
+     captures_fewer,
+     "steps of more sequences run without graphs",
      false},
     {"moe.routing.placement",
      {"strided", "eplb"},

@@ -7,6 +7,8 @@
 #include "plan/paths.h"
 #include "plan/speculation.h"
 
+enum { GIB = 1 << 30 };
+
 uint64_t serve_prompt(const struct plan *plan)
 {
     uint64_t all = plan->workload.input_length, shared = plan->workload.shared_prefix;
@@ -85,6 +87,37 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
 bool serve_starts(const struct plan *plan, const struct serving_report *pool)
 {
     return !serve_refusal(plan, pool);
+}
+
+/* Its formula keeps memory for every attention replica, without a bound: by 64 of them it is
+ * less than nothing, and SGLang asks for the flag (mem_cache/kv_cache_configurator.py). */
+static const char *own_fraction_text(const struct plan *plan, struct arena *arena)
+{
+    uint64_t replicas = plan_engine_replicas(plan);
+    if (plan->stack.kind != STACK_SGLANG || plan->memory.fraction > 0 || replicas < 2)
+        return "";
+    return arena_printf(
+        arena,
+        ": of %.1f GiB its own formula keeps %.1f for steps and decode graphs of %llu "
+        "sequences "
+        "on %llu attention replicas; give memory.fraction (--mem-fraction-static), or a "
+        "smaller "
+        "stack.graph_batch (--cuda-graph-max-bs)",
+        (double)plan_rank_memory(plan) / GIB, (double)engine_sglang_kept(plan) / GIB,
+        (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
+}
+
+const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
+                               struct arena *arena)
+{
+    const char *own = own_fraction_text(plan, arena);
+    return pool->sequences
+               ? arena_printf(arena, "the engine does not start: %s%s",
+                              serve_refusal(plan, pool), own)
+               : arena_printf(arena,
+                              "the engine does not start: its cache holds no sequence of %llu "
+                              "tokens%s",
+                              (unsigned long long)pool->context_tokens, own);
 }
 
 /* The pool of a decode step of so many sequences, all batches of them. */

@@ -50,6 +50,11 @@ void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool);
 bool serve_starts(const struct plan *plan, const struct serving_report *pool);
 
+/* The same as a sentence, with what to give where SGLang's own fraction is what is too small.
+ */
+const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
+                               struct arena *arena);
+
 /* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
  * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
  * rules. start NULL: whether it starts is not asked. */
