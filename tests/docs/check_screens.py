@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -51,6 +52,8 @@ PLANS = [
     ("nemotron-3-super", "b200-8x8", "megatron", "sequence_length: 2048, micro_batch: 4",
      "ep: 4, pp: 4", []),
     ("dbrx", "h100-8x4", "deepspeed", "micro_batch: 1", "ep: 4, zero: 2", []),
+    # a list that no line holds
+    ("llama-3.1-405b", "h100-8x16", "megatron", "sequence_length: 8192", "pp: 16", []),
     ("gpt-oss-120b", "rtx4090", "vllm", SERVE.format(16, 2048, 256), "", []),
 ]
 
@@ -61,6 +64,17 @@ def call(options, plan):
     if done.returncode not in (0, 4):
         sys.exit(f"{plan}{options}\n{done.stderr}")
     return done.stdout
+
+
+def shown(screen):
+    """Every fix of a screen as a shell reads it: the words behind --set, and its bytes."""
+    part = re.search(r"^what makes it fit\s+(\S+).*\n((?:  .*\n)*)", screen, re.MULTILINE)
+    unit = {"GiB": 2**30, "MiB": 2**20, "TiB": 2**40}
+    fixes = re.split(r"\n(?=  .{18} *[\d.]+  (?:fits|marginal) )", "\n" + part[2]) if part else [""]
+    for fix in fixes[1:]:
+        words = shlex.split(re.sub(r"  drops \S+ %", "", fix))
+        at = words.index("--set")
+        yield words[at:], float(words[at - 2]) * unit[part[1]]
 
 
 def check(plan, says):
@@ -75,6 +89,10 @@ def check(plan, says):
     for expression in says:
         if not re.search(expression, screen, re.MULTILINE):
             yield f"does not say {expression}:\n{screen}"
+    for options, size in shown(screen):
+        other = json.loads(call(options + ["--format", "json"], plan))["memory"]
+        if other["verdict"] == "oom" or abs(other["total_bytes"] - size) > 0.01 * size:
+            yield f"{options}: {other['verdict']}, {other['total_bytes']} for {size}"
     memory = json.loads(call(["--format", "json"], plan))["memory"]
     for fix in memory.get("fixes", []):
         options = [part for setting in fix["set"].split(" ") for part in ("--set", setting)]

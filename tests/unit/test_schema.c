@@ -195,6 +195,7 @@ static void values_are_read(void **state)
         {"cluster.mesh", "[4, 2]", "[4, 2]", 0},
         {"cluster.mesh", "16", "[16]", 0},
         {"cluster.mesh", "[]", "[]", 0},
+        {"cluster.mesh", "[4,\n     2]", "[4, 2]", 0},
         {"recompute.save", "moe_mlpwo, out_proj", "[moe_mlpwo, out_proj]", 0},
         {"name", "8x7b", "\"8x7b\"", 0},
         {"name", "a \"b\" \\c", "\"a \\\"b\\\" \\\\c\"", 0},

@@ -331,17 +331,19 @@ static enum status set_text(const struct reading *r)
     return STATUS_OK;
 }
 
-/* "[a, b]", "a, b" or "a"; the loader gives lists item by item instead. */
+/* "[a, b]", "a, b" or "a", over several lines too; the loader gives lists item by item instead.
+ */
 static enum status set_list(const struct reading *r)
 {
-    const char *at = r->text + strspn(r->text, " ");
+    static const char space[] = " \t\r\n";
+    const char *at = r->text + strspn(r->text, space);
     bool bracket = *at == '[';
     at += bracket;
     schema_list_clear(r->field, r->plan);
     for (;;) {
-        at += strspn(at, " ");
+        at += strspn(at, space);
         size_t length = strcspn(at, bracket ? ",]" : ","), used = length;
-        while (used > 0 && at[used - 1] == ' ')
+        while (used > 0 && strchr(space, at[used - 1]))
             used--;
         char item[PLAN_WORD + 1];
         if (used >= sizeof item || (bracket && at[length] == '\0'))

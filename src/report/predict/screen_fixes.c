@@ -6,6 +6,7 @@
 
 enum { FIXES_SHOWN = 5, KIND_WIDTH = 18, AMOUNT_WIDTH = 8, VERDICT_WIDTH = 10 };
 enum { AMOUNT_END = 2 + KIND_WIDTH + AMOUNT_WIDTH, SETTINGS = AMOUNT_END + 2 + VERDICT_WIDTH };
+enum { OPTION = sizeof "--set " - 1 };
 
 const char *predict_fix_options(const struct fix *fix, struct arena *arena)
 {
@@ -19,10 +20,31 @@ const char *predict_fix_options(const struct fix *fix, struct arena *arena)
     return text_string(&options);
 }
 
-/* The settings of a fix from the present column on, none of them broken by a line's end. */
+/* A list that no line holds: quoted, and broken behind its commas, where --set takes it so. The
+ * column behind it. */
+static size_t print_list(FILE *out, const char *set, size_t length, size_t width)
+{
+    enum { INDENT = SETTINGS + OPTION + 1 };
+    size_t column = INDENT;
+    fputs("--set '", out);
+    for (const char *at = set, *end = set + length; at < end;) {
+        size_t left = (size_t)(end - at), item = strcspn(at, ",") + 1;
+        item = item < left ? item : left;
+        if (at > set && column + item + (item == left) > width) {
+            fprintf(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        }
+        column += (size_t)fprintf(out, "%.*s", (int)item, at);
+        at += item;
+    }
+    fputc('\'', out);
+    return column + 1;
+}
+
+/* The settings of a fix from the present column on, none of them but a list broken by a line's
+ * end. */
 static void print_settings(FILE *out, const char *set, size_t width)
 {
-    enum { OPTION = sizeof "--set " - 1 };
     size_t column = SETTINGS;
     for (const char *at = set; *at;) {
         size_t length = strcspn(at, " ");
@@ -32,7 +54,10 @@ static void print_settings(FILE *out, const char *set, size_t width)
         } else if (at > set) {
             column += (size_t)fprintf(out, " ");
         }
-        column += (size_t)fprintf(out, "--set %.*s", (int)length, at);
+        if (SETTINGS + OPTION + length > width)
+            column = print_list(out, at, length, width);
+        else
+            column += (size_t)fprintf(out, "--set %.*s", (int)length, at);
         at += length + strspn(at + length, " ");
     }
 }
@@ -54,13 +79,12 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
 /* How much room a fix takes: 0 where all its settings fit into a line, 1 where each does. */
 static unsigned room_of(const struct fix *fix, size_t width)
 {
-    const size_t option = sizeof "--set " - 1;
     size_t all = SETTINGS;
     for (const char *at = fix->set; *at;) {
         size_t length = strcspn(at, " ");
-        if (SETTINGS + option + length > width)
+        if (SETTINGS + OPTION + length > width)
             return 2;
-        all += (at > fix->set) + option + length;
+        all += (size_t)(at > fix->set) + OPTION + length;
         at += length + strspn(at + length, " ");
     }
     return all > width;

@@ -1,6 +1,6 @@
 /* What requests see, on the first screen; see screen.h. */
 #include "report/predict/screen.h"
-#include <inttypes.h>
+
 #include <math.h>
 
 #include "sim/serve/serve.h"

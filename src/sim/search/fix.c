@@ -82,6 +82,9 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
     for (size_t i = 0; i < n; i++)
         if (!set_keys(changed, moves[i].set))
             return false;
+    bool moved = changed->optimizer.offload > 0 && plan->optimizer.offload == 0;
+    if (moved && !stack_offloads(changed))
+        return false;
     if (plan->parallel.dp)
         changed->parallel.dp = plan_dp(changed);
     /* an expert's ranks that are as many as follow from the layout follow another one; an
@@ -399,11 +402,18 @@ static bool changes_result(enum fix_kind kind)
     return kind == FIX_NUMERICS;
 }
 
+bool fix_offloads(const struct fix *fix)
+{
+    return strstr(fix->set, FIX_OFFLOAD "=") != NULL;
+}
+
 size_t fix_count_harmless(const struct fix_search *search, enum verdict accept)
 {
     size_t n = 0;
-    for (size_t i = 0; i < search->n; i++)
-        n += !changes_result(search->fixes[i].kind) && search->fixes[i].verdict <= accept;
+    for (size_t i = 0; i < search->n; i++) {
+        const struct fix *fix = &search->fixes[i];
+        n += !changes_result(fix->kind) && fix->verdict <= accept && !fix_offloads(fix);
+    }
     return n;
 }
 

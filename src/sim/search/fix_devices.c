@@ -92,12 +92,9 @@ static void try_layouts(struct fix_search *search, const struct fix_moves *moves
 static void try_several(struct fix_search *search, const struct fix_moves *moves,
                         struct fix_move more, struct needs *best)
 {
-    struct fix_moves *others = arena_alloc(search->arena, 1, sizeof *others);
+    const struct fix_moves *others = fix_moves_but(moves, FIX_OFFLOAD, search->arena);
     struct fix_move taken[FIX_TOGETHER] = {more};
     enum verdict accept = search->accept;
-    for (size_t i = 0; i < moves->n; i++)
-        if (strcmp(moves->list[i].key, "optimizer.offload") != 0)
-            others->list[others->n++] = moves->list[i];
     search->accept = VERDICT_FITS;
     size_t n = fix_gather(search, others, taken, 1);
     search->accept = accept;

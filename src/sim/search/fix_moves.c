@@ -120,14 +120,10 @@ static bool offloads(const struct plan *plan, const struct plan *changed)
            plan->recompute.kind != RECOMPUTE_FULL;
 }
 
-/* Software whose users offload first: FSDP moves the parameters with the states. */
 static bool offloads_states(const struct plan *plan, const struct plan *changed)
 {
-    enum stack_kind kind = plan->stack.kind;
-    bool whole = kind == STACK_FSDP || kind == STACK_TORCHTITAN;
-    return trains(plan, changed) && plan->optimizer.offload == 0 &&
-           (changed->optimizer.offload_params ? whole && plan->parallel.zero >= 3
-                                              : kind == STACK_DEEPSPEED);
+    return trains(plan, changed) && plan->optimizer.offload == 0 && !plan_is_megatron(plan) &&
+           stack_offloads(changed);
 }
 
 static bool shards_more(const struct plan *plan, const struct plan *changed)
@@ -140,6 +136,7 @@ static bool shards_more(const struct plan *plan, const struct plan *changed)
 static const char swaps_software[] = "the layer's rows are moved by another dispatcher";
 static const char changes_drops[] = "rows above a fixed capacity are dropped";
 static const char other_weights[] = "another checkpoint";
+static const char steps_on_host[] = "the host keeps the optimizer's states and steps";
 static const char recomputes[] = "backward runs the forward again";
 
 /* A key's values, smallest change first. A value that holds '=' is the whole set. */
@@ -217,11 +214,11 @@ static const struct row {
      offloads,
      "activations wait in host memory",
      false},
-    {"optimizer.offload",
+    {FIX_OFFLOAD,
      {"1", "optimizer.offload=1 optimizer.offload_params=true"},
      FIX_THROUGHPUT,
      offloads_states,
-     "the host keeps the optimizer's states and steps",
+     steps_on_host,
      false},
     {"parallel.zero",
      {"1", "2", "3"},
@@ -344,6 +341,30 @@ static void list_recomputed(const struct plan *plan, struct arena *arena,
     add_move(moves, (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT});
 }
 
+/* Megatron's, with what has to be set beside it (stack_offloads). */
+static void list_offload(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
+{
+    const char *set = arena_printf(
+        arena, "%s=1%s%s", FIX_OFFLOAD,
+        plan->optimizer.aware == AWARE_NONE ? " optimizer.precision_aware=native" : "",
+        plan->parallel.zero ? "" : " parallel.zero=1");
+    struct fix_move move = {FIX_OFFLOAD, set, steps_on_host, FIX_THROUGHPUT};
+    struct plan changed;
+    if (plan->workload.mode == MODE_TRAIN && plan_is_megatron(plan) &&
+        plan->optimizer.offload == 0 && fix_apply(plan, &move, 1, &changed))
+        add_move(moves, move);
+}
+
+struct fix_moves *fix_moves_but(const struct fix_moves *moves, const char *key,
+                                struct arena *arena)
+{
+    struct fix_moves *others = arena_alloc(arena, 1, sizeof *others);
+    for (size_t i = 0; i < moves->n; i++)
+        if (strcmp(moves->list[i].key, key) != 0)
+            others->list[others->n++] = moves->list[i];
+    return others;
+}
+
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
 {
     const struct parallel *p = &plan->parallel;
@@ -352,6 +373,7 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         list_row(plan, arena, &rows[i], moves);
     list_recomputed(plan, arena, moves);
+    list_offload(plan, arena, moves);
     list_axis(arena, "parallel.ep", p->ep, world, "fewer experts a rank", moves);
     list_axis(arena, "parallel.etp", p->etp, AXIS_NODE_MAX, "experts split over ranks", moves);
     list_axis(arena, "parallel.tp", p->tp, AXIS_NODE_MAX, "attention split over ranks", moves);

@@ -6,6 +6,8 @@
 #include "sim/step/evaluate.h"
 #include "sim/search/fix.h"
 
+#define FIX_OFFLOAD "optimizer.offload" /* the key of what moves the states to the host */
+
 enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512, FIX_BANKS = 64 };
 
 /* One change: of one idea (`key`), in one or more settings. */
@@ -45,11 +47,16 @@ struct fix_search {
  * bisection, and more devices. */
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves);
 
+/* The moves of all keys but one. */
+struct fix_moves *fix_moves_but(const struct fix_moves *moves, const char *key,
+                                struct arena *arena);
+
 /* Appends halves of the micro-batch, for changes beside it; engines queue what they cannot
  * take. */
 void fix_list_batches(struct fix_search *search, struct fix_moves *moves);
 
-/* The plan with n moves; false when one breaks its field's limits. */
+/* The plan with n moves; false when one breaks its field's limits, or when what they move to
+ * the host is not what the stack moves with the others. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);
 
@@ -88,7 +95,11 @@ void fix_together(struct fix_search *search, const struct fix_moves *moves);
 size_t fix_gather(struct fix_search *search, const struct fix_moves *moves,
                   struct fix_move *taken, size_t n);
 
-/* The fixes so far that do not change the result and are as good as `accept`. */
+/* Whether a fix moves the optimizer's states to the host. */
+bool fix_offloads(const struct fix *fix);
+
+/* The fixes so far that do not change the result and are as good as `accept`. One that offloads
+ * costs so much time that it ends no search for others. */
 size_t fix_count_harmless(const struct fix_search *search, enum verdict accept);
 
 /* The smallest number of whole nodes (of devices, below one node) with which the plan fits, as

@@ -2,6 +2,7 @@
  * is missing, until the plan fits; then what is not needed goes, and what can be smaller is. */
 #include <string.h>
 
+#include "base/checked.h"
 #include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
 
@@ -18,6 +19,15 @@ static bool lacks_more(struct fix_search *search, const struct plan *changed, ui
 {
     uint64_t limit = verdict_limit(changed);
     return excess <= UINT64_MAX - limit && fix_state_exceeds(search, changed, limit + excess);
+}
+
+/* What is missing on the device and, of what waits there, on the host. */
+static uint64_t excess_of(const struct evaluation *result)
+{
+    uint64_t device = remaining(result->peak.total_bytes, result->limit_bytes);
+    uint64_t host =
+        result->host_limit_bytes ? remaining(result->host_bytes, result->host_limit_bytes) : 0;
+    return device + host;
 }
 
 /* Appends the move after which the least is missing, of equal ones the first; false when none
@@ -39,9 +49,7 @@ static bool take_best(struct fix_search *search, const struct fix_moves *moves,
             lacks_more(search, &changed, last ? 0 : least))
             continue;
         fix_evaluate(search, &changed, false, true, &result);
-        uint64_t over = result.peak.total_bytes > result.limit_bytes
-                            ? result.peak.total_bytes - result.limit_bytes
-                            : 0;
+        uint64_t over = excess_of(&result);
         if (!result.valid || over > least || (over == least && !found))
             continue;
         found = true;
@@ -131,9 +139,13 @@ size_t fix_gather(struct fix_search *search, const struct fix_moves *moves,
     return gather(search, harmless_of(search, moves), taken, n);
 }
 
-/* What does not change the result is preferred; all moves when that does not suffice. */
+/* What does not change the result is preferred; all moves when that does not suffice. Of plans
+ * that offloading alone would fix, what fixes them without. */
 void fix_together(struct fix_search *search, const struct fix_moves *moves)
 {
+    for (size_t i = 0; i < search->n; i++)
+        if (fix_offloads(&search->fixes[i]))
+            moves = fix_moves_but(moves, FIX_OFFLOAD, search->arena);
     if (!together(search, harmless_of(search, moves)) && !search->n)
         together(search, moves);
 }

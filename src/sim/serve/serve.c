@@ -99,10 +99,8 @@ static const char *own_fraction_text(const struct plan *plan, struct arena *aren
     return arena_printf(
         arena,
         ": of %.1f GiB its own formula keeps %.1f for steps and decode graphs of %llu "
-        "sequences "
-        "on %llu attention replicas; give memory.fraction (--mem-fraction-static), or a "
-        "smaller "
-        "stack.graph_batch (--cuda-graph-max-bs)",
+        "sequences on %llu attention replicas; give memory.fraction (--mem-fraction-static), "
+        "or a smaller stack.graph_batch (--cuda-graph-max-bs)",
         (double)plan_rank_memory(plan) / GIB, (double)engine_sglang_kept(plan) / GIB,
         (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
 }

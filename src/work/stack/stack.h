@@ -56,6 +56,10 @@ const char *stack_lacks(const struct plan *plan, const char **key);
 /* Whether it has the path and all of the layout. */
 bool stack_has(const struct plan *plan);
 
+/* Whether its software moves an optimizer's states to the host (optimizer.offload) with the
+ * rest of the plan as it is: what fixes propose. */
+bool stack_offloads(const struct plan *plan);
+
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 

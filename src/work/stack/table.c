@@ -247,6 +247,25 @@ bool stack_has(const struct plan *plan)
     return stack_has_path(plan) && !stack_lacks(plan, &key);
 }
 
+/* Megatron's launcher has it behind --use-precision-aware-optimizer alone, which wants Adam and
+ * the distributed optimizer, and gathers in fp8 no weights (training/arguments.py;
+ * Megatron-FSDP has its own states). DeepSpeed shares out what it moves (zero/config.py),
+ * FSDP2's policy moves the parameters with the states. MaxText's states are back on the device
+ * for the update. */
+bool stack_offloads(const struct plan *plan)
+{
+    const struct optimizer *o = &plan->optimizer;
+    uint64_t zero = plan->parallel.zero;
+    enum stack_kind kind = plan->stack.kind;
+    if (plan_is_megatron(plan))
+        return !o->offload_params && zero == 1 && o->kind == OPTIMIZER_ADAM &&
+               o->aware != AWARE_NONE && !plan->precision.quantized_params;
+    if (kind == STACK_DEEPSPEED)
+        return zero >= (o->offload_params ? 3 : 1);
+    bool whole = kind == STACK_FSDP || kind == STACK_TORCHTITAN;
+    return whole && o->offload_params && zero >= 3;
+}
+
 bool stack_offers(const struct plan *plan)
 {
     enum moe_path path = stack_path(plan, NULL);
