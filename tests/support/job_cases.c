@@ -91,8 +91,9 @@ const struct job_case job_cases[] = {
      0},
     {"primus/mixtral-pipeline.yaml", "",
      "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "
-     "parallel.ep=8 recompute.kind=full recompute.layers=2 parallel.zero=1 cluster.nodes=8",
-     0},
+     "parallel.ep=8 recompute.kind=full recompute.layers=2 parallel.zero=1 cluster.nodes=8 "
+     "stack.wgrad_placeholders=false",
+     1},
     {"primus/deepseek-v3-turbo.yaml", "",
      "stack.kind=primus model.layers=8 model.dense_layers=2 model.attention.kind=mla "
      "model.mtp_enabled=false workload.micro_batch=1 workload.global_batch=64 "
@@ -261,8 +262,8 @@ const struct job_case job_cases[] = {
     {"megatron/gpt-oss-windows.slurm", "cluster=h100",
      "model.attention.window=128 model.attention.sinks=true parallel.zero=3 "
      "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8 "
-     "parallel.outer_zero=1 parallel.double_buffer=true",
-     0},
+     "parallel.outer_zero=1 parallel.double_buffer=true stack.wgrad_placeholders=false",
+     1},
     {"megatron/layer-pattern.sh", "cluster=h100",
      "model.layers=9 model.norms_per_layer=1 model.linear.kind=mamba2 model.linear.heads=128 "
      "model.dense_layers=4 cluster.nodes=2",

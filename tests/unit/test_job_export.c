@@ -133,10 +133,10 @@ static const struct {
     {"examples/megatron-qwen3-30b-h100.yaml",
      1,
      {"parallel.tp=2", "parallel.sp=true", "parallel.pp=2", "parallel.stages=[23, 25]",
-      "parallel.ep=4", "parallel.order=[tp, ep, cp, dp, pp]"},
+      "parallel.ep=4", "parallel.order=[tp, ep, cp, dp, pp]", "stack.wgrad_placeholders=false"},
      {"--tensor-model-parallel-size 2", "--sequence-parallel",
-      "--pipeline-model-parallel-layout 'Et*23|t*25L'", "--expert-model-parallel-size 4",
-      "#moeplan parallel.order=[tp, ep, cp, dp, pp]"},
+      "--no-gradient-accumulation-fusion", "--pipeline-model-parallel-layout 'Et*23|t*25L'",
+      "--expert-model-parallel-size 4", "#moeplan parallel.order=[tp, ep, cp, dp, pp]"},
      "parallel.tp parallel.pp parallel.sp parallel.stages parallel.ep parallel.etp workload. "
      "precision. recompute. moe.path stack."},
     {"examples/megatron-qwen3-30b-h100.yaml",

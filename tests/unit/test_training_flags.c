@@ -178,6 +178,27 @@ static void they_run_in_their_layers(void **state)
     arena_release(&b.arena);
 }
 
+/* Without fusion a weight's gradient is a tensor of 16 bits until it is added to the others: of
+ * all of a rank's experts together, of products of one op the largest alone. */
+static void weight_gradients_stand_alone(void **state)
+{
+    (void)state;
+#define UNFUSED "stack.wgrad_placeholders=false "
+    static const struct sized rows[] = {
+        {UNFUSED, "wgrad_gate_up", 2 * UINT64_C(128) * 2 * 768 * 2048},
+        {UNFUSED, "wgrad_down", 2 * UINT64_C(128) * 768 * 2048},
+        {UNFUSED, "wgrad_attention_qkv", 2 * UINT64_C(5120) * 2048},
+        {UNFUSED "parallel.ep=8", "wgrad_gate_up", 2 * UINT64_C(16) * 2 * 768 * 2048},
+        {UNFUSED "stack=primus", "wgrad_gate_up", 2 * UINT64_C(128) * 2 * 768 * 2048},
+        {UNFUSED, "d_head_weight", 2 * UINT64_C(151936) * 2048},
+        {UNFUSED "lora.rank=16", "wgrad_gate_up", 0},
+        {"", "wgrad_gate_up", 0},
+        /* q of 1536 to 24,576, not k and v of 512 to 32,768; in layers of both kinds */
+        {UNFUSED "model=deepseek-v3", "wgrad_attention_qkv", 2 * 2 * UINT64_C(1536) * 24576},
+    };
+    HELD(rows);
+}
+
 /* MaxText's weights come layer by layer: 1/48 of the rank's dense and expert shards. */
 static void weights_wait_in_host_memory(void **state)
 {
@@ -420,6 +441,7 @@ int main(void)
         cmocka_unit_test(some_layers_run_again),
         cmocka_unit_test(layers_run_again_together),
         cmocka_unit_test(they_run_in_their_layers),
+        cmocka_unit_test(weight_gradients_stand_alone),
         cmocka_unit_test(weights_wait_in_host_memory),
         cmocka_unit_test(inputs_are_cut_over_tp),
         cmocka_unit_test(megatron_fsdp_holds),

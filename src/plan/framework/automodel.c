@@ -128,23 +128,6 @@ static enum status automodel_prepare(struct job *job)
 
 /* ---- the model ---- */
 
-static enum status read_model(struct job *job)
-{
-    static const char flag[] = "model.pretrained_model_name_or_path";
-    const char *path = NULL;
-    TRY(job_word(job, flag, &path));
-    if (!path || draft_find(&job->draft, "model"))
-        return STATUS_OK;
-    const char *model = model_name_or_folder(path, job->arena);
-    if (model) {
-        job_set(job, "model", model, flag);
-        return STATUS_OK;
-    }
-    job_fail(job, flag, "the model of '%s' is not known", path);
-    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
-                              "config.json");
-}
-
 /* The name behind the last dot of a class, "" where it is not given. */
 static enum status class_of(struct job *job, const char *flag, const char **name)
 {
@@ -416,7 +399,7 @@ static enum status automodel_finish(struct job *job)
 {
     bool backend = has_backend(job);
     job_set(job, "workload.mode", "train", "");
-    TRY(read_model(job));
+    TRY(job_set_model(job, "model.pretrained_model_name_or_path"));
     if (backend)
         TRY(read_experts(job));
     TRY(read_layout(job, backend));

@@ -399,7 +399,7 @@ static enum status set_graphs(struct job *job)
 /* What runs beside computation; a Bridge recipe turns these on by itself, and is not read. */
 static enum status set_overlap(struct job *job)
 {
-    bool reduce, gather, sends = true, tensor;
+    bool reduce, gather, sends = true, fused = true, tensor;
     TRY(megatron_is_on(job, "overlap-grad-reduce", &reduce));
     TRY(megatron_is_on(job, "overlap-param-gather", &gather));
     TRY(megatron_is_on(job, "tp-comm-overlap", &tensor));
@@ -411,6 +411,13 @@ static enum status set_overlap(struct job *job)
                 "overlap-grad-reduce overlap-param-gather");
     if (!sends)
         job_set(job, "stack.overlap.pp", "false", "overlap-p2p-communication");
+    TRY(job_switch(job, "gradient-accumulation-fusion", &fused));
+    if (!fused) {
+        job_set(job, "stack.wgrad_placeholders", "false", "gradient-accumulation-fusion");
+        job_warn(job, job_setting(job, "gradient-accumulation-fusion")->mark,
+                 "without fusion each weight's gradient is added to the others by an op of its "
+                 "own, which matters to time and is not modelled");
+    }
     return STATUS_OK;
 }
 

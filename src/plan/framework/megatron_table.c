@@ -299,6 +299,8 @@ const struct job_flag megatron_flags[] = {
          ARGUMENTS),
     RULE("overlap-p2p-communication", JOB_SWITCH, "stack.overlap.pp",
          "on unless turned off, where vpp is above 1", PARALLEL),
+    RULE("gradient-accumulation-fusion", JOB_SWITCH, "stack.wgrad_placeholders",
+         "on unless turned off: then a layer's weight gradients stand alone first", PARALLEL),
 
     /* ---- adapters (Bridge) ---- */
     RULE("peft peft_scheme", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
@@ -364,7 +366,6 @@ const struct job_flag megatron_flags[] = {
     NEITHER("test_data_path", JOB_VALUE, TRAINER),
     NEITHER("finetune", JOB_VALUE, TRAINER),
     NEITHER("eod_mask_loss", JOB_VALUE, TRAINER),
-    NEITHER("gradient_accumulation_fusion", JOB_VALUE, TRAINER),
     NEITHER("moe_use_legacy_grouped_gemm", JOB_VALUE, TRAINER),
     NEITHER("lr_warmup_iters", JOB_VALUE, TRAINER),
 

@@ -209,6 +209,7 @@ static void write_overlap(struct job_writer *writer)
     on(writer, stack->overlap_dp && writer->plan->parallel.zero > 0, "overlap-param-gather");
     on(writer, stack->overlap_tp, "tp-comm-overlap");
     on(writer, !stack->overlap_pp, "no-overlap-p2p-communication");
+    on(writer, !stack->wgrad_placeholders, "no-gradient-accumulation-fusion");
 }
 
 static void write_recompute(struct job_writer *writer)

@@ -22,23 +22,6 @@ static enum status verl_prepare(struct job *job)
     return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
 }
 
-static enum status read_model(struct job *job)
-{
-    static const char flag[] = "model.path";
-    const char *path = NULL;
-    TRY(job_word(job, flag, &path));
-    if (!path || draft_find(&job->draft, "model"))
-        return STATUS_OK;
-    const char *model = model_name_or_folder(path, job->arena);
-    if (model) {
-        job_set(job, "model", model, flag);
-        return STATUS_OK;
-    }
-    job_fail(job, flag, "the model of '%s' is not known", path);
-    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
-                              "config.json");
-}
-
 /* ---- the update ---- */
 
 static enum status read_batch(struct job *job)
@@ -366,7 +349,7 @@ static enum status read_critic(struct job *job)
 static enum status verl_finish(struct job *job)
 {
     job_set(job, "workload.mode", "train", "");
-    TRY(read_model(job));
+    TRY(job_set_model(job, "model.path"));
     TRY(read_layout(job));
     TRY(read_batch(job));
     TRY(read_engine(job));

@@ -73,6 +73,22 @@ void job_set_rows(struct job *job, const char *format, const char *flags)
         job_set(job, keys[i], format, flags);
 }
 
+enum status job_set_model(struct job *job, const char *flag)
+{
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    if (!path || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    const char *model = model_name_or_folder(path, job->arena);
+    if (model) {
+        job_set(job, "model", model, flag);
+        return STATUS_OK;
+    }
+    job_fail(job, flag, "the model of '%s' is not known", path);
+    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
+                              "config.json");
+}
+
 enum status job_set_optimizer(struct job *job, const char *flag, const char *words)
 {
     const char *name = NULL;

@@ -211,6 +211,10 @@ void job_set_list(struct job *job, const char *key, const char *const *words, si
 /* The format of rows: precision.activations, dispatch and combine. */
 void job_set_rows(struct job *job, const char *format, const char *flags);
 
+/* The model that a flag names on a hub, or whose folder it is, unless another setting named
+ * one. STATUS_INPUT for one that is not known. */
+enum status job_set_model(struct job *job, const char *flag);
+
 /* optimizer.kind of a flag's word by `words`; Adam's is the plan's default, others warn. */
 enum status job_set_optimizer(struct job *job, const char *flag, const char *words);
 

@@ -331,8 +331,10 @@ const struct field schema_table[] = {
     BOOL("stack.unrolled", stack.unrolled, "false",
          "maxtext: weights of every layer are tensors of their own, not stacked for one "
          "compiled layer (scan_layers: false)"),
-    BOOL("stack.wgrad_placeholders", stack.wgrad_placeholders, "false",
-         "one tensor per shape of weight stands in for gradients accumulated elsewhere"),
+    BOOL(
+        "stack.wgrad_placeholders", stack.wgrad_placeholders, "false",
+        "one tensor per shape of weight stands in for gradients accumulated elsewhere; without "
+        "it megatron and primus hold a product's weight gradient beside its sum"),
     COUNT("stack.vocab_multiple", stack.vocab_multiple, 1, 1e6, "1",
           "the vocabulary is padded to a multiple of this times tp"),
     BOOL("stack.static_shapes", stack.static_shapes, "false",

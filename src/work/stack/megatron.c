@@ -230,6 +230,7 @@ static enum status build(struct train *t, struct err *err)
     train_ends(t);
     train_gathered_weights(t);
     train_extras(t);
+    train_weight_gradients(t);
     megatron_extras(t);
     step_optimizer(t->plan, t->work);
     return STATUS_OK;

@@ -127,6 +127,14 @@ void train_whole(struct train *train);
 void train_deepspeed(struct train *train);
 void train_in_backward(struct train *train);
 
+/* Elements of a matrix of a layer, of all of a rank's experts together; 0: it has none. */
+struct size train_matrix_elements(struct train *train, enum layer_kind kind,
+                                  const struct layer_matrix *matrix);
+
+/* Weight gradients that stand alone before they are accumulated, where no placeholders stand
+ * for them: train_wgrad.c */
+void train_weight_gradients(struct train *train);
+
 /* With adapters, the op of forward up to which the input of a kind's frozen products is held;
  * 0: it is saved. What adapters save themselves: train_lora.c */
 unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind);

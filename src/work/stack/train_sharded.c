@@ -7,9 +7,8 @@
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
 
-/* Elements of a matrix of a layer, of all of a rank's experts together; 0: it has none. */
-static struct size matrix_elements(struct train *t, enum layer_kind kind,
-                                   const struct layer_matrix *m)
+struct size train_matrix_elements(struct train *t, enum layer_kind kind,
+                                  const struct layer_matrix *m)
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     if (!matrix_exists(m, d, in_ffn(kind_ffn(kind))))
@@ -28,7 +27,7 @@ static struct size layer_elements(struct train *t, enum layer_kind kind, bool al
     struct size sum = size_const(t->z, 0);
     for (size_t i = 0; i < n; i++)
         if ((matrices[i].expert && !experts_shared) == alone)
-            sum = size_add(t->z, sum, matrix_elements(t, kind, &matrices[i]));
+            sum = size_add(t->z, sum, train_matrix_elements(t, kind, &matrices[i]));
     return sum;
 }
 
@@ -340,7 +339,7 @@ static struct size largest_parameter(struct train *t)
     struct size largest = size_mul(t->z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         for (size_t i = 0; t->kinds[k] && i < n; i++) {
-            struct size one = matrix_elements(t, (enum layer_kind)k, &matrices[i]);
+            struct size one = train_matrix_elements(t, (enum layer_kind)k, &matrices[i]);
             if (!size_is_zero(t->z, one))
                 largest = size_max(t->z, largest, one);
         }
