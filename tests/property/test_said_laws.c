@@ -117,6 +117,7 @@ static const char *const settings[] = {
     "lora.rank=16",
     "memory.fraction=0.8",
     "memory.cache_tokens=100000",
+    "memory.cache_window=4096",
     "stack.static_shapes=true",
     "stack.graphs=none",
     "stack.comm_per_rank=500MiB",

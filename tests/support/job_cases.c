@@ -500,7 +500,8 @@ const struct job_case job_cases[] = {
      "workload.tokens_per_sequence=4 precision.kv_cache=fp8 parallel.ep=8 parallel.dp=8",
      0},
     {"trtllm/windows.sh", "cluster=h100", "workload.context_length=32768", 0},
-    {"trtllm/one-window.sh", "cluster=h100", "workload.context_length=32768", 1},
+    {"trtllm/one-window.sh", "cluster=h100",
+     "workload.context_length=32768 memory.cache_window=4096", 0},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
      "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "

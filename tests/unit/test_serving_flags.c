@@ -432,6 +432,38 @@ static void windows_are_held_as_the_pool_counts(void **state)
     }
 }
 
+/* TensorRT-LLM keeps a window and the tokens of a step of a longer sequence, rounded up to
+ * blocks of 32, and a block more as it slides: of 32,768 tokens (4096 + 2048) / 32 + 1 blocks
+ * of 4 MiB. A sequence that ends within them is whole, and so is all of it without a window. */
+static void a_window_bounds_what_sequences_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned context, window, tokens, blocks;
+    } rows[] = {
+        {32768, 4096, 2048, 193}, {32768, 4097, 2048, 194}, {32768, 0, 2048, 1024},
+        {6000, 4096, 2048, 188},  {6144, 4096, 2048, 192},  {32768, 4096, 65536, 1024},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: llama-3.1-8b\ncluster: h100\nstack: trtllm\n"
+                         "workload: {mode: decode, context_length: %u, micro_batch: 2,\n"
+                         "  max_num_batched_tokens: %u}\n"
+                         "memory: {cache_window: %u, cache_blocks: 10000}\n",
+                         rows[i].context, rows[i].tokens, rows[i].window),
+            &arena);
+        uint64_t bytes = 0;
+        assert_int_equal(p.serving.sequences, 10000 / rows[i].blocks);
+        for (size_t j = 0; j < p.memory.n_buffers; j++)
+            if (p.memory.buffers[j].category == CATEGORY_KV_CACHE)
+                bytes += p.memory.buffers[j].bytes;
+        assert_int_equal(bytes, (uint64_t)rows[i].blocks * 2 << 22);
+        arena_release(&arena);
+    }
+}
+
 /* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
 static void fewer_sequences_than_stages_start(void **state)
 {
@@ -545,6 +577,7 @@ int main(void)
         cmocka_unit_test(waiting_sequences_size_no_buffers),
         cmocka_unit_test(windows_are_held_as_the_pool_counts),
         cmocka_unit_test(states_share_the_pool),
+        cmocka_unit_test(a_window_bounds_what_sequences_hold),
         cmocka_unit_test(fewer_sequences_than_stages_start),
         cmocka_unit_test(given_pools_have_to_fit),
         cmocka_unit_test(what_a_pool_has_beyond_a_sequence),

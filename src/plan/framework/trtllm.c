@@ -50,9 +50,9 @@ static const struct job_flag flags[] = {
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
-    RULE("kv-cache-config.max-attention-window", JOB_LIST, NULL,
-         "of several sizes: pools by layers, as many tokens as whole sequences; of one: a "
-         "warning",
+    RULE("kv-cache-config.max-attention-window", JOB_LIST, "memory.cache_window",
+         "of one size (caches; attention stays the model's); of several: pools by layers, as "
+         "many tokens as whole sequences",
          ARGUMENTS),
     RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
          "each beam a sequence with a cache of its own: what they share of it is not modelled",
@@ -238,10 +238,7 @@ static enum status read_windows(struct job *job)
     TRY(serving_range(job, flag, &least, &most));
     TRY(job_count(job, "max-seq-len", &longest));
     if (most && least == most && (!longest || most < longest))
-        job_warn(job, job_setting(job, flag)->mark,
-                 "a window of %" PRIu64 " tokens on every layer matters to memory and is not "
-                 "modelled: sequences are kept whole",
-                 most);
+        job_set_count(job, "memory.cache_window", most, flag);
     return STATUS_OK;
 }
 
@@ -322,6 +319,9 @@ static enum status trtllm_write(struct job_writer *writer)
     writer_count(writer, "max-batch-size", plan->workload.micro_batch);
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
+    if (plan->memory.cache_window)
+        writer_flag(writer, "kv-cache-config.max-attention-window",
+                    arena_printf(writer->arena, "[%" PRIu64 "]", plan->memory.cache_window));
     write_scheduler(writer);
     write_draft(writer);
     writer->out = whole;

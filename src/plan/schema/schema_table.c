@@ -774,6 +774,10 @@ const struct field schema_table[] = {
           "engines: blocks of the pool, in place of what fits; 0: what fits"),
     COUNT("memory.cache_tokens", memory.cache_tokens, 0, 1e15, "0",
           "engines: most tokens of the pool; 0: as many as fit"),
+    COUNT(
+        "memory.cache_window", memory.cache_window, 0, 1e9, "0",
+        "trtllm: the last tokens of a sequence that every layer's cache keeps, beside those of "
+        "a step (kv_cache_config.max_attention_window of one size); 0: all"),
     BYTES("memory.weight_offload", memory.weight_offload_bytes, 0, "0 B",
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),

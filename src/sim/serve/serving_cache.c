@@ -138,12 +138,12 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
                              uint64_t tokens, uint64_t flight)
 {
     const struct attention *a = &plan->model.attention;
-    uint64_t block = cache_groups_span(plan, groups);
+    uint64_t block = cache_groups_span(plan, groups), held = lesser(tokens, cache_window(plan));
     uint64_t states = plan->memory.state_block ? ceil_div(tokens, groups->block_tokens)
                                                : engine_state_copies(plan);
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
     uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
-    sum += groups->groups[MIXER_FULL] * ceil_div(tokens, block);
+    sum += groups->groups[MIXER_FULL] * ceil_div(held, block);
     if (groups->groups[MIXER_WINDOW]) {
         uint64_t reach = a->window - 1 + flight;
         uint64_t kept = ceil_div(reach < tokens ? reach : tokens, block) + 1;

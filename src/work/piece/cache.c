@@ -161,11 +161,24 @@ struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mi
 
 /* TensorRT-LLM's window is as long as a sequence for every layer unless
  * kv_cache_config.max_attention_window says else (_torch/pyexecutor/resource_manager.py,
- * max_attention_window_vec). */
+ * max_attention_window_vec): then a sequence holds the window and a step's tokens beside it,
+ * and one block more as the window slides (cpp/.../kvCacheManager.h and .cpp,
+ * calculateTemporaryAttentionWindow and getRemainingBlocksToCompletion). */
+uint64_t cache_window(const struct plan *plan)
+{
+    uint64_t window = plan->memory.cache_window, block = engine_cache_block(plan);
+    bool overflow = false, slides = plan->stack.kind == STACK_TRTLLM && window;
+    window = checked_add(window, engine_tokens(plan), &overflow);
+    return slides && !overflow ? round_up(window, block) + block : UINT64_MAX;
+}
+
 struct size cache_held(struct sizes *z, const struct plan *plan, enum mixer mixer,
                        struct size tokens)
 {
     bool all = plan->stack.kind == STACK_TRTLLM || plan->memory.window_ratio == 1;
+    uint64_t window = cache_window(plan);
+    if (window < UINT64_MAX)
+        return size_min(z, tokens, size_const(z, window));
     return all ? tokens : cache_tokens(z, plan, mixer, tokens);
 }
 

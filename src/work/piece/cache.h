@@ -30,6 +30,10 @@ struct size cache_index_bytes(struct dims *dims);
 /* Elements a token takes in a layer of the mixer at hand. */
 struct size cache_width(const struct dims *dims);
 
+/* Most tokens that TensorRT-LLM holds of a sequence on any layer (memory.cache_window), in
+ * whole blocks; UINT64_MAX: all. */
+uint64_t cache_window(const struct plan *plan);
+
 /* Tokens that an engine keeps of a sequence for a layer of this mixer: those that it reads
  * (cache_tokens), or all where one pool is as deep for every layer. */
 struct size cache_held(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
