@@ -70,6 +70,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "glm-5.2",
         "gpt-oss-120b",
         "granite-3.1-3b-a800m",
+        "granite-4.0-h-small",
         "grok-1",
         "jamba-v0.1",
         "kimi-k2",

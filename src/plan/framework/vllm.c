@@ -34,8 +34,9 @@ static const struct job_flag flags[] = {
            PARALLEL_CONFIG),
     MEMORY(
         "prefill-context-parallel-size pcp", JOB_VALUE, "1",
-        "its ranks are left out (MLA models alone take it, without stages; prompts are split "
-        "over them, decodes and caches whole on each)",
+        "its ranks are left out, and so are the experts that they would hold a share of (MLA "
+        "models alone take it, without stages; prompts are split over them, decodes and caches "
+        "whole on each)",
         PARALLEL_CONFIG),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
          "where dp > 1: allgather; deepep_high_throughput deepep, "

@@ -127,6 +127,8 @@ static const struct model_name {
     {"arctic", "snowflake-arctic", NULL, NULL, NULL, "Snowflake/snowflake-arctic-base", NULL},
     {"granite-3.1-3b-a800m", "granite-3.1-3b-a800m", NULL, NULL, NULL,
      "ibm-granite/granite-3.1-3b-a800m-base", NULL},
+    {"granite-4.0-h-small", "granite-4.0-h-small", NULL, NULL, NULL,
+     "ibm-granite/granite-4.0-h-small", NULL},
 };
 
 enum { N_NAMES = sizeof names / sizeof *names };
