@@ -489,6 +489,7 @@ const struct job_case job_cases[] = {
      0},
     {"trtllm/pool.sh", "cluster=h100", "memory.cache_tokens=100000 stack.graph_batch=64", 0},
     {"trtllm/slots.sh", "cluster=gb200", "moe.redundant_experts=32 stack.experts=cutlass", 2},
+    {"vllm/few-tokens.sh", "cluster=h100", "workload.micro_batch=128", 0},
     {"vllm/no-graphs.sh", "cluster=h100", "stack.graphs=none", 1},
     {"vllm/dynamo.sh", "cluster=h100", "workload.mode=prefill parallel.tp=2 stack.graphs=none",
      0},

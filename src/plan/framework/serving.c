@@ -53,8 +53,19 @@ static enum status set_checkpoint(struct job *job, const char *name, const char 
     return STATUS_OK;
 }
 
+/* 0 is the plan's word for the engine's own, and none of an engine's. */
+static enum status check_fraction(struct job *job)
+{
+    const struct draft_item *f = draft_find(&job->draft, "memory.fraction");
+    if (!f || !f->n || strtod(f->words[0], NULL) > 0)
+        return STATUS_OK;
+    return err_at(job->err, STATUS_INPUT, f->mark,
+                  "a fraction of memory is above 0 and at most 1, not '%s'", f->words[0]);
+}
+
 enum status serving_set_model(struct job *job, const char *flag)
 {
+    TRY(check_fraction(job));
     const char *name = NULL;
     struct mark mark = job->mark;
     const struct setting *s = job_setting(job, flag);

@@ -237,6 +237,8 @@ static enum status read_windows(struct job *job)
     uint64_t most = 0, least = UINT64_MAX, longest = 0;
     TRY(serving_range(job, flag, &least, &most));
     TRY(job_count(job, "max-seq-len", &longest));
+    if (!least)
+        return job_fail(job, flag, "takes sizes from 1, not 0");
     if (most && least == most && (!longest || most < longest))
         job_set_count(job, "memory.cache_window", most, flag);
     return STATUS_OK;

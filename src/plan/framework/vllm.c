@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/framework/serving.h"
@@ -243,6 +244,12 @@ static enum status set_batch(struct job *job)
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
+    if (job_given(job, "max-num-seqs") && sequences > batched)
+        return job_fail(job, "max-num-seqs",
+                        "more sequences than a step has tokens (--max-num-batched-tokens, "
+                        "%" PRIu64 "), which vLLM refuses",
+                        batched);
+    sequences = lesser(sequences, batched);
     TRY(set_draft(job, tokens));
     bool prefill = false;
     TRY(job_switch(job, "is-prefill-worker", &prefill));
