@@ -31,6 +31,17 @@ static enum status apply_by_loader(const struct frontier *f,
     return status;
 }
 
+/* Whether an axis sets a key that begins so. */
+static bool sweeps(const struct frontier *f, const char *start)
+{
+    for (size_t i = 0; i < f->n_axes; i++)
+        for (size_t j = 0; j < f->axes[i].n_values; j++)
+            for (size_t k = 0; k < f->axes[i].values[j].n_sets; k++)
+                if (text_starts(f->axes[i].values[j].sets[k].key, start))
+                    return true;
+    return false;
+}
+
 /* A number, switch or word from which nothing else is derived when a plan is loaded. Of model,
  * cluster and stack more hangs on a value than its own field; so it does of texts, which name
  * files, and of lists. */
@@ -41,6 +52,8 @@ static const struct field *plain_field(const struct frontier *f, const char *key
     for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
         if (text_starts(key, loaded[i]))
             return NULL;
+    if (text_equal(key, "recompute.kind") && sweeps(f, "recompute.save"))
+        return NULL; /* names to save say the kind, whichever stands last */
     bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field);
     return plain && !follow_from(key, f->follows) ? field : NULL;
 }
@@ -55,16 +68,6 @@ static enum status apply_plain(void *context, size_t number, struct plan *plan, 
         TRY(schema_set(schema_find(value->sets[i].key), plan, value->sets[i].value, false, mark,
                        err));
     return STATUS_OK;
-}
-
-static bool sweeps_stacks(const struct frontier *f)
-{
-    for (size_t i = 0; i < f->n_axes; i++)
-        for (size_t j = 0; j < f->axes[i].n_values; j++)
-            for (size_t k = 0; k < f->axes[i].values[j].n_sets; k++)
-                if (text_starts(f->axes[i].values[j].sets[k].key, "stack"))
-                    return true;
-    return false;
 }
 
 /* Whether the keys are plain and take their values as they stand; the loader has the words for
@@ -102,7 +105,7 @@ static enum status join_axes(struct frontier *f, struct err *err)
 {
     struct sweep *sweep = &f->sweep;
     size_t n = 1;
-    f->follows = sweeps_stacks(f) ? FOLLOWS_RANKS : follow_of(&f->base);
+    f->follows = sweeps(f, "stack") ? FOLLOWS_RANKS : follow_of(&f->base);
     for (size_t i = 0; i < f->n_axes; i++) {
         sweep->joined[i] = !is_plain(f, &f->axes[i]);
         if (!sweep->joined[i])
