@@ -94,8 +94,8 @@ uint64_t engine_batches(const struct plan *plan);     /* of decode in flight ove
 uint64_t engine_sglang_chunk(const struct plan *plan);
 uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
-uint64_t
-engine_sglang_kept(const struct plan *plan); /* bytes that it leaves to steps, graphs */
+/* Bytes that its fraction leaves to steps and graphs. */
+uint64_t engine_sglang_kept(const struct plan *plan);
 /* Of its pool: tokens of window layers to those of full ones (1 for other engines), the share
  * that recurrent layers' states take (mem_cache/kv_cache_configurator.py), states a rank keeps
  * when that is said in number, and states that a running sequence may take. */
