@@ -15,6 +15,10 @@ enum unit {
     UNIT_HERTZ        /* Hz, kHz, MHz, GHz */
 };
 
+/* Binary units, in bytes. */
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
 /* Reads a number and its unit (a space between them is allowed). A plain number without a unit
  * is in the base unit. False when the text is not such a quantity; *value untouched then. */
 bool unit_parse(enum unit unit, const char *text, double *value);

@@ -6,9 +6,9 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 
-#define GIB ((uint64_t)1 << 30)
 /* GiB with two decimals, as engines print them */
 #define HUNDREDTHS(n) ((uint64_t)(n)*GIB / 100)
 

@@ -5,10 +5,11 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 
-enum { MIB = 1 << 20, GIB_IN_MIB = 1024 };
+enum { GIB_IN_MIB = 1024 };
 
 /* By device memory, in GiB: tokens of a prefill chunk; most sequences of a decode graph under
  * fewer than 4 tensor-parallel ranks, and under more. */

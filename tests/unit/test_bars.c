@@ -7,10 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/unit.h"
 #include "report/bars.h"
 #include "support/sink.h"
-
-static const uint64_t GIB = 1024 * 1024 * 1024;
 
 static void a_page_has_one_unit(void **state)
 {

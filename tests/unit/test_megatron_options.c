@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/layout.h"
 #include "sim/answer/predict.h"
 #include "support/plans.h"
@@ -17,8 +18,6 @@
 
 static const char base[] = "model: deepseek-v3\ncluster: gb200-72x1\nstack: megatron\n"
                            "parallel: {zero: 1}\nmoe: {path: deepep, buffer: balanced}\n";
-
-#define GIB 1073741824.0
 
 static void near(double got, double expected, double within)
 {
@@ -75,10 +74,10 @@ static void graphs_keep_their_inputs(void **state)
     near(held(FOUR "stack.graphs=partial", "graph_inputs", 0), 1.75, 0);
     near(held("model.layers=4 model.dense_layers=0 cluster=h200-8x1 stack.graphs=partial",
               "graph_inputs", 0),
-         4 * 58720256 / GIB, 0);
+         4 * 58720256 / (double)GIB, 0);
     near(
         held("cluster=h200-8x1 workload.global_batch=64 stack.graphs=full", "graph_batches", 0),
-        2 * 8 * 4096 * 28 / GIB, 0);
+        2 * 8 * 4096 * 28 / (double)GIB, 0);
     /* the update's copies stand beside the graph's memory */
     near(held("cluster=h200-8x1 precision.gradients=bf16 stack.graphs=full", "f32_gradients",
               0) -
@@ -201,7 +200,7 @@ static void empty_chunks_keep_their_input(void **state)
     assert_int_equal(second.dense_layers + second.moe_layers, 0);
     assert_int_equal(second.dense_parameters + second.expert_parameters, 0);
     assert_int_equal(second.empty_in_flight, 3);
-    near(held(EMPTY, "empty_chunk_input", 1), 3 * 58720256 / GIB, 0);
+    near(held(EMPTY, "empty_chunk_input", 1), 3 * 58720256 / (double)GIB, 0);
     near(held(EMPTY, "empty_chunk_input", 0), 0, 0);
 }
 

@@ -7,11 +7,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/unit.h"
 #include "report/predict/print.h"
 #include "plan/schema/schema.h"
 #include "support/sink.h"
-
-#define GIB ((uint64_t)1024 * 1024 * 1024)
 
 struct scene {
     struct plan plan;

@@ -10,14 +10,13 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/engine.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/time/step_time.h"
 #include "support/catalogue.h"
 #include "support/published.h"
-
-#define GIB 1073741824.0
 
 /* ---- what the engine printed ---- */
 

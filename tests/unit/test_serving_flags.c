@@ -9,13 +9,12 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/engine.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serving.h"
 #include "sim/time/step_time.h"
-
-#define GIB ((uint64_t)1 << 30)
 
 static struct plan load_text(const char *text, struct arena *arena)
 {

@@ -10,14 +10,13 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "sim/answer/predict.h"
 #include "sim/time/comm.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n";
-
-#define GIB 1073741824.0
 
 static void near(double got, double expected, double within)
 {

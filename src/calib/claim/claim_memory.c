@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "calib/claim/claim_quantity.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
@@ -20,7 +21,7 @@ static bool predicted(struct claim_call *call, struct plan *plan, struct predict
 
 static double gib(uint64_t bytes)
 {
-    return (double)bytes / 1073741824.0;
+    return (double)bytes / GIB;
 }
 
 static const char *sum_note(struct claim_call *call, const struct memory_report *m)

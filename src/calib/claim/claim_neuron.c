@@ -1,6 +1,7 @@
 /* Quantities of serving on Neuron (seed 002): router, intensity, decode. */
 #include <math.h>
 
+#include "base/unit.h"
 #include "calib/claim/claim_quantity.h"
 #include "sim/moe/decode.h"
 #include "sim/moe/intensity.h"
@@ -33,7 +34,7 @@ static struct claim_answer router_share(struct claim_call *call)
                     claim_number_or(call, "ranks_per_device", 1);
     struct claim_answer answer = claim_is(bytes * copies / memory);
     answer.note = arena_printf(call->arena, "%.0f x %.1f MB of %.0f GiB", copies, bytes / 1e6,
-                               memory / 1073741824.0);
+                               memory / GIB);
     return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/unit.h"
 #include "cli/frontier/csv.h"
 #include "cli/option/plan_argument.h"
 #include "lib/search_wish.h"
@@ -188,7 +189,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     chart_titles(p, names, "memory against speed of layouts");
     picture_list(p, "devices", devices);
     picture_number(p, "by_devices", sizes);
-    picture_number(p, "limit_gib", limit / (1024.0 * 1024 * 1024));
+    picture_number(p, "limit_gib", limit / GIB);
     picture_number(p, "fastest", fastest);
     add_labels(&csv, fastest, p);
     return STATUS_OK;

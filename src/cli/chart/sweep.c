@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/unit.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "plan/derive.h"
@@ -109,7 +110,7 @@ static const char *limit_owners(const struct sweep_chart *l, double gib)
     for (size_t row = 0; row < l->table->csv.n_rows && n <= SERIES_NAMED; row++) {
         double bytes;
         const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
-        if (!cell || !number_real(cell, &bytes) || bytes / (1024.0 * 1024 * 1024) != gib)
+        if (!cell || !number_real(cell, &bytes) || bytes / GIB != gib)
             continue;
         const char *name = series_of(l, row);
         size_t i = 0;
@@ -179,7 +180,7 @@ static double top_of(const struct sweep_chart *l)
             limit = value > limit ? value : limit;
     }
     double top = 3 * (isfinite(least) ? fmax(limit, least) : limit);
-    return limit > 0 && total > top ? top / (1024.0 * 1024 * 1024) : 0;
+    return limit > 0 && total > top ? top / GIB : 0;
 }
 
 /* The rows of a series as one text: series with the same one lie on one another. */

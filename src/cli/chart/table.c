@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/unit.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
 #include "plan/source.h"
@@ -59,7 +60,7 @@ struct chart_names chart_names_of(const struct plan *plan, struct arena *arena)
         .source =
             arena_printf(arena, "moeplan " MOEPLAN_VERSION ": modelled, %s; plan %s, stack %s",
                          sizing, plan->name, plan->stack_name),
-        .capacity_gib = (double)verdict_capacity(plan) / (1024.0 * 1024 * 1024)};
+        .capacity_gib = (double)verdict_capacity(plan) / GIB};
 }
 
 static const char *stem_of(const char *file, struct arena *arena)

@@ -1,5 +1,6 @@
 /* moeplan list: what a plan can name. */
 #include "base/column.h"
+#include "base/unit.h"
 #include "cli/command/commands.h"
 #include "cli/option/keys.h"
 #include "cli/help/manual_key.h"
@@ -146,7 +147,7 @@ static void add_device(void *context, const struct gpu_driver *driver,
         text_printf(&text, "%s, %s", facts->name, facts->driver);
         if (facts->units)
             text_printf(&text, ", %llu units", (unsigned long long)facts->units);
-        text_printf(&text, ", %.1f GiB", (double)facts->memory_bytes / 0x1p30);
+        text_printf(&text, ", %.1f GiB", (double)facts->memory_bytes / GIB);
     } else {
         text_printf(&name, "%s", driver->name);
         text_printf(&text, "none: %s", why);

@@ -26,6 +26,8 @@ struct found {
 struct nearest {
     uint64_t value; /* 0: a rule or the stack refuses all */
     uint64_t total_bytes, limit_bytes;
+    double over; /* what is needed over what there is, of the device or its share of a host */
+    const char *why; /* "" where the device's own bytes say it */
 };
 
 struct finder {
@@ -40,8 +42,17 @@ struct finder {
 
 static void keep_nearest(struct nearest *nearest, uint64_t value, const struct evaluation *at)
 {
-    if (!nearest->value || at->peak.total_bytes < nearest->total_bytes)
-        *nearest = (struct nearest){value, at->peak.total_bytes, at->limit_bytes};
+    double device = (double)at->peak.total_bytes / (double)at->limit_bytes, host = 0;
+    if (at->host_limit_bytes)
+        host = (double)at->host_bytes / (double)at->host_limit_bytes;
+    double over = host > device ? host : device;
+    if (nearest->value && over >= nearest->over)
+        return;
+    *nearest = (struct nearest){value, at->peak.total_bytes, at->limit_bytes, over, ""};
+    if (host > device)
+        nearest->why = " (over the host's memory)";
+    else if (at->verdict == VERDICT_OOM && over <= 1)
+        nearest->why = " (the engine does not start)";
 }
 
 static bool fits(struct finder *finder, uint64_t value, struct evaluation *result)
@@ -185,10 +196,10 @@ static enum status read_what(const char *what, const struct field **field, struc
 static void print_none(const struct nearest *nearest, struct text *out)
 {
     if (nearest->value)
-        text_printf(out, ",none fits,%llu,%llu,nearest: %llu\n",
+        text_printf(out, ",none fits,%llu,%llu,nearest: %llu%s\n",
                     (unsigned long long)nearest->total_bytes,
                     (unsigned long long)nearest->limit_bytes,
-                    (unsigned long long)nearest->value);
+                    (unsigned long long)nearest->value, nearest->why);
     else
         text_append(out, ",none fits,,,all are invalid\n");
 }

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/unit.h"
 
 static const char *cell(const struct csv *csv, size_t row, size_t column)
 {
@@ -101,7 +102,7 @@ size_t sweep_table_gib(const struct sweep_table *table, const char *name, size_t
         double value;
         if (!number_real(cell(&table->csv, row, column), &value))
             continue;
-        value /= 1024.0 * 1024 * 1024;
+        value /= GIB;
         size_t i = 0;
         while (i < n && values[i] != value)
             i++;

@@ -6,6 +6,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/unit.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
 
@@ -61,7 +62,7 @@ static const char *cell(const struct csv *csv, size_t row, size_t column, struct
         return arena_printf(arena, "%.5g", value); /* all digits are in the CSV */
     if (!text_ends(csv->columns[column], "_bytes"))
         return text;
-    return arena_printf(arena, "%.2f", value / (1024.0 * 1024 * 1024));
+    return arena_printf(arena, "%.2f", value / GIB);
 }
 
 static enum style style_of(const char *column, const char *text)

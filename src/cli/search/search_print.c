@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/unit.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
@@ -11,8 +12,6 @@
 #include "plan/schema/schema.h"
 
 enum { PARETO_SHOWN = 12 };
-
-static const double gib = 1024.0 * 1024 * 1024;
 
 static double tokens_per_s(const struct search_hit *hit)
 {
@@ -106,9 +105,9 @@ static void print_head(const struct search_view *view)
     FILE *out = view->call->out;
     fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %.2f GiB each", plan->model_name,
             plan->cluster_name, plan->stack_name, plan_world(plan),
-            (double)verdict_limit(plan) / gib);
+            (double)verdict_limit(plan) / GIB);
     if (view->at_most_bytes)
-        fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / gib);
+        fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / GIB);
     fprintf(out,
             "\n%" PRIu64 " combinations: %" PRIu64 " refused, %" PRIu64 " too large, %" PRIu64
             " may fit; %" PRIu64 " evaluated exactly\n"
@@ -133,7 +132,7 @@ static void print_miss(const struct search_view *view)
     const struct search_hit *nearest = &view->result->nearest;
     fprintf(view->call->out, "\nnothing fits%s; the least memory found: %.2f GiB%s%s\n  %s\n",
             nearest->serving.present ? ", or none is as soon as it has to be" : "",
-            (double)nearest->total_bytes / gib, nearest->wall ? ", wall " : "",
+            (double)nearest->total_bytes / GIB, nearest->wall ? ", wall " : "",
             nearest->wall ? nearest->wall : "", search_layout(nearest, view->call->arena));
 }
 
@@ -166,7 +165,7 @@ static enum status print_text(const struct search_view *view, struct err *err)
     print_shared(view, r->pareto, shown);
     if (shown < r->n_pareto)
         fprintf(out, "and %zu more, down to %.2f GiB: --format csv lists all\n",
-                r->n_pareto - shown, (double)r->pareto[r->n_pareto - 1].total_bytes / gib);
+                r->n_pareto - shown, (double)r->pareto[r->n_pareto - 1].total_bytes / GIB);
     print_left(view);
     return STATUS_OK;
 }

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/unit.h"
 #include "plan/schema/schema.h"
-
-#define GIB 1073741824.0
 
 /* What a checkpoint's name says of its format, the first that fits: NVIDIA's fp8 has one scale
  * a tensor (ModelOpt), Red Hat's too unless its name says otherwise, Meta's and Z.ai's of GLM-4
@@ -336,7 +335,7 @@ enum status serving_device(struct job *job, double *gib, bool *a100)
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
     TRY(job_part(job, "cluster", plan, &known));
-    *gib = known ? (double)plan->cluster.device.memory_bytes / (1 << 30) : 0;
+    *gib = known ? (double)plan->cluster.device.memory_bytes / GIB : 0;
     *a100 = known && text_starts(plan->cluster_name, "a100");
     return STATUS_OK;
 }

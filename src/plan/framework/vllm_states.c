@@ -6,6 +6,7 @@
  * ranks of tensor parallelism and stages). */
 #include <string.h>
 
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/framework/serving.h"
 #include "plan/framework/vllm.h"
@@ -87,8 +88,6 @@ void vllm_write_states(struct job_writer *writer)
         writer_flag(writer, "mamba-cache-mode", "align");
     }
 }
-
-static const double GIB = 1024.0 * 1024 * 1024;
 
 enum status vllm_set_host_cache(struct job *job)
 {

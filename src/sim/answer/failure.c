@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "base/checked.h"
-
-static const uint64_t mib = 1 << 20;
+#include "base/unit.h"
 
 uint64_t failure_segment(uint64_t bytes)
 {
     uint64_t rounded = round_up(bytes, 512);
-    if (rounded <= mib)
-        return 2 * mib;
-    return rounded < 10 * mib ? 20 * mib : round_up(rounded, 2 * mib);
+    if (rounded <= MIB)
+        return 2 * MIB;
+    return rounded < 10 * MIB ? 20 * MIB : round_up(rounded, 2 * MIB);
 }
 
 struct search {

@@ -2,12 +2,11 @@
 #include "sim/serve/serve.h"
 
 #include "base/checked.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/paths.h"
 #include "plan/speculation.h"
-
-enum { GIB = 1 << 30 };
 
 uint64_t serve_prompt(const struct plan *plan)
 {

@@ -3,12 +3,11 @@
  * (c10/cuda/CUDACachingAllocator.cpp: kMinLargeAlloc, kRoundLarge, kSmallSize); the engine's
  * own count of its weights includes it. 56 MiB of Qwen2.5-7B, nothing of Llama-3.1-8B. */
 #include "base/checked.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "work/list/dtype.h"
 #include "work/stack/serve.h"
-
-enum { MIB = 1 << 20 };
 
 static uint64_t remainder_of(uint64_t bytes)
 {
