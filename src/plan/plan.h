@@ -612,6 +612,14 @@ struct optimizer {
     bool in_backward;    /* a layer is updated as soon as its gradients are there */
 };
 
+/* How a model of HuggingFace's keeps the experts of a layer. */
+enum lora_experts {
+    LORA_EXPERTS_AUTO,
+    LORA_EXPERTS_LINEAR,   /* linear layers (transformers 4) */
+    LORA_EXPERTS_STACKED,  /* one parameter (5): no linear layer that libraries look for */
+    LORA_EXPERTS_QUANTISED /* one, in few bits with the rest (axolotl) */
+};
+
 /* Adapters are trained, everything else is frozen; rank 0: all is trained. */
 struct lora {
     uint64_t rank;
@@ -620,6 +628,8 @@ struct lora {
     bool share_experts;       /* one for all experts of a rank */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
+    enum lora_experts experts;
+    enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */
 };
 
 struct recompute_plan {

@@ -172,6 +172,8 @@ static const struct silent {
     {"lora.share_experts", "of adapters"},
     {"lora.format", "of adapters"},
     {"lora.slots", "of adapters"},
+    {"lora.experts", "of adapters"},
+    {"lora.plain_format", "of adapters"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
     {"precision.keep_transpose", "of recipes that quantise weights"},

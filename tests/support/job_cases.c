@@ -633,11 +633,11 @@ const struct job_case job_cases[] = {
      2},
     {"axolotl/qlora-fsdp.yaml", "",
      "stack.kind=fsdp parallel.zero=3 parallel.reshard=always model.name=glm-4.7-flash "
-     "lora.rank=32 precision.weights=nf4 "
+     "lora.rank=32 precision.weights=nf4 lora.experts=quantised "
      "precision.activations=bf16 optimizer.kind=adam8bit recompute.kind=full "
      "stack.cross_entropy=fused workload.micro_batch=2 workload.global_batch=64 "
      "workload.sequence_length=2048",
-     1},
+     2},
     {"axolotl/full-zero3.yml", "cluster=h100-8x2",
      "stack.kind=deepspeed parallel.zero=3 parallel.overlap_reduce=true "
      "parallel.live_parameters=1 optimizer.sub_group=1 parallel.reduce_bucket=4194304 "
@@ -676,6 +676,7 @@ const struct job_case job_cases[] = {
      1},
     {"llamafactory/qlora.yaml", "cluster=h100-8x1",
      "parallel.zero=0 lora.rank=8 lora.targets=[] precision.weights=nf4_double "
+     "lora.experts=auto lora.plain_format=bf16 "
      "optimizer.kind=adam8bit recompute.kind=full workload.sequence_length=1024",
      0},
     {"llamafactory/fsdp-qlora.sh", "",

@@ -14,7 +14,8 @@
 #include "work/stack/stack.h"
 
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
-                           "parallel: {zero: 0}\nprecision: {weights: bf16}\n";
+                           "parallel: {zero: 0}\nprecision: {weights: bf16}\n"
+                           "lora: {experts: linear}\n";
 
 static uint64_t state_bytes(const char *set)
 {
@@ -209,7 +210,7 @@ static void a_quantised_base_is_widened(void **state)
     arena_release(&built.arena);
 }
 
-/* ---- mixers ---- */
+/* ---- experts in one parameter ---- */
 
 static uint64_t adapter_parameters(const char *set, const char *name)
 {
@@ -220,6 +221,74 @@ static uint64_t adapter_parameters(const char *set, const char *name)
     arena_release(&b.arena);
     return n;
 }
+
+#define STACKED QV "lora.experts=auto "
+#define NF4_STACKED STACKED "precision.weights=nf4 "
+
+/* 28,991,029,248 parameters of experts are passed by: f32 as PEFT makes of it, 16 bits over
+ * ranks that share it or where the trainer leaves it; 4 bits where it sees to them. */
+static void stacked_experts_stay_whole(void **state)
+{
+    (void)state;
+    const uint64_t adapters = 3342336, experts = 28991029248;
+    const uint64_t plain = 2 * UINT64_C(151936) * 2048 + 48 * (2 * 2048 + 2 * 128) + 2048;
+    const uint64_t dense = 30532122624 - experts - plain, few = dense / 2 + 4 * (dense / 64);
+    assert_int_equal(state_bytes(NF4_STACKED), 4 * (plain + experts) + few + 16 * adapters);
+    assert_int_equal(state_bytes(NF4_STACKED "lora.plain_format=bf16"),
+                     2 * (plain + experts) + few + 16 * adapters);
+    assert_int_equal(state_bytes(NF4_STACKED "lora.experts=quantised"),
+                     state_bytes(QV "precision.weights=nf4"));
+    struct plan_built b;
+    plan_build(base, NF4_STACKED "parallel.zero=3", true, &b);
+    const struct buffer *kept = plan_buffer(&b.work, "plain_expert_weights");
+    assert_int_equal(b.values[kept->bytes.node], 2 * experts / 8);
+    const struct op *gather = op_named(&b, "gather_expert_weights", PHASE_FORWARD);
+    assert_int_equal(b.values[gather->bytes_sent.node], 2 * experts / 48 / 8 * 7);
+    assert_null(op_named(&b, "dequantize_w13", PHASE_FORWARD));
+    assert_non_null(op_named(&b, "dequantize_w_qkv", PHASE_FORWARD));
+    arena_release(&b.arena);
+    /* nothing else tells them apart */
+    assert_int_equal(state_bytes(STACKED), state_bytes(QV));
+    assert_int_equal(state_bytes("lora.experts=auto"), state_bytes(""));
+}
+
+/* all-linear passes them by, too; two adapters of r = 8 for each of 128 experts in 48 layers,
+ * [2048, 1536] and [768, 2048], are added to them: 1.125 GiB a layer, kept for backward, or of
+ * one layer where layers run again. Its gradient is as large. */
+static void adapters_of_stacked_experts(void **state)
+{
+    (void)state;
+#define BOTH                                                                                   \
+    "lora.rank=8 lora.experts=stacked lora.targets=[experts.gate_up_proj,experts.down_proj] "
+    const uint64_t up = UINT64_C(128) * 2048 * 1536, down = UINT64_C(128) * 768 * 2048;
+    assert_int_equal(adapter_parameters(BOTH, "expert_adapters"),
+                     UINT64_C(48) * 128 * 8 * (2048 + 1536 + 768 + 2048));
+    assert_int_equal(2 * (up + down), UINT64_C(9) << 27);
+    assert_int_equal(saved(BOTH, "merged_expert_gate_up"), 2 * up);
+    assert_int_equal(saved(BOTH, "merged_expert_down"), 2 * down);
+    assert_int_equal(saved(BOTH "recompute=full", "merged_expert_down"), 0);
+    assert_int_equal(saved(STACKED, "merged_expert_down"), 0);
+    assert_int_equal(saved(BOTH, "lora_expert_gate_up"), 0);
+    assert_true(saved(BOTH, "expert_input") > 0 && !saved(STACKED, "expert_input"));
+    struct plan_built b;
+    plan_build(base, "lora.rank=8 lora.experts=auto", true, &b);
+    assert_int_equal(b.values[plan_buffer(&b.work, "expert_adapters")->dims[0].node], 0);
+    arena_release(&b.arena);
+    plan_build(base, BOTH "recompute=full", true, &b);
+    const struct buffer *gradient = plan_buffer(&b.work, "d_merged_expert_gate_up");
+    assert_int_equal(b.values[gradient->bytes.node], 2 * up);
+    /* A B of every expert; what reads the sum has its gradient as one of whole weights */
+    const struct op *merge = op_named(&b, "lora_expert_gate_up", PHASE_FORWARD);
+    assert_int_equal(b.values[merge->flop.node], 2 * up * 8);
+    const struct op *product = op_named(&b, "gate_up", PHASE_FORWARD),
+                    *back = op_named(&b, "wgrad_gate_up", PHASE_BACKWARD);
+    assert_int_equal(b.values[back->flop.node], b.values[product->flop.node]);
+    assert_non_null(op_named(&b, "wgrad_lora_expert_down", PHASE_BACKWARD));
+    assert_non_null(op_named(&b, "dgrad_lora_expert_down", PHASE_BACKWARD));
+    arena_release(&b.arena);
+}
+
+/* ---- mixers ---- */
 
 /* Qwen3-Next: 12 layers of 16 query heads of 256, each with a gate, over 2 pairs of k and v; 36
  * layers of 32 value and 16 key heads of 128. */
@@ -380,7 +449,7 @@ static void channels_have_scales(void **state)
     assert_int_equal(state_bytes(CHANNEL),
                      4 * plain + (30532122624 - plain) + 4 * (dense + experts) + 16 * 3342336);
     assert_int_equal(state_bytes(CHANNEL " parallel.zero=3"),
-                     4 * (plain / 8) + (30532122624 - plain) / 8 + 4 * (dense + experts) / 8 +
+                     2 * (plain / 8) + (30532122624 - plain) / 8 + 4 * (dense + experts) / 8 +
                          16 * 3342336 / 8);
 }
 
@@ -391,10 +460,26 @@ static void wrong_targets_are_refused(void **state)
     struct plan plan;
     struct work work;
     struct err err = {0};
-    plan_set(base, "lora.rank=8 lora.targets=[q_prj]", &arena, &plan);
-    assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
-    assert_non_null(strstr(err.text, "no matrix is called 'q_prj'"));
-    assert_non_null(strstr(err.hint, "q_proj"));
+    static const struct {
+        const char *set, *text, *hint;
+    } rows[] = {
+        {"lora.targets=[q_prj]", "no matrix is called 'q_prj'", "q_proj"},
+        {"lora.targets=[experts.down_proj]", "no parameter is called 'experts.down_proj'",
+         "lora.experts"},
+        {"lora.targets=[experts.down_proj] lora.experts=auto moe.path=expert_loop",
+         "for grouped products alone", "moe.path: ragged_a2a"},
+        {"lora.experts=auto lora.plain_format=fp8", "lora.plain_format", "bf16"},
+        {"lora.experts=auto lora.targets=[down_proj]", "nothing is trained",
+         "experts.down_proj"},
+        {"lora.targets=[wq_b]", "nothing is trained", "all-linear"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        err = (struct err){0};
+        plan_set(base, arena_join(&arena, "lora.rank=8 ", rows[i].set), &arena, &plan);
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
+        assert_non_null(strstr(err.text, rows[i].text));
+        assert_non_null(strstr(err.hint, rows[i].hint));
+    }
     arena_release(&arena);
 }
 
@@ -408,6 +493,8 @@ int main(void)
         cmocka_unit_test(adapters_multiply),
         cmocka_unit_test(frozen_matrices_have_no_gradient_to_count),
         cmocka_unit_test(a_quantised_base_is_widened),
+        cmocka_unit_test(stacked_experts_stay_whole),
+        cmocka_unit_test(adapters_of_stacked_experts),
         cmocka_unit_test(hybrid_models_have_adapters),
         cmocka_unit_test(each_mixer_saves_its_own),
         cmocka_unit_test(only_adapters_travel),

@@ -389,9 +389,11 @@ static enum status read_adapter(struct job *job)
     job_set(job, "lora.format", format, "peft.lora_dtype");
     if (n)
         job_set_list(job, "lora.targets", words, n, list_flag);
-    if (four || eight)
-        job_set(job, "precision.weights", four ? "nf4" : "fp8_channel",
-                four ? "quantization.load_in_4bit" : "quantization.load_in_8bit");
+    if (!four && !eight)
+        return STATUS_OK;
+    const char *flag = four ? "quantization.load_in_4bit" : "quantization.load_in_8bit";
+    job_set(job, "precision.weights", four ? "nf4" : "fp8_channel", flag);
+    job_set(job, "lora.plain_format", "bf16", flag); /* nothing is raised beside them */
     return STATUS_OK;
 }
 

@@ -26,9 +26,6 @@ static const struct job_flag flags[] = {
          ADAPTERS),
     RULE("lora_target_linear", JOB_VALUE, "lora.targets", "all-linear, beside those listed",
          ADAPTERS),
-    MEMORY("lora_target_parameters", JOB_LIST, NULL,
-           "adapters on stacked experts, whose weights are added up and kept for backward",
-           ADAPTERS),
     MEMORY("lora_modules_to_save", JOB_LIST, NULL,
            "trained whole beside the adapters, 16 bytes a parameter", ADAPTERS),
     MEMORY("peft_use_dora", JOB_VALUE, "false", NULL, ADAPTERS),
@@ -36,8 +33,8 @@ static const struct job_flag flags[] = {
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("unfrozen_parameters", JOB_LIST, NULL,
            "an expression names weights as the code has them: all are trained here", CONFIG),
-    MEMORY("quantize_moe_experts", JOB_VALUE, "false",
-           "whole weights are in few bits here, experts among them", LOADER),
+    RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
+         "quantised; else stacked experts are passed by", LOADER),
     RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind",
          "true: full; offload, unsloth: full, its inputs in host memory", OFFLOAD),
     RULE("activation_offloading", JOB_VALUE, "recompute.offload",
@@ -169,8 +166,9 @@ static enum status tell_formats(struct job *job)
 static enum status tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false;
+    bool linear = false, experts = false;
     TRY(word_of(job, "adapter", &adapter));
+    TRY(job_switch(job, "quantize_moe_experts", &experts));
     TRY(job_switch(job, "lora_target_linear", &linear));
     if (adapter[0] == '\0')
         return STATUS_OK;
@@ -178,6 +176,8 @@ static enum status tell_adapter(struct job *job)
         job_warn(job, job_setting(job, "adapter")->mark,
                  "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
     job_retell(job, "adapter", "use_peft", "true");
+    if (experts)
+        job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
     if (linear && !job_given(job, "lora_target_modules"))
         job_retell(job, "lora_target_linear", "lora_target_modules", "all-linear");
     return job->err->status;

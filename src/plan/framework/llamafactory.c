@@ -171,6 +171,8 @@ static enum status tell_base(struct job *job)
         job_retell(job, flag, "use_bnb_nested_quant", "true");
     if (bits == 8)
         job_retell(job, flag, "load_in_8bit", "true");
+    if (bits) /* prepare_model_for_training raises no weights, PEFT's own does */
+        job_set(job, "lora.plain_format", "bf16", flag);
     if (bits && bits != 4 && bits != 8)
         return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
     return job->err->status;

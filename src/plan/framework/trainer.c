@@ -190,6 +190,29 @@ static size_t split(struct job *job, const struct setting *s, const char *words[
     return n;
 }
 
+/* Behind n words those of stacked experts, "mlp.experts.down_proj", as a plan calls them. */
+static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], size_t n)
+{
+    static const char *const known[] = {"experts.gate_up_proj", "experts.down_proj"};
+    static const char flag[] = "lora_target_parameters";
+    const struct setting *s = job_setting(job, flag);
+    const char *names[PLAN_NAMES], *found;
+    size_t n_names = s && !s->trouble ? split(job, s, names) : 0;
+    for (size_t i = 0; i < n_names && n < PLAN_NAMES; i++) {
+        found = NULL;
+        for (size_t j = 0; j < sizeof known / sizeof *known; j++)
+            found = text_ends(names[i], strchr(known[j], '.') + 1) ? known[j] : found;
+        if (found)
+            words[n++] = found;
+        else
+            job_warn(job, s->mark,
+                     "an adapter of '%s' matters to memory and is not modelled: of parameters "
+                     "those of stacked experts are",
+                     names[i]);
+    }
+    return n;
+}
+
 /* TRL's adapters. */
 static enum status set_adapter(struct job *job)
 {
@@ -205,8 +228,12 @@ static enum status set_adapter(struct job *job)
     const char *words[PLAN_NAMES];
     size_t n = s && !s->trouble ? split(job, s, words) : 0;
     bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));
-    if (n && !all)
-        job_set_list(job, "lora.targets", words, n, targets);
+    if (all)
+        words[0] = "all-linear"; /* which no list is, too */
+    size_t n_all = add_parameters(job, words, n);
+    if (n_all && (!all || n_all > n))
+        job_set_list(job, "lora.targets", words, n_all,
+                     "lora_target_modules lora_target_parameters");
     return STATUS_OK;
 }
 

@@ -201,6 +201,9 @@ static bool has_dense(const struct plan *plan)
 /* adapters beside an engine's weights */
 #define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
 #define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
+#define FEW_BITS                                                                               \
+    ONE_OF("precision.weights", ALL(DTYPE_NF4_DOUBLE + 1) & ~ALL(DTYPE_FP8_CHANNEL) &          \
+                                    ~BIT(DTYPE_INT8)) /* formats with scales */
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
@@ -506,6 +509,8 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
+    WHEN("lora.plain_format", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), FEW_BITS),
     WHEN("optimizer.kind", TRAINS),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
     WHEN("optimizer.step", TRAINS,

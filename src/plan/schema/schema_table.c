@@ -738,6 +738,14 @@ const struct field schema_table[] = {
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
+    WORD("lora.experts", lora.experts, words_lora_experts, "auto",
+         "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
+         "a "
+         "base in few bits reach"),
+    FORMAT("lora.plain_format", lora.plain, words_format_or_none, "none",
+           "fsdp, deepspeed: format of what a base in few bits leaves whole (embedding, head, "
+           "norms, stacked experts); none: f32, which PEFT's prepare_model_for_kbit_training "
+           "makes of it, or precision.activations where zero 3 shares weights"),
 
     /* ---- recompute, memory, block ---- */
 

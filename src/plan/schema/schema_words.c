@@ -45,6 +45,7 @@ const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_
                                     "mxfp8", "nvfp4",       NULL};
 const char *const words_optimizer[] = {"adam",     "adam8bit",  "muon", "lion",
                                        "lion8bit", "adafactor", "sgd",  NULL};
+const char *const words_lora_experts[] = {"auto", "linear", "stacked", "quantised", NULL};
 const char *const words_aware[] = {"none", "native", "copied", NULL};
 const char *const words_step[] = {"fused", "foreach", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};

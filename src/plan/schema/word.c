@@ -157,6 +157,13 @@ static const struct meaning {
     {words_aware, "copied",
      "moments as stored behind Megatron's own f32 master and gradients "
      "(Megatron-Bridge's recipes)"},
+    {words_lora_experts, "auto", "stacked under fsdp and deepspeed, linear elsewhere"},
+    {words_lora_experts, "linear", "linear layers, as transformers 4 has them"},
+    {words_lora_experts, "stacked",
+     "one parameter of all, as transformers 5 has them: not in few bits, and only the targets "
+     "experts.gate_up_proj and experts.down_proj reach them"},
+    {words_lora_experts, "quantised",
+     "one parameter, in few bits with the rest (axolotl's quantize_moe_experts)"},
     {words_step, "fused", "no temporaries"},
     {words_step, "foreach", "two f32 lists of all that is updated"},
     {words_recompute, "none", "everything backward needs is kept"},

@@ -5,10 +5,12 @@
 
 #include "base/text.h"
 #include "plan/engine.h"
+#include "plan/derive.h"
 #include "plan/speculation.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 5 };
+enum { OWN = 6 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -40,6 +42,24 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
         notes[n++] = (struct note){
             key, arena_printf(arena, "priced as if its software had it: %s", why)};
     return n;
+}
+
+/* What adapters and a base in few bits pass by, unless the plan says how it keeps experts. */
+static size_t add_experts(const struct plan *plan, struct arena *arena, struct note *note)
+{
+    bool assumed = plan->lora.experts == LORA_EXPERTS_AUTO && plan_has_moe(plan);
+    bool few = lora_base_is_quantised(plan), reached = lora_reaches_stacked(plan);
+    if (!assumed || !lora_stacks_experts(plan) || (reached && !few))
+        return 0;
+    *note = (struct note){
+        "lora.experts",
+        arena_printf(
+            arena,
+            "assumed: a layer's experts are one parameter (transformers 5), which %s%s%s "
+            "pass by; --set lora.experts=linear is transformers 4",
+            few ? "a base in few bits" : "", few && !reached ? " and " : "",
+            reached ? "" : "adapters of linear layers")};
+    return 1;
 }
 
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
@@ -83,6 +103,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n = add_uncounted(uncounted, arena, notes);
     *n += add_lacking(plan, arena, notes + *n);
     *n += add_draft(plan, notes + *n);
+    *n += add_experts(plan, arena, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

@@ -10,6 +10,7 @@
 #include "sim/search/fix_parts.h"
 #include "sim/serve/serving.h"
 #include "work/list/dtype.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 enum { VALUES_MAX = 8, AXIS_PP_MAX = 32, AXIS_NODE_MAX = 16 };
@@ -126,6 +127,12 @@ static bool offloads_states(const struct plan *plan, const struct plan *changed)
            stack_offloads(changed);
 }
 
+/* Beside a base in few bits. */
+static bool leaves_experts(const struct plan *plan, const struct plan *changed)
+{
+    return lora_expert_format(plan) != lora_expert_format(changed);
+}
+
 static bool shards_more(const struct plan *plan, const struct plan *changed)
 {
     return trains(plan, changed) && changed->parallel.zero > plan->parallel.zero;
@@ -140,7 +147,7 @@ static const char steps_on_host[] = "the host keeps the optimizer's states and s
 static const char recomputes[] = "backward runs the forward again";
 
 /* A key's values, smallest change first. A value that holds '=' is the whole set. */
-static const struct row {
+static const struct move_row {
     const char *key;
     const char *values[VALUES_MAX];
     enum fix_kind kind;
@@ -234,6 +241,12 @@ static const struct row {
      infers,
      other_weights,
      true},
+    {"lora.experts",
+     {"quantised"},
+     FIX_NUMERICS,
+     leaves_experts,
+     "stacked experts in few bits, too (axolotl's quantize_moe_experts)",
+     false},
     {"precision.kv_cache", {"fp8"}, FIX_NUMERICS, infers, "a cache of 8 bits", false},
 };
 
@@ -255,7 +268,7 @@ static bool is_change(const struct plan *plan, const struct plan *changed, const
     return before != after || field->number;
 }
 
-static void list_row(const struct plan *plan, struct arena *arena, const struct row *row,
+static void list_row(const struct plan *plan, struct arena *arena, const struct move_row *row,
                      struct fix_moves *moves)
 {
     enum fix_kind kind = row->kind;

@@ -178,7 +178,7 @@ enum status work_build(const struct plan *plan, struct arena *arena, struct work
                        struct err *err)
 {
     work_init(work, arena);
-    TRY(lora_check(plan, err));
+    TRY(lora_check(plan, &work->sizes, err));
     TRY(stack_mixes(plan, err));
     TRY(stack_system(plan->stack.kind)->build(plan, work, err));
     work->apart = routed_apart(plan);

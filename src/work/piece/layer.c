@@ -7,6 +7,7 @@
 #include "work/list/letters.h"
 #include "work/pass/fuse.h"
 #include "work/path/path.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 struct extent layer_fixed(struct size rows)
@@ -237,8 +238,9 @@ static void fill_dtypes(struct layer *l)
 static void add_weights(struct layer *l)
 {
     const struct model_moe *moe = &l->plan->model.moe;
-    l->w13 = layer_weights(l, "w13", l->e, l->H, l->GI);
-    l->w2 = layer_weights(l, "w2", l->e, l->I, l->H);
+    enum dtype format = lora_expert_format(l->plan);
+    l->w13 = layer_weights_as(l, "w13", format, l->e, l->H, l->GI);
+    l->w2 = layer_weights_as(l, "w2", format, l->e, l->I, l->H);
     layer_fill(l, l->w13, FILL_W13);
     layer_fill(l, l->w2, FILL_W2);
     l->b13 = l->b2 = WORK_NONE;

@@ -45,15 +45,15 @@ static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t 
                         uint16_t bias, uint16_t c, struct extent extent, struct groups groups)
 {
     struct size k = layer_width(l, a), n = layer_width(l, c);
+    const char *matrix = arena_join(l->arena, "expert_", name);
+    w = l->frozen ? lora_merged(l, matrix, w) : w;
     struct size n_groups = groups.turn ? l->one : l->work->buffers[w].dims[0];
     struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
     if (is_expanded(l, groups))
         expanded(l, name, a, layer_wide(l, w, groups), c, extent, groups.offsets, k, n);
     else
         layer_gemm(l, name, a, w, bias, c, groups, shape);
-    return l->frozen
-               ? lora_beside(l, arena_join(l->arena, "expert_", name), a, c, groups, shape)
-               : c;
+    return l->frozen ? lora_beside(l, matrix, a, c, groups, shape) : c;
 }
 
 static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups)

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/list/dtype.h"
 
 /* A target of the plan, the matrix it stands beside and the width of what it adds to. Linear
@@ -13,6 +14,7 @@ static const struct target {
     bool usual;      /* of an empty list: all linear layers */
     unsigned mixers; /* MIX_... that call it so; 0: all */
     enum col also;   /* a second width of what it adds to; COL_ONE: none */
+    bool stacked;    /* a parameter of all experts, no linear layer */
 } targets[] = {
     {"q_proj", "qkv", COL_Q_GATED, .usual = true},
     {"q_proj", "q", COL_Q, .usual = true},
@@ -55,6 +57,8 @@ static const struct target {
     {"down_proj", "mlp_down", COL_HIDDEN, .usual = true},
     {"down_proj", "shared_down", COL_HIDDEN, .usual = true},
     {"down_proj", "expert_down", COL_ROUTED, .usual = true},
+    {"experts.gate_up_proj", "expert_gate_up", COL_INTER_IN, .stacked = true},
+    {"experts.down_proj", "expert_down", COL_ROUTED, .stacked = true},
     {"fc1_latent_proj", "latent_down", COL_ROUTED, .usual = true},
     {"fc2_latent_proj", "latent_up", COL_HIDDEN, .usual = true},
     {"linear_qkv", "qkv", COL_UP_OUT, .usual = false},
@@ -97,6 +101,33 @@ bool lora_base_is_quantised(const struct plan *plan)
     return lora_is_on(plan) && dtype_scale(plan->precision.weights).bytes;
 }
 
+static bool is_huggingface(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
+}
+
+bool lora_stacks_experts(const struct plan *plan)
+{
+    return lora_is_on(plan) && is_huggingface(plan) &&
+           plan->lora.experts != LORA_EXPERTS_LINEAR;
+}
+
+enum dtype lora_plain(const struct plan *plan)
+{
+    if (!is_huggingface(plan))
+        return DTYPE_F32;
+    if (plan->lora.plain != DTYPE_NONE)
+        return plan->lora.plain;
+    return plan->parallel.zero >= 3 ? plan->precision.activations : DTYPE_F32;
+}
+
+enum dtype lora_expert_format(const struct plan *plan)
+{
+    bool whole = lora_base_is_quantised(plan) && lora_stacks_experts(plan) &&
+                 plan->lora.experts != LORA_EXPERTS_QUANTISED;
+    return whole ? lora_plain(plan) : plan->precision.weights;
+}
+
 enum dtype lora_gradients(const struct plan *plan)
 {
     bool f32 = lora_is_on(plan) && plan->lora.format == DTYPE_F32;
@@ -121,6 +152,8 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         return sides;
     for (size_t i = 0; i < TARGETS; i++) {
         const struct target *t = &targets[i];
+        if (t->stacked != (matrix->expert && lora_stacks_experts(plan)))
+            continue;
         if ((t->mixers && !(t->mixers & d->mix)) || !text_equal(t->matrix, matrix->name) ||
             !is_asked(plan, t))
             continue;
@@ -214,19 +247,76 @@ static const char *target_at(const void *table, size_t i)
     return ((const struct target *)table)[i].name;
 }
 
-enum status lora_check(const struct plan *plan, struct err *err)
+static bool is_whole_format(enum dtype dtype)
+{
+    return dtype == DTYPE_NONE || dtype == DTYPE_F32 || dtype == DTYPE_BF16 ||
+           dtype == DTYPE_F16;
+}
+
+static const struct target *target_of(const char *name)
+{
+    for (size_t i = 0; i < TARGETS; i++)
+        if (text_equal(targets[i].name, name))
+            return &targets[i];
+    return NULL;
+}
+
+bool lora_reaches_stacked(const struct plan *plan)
 {
     const struct word_list *words = &plan->lora.targets;
+    for (uint64_t i = 0; i < words->n; i++) {
+        const struct target *target = target_of(words->word[i]);
+        if (target && target->stacked)
+            return true;
+    }
+    return false;
+}
+
+static enum status check_stacked(const struct plan *plan, const char *name, struct err *err)
+{
+    if (lora_stacks_experts(plan))
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "lora.targets: no parameter is called '%s' here", name);
+    return err_hint(err, "gate_proj, up_proj and down_proj are the experts' linear layers; "
+                         "stacked ones have stacks fsdp and deepspeed (lora.experts)");
+}
+
+static enum status check_any(const struct plan *plan, struct sizes *z, struct err *err)
+{
+    uint64_t layers[KIND_COUNT] = {0};
+    model_layers(&plan->model, 0, plan->model.layers, layers);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        struct lora_sum sum = lora_layer(plan, z, (enum layer_kind)k);
+        if (layers[k] && (!size_is_zero(z, sum.dense) || !size_is_zero(z, sum.experts)))
+            return STATUS_OK;
+    }
+    err_set(err, STATUS_INPUT,
+            "lora.targets: no linear layer of this model is called so, nothing is trained");
+    return err_hint(err, "%s",
+                    lora_stacks_experts(plan)
+                        ? "its experts are one parameter: experts.gate_up_proj, "
+                          "experts.down_proj; or lora.experts: linear"
+                        : "'all-linear' is every matrix of a layer");
+}
+
+enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err)
+{
+    const struct word_list *words = &plan->lora.targets;
+    if (lora_stacks_experts(plan) && !is_whole_format(plan->lora.plain)) {
+        err_set(err, STATUS_INPUT,
+                "lora.plain_format: what is left whole is in no format of few bits");
+        return err_hint(err, "f32, bf16 or f16; none: what PEFT makes of it");
+    }
     for (uint64_t i = 0; i < words->n && lora_is_there(plan); i++) {
-        bool known = text_equal(words->word[i], "all-linear");
-        for (size_t j = 0; j < TARGETS; j++)
-            known = known || text_equal(targets[j].name, words->word[i]);
-        if (known)
+        const struct target *target = target_of(words->word[i]);
+        if (target && target->stacked)
+            TRY(check_stacked(plan, target->name, err));
+        if (target || text_equal(words->word[i], "all-linear"))
             continue;
         err_set(err, STATUS_INPUT, "lora.targets: no matrix is called '%s'", words->word[i]);
         const char *nearest = text_nearest(words->word[i], TARGETS, target_at, targets);
         return err_hint(err, "did you mean '%s'? 'all-linear' is every matrix of a layer",
                         nearest ? nearest : "q_proj");
     }
-    return STATUS_OK;
+    return lora_is_on(plan) ? check_any(plan, z, err) : STATUS_OK;
 }

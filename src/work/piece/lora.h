@@ -17,6 +17,18 @@ bool lora_is_there(const struct plan *plan);
 /* And whether beside weights in a format with scales (QLoRA). */
 bool lora_base_is_quantised(const struct plan *plan);
 
+/* Whether a layer's experts are one parameter (HuggingFace transformers 5): no linear layer,
+ * which a base in few bits and all-linear look for (bitsandbytes issue 1849). An adapter of a
+ * parameter is added to it as a whole (PEFT tuners/lora/layer.py, ParamWrapper). */
+bool lora_stacks_experts(const struct plan *plan);
+/* Whether an adapter of theirs is among the targets. */
+bool lora_reaches_stacked(const struct plan *plan);
+/* Format of what a base in few bits leaves whole: PEFT's prepare_model_for_kbit_training makes
+ * it f32, unless ranks share it (axolotl loaders/model.py, TRL's prepare_peft_model). */
+enum dtype lora_plain(const struct plan *plan);
+/* Format of the frozen experts. */
+enum dtype lora_expert_format(const struct plan *plan);
+
 /* Whether the experts of a rank have one adapter of a matrix, and how many a rank has of an
  * expert's. */
 bool lora_shares_experts(const struct plan *plan);
@@ -49,7 +61,12 @@ struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_
 uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
                      struct groups groups, struct gemm_shape shape);
 
-/* STATUS_INPUT for a target that no table knows. */
-enum status lora_check(const struct plan *plan, struct err *err);
+/* w of the stacked experts with its adapters' product added, which the products read in its
+ * place; w itself where there are none. Whole, so its gradient is. */
+uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w);
+
+/* STATUS_INPUT for a target that no table knows or that this plan's experts do not have, and
+ * where the targets leave nothing to train. */
+enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err);
 
 #endif

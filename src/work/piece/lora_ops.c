@@ -43,7 +43,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
 {
     struct lora_sides sides;
     const struct layer_matrix *m = adapted(l, matrix, &sides);
-    if (!m)
+    if (!m || (m->expert && lora_stacks_experts(l->plan)))
         return c;
     struct arena *arena = l->arena;
     struct size rank = size_const(l->z, l->plan->lora.rank);
@@ -79,5 +79,43 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
                          .bytes_written = added},
              OPERANDS(IN(SRC, c), IN(OTHER, y), OUT(DST, sum)));
     l->module = before;
+    return sum;
+}
+
+uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
+{
+    struct lora_sides sides;
+    if (!lora_stacks_experts(l->plan) || !adapted(l, matrix, &sides))
+        return w;
+    struct arena *arena = l->arena;
+    struct sizes *z = l->z;
+    struct buffer merged = l->work->buffers[w];
+    const struct size rank = size_const(z, l->plan->lora.rank), n = merged.dims[2];
+    struct size rows[] = {size_mul(z, merged.dims[0], merged.dims[1]), rank};
+    struct size wide[] = {rows[0], n};
+    uint16_t a = layer_buffer(l, arena_join(arena, "w_lora_a_", matrix), CATEGORY_WEIGHTS,
+                              l->activation, RULE_FIXED, 2, rows);
+    l->work->buffers[a].trained = true;
+    uint16_t b = adapter(l, arena_join(arena, "w_lora_b_", matrix), merged.dims[0], rank, n);
+    uint16_t delta = layer_buffer(l, arena_join(arena, matrix, "_delta"), CATEGORY_WEIGHTS,
+                                  l->activation, RULE_FIXED, 2, wide);
+    layer_gemm(
+        l, arena_join(arena, "lora_", matrix), a, b, WORK_NONE, delta, layer_no_groups(),
+        (struct gemm_shape){.rows = rows[0], .k = rank, .n = n, .groups = merged.dims[0]});
+    merged.name = arena_join(arena, matrix, "_merged");
+    merged.dtype = l->activation;
+    merged.bytes = size_const(z, 0); /* anew, from the dims */
+    merged.life = LIFE_TRANSIENT;
+    merged.state = false;
+    merged.trained = true;
+    uint16_t sum = work_buffer(l->work, merged);
+    layer_op(l,
+             (struct op){.name = arena_join(arena, "add_lora_", matrix),
+                         .kernel = KERNEL_ADD,
+                         .rows = rows[0],
+                         .bytes_read = size_add(z, l->work->buffers[w].bytes,
+                                                l->work->buffers[delta].bytes),
+                         .bytes_written = l->work->buffers[sum].bytes},
+             OPERANDS(IN(SRC, w), IN(OTHER, delta), OUT(DST, sum)));
     return sum;
 }

@@ -327,8 +327,21 @@ static struct shards scales(struct state *s, struct dtype_scale scale, struct sh
                            size_ceil_by(z, elements.experts, scale.rows * scale.columns)};
 }
 
-/* A frozen base in few bits: the layers' matrices with their scales, experts too; embedding,
- * head and norms in f32 (PEFT prepare_model_for_kbit_training). */
+static void keep_plain(struct state *s, const char *name, struct size elements)
+{
+    work_buffer(s->work, (struct buffer){.name = name,
+                                         .category = CATEGORY_WEIGHTS,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = lora_plain(s->plan),
+                                         .n_dims = 1,
+                                         .dims = {elements},
+                                         .life = LIFE_PERSISTENT,
+                                         .state = true,
+                                         .source = "training-stacks.md 5: QLoRA"});
+}
+
+/* A frozen base in few bits: the layers' matrices with their scales, experts too where they are
+ * linear layers; embedding, head, norms and stacked experts whole. */
 static void keep_quantised(struct state *s, struct shards shards)
 {
     struct sizes *z = s->z;
@@ -343,7 +356,8 @@ static void keep_quantised(struct state *s, struct shards shards)
     const struct size elements[] = {shards.dense, shards.experts};
     const struct size n_scales[] = {scales_of.dense, scales_of.experts};
     static const char *const names[] = {"weights", "expert_weights"};
-    for (unsigned i = 0; i < 2; i++) {
+    bool whole = lora_expert_format(s->plan) != format;
+    for (unsigned i = 0; i < (whole ? 1 : 2); i++) {
         struct size n = n_scales[i];
         struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
         bytes = size_add(z, bytes, size_scale_bytes(z, format, n));
@@ -358,15 +372,9 @@ static void keep_quantised(struct state *s, struct shards shards)
                                              .state = true,
                                              .source = "training-stacks.md 5: QLoRA"});
     }
-    work_buffer(s->work, (struct buffer){.name = "plain_weights",
-                                         .category = CATEGORY_WEIGHTS,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = DTYPE_F32,
-                                         .n_dims = 1,
-                                         .dims = {plain},
-                                         .life = LIFE_PERSISTENT,
-                                         .state = true,
-                                         .source = "training-stacks.md 5: QLoRA"});
+    keep_plain(s, "plain_weights", plain);
+    if (whole)
+        keep_plain(s, "plain_expert_weights", shards.experts);
 }
 
 /* Where the recipe's copies are the weights, only the rest is kept as it is trained. */

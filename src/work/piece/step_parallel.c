@@ -194,14 +194,18 @@ static struct shards segment_adapters(struct step *s)
 }
 
 /* Adapters are gathered with the weights they stand beside; those of a quantised base, of
- * which the bits travel as they are kept (every rank has all scales), on their own. */
+ * which the bits travel as they are kept (every rank has all scales), on their own. Experts
+ * that it leaves whole travel so. */
 static unsigned gathered(struct step *s, struct weights_part out[4])
 {
     enum dtype gather = s->plan->precision.gather, dtype = s->plan->precision.activations;
     struct sizes *z = s->l.z;
     struct shards all = segment_weights(s), adapters = segment_adapters(s);
     if (lora_base_is_quantised(s->plan) && segment_is_layer(s->l.segment)) {
-        unsigned n = held_by_many(s, all, s->plan->precision.weights, false, out);
+        struct shards dense = all, experts = all;
+        dense.experts = experts.dense = size_const(z, 0);
+        unsigned n = held_by_many(s, dense, s->plan->precision.weights, false, out);
+        n += held_by_many(s, experts, lora_expert_format(s->plan), false, out + n);
         return n + held_by_many(s, adapters, s->plan->precision.activations, true, out + n);
     }
     all.dense = size_add(z, all.dense, adapters.dense);

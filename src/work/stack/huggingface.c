@@ -6,7 +6,10 @@
  * tensors, the experts' output is multiplied by its scores in the activations' format.
  * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
  * and 4. */
+#include "base/text.h"
+#include "plan/schema/schema.h"
 #include "work/path/path.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
 
@@ -19,11 +22,12 @@ static const struct train_tensor norms[] = {
      .source = "transformers RMSNorm: the f32 cast of its input"},
 };
 
-const struct stack_path stack_fsdp_paths[] = {{"ragged_a2a", "grouped products"},
-                                              {"expert_loop", "one expert after the other"},
-                                              {NULL, NULL}};
+static const char grouped[] = "ragged_a2a";
+
+const struct stack_path stack_fsdp_paths[] = {
+    {grouped, "grouped products"}, {"expert_loop", "one expert after the other"}, {NULL, NULL}};
 const struct stack_path stack_deepspeed_paths[] = {
-    {"ragged_a2a", "grouped products, AutoEP"},
+    {grouped, "grouped products, AutoEP"},
     {"expert_loop", "one expert after the other"},
     {"capacity", "its MoE layer"},
     {NULL, NULL}};
@@ -34,6 +38,13 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     if (plan->workload.mode != MODE_TRAIN) {
         err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
+    }
+    if (lora_reaches_stacked(plan) && !text_equal(words_path[path], grouped)) {
+        err_set(err, STATUS_INPUT,
+                "lora.targets: adapters of stacked experts are added up for grouped products "
+                "alone, not for %s",
+                words_path[path]);
+        return err_hint(err, "moe.path: %s", grouped); /* one by one each would add up all */
     }
     if (plan->recompute.kind == RECOMPUTE_SELECTIVE) {
         err_set(err, STATUS_INPUT, "stack %s recomputes whole layers or nothing", name);

@@ -204,6 +204,12 @@ static bool splits_experts(const struct plan *plan)
     return plan->parallel.etp > 1;
 }
 
+/* Over other ranks than the rest of a layer. */
+static bool splits_experts_apart(const struct plan *plan)
+{
+    return plan->parallel.etp > 1 && plan->parallel.etp != plan->parallel.tp;
+}
+
 static bool has_stages(const struct plan *plan)
 {
     return plan->parallel.pp > 1;
@@ -224,6 +230,10 @@ static const struct {
      "no axis of MaxText's mesh splits experts alone"},
     {1u << STACK_TORCHTITAN | 1u << STACK_FSDP, "parallel.zero", shards_states,
      "FSDP2 shards all (3) or nothing; parallel.reshard: never keeps weights until backward"},
+    {1u << STACK_TORCHTITAN, "parallel.etp", splits_experts_apart,
+     "torchtitan's expert_tensor_parallel_degree is 1 or tp"},
+    {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.etp", splits_experts_apart,
+     "experts of HuggingFace models are split as the rest of a layer is, over tp"},
     {1u << STACK_FSDP, "parallel.ep", spreads_experts,
      "HuggingFace models keep all experts of a rank"},
     {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.pp", has_stages,

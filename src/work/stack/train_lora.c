@@ -66,6 +66,37 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
     return until;
 }
 
+/* Stacked experts with their adapters added are a tensor of their own, and so is its gradient
+ * (training-stacks.md 5: PF). */
+static void merge(struct train *t, enum layer_kind kind, const struct layer_matrix *m)
+{
+    bool dropped = t->drops & TRAIN_FULL_LAYER;
+    unsigned base = t->base[segment_of_kind(kind)], op = m->op, back = 2 * MODULES - 1 - op;
+    const struct {
+        const char *name;
+        enum category category;
+        enum life life;
+        unsigned first, last;
+    } rows[] = {
+        {"merged_", CATEGORY_WEIGHTS, dropped ? LIFE_TRANSIENT : LIFE_SAVED, op, back},
+        {"delta_", CATEGORY_WEIGHTS, LIFE_TRANSIENT, op, op},
+        {"d_merged_", CATEGORY_GRADIENTS, LIFE_TRANSIENT, back, back},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        work_buffer(t->work,
+                    (struct buffer){.name = arena_join(t->work->arena, rows[i].name, m->name),
+                                    .category = rows[i].category,
+                                    .segment = segment_of_kind(kind),
+                                    .dtype = t->plan->precision.activations,
+                                    .n_dims = 1,
+                                    .dims = {train_matrix_elements(t, kind, m)},
+                                    .life = rows[i].life,
+                                    .some = t->some,
+                                    .first = (uint16_t)(base + rows[i].first),
+                                    .last = (uint16_t)(base + rows[i].last),
+                                    .source = "training-stacks.md 5: PF target_parameters"});
+}
+
 void train_adapters(struct train *t)
 {
     size_t n;
@@ -81,6 +112,10 @@ void train_adapters(struct train *t)
             struct lora_sides sides = lora_of(t->plan, t->z, d, m);
             if (!sides.n)
                 continue;
+            if (m->expert && lora_stacks_experts(t->plan)) {
+                merge(t, kind, m);
+                continue;
+            }
             bool dropped = t->drops & TRAIN_FULL_LAYER;
             unsigned base = t->base[segment], op = m->op;
             work_buffer(
