@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
+#include "support/plans.h"
 #include "support/settings.h"
 
 enum { SETTINGS_MAX = 8 };
@@ -411,6 +412,50 @@ static void a_fraction_of_nothing_is_given_another(void **state)
     arena_release(&arena);
 }
 
+/* SGLang takes 0.99 of what is free and starts; a full prefill of 131,072 tokens runs out in
+ * either mode, whoever asks, unless requests have few tokens. A smaller pool and smaller steps
+ * are what helps. */
+static void a_pool_that_leaves_no_prefill_is_smaller(void **state)
+{
+    (void)state;
+    const char *text = "model: glm-4.6\ncluster: h200-8x1\nstack: sglang\nmoe: {shared: sp}\n"
+                       "parallel: {tp: 8, ep: 8}\nprecision: {weights: fp8_block}\n"
+                       "memory: {fraction: 0.99}\n"
+                       "workload: {mode: serve, concurrency: 64, input_length: 8192,\n"
+                       "  output_length: 1024, max_num_batched_tokens: 131072}\n";
+    static const struct {
+        const char *set;
+        bool fits;
+    } cases[] = {
+        {"workload.mode=serve", false},
+        {"workload.concurrency=1", true},
+        {"workload.max_num_batched_tokens=8192", true},
+        {"memory.fraction=0.88", true},
+        {"workload.mode=decode workload.context_length=9216 workload.queue=true", false},
+    };
+    struct arena arena = {0};
+    struct prediction plan;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        predict_with(text, cases[i].set, true, &arena, &plan);
+        assert_true((plan.memory.verdict == VERDICT_FITS) == cases[i].fits);
+        const char *said = plan.n_notes ? plan.notes[0].text : "";
+        bool named = strstr(said, "takes 14.30 GiB more than its pool leaves") != NULL;
+        assert_true(named == !cases[i].fits);
+        struct plan *loaded = arena_alloc(&arena, 1, sizeof *loaded);
+        struct evaluator evaluator = {0};
+        struct evaluation evaluation;
+        plan_set(text, cases[i].set, &arena, loaded);
+        evaluate(&evaluator, loaded, 0, &evaluation);
+        assert_int_equal(evaluation.verdict, plan.memory.verdict);
+        evaluator_release(&evaluator);
+        if (cases[i].fits)
+            continue;
+        assert_string_equal(plan.memory.fixes[0].set, "memory.fraction=0.88");
+        assert_string_equal(plan.memory.fixes[1].set, "workload.max_num_batched_tokens=8192");
+    }
+    arena_release(&arena);
+}
+
 /* Above 64 nodes counts only double: that search had no end. */
 static void many_nodes_end(void **state)
 {
@@ -436,6 +481,7 @@ int main(void)
         cmocka_unit_test(states_stay_where_they_cannot_go),
         cmocka_unit_test(an_engine_keeps_to_what_it_has),
         cmocka_unit_test(degrees_that_would_follow_are_named),
+        cmocka_unit_test(a_pool_that_leaves_no_prefill_is_smaller),
         cmocka_unit_test(many_nodes_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,13 +112,17 @@ static const char *limit_text(const struct screen *screen)
                         margin, space, unit);
 }
 
-/* An engine whose sum would fit, and that ends while it starts. */
-static bool starts_not(const struct screen *screen)
+/* Why an engine whose sum would fit ends while it starts, or soon after; NULL: it does not. */
+static const char *refusal(const struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct serving_report *serving = &screen->view->prediction->serving;
-    return memory->verdict == VERDICT_OOM && memory->total_bytes <= memory->limit_bytes &&
-           serving->present && !serving->sequences;
+    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes ||
+        !serving->present)
+        return NULL;
+    if (!serving->sequences)
+        return "the engine does not start: its cache holds no sequence";
+    return serve_refusal(screen->view->plan, serving);
 }
 
 /* Which number the verdict is about, and the worst beside it. */
@@ -135,8 +139,9 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
-    if (starts_not(screen))
-        return "the engine does not start: its cache holds no sequence";
+    const char *refused = refusal(screen);
+    if (refused)
+        return refused;
     if (text_equal(memory->sizing, "fixed") && !plan_moe_layers(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

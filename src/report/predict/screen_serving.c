@@ -94,7 +94,7 @@ void screen_serving(struct screen *screen, const struct time_report *t)
     const struct serve_times *s = &t->serving;
     struct text text = {.arena = a};
     const struct serving_report *engine = &screen->view->prediction->serving;
-    if (engine->present && !engine->sequences) {
+    if (serve_refusal(screen->view->plan, engine)) {
         screen_item(screen, "serving", serve_refusal_text(screen->view->plan, engine, a));
         return;
     }

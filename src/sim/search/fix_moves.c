@@ -52,6 +52,19 @@ static bool takes_more(const struct plan *plan, const struct plan *changed)
     return changed->memory.fraction > before && (!own || leaves_steps(changed));
 }
 
+/* Where its own fraction or the given one leaves a full prefill too little. */
+static bool takes_less(const struct plan *plan, const struct plan *changed)
+{
+    return plan->stack.kind == STACK_SGLANG &&
+           changed->memory.fraction < engine_fraction(plan) && !leaves_steps(plan);
+}
+
+static bool reads_fewer(const struct plan *plan, const struct plan *changed)
+{
+    return infers(plan, changed) && plan_is_engine(plan) && engine_queues(plan) &&
+           engine_tokens(changed) < engine_tokens(plan);
+}
+
 /* Where SGLang's own fraction keeps memory for every graph of every attention replica. */
 static bool captures_fewer(const struct plan *plan, const struct plan *changed)
 {
@@ -160,6 +173,18 @@ static const struct move_row {
      FIX_FREE,
      takes_more,
      "less is left for what the stack does not count",
+     false},
+    {"memory.fraction",
+     {"0.95", "0.92", "0.9", "0.88", "0.85", "0.8"},
+     FIX_FREE,
+     takes_less,
+     "a smaller pool leaves a full prefill its memory",
+     false},
+    {"workload.max_num_batched_tokens",
+     {"32768", "16384", "8192", "4096", "2048"},
+     FIX_THROUGHPUT,
+     reads_fewer,
+     "prompts are read in smaller steps",
      false},
     {"stack.graph_batch",
      {"256", "128", "64"},

@@ -67,10 +67,36 @@ static void hold(uint64_t sequences, struct plan *plan)
         plan->parallel.batches = sequences ? sequences : 1;
 }
 
+/* Prompt tokens in flight, at most those of a step. */
+static uint64_t prefilled(const struct plan *plan, const struct serving_report *pool)
+{
+    bool overflow = false, serves = plan->workload.mode == MODE_SERVE;
+    uint64_t prompt = serves ? serve_prompt(plan) : pool->context_tokens;
+    uint64_t most = pool->max_sequences;
+    uint64_t sequences = serves ? lesser(plan_requests(plan), most) : most;
+    uint64_t tokens = checked_mul(sequences, prompt, &overflow);
+    return overflow ? pool->batched_tokens : lesser(tokens, pool->batched_tokens);
+}
+
+/* Of the memory that a prefill takes what SGLang's pool does not leave, which is sized without
+ * a look at one; 0: it fits. Fewer tokens than a step's take less in proportion. */
+static double runs_out(const struct plan *plan, const struct serving_report *pool)
+{
+    int64_t spare = serving_spare(plan, pool);
+    if (!pool->cache_bytes || !pool->batched_tokens || spare >= 0)
+        return 0;
+    double full = (double)pool->activation_bytes;
+    double over = full * (double)prefilled(plan, pool) / (double)pool->batched_tokens -
+                  (full + (double)spare);
+    return over > 0 ? over : 0;
+}
+
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool)
 {
     if (!pool->present)
         return NULL;
+    if (runs_out(plan, pool) > 0)
+        return "a prefill takes more than its pool leaves";
     if (!engine_takes_fraction(plan)) /* SGLang raises where not one token is left over */
         return pool->cache_bytes ? NULL : "nothing is left to its cache";
     if (!pool->sequences)
@@ -108,6 +134,14 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
                                struct arena *arena)
 {
     const char *own = own_fraction_text(plan, arena);
+    double over = runs_out(plan, pool);
+    if (over > 0)
+        return arena_printf(arena,
+                            "the engine starts and runs out: a prefill of %llu tokens takes "
+                            "%.2f GiB more than its pool leaves; a lower memory.fraction "
+                            "(--mem-fraction-static), or fewer workload.max_num_batched_tokens "
+                            "(--chunked-prefill-size)",
+                            (unsigned long long)prefilled(plan, pool), over / GIB);
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)

@@ -42,9 +42,10 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
  * mean request with half of its answer; memory is asked for the whole. */
 void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *out);
 
-/* Why the engine does not start with such a pool, or NULL: vLLM refuses one that does not hold
- * a sequence of the longest context (engines.md 1.3; the others cut what a request may ask
- * for, and refuse one that is empty), and takes one that is given as it is, whether or not the
+/* Why the engine does not start with such a pool, or ends in its first large prefill (SGLang,
+ * which takes its pool without a look at one), or NULL. vLLM refuses a pool that does not hold
+ * a sequence of the longest context (engines.md 1.3; the others cut what a request may ask for,
+ * and refuse one that is empty), and takes one that is given as it is, whether or not the
  * device has room for it beside weights, a step and libraries (v1/worker/gpu_worker.py,
  * v1/core/kv_cache_utils.py). */
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool);

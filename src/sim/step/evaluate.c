@@ -374,13 +374,31 @@ static void judge_host_cache(const struct plan *plan, struct evaluation *out)
         out->verdict = VERDICT_OOM;
 }
 
+/* A plan of one step; whether an engine starts is asked of its own. */
+static void evaluate_step(struct evaluator *e, const struct plan *plan, uint64_t structure,
+                          bool asks_start, struct evaluation *out)
+{
+    enum serve_start start = SERVE_STARTS;
+    *out = (struct evaluation){0};
+    if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
+        plan = evaluate_held(e, plan, &start);
+    if (start != SERVE_UNSIZED && follow(e, plan, structure) &&
+        evaluate_steady(plan, &e->work, &e->slots, e->values, &e->steady, out) && e->routed)
+        evaluate_overflow(&e->work, e->values, &e->overflow, out);
+    if (start == SERVE_STOPS && asks_start)
+        refuse_start(&e->work, out);
+    if (plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0)
+        judge_host_cache(plan, out);
+    out->by = e;
+}
+
 static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mode mode,
                           uint64_t sequences, struct evaluation *out)
 {
     struct plan step;
     serve_step_plan(plan, mode, sequences, &step);
     e->known = false; /* the other step's list */
-    evaluate(e, &step, 0, out);
+    evaluate_step(e, &step, 0, false, out);
 }
 
 /* Bytes over the limit; less than nothing where it fits. */
@@ -416,21 +434,10 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
               struct evaluation *out)
 {
     *out = (struct evaluation){0};
-    if (plan->workload.mode == MODE_SERVE) {
+    if (plan->workload.mode == MODE_SERVE)
         evaluate_serve(e, plan, out);
-        return;
-    }
-    enum serve_start start = SERVE_STARTS;
-    if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
-        plan = evaluate_held(e, plan, &start);
-    if (start != SERVE_UNSIZED && follow(e, plan, structure) &&
-        evaluate_steady(plan, &e->work, &e->slots, e->values, &e->steady, out) && e->routed)
-        evaluate_overflow(&e->work, e->values, &e->overflow, out);
-    if (start == SERVE_STOPS)
-        refuse_start(&e->work, out);
-    if (plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0)
-        judge_host_cache(plan, out);
-    out->by = e;
+    else
+        evaluate_step(e, plan, structure, true, out);
 }
 
 bool evaluate_list(struct evaluator *e, const struct plan *plan, uint64_t structure)
