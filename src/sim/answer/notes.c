@@ -48,7 +48,8 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
 static size_t add_experts(const struct plan *plan, struct arena *arena, struct note *note)
 {
     bool assumed = plan->lora.experts == LORA_EXPERTS_AUTO && plan_has_moe(plan);
-    bool few = lora_base_is_quantised(plan), reached = lora_reaches_stacked(plan);
+    bool few = lora_expert_format(plan) != plan->precision.weights,
+         reached = lora_reaches_stacked(plan);
     if (!assumed || !lora_stacks_experts(plan) || (reached && !few))
         return 0;
     *note = (struct note){

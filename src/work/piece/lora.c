@@ -123,7 +123,10 @@ enum dtype lora_plain(const struct plan *plan)
 
 enum dtype lora_expert_format(const struct plan *plan)
 {
-    bool whole = lora_base_is_quantised(plan) && lora_stacks_experts(plan) &&
+    enum dtype base = plan->precision.weights;
+    bool bitsandbytes =
+        base == DTYPE_NF4 || base == DTYPE_NF4_DOUBLE || base == DTYPE_FP8_CHANNEL;
+    bool whole = bitsandbytes && lora_stacks_experts(plan) &&
                  plan->lora.experts != LORA_EXPERTS_QUANTISED;
     return whole ? lora_plain(plan) : plan->precision.weights;
 }

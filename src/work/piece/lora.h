@@ -26,7 +26,10 @@ bool lora_reaches_stacked(const struct plan *plan);
 /* Format of what a base in few bits leaves whole: PEFT's prepare_model_for_kbit_training makes
  * it f32, unless ranks share it (axolotl loaders/model.py, TRL's prepare_peft_model). */
 enum dtype lora_plain(const struct plan *plan);
-/* Format of the frozen experts. */
+/* Format of the frozen experts: bitsandbytes' formats are of linear layers, checkpoints in
+ * others have their own kernels for stacked ones (transformers integrations/finegrained_fp8.py,
+ * mxfp4.py).
+ */
 enum dtype lora_expert_format(const struct plan *plan);
 
 /* Whether the experts of a rank have one adapter of a matrix, and how many a rank has of an
