@@ -629,6 +629,7 @@ struct lora {
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
     enum lora_experts experts;
+    bool fused;       /* adapters of stacked experts are multiplied beside them */
     enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */
 };
 

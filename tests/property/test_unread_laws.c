@@ -173,6 +173,7 @@ static const struct silent {
     {"lora.format", "of adapters"},
     {"lora.slots", "of adapters"},
     {"lora.experts", "of adapters"},
+    {"lora.fused_experts", "of adapters"},
     {"lora.plain_format", "of adapters"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},

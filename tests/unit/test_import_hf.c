@@ -88,6 +88,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "nemotron-3-super",
         "olmoe-1b-7b",
         "phi-3.5-moe",
+        "qwen1.5-moe-a2.7b",
         "qwen3-235b-a22b",
         "qwen3-30b-a3b",
         "qwen3-32b",

@@ -195,6 +195,8 @@ static void lists_are_taken_over(void **state)
         {"maxtext/windows.yml", "model.layer_types", "[window]"},
         {"axolotl/qlora-fsdp.yaml", "lora.targets",
          "[q_proj, v_proj, k_proj, o_proj, experts.gate_up_proj, experts.down_proj]"},
+        {"axolotl/stacked-experts.yaml", "lora.targets",
+         "[q_proj, in_proj_qkv, out_proj, experts.gate_up_proj, experts.down_proj]"},
         {"llamafactory/lora-sft.yaml", "lora.targets", "[q_proj, v_proj]"},
         {"slime/deepseek-r1.sh", "parallel.stages", "[16, 16, 16, 13]"},
         {"megatron/counted-chunks.sh", "parallel.stages",

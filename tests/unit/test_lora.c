@@ -271,6 +271,10 @@ static void adapters_of_stacked_experts(void **state)
     assert_int_equal(saved(BOTH "recompute=full", "merged_expert_down"), 0);
     assert_int_equal(saved(STACKED, "merged_expert_down"), 0);
     assert_int_equal(saved(BOTH, "lora_expert_gate_up"), 0);
+    assert_int_equal(
+        saved(BOTH "lora.fused_experts=true moe.buffer=balanced", "lora_expert_gate_up"),
+        4096 * 8 * 8 * 2);
+    assert_int_equal(saved(BOTH "lora.fused_experts=true", "merged_expert_gate_up"), 0);
     assert_true(saved(BOTH, "expert_input") > 0 && !saved(STACKED, "expert_input"));
     struct plan_built b;
     plan_build(base, "lora.rank=8 lora.experts=auto", true, &b);
@@ -309,6 +313,7 @@ static void hybrid_models_have_adapters(void **state)
         {NEXT "[q_proj,k_proj,v_proj]", 12 * 8 * (3 * 2048 + q + 2 * kv)},
         {NEXT "[in_proj_qkvz,in_proj_ba]", 36 * 8 * (2 * 2048 + qkvz + ba)},
         {NEXT "[in_proj]", 36 * 8 * (2048 + qkvz + ba)},
+        {NEXT "[in_proj_qkv,in_proj_z,in_proj_b,in_proj_a]", 36 * 8 * (4 * 2048 + qkvz + ba)},
         {NEXT "[out_proj]", 36 * 8 * (values + 2048)},
         {NEXT "[o_proj]", 12 * 8 * (16 * 256 + 2048)},
     };

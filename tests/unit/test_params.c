@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "support/catalogue.h"
 #include "support/plans.h"
 #include "work/list/params.h"
 
@@ -175,6 +176,29 @@ static void published_shapes_give_their_counts(void **state)
     arena_release(&arena);
 }
 
+/* Shipped files of shapes whose counts the table of layer kinds has to the last parameter. */
+static void shipped_hybrids_have_their_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t parameters;
+    } rows[] = {
+        {"qwen3.5-397b-a17b", 396346350336}, {"qwen3.5-122b-a10b", 122111526912},
+        {"qwen3.5-35b-a3b", 34660610688},    {"qwen3.5-27b", 26895998464},
+        {"qwen1.5-moe-a2.7b", 14315784192},  {"qwen2-57b-a14b", 57408658944},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct params p;
+        catalogue_plan(rows[i].name, NULL, NULL, &arena, &plan);
+        params_count(&plan.model, &p);
+        assert_int_equal(p.parameters, rows[i].parameters);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +208,7 @@ int main(void)
         cmocka_unit_test(gpt_oss_counts_its_biases),
         cmocka_unit_test(absurd_models_overflow_and_say_so),
         cmocka_unit_test(published_shapes_give_their_counts),
+        cmocka_unit_test(shipped_hybrids_have_their_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

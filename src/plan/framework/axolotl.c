@@ -35,6 +35,8 @@ static const struct job_flag flags[] = {
            "an expression names weights as the code has them: all are trained here", CONFIG),
     RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
          "quantised; else stacked experts are passed by", LOADER),
+    RULE("use_scattermoe use_sonicmoe", JOB_VALUE, "lora.fused_experts",
+         "with lora_target_parameters", PLUGINS),
     RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind",
          "true: full; offload, unsloth: full, its inputs in host memory", OFFLOAD),
     RULE("activation_offloading", JOB_VALUE, "recompute.offload",
@@ -166,9 +168,11 @@ static enum status tell_formats(struct job *job)
 static enum status tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false, experts = false;
+    bool linear = false, experts = false, scatters = false, sonic = false;
     TRY(word_of(job, "adapter", &adapter));
     TRY(job_switch(job, "quantize_moe_experts", &experts));
+    TRY(job_switch(job, "use_scattermoe", &scatters));
+    TRY(job_switch(job, "use_sonicmoe", &sonic));
     TRY(job_switch(job, "lora_target_linear", &linear));
     if (adapter[0] == '\0')
         return STATUS_OK;
@@ -178,6 +182,8 @@ static enum status tell_adapter(struct job *job)
     job_retell(job, "adapter", "use_peft", "true");
     if (experts)
         job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
+    if ((scatters || sonic) && job_given(job, "lora_target_parameters"))
+        job_set(job, "lora.fused_experts", "true", "use_scattermoe use_sonicmoe");
     if (linear && !job_given(job, "lora_target_modules"))
         job_retell(job, "lora_target_linear", "lora_target_modules", "all-linear");
     return job->err->status;

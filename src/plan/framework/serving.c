@@ -34,19 +34,23 @@ static const struct {
     {"-bf16", NULL, "bf16"},
 };
 
-static enum status set_checkpoint(struct job *job, const char *name, const char *model)
+const char *serving_named_format(const char *name)
 {
     char lower[PLAN_NAME] = "";
     for (size_t i = 0; name[i] && i + 1 < sizeof lower; i++)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
-    const char *weights = model ? model_name_weights(model) : "bf16";
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (!strstr(lower, marks[i].words) ||
-            (marks[i].owner && !text_starts(lower, marks[i].owner)))
-            continue;
-        weights = marks[i].weights;
-        break;
-    }
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(lower, marks[i].words) &&
+            (!marks[i].owner || text_starts(lower, marks[i].owner)))
+            return marks[i].weights;
+    return NULL;
+}
+
+static enum status set_checkpoint(struct job *job, const char *name, const char *model)
+{
+    const char *weights = serving_named_format(name);
+    if (!weights)
+        weights = model ? model_name_weights(model) : "bf16";
     draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
               "as the checkpoint stores them");
     return STATUS_OK;
@@ -86,14 +90,8 @@ enum status serving_set_model(struct job *job, const char *flag)
     const char *model = model_name_or_folder(name, job->arena);
     if (!model && job->described)
         return set_checkpoint(job, name, NULL);
-    if (!model) {
-        const char *near = model_name_near(name, job->arena);
-        err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
-        return err_hint(job->err,
-                        "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
-                        "config.json",
-                        near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
-    }
+    if (!model)
+        return job_unknown_model(job, mark, name);
     draft_set(&job->draft, "model", model, mark, name);
     uint64_t positions = model_name_positions(name, job->arena);
     if (positions)

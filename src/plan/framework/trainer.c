@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/framework/serving.h"
 #include "plan/schema/schema.h"
 
 /* ---- Accelerate ---- */
@@ -171,9 +172,16 @@ static enum status set_model(struct job *job)
     if (!ours && job->described)
         return STATUS_OK;
     if (!ours)
-        return job_fail(job, "model_name_or_path", "model '%s' is not among moeplan's", model);
+        return job_unknown_model(job, job_setting(job, "model_name_or_path")->mark, model);
     job_set(job, "model", ours, "model_name_or_path");
     return STATUS_OK;
+}
+
+/* What a module is called: "linear_attn.out_proj" is out_proj. */
+static const char *last_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
 }
 
 /* Words of a list, each of which may be several with commas between. */
@@ -201,7 +209,7 @@ static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], siz
     for (size_t i = 0; i < n_names && n < PLAN_NAMES; i++) {
         found = NULL;
         for (size_t j = 0; j < sizeof known / sizeof *known; j++)
-            found = text_ends(names[i], strchr(known[j], '.') + 1) ? known[j] : found;
+            found = text_equal(last_of(names[i]), last_of(known[j])) ? known[j] : found;
         if (found)
             words[n++] = found;
         else
@@ -227,6 +235,8 @@ static enum status set_adapter(struct job *job)
     const struct setting *s = job_setting(job, targets);
     const char *words[PLAN_NAMES];
     size_t n = s && !s->trouble ? split(job, s, words) : 0;
+    for (size_t i = 0; i < n; i++)
+        words[i] = last_of(words[i]);
     bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));
     if (all)
         words[0] = "all-linear"; /* which no list is, too */
@@ -235,6 +245,20 @@ static enum status set_adapter(struct job *job)
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");
     return STATUS_OK;
+}
+
+/* A frozen base may stay in the few bits that its checkpoint has; its name says so. */
+static void warn_of_base(struct job *job)
+{
+    const struct setting *s = job_setting(job, "model_name_or_path");
+    const char *format = s && s->n ? serving_named_format(s->values[0]) : NULL;
+    if (format && !text_equal(format, "bf16") && draft_find(&job->draft, "lora.rank") &&
+        !job_requested(job, "precision.weights"))
+        job_warn(
+            job, s->mark,
+            "a base in %s matters to memory and is not read from a name: 16 bits stand in; "
+            "--set precision.weights=%s",
+            format, format);
 }
 
 enum status trainer_set_base(struct job *job)
@@ -247,8 +271,10 @@ enum status trainer_set_base(struct job *job)
     if (four && eight)
         return job_fail(job, "load_in_8bit",
                         "load_in_4bit and load_in_8bit exclude each other");
-    if (!four && !eight)
+    if (!four && !eight) {
+        warn_of_base(job);
         return STATUS_OK;
+    }
     if (draft_find(&job->draft, "lora.rank"))
         job_set(job, "precision.weights",
                 eight    ? "fp8_channel"

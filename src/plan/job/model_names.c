@@ -83,6 +83,15 @@ static const struct model_name {
     {"qwen3-next-80b-a3b", "qwen3-coder-next", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-397b-a17b", "qwen3.5-397b-a17b", NULL, NULL, NULL, "Qwen/Qwen3.5-397B-A17B",
      NULL},
+    {"qwen3.5-122b-a10b", "qwen3.5-122b-a10b", NULL, NULL, NULL, "Qwen/Qwen3.5-122B-A10B",
+     NULL},
+    {"qwen3.5-35b-a3b", "qwen3.5-35b-a3b", NULL, NULL, NULL, "Qwen/Qwen3.5-35B-A3B", NULL},
+    {"qwen3.5-35b-a3b", "qwen3.6-35b-a3b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"qwen3.5-27b", "qwen3.5-27b", NULL, NULL, NULL, "Qwen/Qwen3.5-27B", NULL},
+    {"qwen1.5-moe-a2.7b", "qwen1.5-moe-a2.7b", NULL, NULL, NULL, "Qwen/Qwen1.5-MoE-A2.7B",
+     NULL},
+    {"qwen2-57b-a14b", "qwen2-57b-a14b", NULL, NULL, NULL, "Qwen/Qwen2-57B-A14B-Instruct",
+     NULL},
     {"llama-3.1-8b", "llama-3.1-8b", "llama3.1-8b", "llama3 8B", "llama31_8b",
      "meta-llama/Llama-3.1-8B", NULL},
     {"llama-3.1-70b", "llama-3.1-70b", "llama3.1-70b", "llama3 70B", "llama31_70b",
@@ -142,6 +151,7 @@ static const struct {
     {"qwen3-30b-a3b-instruct-2507", 262144},   {"qwen3-30b-a3b-thinking-2507", 262144},
     {"qwen3-coder-30b-a3b", 262144},           {"qwen3-235b-a22b-instruct-2507", 262144},
     {"qwen3-235b-a22b-thinking-2507", 262144}, {"kimi-k2-instruct-0905", 262144},
+    {"qwen1.5-moe-a2.7b-chat", 32768},
 };
 
 static const char *spelling(const struct model_name *name, enum model_catalog catalog)
@@ -193,9 +203,19 @@ static const char *name_at(const void *table, size_t i)
     return names[i].hub;
 }
 
-const char *model_name_near(const char *name, struct arena *arena)
+static const char *model_name_near(const char *name, struct arena *arena)
 {
     return text_nearest(lower_base(name, arena), N_NAMES, name_at, NULL);
+}
+
+enum status job_unknown_model(struct job *job, struct mark mark, const char *name)
+{
+    const char *near = model_name_near(name, job->arena);
+    err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+    return err_hint(job->err,
+                    "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
+                    "config.json",
+                    near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
 const char *model_name_of_letters(enum model_catalog catalog, const char *name,

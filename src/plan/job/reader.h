@@ -277,9 +277,11 @@ const char *model_name_to(enum model_catalog catalog, const char *name);
 const char *model_name_or_folder(const char *name, struct arena *arena);
 
 /* The longest sequence of a hub's checkpoint where it is not that of our model of its shape, 0
- * elsewhere; the known name that is nearest to one that is not, or NULL. */
+ * elsewhere. */
 uint64_t model_name_positions(const char *name, struct arena *arena);
-const char *model_name_near(const char *name, struct arena *arena);
+
+/* STATUS_INPUT at the mark for a name that is none, with the nearest that is. */
+enum status job_unknown_model(struct job *job, struct mark mark, const char *name);
 
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);

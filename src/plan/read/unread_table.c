@@ -510,6 +510,8 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
+    WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
+         ABOVE("lora.targets", 0), HAS_MOE),
     WHEN("lora.plain_format", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), FEW_BITS),
     WHEN("optimizer.kind", TRAINS),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),

@@ -742,6 +742,9 @@ const struct field schema_table[] = {
          "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
          "a "
          "base in few bits reach"),
+    BOOL("lora.fused_experts", lora.fused, "false",
+         "fsdp, deepspeed: adapters of stacked experts are multiplied beside them (axolotl's "
+         "ScatterMoE and SonicMoE kernels), not added to them"),
     FORMAT("lora.plain_format", lora.plain, words_format_or_none, "none",
            "fsdp, deepspeed: format of what a base in few bits leaves whole (embedding, head, "
            "norms, stacked experts); none: f32, which PEFT's prepare_model_for_kbit_training "

@@ -75,6 +75,11 @@ static const struct target {
     {"linear_fc2", "shared_down", COL_HIDDEN, .usual = false},
     {"linear_fc2", "expert_down", COL_ROUTED, .usual = false},
     {"in_proj", "linear_in", COL_LINEAR_IN, .usual = false, .mixers = MIX_GATED_DELTA_NET},
+    /* Qwen3.5's, where Qwen3-Next has two matrices */
+    {"in_proj_qkv", "linear_in", COL_LINEAR_QKV, .mixers = MIX_GATED_DELTA_NET},
+    {"in_proj_z", "linear_in", COL_LINEAR_VALUES, .mixers = MIX_GATED_DELTA_NET},
+    {"in_proj_b", "linear_in", COL_LINEAR_HEADS, .mixers = MIX_GATED_DELTA_NET},
+    {"in_proj_a", "linear_in", COL_LINEAR_HEADS, .mixers = MIX_GATED_DELTA_NET},
 };
 
 enum { TARGETS = sizeof targets / sizeof *targets };
@@ -110,6 +115,11 @@ bool lora_stacks_experts(const struct plan *plan)
 {
     return lora_is_on(plan) && is_huggingface(plan) &&
            plan->lora.experts != LORA_EXPERTS_LINEAR;
+}
+
+bool lora_merges(const struct plan *plan)
+{
+    return lora_stacks_experts(plan) && !plan->lora.fused;
 }
 
 enum dtype lora_plain(const struct plan *plan)

@@ -21,6 +21,10 @@ bool lora_base_is_quantised(const struct plan *plan);
  * which a base in few bits and all-linear look for (bitsandbytes issue 1849). An adapter of a
  * parameter is added to it as a whole (PEFT tuners/lora/layer.py, ParamWrapper). */
 bool lora_stacks_experts(const struct plan *plan);
+/* Whether adapters of theirs are added to them, or multiplied beside them by kernels of their
+ * own.
+ */
+bool lora_merges(const struct plan *plan);
 /* Whether an adapter of theirs is among the targets. */
 bool lora_reaches_stacked(const struct plan *plan);
 /* Format of what a base in few bits leaves whole: PEFT's prepare_model_for_kbit_training makes

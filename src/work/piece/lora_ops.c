@@ -43,7 +43,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
 {
     struct lora_sides sides;
     const struct layer_matrix *m = adapted(l, matrix, &sides);
-    if (!m || (m->expert && lora_stacks_experts(l->plan)))
+    if (!m || (m->expert && lora_merges(l->plan)))
         return c;
     struct arena *arena = l->arena;
     struct size rank = size_const(l->z, l->plan->lora.rank);
@@ -85,7 +85,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
 uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
 {
     struct lora_sides sides;
-    if (!lora_stacks_experts(l->plan) || !adapted(l, matrix, &sides))
+    if (!lora_merges(l->plan) || !adapted(l, matrix, &sides))
         return w;
     struct arena *arena = l->arena;
     struct sizes *z = l->z;

@@ -39,7 +39,8 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
         err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
     }
-    if (lora_reaches_stacked(plan) && !text_equal(words_path[path], grouped)) {
+    if (lora_merges(plan) && lora_reaches_stacked(plan) &&
+        !text_equal(words_path[path], grouped)) {
         err_set(err, STATUS_INPUT,
                 "lora.targets: adapters of stacked experts are added up for grouped products "
                 "alone, not for %s",

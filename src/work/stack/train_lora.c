@@ -112,7 +112,7 @@ void train_adapters(struct train *t)
             struct lora_sides sides = lora_of(t->plan, t->z, d, m);
             if (!sides.n)
                 continue;
-            if (m->expert && lora_stacks_experts(t->plan)) {
+            if (m->expert && lora_merges(t->plan)) {
                 merge(t, kind, m);
                 continue;
             }
