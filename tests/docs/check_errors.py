@@ -35,7 +35,7 @@ QUANTITIES = {
     "all": "seconds",
 }
 FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "axolotl", "llamafactory",
-              "slime", "automodel", "vllm", "sglang", "trtllm"]
+              "slime", "automodel", "swift", "megatron-swift", "vllm", "sglang", "trtllm"]
 
 
 def moeplan(*arguments):

@@ -721,6 +721,96 @@ const struct job_case job_cases[] = {
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
      0},
+    {"swift/lora.sh", "",
+     "stack.kind=fsdp model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=1 "
+     "parallel.zero=0 workload.sequence_length=4096 workload.micro_batch=2 "
+     "workload.global_batch=16 lora.rank=16 lora.format=bf16 precision.weights=bf16 "
+     "precision.moments=bf16 recompute.kind=full stack.attention=flash",
+     1},
+    {"swift/full-zero3.slurm", "",
+     "stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=8 cluster.nodes=2 "
+     "workload.sequence_length=16384 workload.micro_batch=1 workload.global_batch=64 "
+     "parallel.reduce_bucket=4194304 parallel.live_parameters=1000000000 lora.rank=0 "
+     "precision.master=f32 stack.cross_entropy=fused recompute.kind=full",
+     1},
+    {"swift/fsdp2.sh", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=always cluster.node.devices=4 "
+     "workload.global_batch=16 precision.weights=f32 precision.activations=bf16 "
+     "optimizer.kind=adam8bit stack.cross_entropy=fused stack.attention=unfused "
+     "recompute.kind=full optimizer.offload=0",
+     0},
+    {"swift/sharding-text.sh", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=never optimizer.offload=1 "
+     "optimizer.offload_params=true recompute.kind=full parallel.ep=1 "
+     "workload.sequence_length=4096 cluster.node.devices=8",
+     1},
+    {"swift/grpo.sh", "",
+     "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
+     "workload.sequence_length=10000 workload.micro_batch=1 workload.colocated.engine=asleep "
+     "workload.colocated.tp=4 workload.colocated.fraction=0.45 "
+     "workload.colocated.reference=1",
+     1},
+    {"swift/grpo-turns.sh", "",
+     "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
+     "workload.global_batch=64 workload.colocated.engine=none "
+     "workload.colocated.reference=0 lora.rank=0",
+     0},
+    {"swift/grpo-server.sh", "",
+     "cluster.node.devices=7 parallel.zero=2 parallel.reduce_bucket=200000000 lora.rank=8 "
+     "workload.sequence_length=3584 workload.colocated.engine=none "
+     "workload.colocated.reference=0",
+     0},
+    {"swift/qlora.sh", "",
+     "stack.kind=deepspeed parallel.zero=2 parallel.reduce_bucket=100000000 lora.rank=8 "
+     "lora.targets=[] precision.weights=nf4 recompute.offload=[layer_input] "
+     "workload.micro_batch=4 workload.global_batch=16 cluster.node.devices=2",
+     0},
+    {"swift/dpo.sh", "",
+     "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 optimizer.offload_params=false "
+     "workload.sequence_length=8192 workload.micro_batch=4 workload.global_batch=128 "
+     "workload.colocated.reference=1",
+     0},
+    {"swift/sft.yaml", "cluster=h100-8x1",
+     "stack.kind=deepspeed parallel.zero=1 lora.rank=8 lora.targets=[] "
+     "workload.encoder.train=projector workload.sequence_length=262144 "
+     "workload.global_batch=64",
+     1},
+    {"megatron-swift/lora.sh", "",
+     "stack.kind=megatron model.name=qwen3-30b-a3b cluster.node.devices=2 parallel.ep=2 "
+     "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a workload.sequence_length=4096 "
+     "workload.micro_batch=4 workload.global_batch=16 lora.rank=8 lora.targets=[] "
+     "lora.format=bf16 lora.share_experts=false lora.sharded=false recompute.kind=full "
+     "recompute.every=2 precision.gradients=f32",
+     0},
+    {"megatron-swift/full.slurm", "",
+     "model.name=qwen3-30b-a3b cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 "
+     "parallel.sp=true parallel.pp=2 parallel.ep=4 parallel.etp=1 lora.rank=0 "
+     "recompute.kind=none optimizer.offload=0.5 optimizer.precision_aware=native "
+     "precision.moments=bf16 stack.cross_entropy=in_place stack.overlap.dp=true",
+     1},
+    {"megatron-swift/grpo.sh", "",
+     "workload.sequence_length=8192 workload.micro_batch=1 workload.global_batch=128 "
+     "workload.colocated.engine=asleep workload.colocated.tp=2 "
+     "workload.colocated.fraction=0.5 workload.colocated.reference=1 "
+     "recompute.kind=selective parallel.tp=4 parallel.etp=1",
+     0},
+    {"megatron-swift/dpo.sh", "",
+     "workload.micro_batch=4 workload.global_batch=64 workload.colocated.reference=1 "
+     "recompute.kind=full recompute.layers=24 moe.path=deepep moe.library=deepep",
+     0},
+    {"megatron-swift/gkd.sh", "",
+     "workload.sequence_length=2560 workload.colocated.engine=awake "
+     "workload.colocated.fraction=0.3 workload.colocated.reference=1 lora.rank=8 "
+     "recompute.kind=selective",
+     1},
+    {"megatron-swift/vision.sh", "",
+     "workload.encoder.train=projector stack.attention=unfused optimizer.kind=muon "
+     "parallel.zero=0 moe.routing.distribution=uniform",
+     0},
+    {"megatron-swift/sft.yaml", "cluster=h100-8x1",
+     "model.layers=48 model.mtp_layers=1 model.mtp_enabled=true lora.rank=32 "
+     "parallel.ep=8 workload.global_batch=16 recompute.kind=full",
+     1},
     {"automodel/qwen3-moe.yaml", "",
      "stack.kind=torchtitan moe.path=deepep moe.routing.distribution=uniform parallel.ep=8 "
      "parallel.zero=3 parallel.reshard=never precision.weights=bf16 precision.moments=bf16 "

@@ -106,10 +106,10 @@ static void jobs_say_what_their_flags_say(void **state)
 static void no_job_is_forgotten(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"megatron",  "bridge",  "maxtext",      "torchtitan",
-                                          "vllm",      "sglang",  "deepspeed",    "fsdp",
-                                          "trtllm",    "axolotl", "llamafactory", "slime",
-                                          "automodel", "verl",    "primus"};
+    static const char *const folders[] = {
+        "megatron",  "bridge", "maxtext", "torchtitan", "vllm",          "sglang",
+        "deepspeed", "fsdp",   "trtllm",  "axolotl",    "llamafactory",  "slime",
+        "automodel", "verl",   "primus",  "swift",      "megatron-swift"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
@@ -205,6 +205,10 @@ static void lists_are_taken_over(void **state)
         {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
         {"verl/grpo-megatron-235b.sh", "parallel.stages", "[11, 12, 12, 12, 12, 12, 12, 11]"},
         {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},
+        {"swift/lora.sh", "lora.targets", "[q_proj, k_proj, v_proj, o_proj]"},
+        {"megatron-swift/full.slurm", "parallel.stages", "[25, 23]"},
+        {"megatron-swift/grpo.sh", "recompute.modules", "[core_attn, moe]"},
+        {"megatron-swift/sft.yaml", "lora.targets", "[linear_qkv, linear_proj]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

@@ -12,6 +12,7 @@
 enum entry_form {
     ENTRY_FILE,   /* a script by its name without folders */
     ENTRY_BEGINS, /* such a name that begins like this */
+    ENTRY_PATH,   /* a script by the end of its path */
     ENTRY_MODULE, /* python -m NAME */
     ENTRY_WORDS   /* two words after each other */
 };
@@ -38,6 +39,21 @@ static const struct entry {
     {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
     {ENTRY_WORDS, "lmf", "train", &job_llamafactory},
     {ENTRY_FILE, "train_bash.py", NULL, &job_llamafactory},
+    {ENTRY_WORDS, "swift", "sft", &job_swift},
+    {ENTRY_WORDS, "swift", "pt", &job_swift},
+    {ENTRY_WORDS, "swift", "rlhf", &job_swift},
+    {ENTRY_PATH, "swift/cli/sft.py", NULL, &job_swift},
+    {ENTRY_PATH, "swift/cli/pt.py", NULL, &job_swift},
+    {ENTRY_PATH, "swift/cli/rlhf.py", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.sft", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.pt", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.rlhf", NULL, &job_swift},
+    {ENTRY_WORDS, "megatron", "sft", &job_swift_megatron},
+    {ENTRY_WORDS, "megatron", "pt", &job_swift_megatron},
+    {ENTRY_WORDS, "megatron", "rlhf", &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/sft.py", NULL, &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/pt.py", NULL, &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/rlhf.py", NULL, &job_swift_megatron},
     {ENTRY_WORDS, "automodel", "finetune", &job_automodel},
     {ENTRY_WORDS, "automodel", "pretrain", &job_automodel},
     {ENTRY_FILE, "train_ft.py", NULL, &job_automodel},
@@ -144,6 +160,8 @@ static bool is_entry(const struct entry *entry, const struct shell_words *words,
         return text_equal(name, entry->name);
     case ENTRY_BEGINS:
         return python && text_starts(name, entry->name);
+    case ENTRY_PATH:
+        return text_ends(text, entry->name);
     case ENTRY_MODULE:
         return i > 0 && text_equal(text, entry->name) &&
                ends_in_either(words->items[i - 1].text, "-m", "--module");
@@ -230,7 +248,8 @@ static const struct {
 static enum status not_known(struct job *job, const struct shell_word *word, const char *what)
 {
     err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
-           word->trouble ? word->trouble : "it is no whole number");
+           word->trouble ? word->trouble
+                         : arena_printf(job->arena, "'%s' is no whole number", word->text));
     return err_hint(job->err, "a job file is read and not run: write the number, or a default "
                               "as in ${NNODES:-4}");
 }
@@ -283,28 +302,32 @@ static enum status read_launcher(struct job *job, const struct shell_words *word
     return STATUS_OK;
 }
 
-/* Whether the launcher itself says how many ranks a node has. */
-static bool says_ranks(const struct shell_words *words, size_t n)
+/* Whether the launcher itself says how many ranks a node has, or how many nodes there are. */
+static bool says(const struct launch *launch, const char *flag)
 {
-    bool says = false;
-    for (size_t i = 0; i < n; i++)
-        says = says || shell_option(words->items[i].text, "--nproc-per-node", false);
-    return says;
+    bool found = false;
+    for (size_t i = 0; i < launch->launcher; i++)
+        found = found || shell_option(launch->command->words.items[i].text, flag, false);
+    return found;
 }
 
 /* Variables that frameworks and wrappers take their size from; a script that they are handed
- * to passes them on as the launcher's flags. */
+ * to passes them on as the launcher's flags. One that starts its nodes' ranks itself says their
+ * number to them; what it does not know there may be known already, from the batch system. */
 static enum status read_environment(struct job *job, const struct launch *launch)
 {
+    const struct job_framework *f = launch->framework;
+    const struct job_size *size = &job->size;
     const struct {
         const char *name;
         enum count count;
-        bool needed;
-    } names[] = {{"WORLD_SIZE", COUNT_WORLD, !job->size.world && !job->size.per_node},
-                 {launch->framework->per_node, COUNT_PER_NODE,
-                  launch->framework->per_node &&
-                      !says_ranks(&launch->command->words, launch->launcher)}};
-    for (size_t i = 0; i < 2; i++) {
+        bool needed, known;
+    } names[] = {
+        {"WORLD_SIZE", COUNT_WORLD, !f->nodes && !size->world && !size->per_node, false},
+        {f->per_node, COUNT_PER_NODE, f->per_node && !says(launch, "--nproc-per-node"),
+         size->per_node > 0},
+        {f->nodes, COUNT_NODES, f->nodes && !says(launch, "--nnodes"), size->nodes > 0}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct shell_variable *v =
             names[i].needed ? job_environment(job, names[i].name) : NULL;
         if (!v || v->value.n != 1)
@@ -312,9 +335,11 @@ static enum status read_environment(struct job *job, const struct launch *launch
         struct shell_word word = v->value.items[0];
         uint64_t value;
         word.trouble = v->trouble ? v->trouble : word.trouble;
-        if (word.trouble || !shell_count(word.text, &value))
+        bool unknown = word.trouble || !shell_count(word.text, &value);
+        if (unknown && !names[i].known)
             return not_known(job, &word, names[i].name);
-        set_count(job, names[i].count, value);
+        if (!unknown)
+            set_count(job, names[i].count, value);
     }
     return STATUS_OK;
 }
@@ -370,7 +395,8 @@ static enum status none_found(struct job *job, const struct shell *shell)
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
         "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
-        "llamafactory-cli train, automodel finetune, slime's train.py, accelerate launch, "
+        "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
+        "train.py, accelerate launch, "
         "trl sft or trl dpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
@@ -446,6 +472,9 @@ bool launch_is_script(const char *name, const char *text, size_t length)
                                         "axolotl ",
                                         "automodel ",
                                         "llamafactory-cli ",
+                                        "swift ",
+                                        "megatron ",
+                                        "NPROC_PER_NODE=",
                                         "FORCE_TORCHRUN=",
                                         "CUDA_VISIBLE_DEVICES="};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)

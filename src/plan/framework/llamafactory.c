@@ -55,11 +55,10 @@ static const struct job_flag flags[] = {
     NEITHER("freeze_trainable_layers", JOB_VALUE, TUNING),
     NEITHER("pref_beta", JOB_VALUE, TUNING),
     NEITHER("pref_loss", JOB_VALUE, TUNING),
-    NEITHER("flash_attn", JOB_VALUE, MODEL),
     NEITHER("upcast_layernorm", JOB_SWITCH, MODEL),
     NEITHER("use_reentrant_gc", JOB_SWITCH, MODEL),
     NEITHER("trust_remote_code", JOB_SWITCH, MODEL),
-    NEITHER("moe_aux_loss_coef", JOB_VALUE, MODEL),
+    MEMORY("moe_aux_loss_coef", JOB_VALUE, NULL, TRAINER_AUX_LOSS, MODEL),
     NEITHER("rope_scaling", JOB_VALUE, MODEL),
     NEITHER("loraplus_lr_ratio", JOB_VALUE, TUNING),
     NEITHER("template", JOB_VALUE, DATA),
@@ -93,30 +92,8 @@ static const struct trainer_file files[] = {
      "{zero_optimization: {" STAGE3 ", " TO_HOST ", offload_param: {device: cpu}}, " HALF "}"},
     {NULL, NULL}};
 
-/* llamafactory-cli starts torchrun by these (llamafactory/launcher.py). */
-static enum status read_size(struct job *job)
-{
-    const struct {
-        const char *name;
-        uint64_t *count;
-    } of[] = {{"NNODES", &job->size.nodes}, {"NPROC_PER_NODE", &job->size.per_node}};
-    for (size_t i = 0; i < 2; i++) {
-        const struct shell_word *word = job_environment_word(job, of[i].name);
-        if (word && !*of[i].count && !shell_count(word->text, of[i].count)) {
-            err_at(job->err, STATUS_INPUT, word->mark, "%s takes a whole number, not '%s'",
-                   of[i].name, word->text);
-            return err_hint(job->err, "a job file is read and not run: write the number");
-        }
-    }
-    if (job->size.nodes && job->size.per_node && !job->size.world)
-        job->size.world = job->size.nodes * job->size.per_node;
-    return STATUS_OK;
-}
-
 static enum status llamafactory_prepare(struct job *job)
 {
-    if (job->shell)
-        TRY(read_size(job));
     return trainer_read_files(job, files);
 }
 
@@ -165,17 +142,7 @@ static enum status tell_base(struct job *job)
     bool twice = true;
     TRY(job_count(job, flag, &bits));
     TRY(job_switch(job, "double_quantization", &twice));
-    if (bits == 4)
-        job_retell(job, flag, "load_in_4bit", "true");
-    if (bits == 4 && twice)
-        job_retell(job, flag, "use_bnb_nested_quant", "true");
-    if (bits == 8)
-        job_retell(job, flag, "load_in_8bit", "true");
-    if (bits) /* prepare_model_for_training raises no weights, PEFT's own does */
-        job_set(job, "lora.plain_format", "bf16", flag);
-    if (bits && bits != 4 && bits != 8)
-        return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
-    return job->err->status;
+    return trainer_tell_bits(job, flag, bits, twice);
 }
 
 static enum status tell_rest(struct job *job)
@@ -238,5 +205,7 @@ const struct job_framework job_llamafactory = {
     .names = NAMES_HUB,
     .files = true,
     .own = "llamafactory",
+    .per_node = "NPROC_PER_NODE", /* llamafactory/launcher.py */
+    .nodes = "NNODES",
     .trains = true,
 };

@@ -421,6 +421,35 @@ static enum status set_overlap(struct job *job)
     return STATUS_OK;
 }
 
+/* Scores stand whole where no fused kernel is asked for (AttnBackend of enums.py). */
+static enum status set_attention(struct job *job)
+{
+    static const char flag[] = "attention-backend";
+    const char *backend = "";
+    TRY(job_word(job, flag, &backend));
+    if (strstr(backend, "unfused") || strstr(backend, "local"))
+        job_set(job, "stack.attention", "unfused", flag);
+    return STATUS_OK;
+}
+
+/* Nothing runs beside the dispatch where the model has no shared expert. */
+static enum status warn_of_shared(struct job *job)
+{
+    static const char flag[] = "moe-shared-expert-overlap";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool overlaps, known;
+    TRY(megatron_is_on(job, flag, &overlaps));
+    TRY(job_part(job, "model", plan, &known));
+    bool shared = known ? plan->model.moe.shared_experts > 0
+                        : job_drafted(job, "model.moe.shared_experts", 0) > 0;
+    if (overlaps && shared)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' matters to time and is not modelled: shared experts run behind the "
+                 "routed ones",
+                 job_setting(job, flag)->said);
+    return STATUS_OK;
+}
+
 /* --global-batch-size is the one that a growing batch ends with. */
 static void set_last_batch(struct job *job)
 {
@@ -441,6 +470,8 @@ enum status megatron_finish(struct job *job)
     TRY(set_recompute(job));
     TRY(set_graphs(job));
     TRY(set_overlap(job));
+    TRY(set_attention(job));
+    TRY(warn_of_shared(job));
     if (!draft_find(&job->draft, "workload.micro_batch") && !megatron_is_bridge(job))
         return job_refuse(job, "'micro-batch-size' is missing");
     return set_path(job);

@@ -109,17 +109,6 @@ static enum status slime_prepare(struct job *job)
 
 /* ---- the model ---- */
 
-/* "/models/Qwen3-30B-A3B-FP8/": by the folder's name, without what it stores weights in. */
-static const char *model_of_path(struct job *job, const char *path)
-{
-    char *name = arena_strdup(job->arena, path);
-    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
-        name[n - 1] = '\0';
-    const char *model = model_name_or_folder(name, job->arena);
-    const char *base = text_base_name(name);
-    return model ? model : model_name_from(NAMES_HUB, base, job->arena);
-}
-
 static enum status read_model(struct job *job)
 {
     static const char flag[] = "hf-checkpoint";
@@ -127,7 +116,7 @@ static enum status read_model(struct job *job)
     TRY(job_word(job, flag, &path));
     if (!path || draft_find(&job->draft, "model") || job_given(job, "num-layers"))
         return STATUS_OK;
-    const char *model = model_of_path(job, path);
+    const char *model = model_name_of_path(path, job->arena);
     if (model) {
         job_set(job, "model", model, flag);
         return STATUS_OK;

@@ -311,7 +311,7 @@ static void warn_of_length(struct job *job)
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
     bool trainers, fused = false;
-    const char *optimizer = deciding(job, own, "optim");
+    const char *optimizer = deciding(job, own, "optim"), *attention = "";
     TRY(set_model(job));
     TRY(trainer_switch(job, "gradient_checkpointing", NULL, &trainers));
     job_set(job, "recompute.kind", checkpoints || trainers ? "full" : "none",
@@ -319,6 +319,9 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     TRY(job_switch(job, "use_liger_kernel", &fused));
     if (fused)
         job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");
+    TRY(job_word(job, "attn_implementation", &attention));
+    if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
+        job_set(job, "stack.attention", "unfused", "attn_implementation");
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     warn_of_length(job);

@@ -38,6 +38,8 @@
              TRAINER),                                                                         \
         RULE("loss_type", JOB_VALUE, "stack.cross_entropy",                                    \
              "chunked_nll, trl sft's default: chunked, 256 rows a part", SFT),                 \
+        RULE("attn_implementation attn_impl flash_attn", JOB_VALUE, "stack.attention",         \
+             "eager, LLaMA-Factory's disabled: unfused", PEFT),                                \
         RULE("activation_offloading", JOB_SWITCH, "recompute.offload",                         \
              "layer_input, of trl, with gradient_checkpointing", SFT),                         \
         RULE("precompute_ref_log_probs", JOB_SWITCH, "workload.colocated.reference",           \
@@ -69,6 +71,11 @@
         NEITHER("output_dir", JOB_VALUE, TRAINER),                                             \
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
 
+/* What transformers' own loss of balance takes (load_balancing_loss_func of its models). */
+#define TRAINER_AUX_LOSS                                                                       \
+    "scores of all layers wait for one loss, which spreads each choice over the experts in 8 " \
+    "bytes"
+
 /* A file that a framework brings along, by its name without folders; `known` ends with NULL. */
 struct trainer_file {
     const char *name, *settings;
@@ -77,6 +84,9 @@ struct trainer_file {
 const struct trainer_file *trainer_known(const struct trainer_file *known, const char *name);
 enum status trainer_add_known(struct job *job, const struct trainer_file *known,
                               unsigned layer);
+
+/* A file's text where its name would be, which stands where the flag does. */
+enum status trainer_add_text(struct job *job, const char *flag, unsigned layer);
 
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
  * another kind than the framework's; NULL: any. */
@@ -92,6 +102,9 @@ extern const struct job_framework *const trainer_shares[];
  * that the framework brings along. */
 enum status trainer_read_files(struct job *job, const struct trainer_file *known);
 
+/* The first of these alone. */
+enum status trainer_read_own_file(struct job *job);
+
 /* Who shares the states out, as the settings say. */
 enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
 enum trainer_sharer trainer_sharer(struct job *job);
@@ -103,8 +116,14 @@ enum status trainer_share(struct job *job);
 enum status deepspeed_share(struct job *job);
 enum status fsdp_share(struct job *job, bool shards);
 
-/* What saved activations wait in host memory, where layers are run again. */
+/* What saved activations wait in host memory, where layers are run again; and the same where a
+ * flag says so, which warns where they are not. */
 void trainer_offload(struct job *job, const char *flag);
+enum status trainer_set_offloading(struct job *job, const char *flag);
+
+/* The frozen base in so many bits (0: as it is) of a flag, in the trainer's words; `twice`: its
+ * scales are quantised, too. */
+enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, bool twice);
 
 /* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
  * (`reference`) unless adapters are trained, whose base it is. */

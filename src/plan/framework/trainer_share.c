@@ -1,4 +1,5 @@
 /* Frameworks whose jobs HuggingFace's Trainer runs: their files, and who shares the states. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "plan/framework/trainer.h"
@@ -29,8 +30,9 @@ static const struct shell_word *own_file(const struct job *job)
     return NULL;
 }
 
-static enum status read_own_file(struct job *job)
+enum status trainer_read_own_file(struct job *job)
 {
+    job_raise(job, JOB_FILE + 2); /* a file that was read by itself */
     const struct shell_word *word = job->shell ? own_file(job) : NULL;
     bool found = true;
     if (!word)
@@ -67,7 +69,17 @@ enum status trainer_add_known(struct job *job, const struct trainer_file *known,
     return status;
 }
 
-/* DeepSpeed's file: as it is there, else as the framework brings it. */
+enum status trainer_add_text(struct job *job, const char *flag, unsigned layer)
+{
+    const struct setting text = *job_setting(job, flag); /* it moves as others are added */
+    unsigned before = job->layer;
+    job->layer = layer;
+    enum status status = job_add_mapping(job, "", &text);
+    job->layer = before;
+    return status;
+}
+
+/* DeepSpeed's file: as it is there, else as the framework brings it; or its text. */
 static enum status read_deepspeed(struct job *job, const struct trainer_file *known)
 {
     static const char flag[] = "deepspeed";
@@ -77,6 +89,8 @@ static enum status read_deepspeed(struct job *job, const struct trainer_file *kn
     if (!s || s->n == 0)
         return STATUS_OK;
     TRY(job_word(job, flag, &name));
+    if (name[0] == '{')
+        return trainer_add_text(job, flag, JOB_FILE + 1);
     TRY(job_add_file(job, name, JOB_FILE + 1, &found));
     known = found ? NULL : trainer_known(known, text_base_name(name));
     if (known)
@@ -106,8 +120,7 @@ static void count_visible(struct job *job)
 enum status trainer_read_files(struct job *job, const struct trainer_file *known)
 {
     const char *kind;
-    job_raise(job, JOB_FILE + 2);
-    TRY(read_own_file(job));
+    TRY(trainer_read_own_file(job));
     TRY(trainer_prepare(job, NULL));
     TRY(kind_of(job, &kind));
     count_visible(job);
@@ -163,6 +176,35 @@ void trainer_offload(struct job *job, const char *flag)
 {
     static const char *const inputs = "layer_input";
     job_set_list(job, "recompute.offload", &inputs, 1, flag);
+}
+
+enum status trainer_set_offloading(struct job *job, const char *flag)
+{
+    bool moved = false, again = false;
+    TRY(job_switch(job, flag, &moved));
+    TRY(job_switch(job, "gradient_checkpointing", &again));
+    if (moved && again)
+        trainer_offload(job, flag);
+    else if (moved)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "what waits in host memory where no layer is run again matters to memory and "
+                 "is not modelled: it is counted on the device");
+    return STATUS_OK;
+}
+
+enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, bool twice)
+{
+    if (bits == 4)
+        job_retell(job, flag, "load_in_4bit", "true");
+    if (bits == 4 && twice)
+        job_retell(job, flag, "use_bnb_nested_quant", "true");
+    if (bits == 8)
+        job_retell(job, flag, "load_in_8bit", "true");
+    if (bits) /* PEFT's own preparation, which raises what is left whole, is not called */
+        job_set(job, "lora.plain_format", "bf16", flag);
+    if (bits && bits != 4 && bits != 8)
+        return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
+    return job->err->status;
 }
 
 void trainer_set_pairs(struct job *job, const char *flag, bool reference)

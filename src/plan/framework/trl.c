@@ -114,17 +114,10 @@ static enum status set_loss(struct job *job)
 enum status trl_finish(struct job *job)
 {
     enum command command = command_of(job->command);
-    bool moved = false, again = false, precomputed = false;
+    bool precomputed = false;
     if (command == COMMAND_NONE)
         return STATUS_OK;
-    TRY(job_switch(job, "activation_offloading", &moved));
-    TRY(job_switch(job, "gradient_checkpointing", &again));
-    if (moved && again)
-        trainer_offload(job, "activation_offloading");
-    else if (moved)
-        job_warn(job, job_setting(job, "activation_offloading")->mark,
-                 "what waits in host memory where no layer is run again matters to memory and "
-                 "is not modelled: it is counted on the device");
+    TRY(trainer_set_offloading(job, "activation_offloading"));
     if (command == COMMAND_SFT)
         return set_loss(job);
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/verl.h"
 
@@ -248,21 +249,21 @@ static enum status read_layout(struct job *job)
 
 /* Whether the actor waits in host memory while the engine generates: its optimizer's states and
  * its parameters. They are back for the update. */
-static enum status takes_turns(struct job *job, bool *turns)
+static enum status read_turns(struct job *job, struct engine_beside *engine)
 {
     static const char *const of[][2] = {
         {"actor.fsdp_config.optimizer_offload", "actor.fsdp_config.param_offload"},
         {"actor.megatron.optimizer_offload", "actor.megatron.param_offload"}};
     for (size_t i = 0; i < 2; i++) {
-        bool states = false, parameters = false;
+        bool states = false, weights = false;
         TRY(job_switch(job, of[i][0], &states));
-        TRY(job_switch(job, of[i][1], &parameters));
-        *turns = *turns || (states && parameters);
-        if (states != parameters)
-            job_warn(job, job_setting(job, of[i][states ? 0 : 1])->mark,
-                     "what waits in host memory while the engine generates matters to memory "
-                     "and is not modelled where it is %s alone: all stays on the device here",
-                     states ? "the states" : "the parameters");
+        TRY(job_switch(job, of[i][1], &weights));
+        if (!states && !weights)
+            continue;
+        engine->states = states;
+        engine->weights = weights;
+        engine->states_flag = of[i][0];
+        engine->weights_flag = of[i][1];
     }
     return STATUS_OK;
 }
@@ -270,22 +271,21 @@ static enum status takes_turns(struct job *job, bool *turns)
 static enum status read_engine(struct job *job)
 {
     const char *name = "vllm";
-    bool frees = true;
-    uint64_t tp = 2;
-    double fraction = 0.5;
+    struct engine_beside engine = {
+        .sleeps = true,
+        .tp = 2,
+        .fraction = 0.5,
+        .sleep_flags = "rollout.free_cache_engine rollout.name",
+        .tp_flag = "rollout.tensor_model_parallel_size",
+        .fraction_flag = "rollout.gpu_memory_utilization",
+    };
     TRY(job_word(job, "rollout.name", &name));
-    TRY(job_switch(job, "rollout.free_cache_engine", &frees));
-    TRY(job_count(job, "rollout.tensor_model_parallel_size", &tp));
-    TRY(job_real(job, "rollout.gpu_memory_utilization", &fraction));
-    bool turns = false;
-    TRY(takes_turns(job, &turns));
-    if (text_equal(name, "hf") || (turns && frees))
-        return STATUS_OK;
-    job_set(job, "workload.colocated.engine", frees ? "asleep" : "awake",
-            "rollout.free_cache_engine rollout.name");
-    job_set_count(job, "workload.colocated.tp", tp, "rollout.tensor_model_parallel_size");
-    job_set(job, "workload.colocated.fraction", arena_printf(job->arena, "%.9g", fraction),
-            "rollout.gpu_memory_utilization");
+    TRY(job_switch(job, "rollout.free_cache_engine", &engine.sleeps));
+    TRY(job_count(job, engine.tp_flag, &engine.tp));
+    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
+    TRY(read_turns(job, &engine));
+    if (!text_equal(name, "hf"))
+        colocated_set(job, &engine);
     return STATUS_OK;
 }
 

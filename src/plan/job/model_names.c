@@ -238,6 +238,15 @@ const char *model_name_or_folder(const char *name, struct arena *arena)
     return access(config, R_OK) == 0 ? config : model_name_from(NAMES_HUB, name, arena);
 }
 
+const char *model_name_of_path(const char *path, struct arena *arena)
+{
+    char *name = arena_strdup(arena, path);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
+        name[n - 1] = '\0';
+    const char *model = model_name_or_folder(name, arena);
+    return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
+}
+
 const char *model_name_to(enum model_catalog catalog, const char *name)
 {
     for (size_t i = 0; i < N_NAMES; i++)

@@ -63,9 +63,11 @@ struct job_framework {
     bool files;
     const char *own;
     const char *kind_key, *kind;
-    const char *kinds;    /* other words of the key that are its, spaces between; or NULL */
-    bool toml;            /* such a file is TOML */
-    const char *per_node; /* variable with the ranks of a node, in front of a launch; or NULL */
+    const char *kinds; /* other words of the key that are its, spaces between; or NULL */
+    bool toml;         /* such a file is TOML */
+    /* Variables in front of a launch with the ranks of a node, and with nodes, of which it
+     * starts ranks by itself; or NULL. */
+    const char *per_node, *nodes;
     /* Before anything is read: other files and variables the job names; or NULL. */
     enum status (*prepare)(struct job *job);
     /* What the table cannot say. Direct rows are in the draft already. */
@@ -93,7 +95,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
-    job_axolotl, job_llamafactory, job_slime, job_automodel;
+    job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift, job_swift_megatron;
 
 /* ---- a job while it is read ---- */
 
@@ -155,6 +157,8 @@ const struct job_flag *const *job_flags(const struct job_framework *framework,
  * either, and from one text. */
 enum status job_add_words(struct job *job, const struct shell_word *words, size_t n);
 enum status job_add_node(struct job *job, const char *prefix, const struct node *node);
+/* A mapping as a value: its entries are settings of their own, which stand where it does. */
+enum status job_add_mapping(struct job *job, const char *prefix, const struct setting *setting);
 void job_add(struct job *job, struct setting setting);
 
 /* A setting that stands unless it is given: of the framework's own files, which `said` names.
@@ -275,6 +279,9 @@ const char *model_name_to(enum model_catalog catalog, const char *name);
 
 /* A hub's name as ours, or the config.json of a folder that is there; NULL: neither. */
 const char *model_name_or_folder(const char *name, struct arena *arena);
+
+/* The same of a path, which may end with '/': by its last part. */
+const char *model_name_of_path(const char *path, struct arena *arena);
 
 /* The longest sequence of a hub's checkpoint where it is not that of our model of its shape, 0
  * elsewhere. */

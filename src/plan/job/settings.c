@@ -280,18 +280,24 @@ static size_t own_words(const struct job *job, const struct setting *setting,
     return own;
 }
 
+/* A long mapping is a file in a word: what comes of it says which of its keys. */
+static const char *shown(const char *value)
+{
+    enum { LONG = 64 };
+    return value[0] == '{' && strlen(value) > LONG ? "{..}" : value;
+}
+
 static const char *said(struct job *job, const struct shell_word *word,
                         const struct setting *setting, size_t own)
 {
     struct text text = {.arena = job->arena};
     text_append(&text, word->text);
     for (size_t i = 0; i < own && i < 8 && text.length < 80; i++)
-        text_printf(&text, " %s", setting->values[i]);
+        text_printf(&text, " %s", shown(setting->values[i]));
     return text_string(&text);
 }
 
-/* A mapping as a value: its entries are settings of their own. */
-static enum status add_json(struct job *job, const char *name, const struct setting *setting)
+enum status job_add_mapping(struct job *job, const char *prefix, const struct setting *setting)
 {
     struct node *root = NULL;
     struct err refused = {0};
@@ -301,7 +307,7 @@ static enum status add_json(struct job *job, const char *name, const struct sett
         return err_at(job->err, STATUS_INPUT, setting->mark, "'%s' holds no mapping: %s",
                       setting->said, refused.text[0] ? refused.text : "a value");
     size_t first = job->n_settings;
-    TRY(job_add_node(job, name, root));
+    TRY(job_add_node(job, prefix, root));
     for (size_t i = first; i < job->n_settings; i++)
         job->settings[i].mark = setting->mark;
     return STATUS_OK;
@@ -335,7 +341,7 @@ static enum status add_flag(struct job *job, const struct shell_word *words, siz
     s.said = said(job, words, &s, own);
     *used = 1 + own;
     if (s.flag && s.flag->shape == JOB_JSON && s.n == 1 && values[0][0] == '{' && !s.trouble)
-        return add_json(job, s.name, &s);
+        return job_add_mapping(job, s.name, &s);
     job_add(job, s);
     return added(job);
 }
@@ -575,18 +581,6 @@ enum status job_switch(struct job *job, const char *name, bool *value)
         return wrong(job, s, "true or false");
     *value = (s->n == 0 || is_word(s->values[0], yes)) != s->off;
     return STATUS_OK;
-}
-
-const char *job_convert(const struct job *job, const char *words, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = words; *at;) {
-        size_t n = strcspn(at, " "), left = strcspn(at, "= ");
-        if (left == length && strncmp(at, word, left) == 0 && at[left] == '=')
-            return arena_strndup(job->arena, at + left + 1, n - left - 1);
-        at += n + (at[n] == ' ');
-    }
-    return NULL;
 }
 
 uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback)

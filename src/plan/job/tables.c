@@ -1,4 +1,5 @@
-/* Rows of a framework's table and of those it shares, and settings that a reader adds. */
+/* Rows of a framework's table and of those it shares, their words, and settings that a reader
+ * adds. */
 #include <string.h>
 
 #include "plan/job/reader.h"
@@ -33,6 +34,18 @@ const struct job_flag *const *job_flags(const struct job_framework *framework,
     const struct job_flag **rows = arena_alloc(arena, count_rows(framework), sizeof *rows);
     *n = take_rows(framework, framework, rows);
     return rows;
+}
+
+const char *job_convert(const struct job *job, const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; *at;) {
+        size_t n = strcspn(at, " "), left = strcspn(at, "= ");
+        if (left == length && strncmp(at, word, left) == 0 && at[left] == '=')
+            return arena_strndup(job->arena, at + left + 1, n - left - 1);
+        at += n + (at[n] == ' ');
+    }
+    return NULL;
 }
 
 static void add(struct job *job, const char *flag, const char *value, const char *said,

@@ -1,4 +1,4 @@
-/* $((...)) with + - * / % and brackets over integers and variables of the script. */
+/* $((...)) and expr with + - * / % and brackets over integers and variables of the script. */
 #include <string.h>
 
 #include "plan/text/shell_expand.h"

@@ -217,14 +217,29 @@ static enum status open_bracket(struct building *b, struct mark mark, const char
     return err_at(b->reader->err, STATUS_INPUT, mark, "%s is not closed", what);
 }
 
+/* What is to be calculated of "$((...))" and of "$(expr ...)", whose stars are escaped; NULL:
+ * another command. */
+static const char *expression(struct arena *arena, const char *at, const char *end)
+{
+    static const char command[] = "expr ";
+    if (at < end && *at == '(' && end > at + 1 && end[-1] == ')')
+        return arena_strndup(arena, at + 1, (size_t)(end - at) - 2);
+    if (!text_starts(at, command) || end - at < (ptrdiff_t)sizeof command)
+        return NULL;
+    struct text plain = {.arena = arena};
+    for (at += sizeof command - 1; at < end; at++)
+        if (*at != '\\')
+            text_printf(&plain, "%c", *at);
+    return text_string(&plain);
+}
+
 /* "$(...)" and "$((...))"; the cursor stands behind "$(". */
 static enum status expand_round(struct building *b, struct cursor *cursor, const char *end)
 {
     struct arena *arena = b->reader->arena;
-    const char *inner = cursor->at + 1;
-    bool sum = cursor->at < end && *cursor->at == '(' && end > inner && end[-1] == ')';
+    const char *sum = expression(arena, cursor->at, end);
     int64_t value = 0;
-    if (sum && shell_arithmetic(b->reader->shell, inner, (size_t)(end - 1 - inner), &value)) {
+    if (sum && shell_arithmetic(b->reader->shell, sum, strlen(sum), &value)) {
         const char *text = arena_printf(arena, "%" PRId64, value);
         return add(b, text, strlen(text));
     }

@@ -1,0 +1,9 @@
+/* A job of swift; see job_any.h. */
+#include "fuzz/fuzz.h"
+#include "fuzz/job_any.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    job_any("swift", data, size);
+    return 0;
+}

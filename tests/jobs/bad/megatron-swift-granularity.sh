@@ -1,0 +1,3 @@
+#moeplan cluster=h100
+NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B --max_length 2048 \
+  --recompute_granularity layers
