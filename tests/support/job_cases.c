@@ -749,17 +749,17 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=10000 workload.micro_batch=1 workload.colocated.engine=asleep "
      "workload.colocated.tp=4 workload.colocated.fraction=0.45 "
      "workload.colocated.reference=1",
-     1},
+     2},
     {"swift/grpo-turns.sh", "",
      "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
      "workload.global_batch=64 workload.colocated.engine=none "
      "workload.colocated.reference=0 lora.rank=0",
-     0},
+     1},
     {"swift/grpo-server.sh", "",
      "cluster.node.devices=7 parallel.zero=2 parallel.reduce_bucket=200000000 lora.rank=8 "
      "workload.sequence_length=3584 workload.colocated.engine=none "
      "workload.colocated.reference=0",
-     0},
+     1},
     {"swift/qlora.sh", "",
      "stack.kind=deepspeed parallel.zero=2 parallel.reduce_bucket=100000000 lora.rank=8 "
      "lora.targets=[] precision.weights=nf4 recompute.offload=[layer_input] "

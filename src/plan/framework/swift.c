@@ -98,8 +98,8 @@ static enum status tell_names(struct job *job)
 {
     static const char *const others[][2] = {
         {"batch_size", "per_device_train_batch_size"},
+        {"context_parallel_size", "sequence_parallel_size"},
         {"sequence_parallel_size", "cp_size"},
-        {"context_parallel_size", "cp_size"},
         {"zero_hpz_partition_size", "zero_optimization.zero_hpz_partition_size"},
         {"deepspeed_autotp_size", "tensor_parallel.autotp_size"},
     };
@@ -117,6 +117,7 @@ static enum status swift_prepare(struct job *job)
     if (job->shell)
         TRY(refuse_spread(job));
     TRY(trainer_read_files(job, files));
+    TRY(swift_refuse_ray(job));
     TRY(read_fsdp(job));
     return tell_names(job);
 }
@@ -236,6 +237,17 @@ static enum status set_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* The head is run over answers alone (grpo_trainer.py, logits_to_keep). */
+static void warn_of_logits(struct job *job, const struct swift_rlhf *rlhf)
+{
+    const struct draft_item *loss = draft_find(&job->draft, "stack.cross_entropy");
+    bool fused = loss && text_equal(loss->words[0], "fused");
+    if (rlhf && text_equal(rlhf->name, "grpo") && !fused)
+        job_warn(job, job_place(job),
+                 "logits of prompts, which grpo does not make, matter to memory: they are "
+                 "counted here");
+}
+
 /* Stage 3 gathers what it hands to an engine, all of it or in so many parts (rollout_mixin.py,
  * _move_full_model_to_vllm). */
 static void warn_of_gathering(struct job *job)
@@ -267,6 +279,7 @@ static enum status swift_finish(struct job *job)
     TRY(swift_set_encoder(job));
     TRY(swift_set_beside(job, rlhf, false));
     warn_of_gathering(job);
+    warn_of_logits(job, rlhf);
     return STATUS_OK;
 }
 

@@ -19,6 +19,9 @@ struct swift_rlhf {
     const char *missing; /* what it holds besides, or has not, and is not modelled */
 };
 
+/* STATUS_INPUT for jobs of Ray's workers, in groups that have settings of their own. */
+enum status swift_refuse_ray(struct job *job);
+
 /* The command's, or NULL: it learns from texts. */
 enum status swift_read_rlhf(struct job *job, const struct swift_rlhf **rlhf);
 

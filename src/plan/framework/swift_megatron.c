@@ -49,6 +49,7 @@ static enum status swift_megatron_prepare(struct job *job)
 {
     TRY(trainer_read_own_file(job));
     TRY(job_flag_file(job, "config", JOB_FILE + 2));
+    TRY(swift_refuse_ray(job));
     TRY(assume_format(job));
     TRY(assume_sharing(job));
     for (size_t i = 0; i < sizeof fallbacks / sizeof *fallbacks; i++)

@@ -1,11 +1,29 @@
 /* What ms-swift's trainer and Megatron-SWIFT do alike; see swift.h. Sources: ms-swift
  * swift/arguments/rlhf_args.py, swift/rlhf_trainers, swift/megatron/trainers/rlhf_mixin.py. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
 #include "plan/framework/swift.h"
 #include "plan/framework/trainer.h"
+
+/* ---- workers of Ray ---- */
+
+enum status swift_refuse_ray(struct job *job)
+{
+    static const char flag[] = "use_ray";
+    bool ray = false;
+    TRY(job_switch(job, flag, &ray));
+    for (size_t i = 0; i < job->n_settings; i++)
+        ray = ray || text_starts(job->settings[i].name, "train.") ||
+              text_starts(job->settings[i].name, "device_groups.");
+    if (!ray)
+        return STATUS_OK;
+    job_fail(job, flag, "ms-swift's groups of Ray's workers are not read");
+    return err_hint(job->err, "give the group that trains as a launch of its own, its ranks by "
+                              "NPROC_PER_NODE and NNODES");
+}
 
 /* ---- preferences and rewards ---- */
 
@@ -110,11 +128,14 @@ enum status swift_set_length(struct job *job, const struct swift_rlhf *rlhf)
     TRY(job_count(job, answer_flag, &answer));
     TRY(job_count(job, "packing_length", &pack));
     TRY(job_switch(job, "packing", &packs));
+    bool given = job_given(job, length_flag);
     if (!length)
         TRY(longest(job, &length));
     if (!length)
         return STATUS_OK; /* nobody says it, of which there is a word elsewhere */
-    if (!job_given(job, length_flag) && !job_requested(job, "workload.sequence_length"))
+    job_assume(job, length_flag, arena_printf(job->arena, "%" PRIu64, length),
+               "max_length: the model's longest, base_args.py");
+    if (!given && !job_requested(job, "workload.sequence_length"))
         job_warn(job, job_place(job),
                  "no flag gives max_length, which matters to memory: the model's longest "
                  "sequence is planned; --set workload.sequence_length=4096 names another");

@@ -132,6 +132,8 @@
         NEITHER("truncation_strategy", JOB_VALUE, TEMPLATE),                                   \
         NEITHER("model_type", JOB_VALUE, MODEL), NEITHER("use_hf", JOB_VALUE, BASE),           \
         NEITHER("max_model_len", JOB_VALUE, MODEL), NEITHER("rope_scaling", JOB_VALUE, MODEL), \
+        RULE("use_ray", JOB_SWITCH, NULL, "refused: its groups of workers are not read",       \
+             BASE),                                                                            \
         NEITHER("external_plugins", JOB_LIST, BASE),                                           \
         NEITHER("custom_register_path", JOB_LIST, BASE), NEITHER("ENV", JOB_JSON, BASE),       \
         NEITHER("ddp_timeout", JOB_VALUE, BASE), NEITHER("report_to", JOB_LIST, TRAINING),     \
@@ -213,6 +215,8 @@ const struct job_flag swift_megatron_flags[] = {
     RULE("config", JOB_VALUE, NULL, "a YAML file of flags, under the command line's", BASE),
     IDLE("megatron_extra_kwargs extra_megatron_kwargs", JOB_JSON, "Megatron's own flags",
          MEGATRON),
+    MEMORY("language_model_only", JOB_VALUE, "false", "a vision model's encoder is counted",
+           MEGATRON),
     MEMORY("mlp_padding_free", JOB_VALUE, "false", "rows of padding are in the network, too",
            MEGATRON),
     TIME("sequence_packing_scheduler", JOB_VALUE, NULL, "ranks have as many tokens each",

@@ -9,6 +9,7 @@
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
 #include "plan/read/part.h"
+#include "plan/schema/schema.h"
 
 /* ---- which kind of file ---- */
 
@@ -79,12 +80,23 @@ static bool is_own(const struct job_framework *framework, const char *key, size_
     return flag && (!framework->own || text_starts(flag->source, framework->own));
 }
 
+/* "model", "optimizer": a plan's own, which tell nothing of whose file it is. */
+static bool is_plans(const char *key)
+{
+    size_t n, length = strlen(key);
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (text_starts(fields[i].key, key) && strchr(".", fields[i].key[length]))
+            return true;
+    return false;
+}
+
 /* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
 static size_t count_known(const struct job_framework *framework, const struct node *root)
 {
     size_t n = 0;
     for (const struct node *child = root->first; child; child = child->next) {
-        n += is_own(framework, child->key, strlen(child->key));
+        n += !is_plans(child->key) && is_own(framework, child->key, strlen(child->key));
         for (const struct node *below = child->kind == NODE_MAPPING ? child->first : NULL;
              below; below = below->next) {
             char name[160];
