@@ -690,6 +690,7 @@ const struct job_case job_cases[] = {
     {"llamafactory/flags.sh", "",
      "cluster.node.devices=8 parallel.zero=0 precision.weights=f32 precision.gradients=f32 "
      "precision.activations=bf16 optimizer.step=foreach stack.cross_entropy=fused "
+     "stack.attention=unfused "
      "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=1024",
      0},
     {"llamafactory/dpo.sh", "",

@@ -74,10 +74,12 @@ static enum status read_fsdp(struct job *job)
 {
     static const char flag[] = "fsdp";
     const struct setting *s = job_setting(job, flag);
-    const char *name = s && s->n == 1 ? s->values[0] : "";
-    const struct trainer_file *known = trainer_known(shardings, name);
+    const char *name = "";
     if (!s)
         return STATUS_OK;
+    if (s->n == 1)
+        TRY(job_word(job, flag, &name));
+    const struct trainer_file *known = trainer_known(shardings, name);
     job_assume(job, "fsdp_version", "2", "fsdp_version: 2, sft_args.py");
     if (name[0] == '{')
         TRY(trainer_add_text(job, flag, JOB_FILE + 1));
@@ -97,6 +99,7 @@ static enum status read_fsdp(struct job *job)
 static enum status tell_names(struct job *job)
 {
     static const char *const others[][2] = {
+        {"model", "model_name_or_path"},
         {"batch_size", "per_device_train_batch_size"},
         {"context_parallel_size", "sequence_parallel_size"},
         {"sequence_parallel_size", "cp_size"},

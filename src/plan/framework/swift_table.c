@@ -184,8 +184,6 @@ const struct job_flag swift_flags[] = {
     MEMORY("use_dora", JOB_VALUE, "false", "lora stands in", TUNER),
     MEMORY("lisa_activated_layers", JOB_VALUE, "0", "every layer is trained in each step here",
            TUNER),
-    MEMORY("target_parameters", JOB_LIST, NULL, "every matrix of a layer has an adapter here",
-           TUNER),
     MEMORY("tuner_backend", JOB_VALUE, "peft", "transformers' own layers stand in", BASE),
     MEMORY("device_map", JOB_VALUE, NULL, "every rank has the whole model here", MODEL),
     MEMORY("router_aux_loss_coef", JOB_VALUE, "0", TRAINER_AUX_LOSS, TRAINING),

@@ -24,7 +24,7 @@
         RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
         RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \
              "by name; all-linear, all: every one", PEFT),                                     \
-        RULE("lora_target_parameters", JOB_LIST, "lora.targets",                               \
+        RULE("lora_target_parameters target_parameters", JOB_LIST, "lora.targets",             \
              "of stacked experts: gate_up_proj, down_proj", PEFT),                             \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \

@@ -80,13 +80,11 @@ enum status job_set_model(struct job *job, const char *flag)
     if (!path || draft_find(&job->draft, "model"))
         return STATUS_OK;
     const char *model = model_name_or_folder(path, job->arena);
-    if (model) {
-        job_set(job, "model", model, flag);
-        return STATUS_OK;
-    }
-    job_fail(job, flag, "the model of '%s' is not known", path);
-    return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b, or a folder with its "
-                              "config.json");
+    if (!model)
+        return job->described ? STATUS_OK
+                              : job_unknown_model(job, job_setting(job, flag)->mark, path);
+    job_set(job, "model", model, flag);
+    return STATUS_OK;
 }
 
 enum status job_set_optimizer(struct job *job, const char *flag, const char *words)

@@ -11,6 +11,7 @@ swift sft \
     --per-device-train-batch-size 2 \
     --lora_rank 16 \
     --target_modules q_proj k_proj v_proj o_proj \
+    --target_parameters mlp.experts.gate_up_proj mlp.experts.down_proj \
     --lora_dtype bfloat16 \
     --router_aux_loss_coef 1e-3 \
     --output_dir out
