@@ -450,6 +450,16 @@ enum status launch_read(struct job *job, const struct shell *shell)
 
 /* ---- is it a script? ---- */
 
+/* "NPROC_PER_NODE=8 ..": no file of settings writes a name and its value like that. */
+static bool sets_variable(const char *at, const char *end)
+{
+    const char *begin = at;
+    while (at < end && (isupper((unsigned char)*at) || *at == '_' ||
+                        (at > begin && isdigit((unsigned char)*at))))
+        at++;
+    return at > begin && at < end && *at == '=';
+}
+
 bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
@@ -473,10 +483,7 @@ bool launch_is_script(const char *name, const char *text, size_t length)
                                         "automodel ",
                                         "llamafactory-cli ",
                                         "swift ",
-                                        "megatron ",
-                                        "NPROC_PER_NODE=",
-                                        "FORCE_TORCHRUN=",
-                                        "CUDA_VISIBLE_DEVICES="};
+                                        "megatron "};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;
@@ -487,6 +494,8 @@ bool launch_is_script(const char *name, const char *text, size_t length)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         at = *at == '#' ? (newline ? newline + 1 : end) : at + 1;
     }
+    if (sets_variable(at, end))
+        return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if ((size_t)(end - at) > strlen(words[i]) &&
             strncmp(at, words[i], strlen(words[i])) == 0)
