@@ -8,21 +8,28 @@
 #include "plan/framework/swift.h"
 #include "plan/framework/trainer.h"
 
-/* Those of its folder swift/config that matter (sft_args.py takes them by name). */
+/* Those of its folder swift/config, older swift/llm/ds_config, that matter (sft_args.py takes
+ * them by name). */
 #define BUCKETS "reduce_bucket_size: 2e8"
 #define STAGE3                                                                                 \
     "stage: 3, sub_group_size: 1e9, reduce_bucket_size: auto, stage3_prefetch_bucket_size: "   \
     "auto, stage3_max_live_parameters: 1e9"
 #define HALF "bf16: {enabled: auto}, fp16: {enabled: auto}"
 #define TO_HOST "offload_optimizer: {device: cpu}"
+#define NAMED(name, settings)                                                                  \
+    {name, settings},                                                                          \
+    {                                                                                          \
+        name ".json", settings                                                                 \
+    }
 static const struct trainer_file files[] = {
-    {"zero0", "{zero_optimization: {stage: 0, " BUCKETS "}, " HALF "}"},
-    {"zero1", "{zero_optimization: {stage: 1, " BUCKETS "}, " HALF "}"},
-    {"zero2", "{zero_optimization: {stage: 2, " BUCKETS "}, " HALF "}"},
-    {"zero2_offload", "{zero_optimization: {stage: 2, " BUCKETS ", " TO_HOST "}, " HALF "}"},
-    {"zero3", "{zero_optimization: {" STAGE3 "}, " HALF "}"},
-    {"zero3_offload",
-     "{zero_optimization: {" STAGE3 ", " TO_HOST ", offload_param: {device: cpu}}, " HALF "}"},
+    NAMED("zero0", "{zero_optimization: {stage: 0, " BUCKETS "}, " HALF "}"),
+    NAMED("zero1", "{zero_optimization: {stage: 1, " BUCKETS "}, " HALF "}"),
+    NAMED("zero2", "{zero_optimization: {stage: 2, " BUCKETS "}, " HALF "}"),
+    NAMED("zero2_offload",
+          "{zero_optimization: {stage: 2, " BUCKETS ", " TO_HOST "}, " HALF "}"),
+    NAMED("zero3", "{zero_optimization: {" STAGE3 "}, " HALF "}"),
+    NAMED("zero3_offload", "{zero_optimization: {" STAGE3 ", " TO_HOST
+                           ", offload_param: {device: cpu}}, " HALF "}"),
     {NULL, NULL}};
 
 static const struct trainer_file shardings[] = {

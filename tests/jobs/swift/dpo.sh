@@ -9,6 +9,6 @@ per_device_train_batch_size: 2
 gradient_accumulation_steps: 4
 dataset:
   - team/pairs
-deepspeed: zero2_offload
+deepspeed: swift/llm/ds_config/zero2_offload.json
 YAML
 NPROC_PER_NODE=8 swift rlhf --config dpo.yaml --max_length 8192
