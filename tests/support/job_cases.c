@@ -62,22 +62,31 @@ const struct job_case job_cases[] = {
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
      "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
-     1},
+     0},
     {"verl/ppo-critic.sh", "cluster=h100",
      "workload.colocated.critic=1 workload.colocated.reference=0 parallel.zero=3 "
      "workload.micro_batch=4 workload.global_batch=256 cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
-     "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
-     "workload.colocated.reference=0 recompute.kind=none workload.micro_batch=2 "
+     "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=asleep "
+     "workload.colocated.reference=1 recompute.kind=none workload.micro_batch=2 "
      "workload.sequence_length=1024 workload.global_batch=256 cluster.nodes=2",
+     0},
+    {"verl/states-away.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.tp=4 "
+     "workload.colocated.fraction=0.5 workload.colocated.reference=0 parallel.zero=3 "
+     "recompute.kind=full",
+     0},
+    {"verl/critic-away.sh", "",
+     "workload.colocated.critic=1 workload.colocated.reference=0 stack.kind=megatron "
+     "parallel.ep=8 parallel.tp=1",
      0},
     {"verl/grpo-megatron-235b.sh", "cluster=h100",
      "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
      "optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
      "moe.path=deepep "
-     "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
+     "workload.colocated.engine=asleep workload.colocated.reference=1 cluster.nodes=8",
      0},
     {"verl/lora-megatron.sh", "cluster=h100",
      "lora.rank=16 lora.share_experts=true lora.sharded=true lora.format=bf16 "
@@ -87,7 +96,7 @@ const struct job_case job_cases[] = {
     {"verl/grpo-lora.sh", "cluster=h100",
      "lora.rank=64 lora.targets=[] lora.share_experts=false precision.weights=f32 "
      "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
-     "workload.colocated.engine=none",
+     "workload.colocated.engine=asleep",
      0},
     {"primus/mixtral-pipeline.yaml", "",
      "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "

@@ -205,6 +205,12 @@ static void lists_are_taken_over(void **state)
         {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
         {"verl/grpo-megatron-235b.sh", "parallel.stages", "[11, 12, 12, 12, 12, 12, 12, 11]"},
         {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},
+        {"verl/turns.sh", "workload.colocated.away", "[weights, states, reference]"},
+        {"verl/grpo-megatron-235b.sh", "workload.colocated.away",
+         "[weights, states, reference]"},
+        {"verl/states-away.sh", "workload.colocated.away", "[states]"},
+        {"verl/critic-away.sh", "workload.colocated.away", "[weights, states, critic]"},
+        {"verl/dapo-megatron.sh", "workload.colocated.away", "[]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

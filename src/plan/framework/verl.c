@@ -1,7 +1,7 @@
 /* verl: reinforcement learning whose engine generates on the devices that train. What is
- * planned is the actor's update, with the sleeping engine and the reference beside it. Read at
- * volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml) and f471e0b92575
- * (actor/megatron_actor.yaml). */
+ * planned is the actor's update, with the engine in its turn and the reference beside it. Read
+ * at volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml), f471e0b92575
+ * (actor/megatron_actor.yaml) and 0017354ef582 (workers/engine_workers.py). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -246,30 +246,40 @@ static enum status read_layout(struct job *job)
 
 /* ---- what stands beside it ---- */
 
-/* Whether the actor waits in host memory while the engine generates: its optimizer's states and
- * its parameters. They are back for the update. */
-static enum status takes_turns(struct job *job, bool *turns)
+/* What takes turns with something else on the device, in host memory until then. */
+struct away {
+    const char *words[4], *flags;
+    size_t n;
+};
+
+static void add_away(struct job *job, struct away *away, const char *word, const char *flag)
 {
-    static const char *const of[][2] = {
-        {"actor.fsdp_config.optimizer_offload", "actor.fsdp_config.param_offload"},
-        {"actor.megatron.optimizer_offload", "actor.megatron.param_offload"}};
+    away->words[away->n++] = word;
+    away->flags = arena_printf(job->arena, "%s%s%s", away->flags, away->n > 1 ? " " : "", flag);
+}
+
+/* One of a strategy's switch and the other's; which of them is on. */
+static enum status either_on(struct job *job, const char *const flags[2], const char **on)
+{
+    *on = NULL;
     for (size_t i = 0; i < 2; i++) {
-        bool states = false, parameters = false;
-        TRY(job_switch(job, of[i][0], &states));
-        TRY(job_switch(job, of[i][1], &parameters));
-        *turns = *turns || (states && parameters);
-        if (states != parameters)
-            job_warn(job, job_setting(job, of[i][states ? 0 : 1])->mark,
-                     "what waits in host memory while the engine generates matters to memory "
-                     "and is not modelled where it is %s alone: all stays on the device here",
-                     states ? "the states" : "the parameters");
+        bool set = false;
+        TRY(job_switch(job, flags[i], &set));
+        *on = set ? flags[i] : *on;
     }
     return STATUS_OK;
 }
 
-static enum status read_engine(struct job *job)
+/* Whether the engine gives way to the trainer. The actor waits in host memory while it
+ * generates, as it is told: parameters, with Megatron's buffers of gradients, and the
+ * optimizer's states; gradients alone move nothing (engine/megatron/transformer_impl.py). */
+static enum status read_engine(struct job *job, struct away *away)
 {
-    const char *name = "vllm";
+    static const char *const weights[] = {"actor.fsdp_config.param_offload",
+                                          "actor.megatron.param_offload"},
+                             *const states[] = {"actor.fsdp_config.optimizer_offload",
+                                                "actor.megatron.optimizer_offload"};
+    const char *name = "vllm", *weights_on, *states_on;
     bool frees = true;
     uint64_t tp = 2;
     double fraction = 0.5;
@@ -277,30 +287,39 @@ static enum status read_engine(struct job *job)
     TRY(job_switch(job, "rollout.free_cache_engine", &frees));
     TRY(job_count(job, "rollout.tensor_model_parallel_size", &tp));
     TRY(job_real(job, "rollout.gpu_memory_utilization", &fraction));
-    bool turns = false;
-    TRY(takes_turns(job, &turns));
-    if (text_equal(name, "hf") || (turns && frees))
+    TRY(either_on(job, weights, &weights_on));
+    TRY(either_on(job, states, &states_on));
+    if (text_equal(name, "hf"))
         return STATUS_OK;
     job_set(job, "workload.colocated.engine", frees ? "asleep" : "awake",
             "rollout.free_cache_engine rollout.name");
     job_set_count(job, "workload.colocated.tp", tp, "rollout.tensor_model_parallel_size");
     job_set(job, "workload.colocated.fraction", arena_printf(job->arena, "%.9g", fraction),
             "rollout.gpu_memory_utilization");
+    if (frees && weights_on)
+        add_away(job, away, "weights", weights_on);
+    if (frees && states_on)
+        add_away(job, away, "states", states_on);
     return STATUS_OK;
 }
 
-static enum status read_models(struct job *job)
+static enum status read_models(struct job *job, struct away *away)
 {
-    bool loss = false, reward = false, away = false;
+    static const char *const offload[] = {"ref.fsdp_config.param_offload",
+                                          "ref.megatron.param_offload"};
+    bool loss = false, reward = false;
+    const char *there;
     TRY(job_switch(job, "actor.use_kl_loss", &loss));
     TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
-    TRY(job_switch(job, "ref.fsdp_config.param_offload", &away));
-    TRY(job_switch(job, "ref.megatron.param_offload", &away));
+    TRY(either_on(job, offload, &there));
     bool adapters =
         draft_find(&job->draft, "lora.rank") != NULL; /* the base is the reference */
-    if ((loss || reward) && !away && !adapters)
-        job_set_count(job, "workload.colocated.reference", 1,
-                      "actor.use_kl_loss algorithm.use_kl_in_reward");
+    if ((!loss && !reward) || adapters)
+        return STATUS_OK;
+    job_set_count(job, "workload.colocated.reference", 1,
+                  "actor.use_kl_loss algorithm.use_kl_in_reward");
+    if (there)
+        add_away(job, away, "reference", there);
     return STATUS_OK;
 }
 
@@ -312,25 +331,40 @@ static bool are_alike(struct job *job, const char *one, const char *other)
     return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
 }
 
+/* A critic that waits in host memory gives way to the actor; if the actor does not to it, both
+ * are there while it is trained. */
+static enum status read_turns(struct job *job, struct away *away)
+{
+    static const char weights_flag[] = "critic.model.fsdp_config.param_offload",
+                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+    bool weights = false, states = false, actor = away->n > 1; /* its weights and states do */
+    TRY(job_switch(job, weights_flag, &weights));
+    TRY(job_switch(job, states_flag, &states));
+    if (weights && states && actor)
+        add_away(job, away, "critic", weights_flag);
+    else if (weights || states)
+        job_warn(
+            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
+            "what of the critic waits in host memory matters to memory and is not modelled "
+            "%s: all of it stays on the device here",
+            weights && states ? "where the actor does not give way to it" : "in part");
+    return STATUS_OK;
+}
+
 /* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
-static enum status read_critic(struct job *job)
+static enum status read_critic(struct job *job, struct away *away)
 {
     static const char estimator_flag[] = "algorithm.adv_estimator",
-                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path",
-                      weights_flag[] = "critic.model.fsdp_config.param_offload",
-                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path";
     const char *estimator = "gae", *enable = "null", *path = NULL, *actor = NULL;
-    bool weights = false, states = false;
     TRY(job_word(job, estimator_flag, &estimator));
     TRY(job_word(job, enable_flag, &enable));
     TRY(job_word(job, path_flag, &path));
     TRY(job_word(job, "model.path", &actor));
-    TRY(job_switch(job, weights_flag, &weights));
-    TRY(job_switch(job, states_flag, &states));
     bool trained = text_equal(enable, "null")
                        ? text_equal(estimator, "gae")
                        : text_equal(enable, "True") || text_equal(enable, "true");
-    if (!trained || (weights && states))
+    if (!trained)
         return STATUS_OK;
     job_set_count(job, "workload.colocated.critic", 1,
                   arena_printf(job->arena, "%s %s", enable_flag, estimator_flag));
@@ -338,23 +372,22 @@ static enum status read_critic(struct job *job)
         job_warn(job, job_setting(job, path_flag)->mark,
                  "the critic's own shape matters to memory and is not modelled: the actor's "
                  "stands in");
-    if (weights != states)
-        job_warn(
-            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
-            "what of the critic waits in host memory matters to memory and is not modelled "
-            "in part: all stays on the device here");
-    return STATUS_OK;
+    return read_turns(job, away);
 }
 
 static enum status verl_finish(struct job *job)
 {
+    struct away away = {.flags = ""};
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.path"));
     TRY(read_layout(job));
     TRY(read_batch(job));
-    TRY(read_engine(job));
-    TRY(read_models(job));
-    return read_critic(job);
+    TRY(read_engine(job, &away));
+    TRY(read_critic(job, &away));
+    TRY(read_models(job, &away));
+    if (away.n)
+        job_set_list(job, "workload.colocated.away", away.words, away.n, away.flags);
+    return STATUS_OK;
 }
 
 const struct job_framework job_verl = {
