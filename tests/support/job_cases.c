@@ -615,6 +615,21 @@ const struct job_case job_cases[] = {
      "workload.global_batch=128 workload.colocated.reference=1 recompute.kind=full "
      "recompute.offload=[layer_input] precision.weights=f32 precision.activations=bf16",
      0},
+    {"fsdp/trl-grpo.sh", "cluster=h200",
+     "parallel.zero=3 workload.sequence_length=4096 workload.micro_batch=2 "
+     "workload.global_batch=128 workload.colocated.engine=asleep workload.colocated.tp=4 "
+     "workload.colocated.fraction=0.45 workload.colocated.reference=1 recompute.kind=full "
+     "precision.weights=f32 precision.activations=bf16",
+     1},
+    {"deepspeed/grpo-script.sh", "cluster=h200",
+     "parallel.zero=3 workload.sequence_length=2560 workload.micro_batch=4 lora.rank=32 "
+     "workload.colocated.engine=awake workload.colocated.tp=1 workload.colocated.fraction=0.3 "
+     "workload.colocated.reference=0 recompute.kind=full precision.weights=bf16",
+     5},
+    {"deepspeed/rloo-server.sh", "cluster=h200",
+     "parallel.zero=2 workload.sequence_length=512 workload.colocated.engine=none "
+     "workload.colocated.reference=1 recompute.kind=full",
+     1},
     {"deepspeed/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
