@@ -81,6 +81,23 @@ const struct job_case job_cases[] = {
      "workload.colocated.critic=1 workload.colocated.reference=0 stack.kind=megatron "
      "parallel.ep=8 parallel.tp=1",
      0},
+    {"verl/sft-engine.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.pp=2 parallel.ep=4 parallel.etp=1 "
+     "workload.sequence_length=4096 workload.micro_batch=1 workload.packing.length=2048 "
+     "optimizer.precision_aware=native optimizer.offload=0 recompute.kind=full "
+     "workload.colocated.engine=none cluster.nodes=2",
+     0},
+    {"verl/sft-fsdp2.sh", "",
+     "stack.kind=fsdp parallel.cp=2 parallel.dp_shard=2 parallel.reshard=never "
+     "workload.sequence_length=8192 workload.micro_batch=2 workload.global_batch=256 "
+     "precision.weights=bf16 precision.moments=bf16 precision.master=none lora.rank=16 "
+     "recompute.kind=full",
+     0},
+    {"verl/sft-trainer.sh", "",
+     "parallel.cp=2 workload.sequence_length=4096 workload.micro_batch=1 "
+     "optimizer.offload=1 optimizer.offload_params=true recompute.kind=full "
+     "precision.weights=f32 cluster.node.devices=8",
+     1},
     {"verl/grpo-megatron-235b.sh", "cluster=h100",
      "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
      "optimizer.offload=1 "

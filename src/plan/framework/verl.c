@@ -117,16 +117,43 @@ static enum status read_megatron_recompute(struct job *job)
 
 /* ---- how it is shared out ---- */
 
-/* Kept in f32 and gathered in 16 bits (training-stacks.md section 7). */
-static void set_formats(struct job *job, bool fsdp)
+/* What says it, of an actor or of a supervised job. */
+static const char strategy_flags[] = "actor.strategy engine";
+
+/* Gathered in 16 bits, and multiplied. */
+static void set_compute(struct job *job)
 {
-    const char *state = fsdp ? "f32" : "bf16";
-    job_set(job, "precision.weights", state, "actor.strategy");
-    job_set(job, "precision.gradients", "f32", "actor.strategy");
-    job_set(job, "precision.moments", "f32", "actor.strategy");
-    job_set(job, "precision.master", fsdp ? "none" : "f32", "actor.strategy");
-    job_set(job, "precision.compute", "bf16", "actor.strategy");
-    job_set_rows(job, "bf16", "actor.strategy");
+    job_set(job, "precision.compute", "bf16", strategy_flags);
+    job_set_rows(job, "bf16", strategy_flags);
+}
+
+/* Kept in f32 (training-stacks.md section 7), or all as the weights are. */
+static enum status set_sharded_formats(struct job *job)
+{
+    static const char flag[] = "actor.fsdp_config.model_dtype",
+                      words[] = "fp32=f32 float32=f32 bf16=bf16 bfloat16=bf16 fp16=f16 "
+                                "float16=f16";
+    static const char *const keys[] = {"precision.weights", "precision.gradients",
+                                       "precision.moments"};
+    const char *word = "fp32";
+    TRY(job_word(job, flag, &word));
+    const char *format = job_convert(job, words, word);
+    if (!format)
+        return job_fail(job, flag, "'%s' is no format of weights", word);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        job_set(job, keys[i], format, flag);
+    job_set(job, "precision.master", "none", strategy_flags);
+    set_compute(job);
+    return STATUS_OK;
+}
+
+static void set_megatron_formats(struct job *job)
+{
+    job_set(job, "precision.weights", "bf16", strategy_flags);
+    job_set(job, "precision.gradients", "f32", strategy_flags);
+    job_set(job, "precision.moments", "f32", strategy_flags);
+    job_set(job, "precision.master", "f32", strategy_flags);
+    set_compute(job);
 }
 
 static enum status read_fsdp(struct job *job)
@@ -142,7 +169,7 @@ static enum status read_fsdp(struct job *job)
     TRY(job_count(job, sequence_flag, &cp));
     TRY(job_switch(job, keep_flag, &reshard));
     TRY(job_switch(job, offload_flag, &offload));
-    job_set(job, "parallel.zero", "3", "actor.strategy");
+    job_set(job, "parallel.zero", "3", strategy_flags);
     job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
     job_set_count(job, "parallel.cp", cp, sequence_flag);
     if (shard > 0 && cp &&
@@ -152,7 +179,7 @@ static enum status read_fsdp(struct job *job)
         job_set(job, "optimizer.offload", "1", offload_flag);
         job_set(job, "optimizer.offload_params", "true", offload_flag);
     }
-    set_formats(job, true);
+    TRY(set_sharded_formats(job));
     TRY(read_recompute(job));
     return read_adapter(job, true);
 }
@@ -218,29 +245,30 @@ static enum status read_megatron(struct job *job)
         job_set(job, "parallel.schedule", "interleaved", axes[2].flag);
     TRY(job_count(job, experts, &etp));
     job_set_count(job, "parallel.etp", etp, experts);
-    job_set(job, "stack", "megatron", "actor.strategy");
+    job_set(job, "stack", "megatron", strategy_flags);
     TRY(job_word(job, dispatcher, &path));
     if (!job_convert(job, paths, path))
         return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
     job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
-    job_set(job, "parallel.zero", "1", "actor.strategy");
-    set_formats(job, false);
+    job_set(job, "parallel.zero", "1", strategy_flags);
+    set_megatron_formats(job);
     TRY(read_ends(job));
     TRY(read_states(job));
     TRY(read_megatron_recompute(job));
     return read_adapter(job, false);
 }
 
-static enum status read_layout(struct job *job)
+enum status verl_read_layout(struct job *job)
 {
-    static const char flag[] = "actor.strategy";
-    const char *strategy = "fsdp";
+    static const char engine_flag[] = "engine", strategy_flag[] = "actor.strategy";
+    const char *strategy = "fsdp",
+               *flag = job_given(job, strategy_flag) ? strategy_flag : engine_flag;
     TRY(job_word(job, flag, &strategy));
     if (text_equal(strategy, "megatron"))
         return read_megatron(job);
     if (text_equal(strategy, "fsdp") || text_equal(strategy, "fsdp2"))
         return read_fsdp(job);
-    job_fail(job, flag, "actors of '%s' are not read", strategy);
+    job_fail(job, flag, "trainers of '%s' are not read", strategy);
     return err_hint(job->err, "fsdp, fsdp2 or megatron");
 }
 
@@ -380,7 +408,7 @@ static enum status verl_finish(struct job *job)
     struct away away = {.flags = ""};
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.path"));
-    TRY(read_layout(job));
+    TRY(verl_read_layout(job));
     TRY(read_batch(job));
     TRY(read_engine(job, &away));
     TRY(read_critic(job, &away));
