@@ -216,11 +216,13 @@ struct stack {
 
 /* What stands beside training: an engine that generates, and models that only answer. */
 enum colocated_engine { ENGINE_NONE, ENGINE_ASLEEP, ENGINE_AWAKE };
+enum colocated_away { AWAY_WEIGHTS, AWAY_STATES, AWAY_REFERENCE, AWAY_CRITIC };
 
 struct colocated {
     enum colocated_engine engine; /* while the model is trained */
     uint64_t tp;                  /* devices that share a copy of its weights */
     double fraction;              /* of a device, that it takes while it generates */
+    struct enum_list away;        /* enum colocated_away: waits in host memory for its turn */
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t parameters;          /* of other frozen models */

@@ -165,6 +165,7 @@ static const struct silent {
     {"lora.sharded", "beside an engine's adapters over tp"},
     {"workload.colocated.tp", "beside an engine's model"},
     {"workload.colocated.fraction", "beside an engine's model"},
+    {"workload.colocated.away", "beside an engine's model"},
     {"stack.loss_chunks", "of the chunked loss"},
     {"precision.quantized_params", "of recipes that quantise weights"},
     {"optimizer.offload_params", "of an optimizer that is offloaded"},

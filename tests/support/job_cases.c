@@ -62,22 +62,48 @@ const struct job_case job_cases[] = {
      "workload.packing.length=8192 workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
      "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
-     1},
+     0},
     {"verl/ppo-critic.sh", "cluster=h100",
      "workload.colocated.critic=1 workload.colocated.reference=0 parallel.zero=3 "
      "workload.micro_batch=4 workload.global_batch=256 cluster.nodes=4",
      2},
     {"verl/turns.sh", "",
-     "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=none "
-     "workload.colocated.reference=0 recompute.kind=none workload.micro_batch=2 "
+     "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=asleep "
+     "workload.colocated.reference=1 recompute.kind=none workload.micro_batch=2 "
      "workload.sequence_length=1024 workload.global_batch=256 cluster.nodes=2",
      0},
+    {"verl/states-away.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.tp=4 "
+     "workload.colocated.fraction=0.5 workload.colocated.reference=0 parallel.zero=3 "
+     "recompute.kind=full",
+     0},
+    {"verl/critic-away.sh", "",
+     "workload.colocated.critic=1 workload.colocated.reference=0 stack.kind=megatron "
+     "parallel.ep=8 parallel.tp=1",
+     0},
+    {"verl/sft-engine.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.pp=2 parallel.ep=4 parallel.etp=1 "
+     "workload.sequence_length=4096 workload.micro_batch=1 workload.packing.length=2048 "
+     "optimizer.precision_aware=native optimizer.offload=0 recompute.kind=full "
+     "workload.colocated.engine=none cluster.nodes=2",
+     0},
+    {"verl/sft-fsdp2.sh", "",
+     "stack.kind=fsdp parallel.cp=2 parallel.dp_shard=2 parallel.reshard=never "
+     "workload.sequence_length=8192 workload.micro_batch=2 workload.global_batch=256 "
+     "precision.weights=bf16 precision.moments=bf16 precision.master=none lora.rank=16 "
+     "recompute.kind=full",
+     0},
+    {"verl/sft-trainer.sh", "",
+     "parallel.cp=2 workload.sequence_length=4096 workload.micro_batch=1 "
+     "optimizer.offload=1 optimizer.offload_params=true recompute.kind=full "
+     "precision.weights=f32 cluster.node.devices=8",
+     1},
     {"verl/grpo-megatron-235b.sh", "cluster=h100",
      "model.name=qwen3-235b-a22b parallel.pp=8 parallel.tp=2 parallel.etp=1 parallel.ep=8 "
      "optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full recompute.every=1 "
      "moe.path=deepep "
-     "workload.colocated.engine=none workload.colocated.reference=0 cluster.nodes=8",
+     "workload.colocated.engine=asleep workload.colocated.reference=1 cluster.nodes=8",
      0},
     {"verl/lora-megatron.sh", "cluster=h100",
      "lora.rank=16 lora.share_experts=true lora.sharded=true lora.format=bf16 "
@@ -87,7 +113,7 @@ const struct job_case job_cases[] = {
     {"verl/grpo-lora.sh", "cluster=h100",
      "lora.rank=64 lora.targets=[] lora.share_experts=false precision.weights=f32 "
      "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
-     "workload.colocated.engine=none",
+     "workload.colocated.engine=asleep",
      0},
     {"primus/mixtral-pipeline.yaml", "",
      "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "
@@ -606,6 +632,21 @@ const struct job_case job_cases[] = {
      "workload.global_batch=128 workload.colocated.reference=1 recompute.kind=full "
      "recompute.offload=[layer_input] precision.weights=f32 precision.activations=bf16",
      0},
+    {"fsdp/trl-grpo.sh", "cluster=h200",
+     "parallel.zero=3 workload.sequence_length=4096 workload.micro_batch=2 "
+     "workload.global_batch=128 workload.colocated.engine=asleep workload.colocated.tp=4 "
+     "workload.colocated.fraction=0.45 workload.colocated.reference=1 recompute.kind=full "
+     "precision.weights=f32 precision.activations=bf16",
+     1},
+    {"deepspeed/grpo-script.sh", "cluster=h200",
+     "parallel.zero=3 workload.sequence_length=2560 workload.micro_batch=4 lora.rank=32 "
+     "workload.colocated.engine=awake workload.colocated.tp=1 workload.colocated.fraction=0.3 "
+     "workload.colocated.reference=0 recompute.kind=full precision.weights=bf16",
+     5},
+    {"deepspeed/rloo-server.sh", "cluster=h200",
+     "parallel.zero=2 workload.sequence_length=512 workload.colocated.engine=none "
+     "workload.colocated.reference=1 recompute.kind=full",
+     1},
     {"deepspeed/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
@@ -753,8 +794,8 @@ const struct job_case job_cases[] = {
      2},
     {"swift/grpo-turns.sh", "",
      "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
-     "workload.global_batch=64 workload.colocated.engine=none "
-     "workload.colocated.reference=0 lora.rank=0",
+     "workload.global_batch=64 workload.colocated.engine=asleep "
+     "workload.colocated.fraction=0.9 workload.colocated.reference=0 lora.rank=0",
      1},
     {"swift/grpo-server.sh", "",
      "cluster.node.devices=7 parallel.zero=2 parallel.reduce_bucket=200000000 lora.rank=8 "

@@ -264,6 +264,10 @@ static const struct known {
      "parallel: {pp: 8, ep: 8, zero: 1}\nrecompute: {kind: full, layers: 3}\n"
      "moe: {path: ragged_a2a, routing: {samples: 50}}\n",
      "throughput: recompute.layers=0"},
+    /* an engine's part and the trainer's states are more than a device has */
+    {"model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
+     "workload: {sequence_length: 2048, colocated: {engine: asleep, tp: 2, fraction: 0.85}}\n",
+     "throughput: workload.colocated.away=[weights,states]"},
     /* collectives' buffers, which one device alone has none of, come with the others */
     {"model: qwen3-30b-a3b\ncluster: h100\nstack: megatron\n",
      "devices: cluster.node.devices=8 cluster.nodes=2 parallel.pp=16"},

@@ -207,9 +207,16 @@ static void lists_are_taken_over(void **state)
         {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},
         {"swift/lora.sh", "lora.targets",
          "[q_proj, k_proj, v_proj, o_proj, experts.gate_up_proj, experts.down_proj]"},
+        {"swift/grpo-turns.sh", "workload.colocated.away", "[weights, states]"},
         {"megatron-swift/full.slurm", "parallel.stages", "[25, 23]"},
         {"megatron-swift/grpo.sh", "recompute.modules", "[core_attn, moe]"},
         {"megatron-swift/sft.yaml", "lora.targets", "[linear_qkv, linear_proj]"},
+        {"verl/turns.sh", "workload.colocated.away", "[weights, states, reference]"},
+        {"verl/grpo-megatron-235b.sh", "workload.colocated.away",
+         "[weights, states, reference]"},
+        {"verl/states-away.sh", "workload.colocated.away", "[states]"},
+        {"verl/critic-away.sh", "workload.colocated.away", "[weights, states, critic]"},
+        {"verl/dapo-megatron.sh", "workload.colocated.away", "[]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/read/load.h"
+#include "sim/memory/memory.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 
@@ -147,6 +149,9 @@ static void adafactor_keeps_rows_and_columns(void **state)
     assert_int_equal(adafactor.state - none.state, 4 * (dense / 8) + 4 * experts);
 }
 
+#define SHARDED "stack=torchtitan parallel.ep=1 parallel.zero=3 "
+#define EMBEDDING (UINT64_C(151936) * 2048) /* the largest weight, gathered to be copied */
+
 /* training-stacks.md 7: Qwen3-30B on 8 devices: actor 56.87 GiB, reference 7.11, an engine over
  * two devices 28.44 of weights, while it generates. */
 static void models_beside_training(void **state)
@@ -158,7 +163,7 @@ static void models_beside_training(void **state)
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=asleep "
          "workload.colocated.tp=2 workload.colocated.fraction=0 "
          "workload.colocated.parameters=8000000000",
-         {61064245248 + 2000000000, 30532122624, 0}},
+         {61064245248 + 2000000000, 30532122624 + 4 * EMBEDDING, 0}},
         /* a critic: 12 bytes a parameter of f32 over 8, without gradients; Megatron's with
          * them: 2 + 4 of whole ones, 12 of a rank's share */
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.critic=1",
@@ -166,8 +171,84 @@ static void models_beside_training(void **state)
         {"workload.colocated.critic=1", {2 * UINT64_C(76788016128), 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=awake",
          {61064245248, 0, 0}},
+        /* in host memory: the reference, the critic without Megatron's buffer of gradients */
+        {SHARDED "workload.colocated.reference=2 workload.colocated.away=[reference]",
+         {61064245248, 0, 2 * UINT64_C(7633030656)}},
+        {"workload.colocated.critic=1 workload.colocated.away=[critic]",
+         {76788016128, 0, 76788016128 - 20659888128}},
     };
     check(rows, sizeof rows / sizeof *rows);
+}
+
+/* What a device holds beside an engine that generates, and while the engine's weights are
+ * filled; what the node holds. `engine`: weights and cache. */
+struct turn {
+    uint64_t rollout, sync, host, engine;
+};
+
+static struct turn turn_by(const char *set)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct plan plan;
+    struct work work;
+    struct turn turn = {0};
+    plan_set("model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: megatron\n"
+             "parallel: {ep: 8, zero: 1}\n"
+             "workload: {colocated: {engine: asleep, tp: 2, fraction: 0.5}}\n",
+             set, &arena, &plan);
+    if (work_build(&plan, &arena, &work, &err))
+        fail_msg("%s: %s", set, err.text);
+    const uint64_t *values = plan_evaluate(&plan, &arena, &work);
+    for (uint16_t t = 0; t < work.n_ticks; t++) {
+        const struct memory_peak at = {.segment = SEGMENT_STEP, .tick = t};
+        uint64_t sum = 0;
+        for (size_t i = 0; i < work.n_buffers; i++) {
+            const struct buffer *b = &work.buffers[i];
+            bool model = b->category == CATEGORY_WEIGHTS || b->category == CATEGORY_KV_CACHE;
+            if (b->state || model)
+                sum += memory_bytes_at_peak(&work, values, b, 0, &at);
+        }
+        turn.rollout += text_equal(work.ticks[t].name, "rollout") ? sum : 0;
+        turn.sync += text_equal(work.ticks[t].name, "sync") ? sum : 0;
+    }
+    for (size_t i = 0; i < work.n_host; i++)
+        turn.host += values[work.host[i].bytes.node];
+    turn.engine = plan_rank_memory(&plan) / 2;
+    arena_release(&arena);
+    return turn;
+}
+
+/* training-stacks.md 7. FSDP over 8: 4 bytes of weights and 8 of moments a parameter, no
+ * gradients between steps. Megatron: 2 of weights and 4 of gradients of what a rank holds, 12
+ * of its share; the gradients' buffer is freed with the weights. The engine's weights are
+ * 28.44 GiB. Weights are back to be copied. */
+static void what_waits_while_the_engine_generates(void **state)
+{
+    (void)state;
+    static const uint64_t weights = 15266061312, moments = 30532122624, engine = 30532122624;
+    static const uint64_t held = 10329944064, buffers = 20659888128, states = 45798183936;
+    const struct {
+        const char *set;
+        uint64_t rollout, sync, host; /* without the engine */
+    } rows[] = {
+        {SHARDED, weights + moments, weights + moments, 0},
+        {SHARDED "workload.colocated.away=[states]", weights, weights, moments},
+        {SHARDED "workload.colocated.away=[weights]", moments, weights + moments, weights},
+        {SHARDED "workload.colocated.away=[weights,states]", 0, weights, weights + moments},
+        {"workload.steps=1000", held + buffers + states, held + buffers + states, 0},
+        {"workload.colocated.away=[states]", held + buffers, held + buffers, states},
+        {"workload.colocated.away=[weights]", states, held + states, held},
+        {"workload.colocated.away=[states,weights]", 0, held, held + states},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool sharded = i < 4;
+        struct turn turn = turn_by(rows[i].set);
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(turn.rollout, rows[i].rollout + turn.engine);
+        assert_int_equal(turn.sync, rows[i].sync + engine + (sharded ? 4 : 2) * EMBEDDING);
+        assert_int_equal(turn.host, rows[i].host);
+    }
 }
 
 int main(void)
@@ -178,6 +259,7 @@ int main(void)
         cmocka_unit_test(muon_keeps_a_second_moment_of_what_is_no_matrix),
         cmocka_unit_test(adafactor_keeps_rows_and_columns),
         cmocka_unit_test(models_beside_training),
+        cmocka_unit_test(what_waits_while_the_engine_generates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,30 @@
-/* An engine that generates on the devices that train (RL), as verl and ms-swift have it. */
+/* An engine that generates on the devices that train (RL), as verl, ms-swift and TRL have it,
+ * and what waits in host memory for its turn. */
 #ifndef MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 #define MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 
 #include "plan/job/reader.h"
 
-struct engine_beside {
-    bool sleeps;          /* its memory is free while the trainer steps */
-    bool states, weights; /* of the trainer wait in host memory while it generates */
-    uint64_t tp;          /* devices that share one copy of its weights */
-    double fraction;      /* of a device, while it generates */
-    const char *sleep_flags, *states_flag, *weights_flag, *tp_flag, *fraction_flag;
+/* Words of workload.colocated.away, and the flags that they come of. */
+struct away {
+    const char *words[4], *flags;
+    size_t n;
 };
 
-/* workload.colocated.engine, tp and fraction; nothing where trainer and engine take turns,
- * which is where both let go of the device. */
-void colocated_set(struct job *job, const struct engine_beside *engine);
+void away_add(struct job *job, struct away *away, const char *word, const char *flag);
+/* The key, where anything waits. */
+void away_set(struct job *job, const struct away *away);
+
+struct engine_beside {
+    bool sleeps;     /* its memory is free while the trainer steps */
+    uint64_t tp;     /* devices that share one copy of its weights */
+    double fraction; /* of a device, while it generates */
+    const char *sleep_flags, *tp_flag, *fraction_flag;
+    const char *weights_flag, *states_flag; /* that are on: of the trainer they wait; or NULL */
+};
+
+/* workload.colocated.engine, tp and fraction; what of the trainer gives way to an engine that
+ * does to it goes to `away`. */
+void colocated_set(struct job *job, const struct engine_beside *engine, struct away *away);
 
 #endif

@@ -34,6 +34,9 @@ static const struct entry {
     {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
     {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
     {ENTRY_MODULE, "recipe.dapo.main_dapo", NULL, &job_verl},
+    {ENTRY_MODULE, "verl.trainer.sft_trainer", NULL, &job_verl_sft},
+    {ENTRY_MODULE, "verl.trainer.fsdp_sft_trainer", NULL, &job_verl_sft},
+    {ENTRY_FILE, "fsdp_sft_trainer.py", NULL, &job_verl_sft},
     {ENTRY_WORDS, "axolotl", "train", &job_axolotl},
     {ENTRY_MODULE, "axolotl.cli.train", NULL, &job_axolotl},
     {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
@@ -394,10 +397,10 @@ static enum status none_found(struct job *job, const struct shell *shell)
         job->err,
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-        "trtllm-serve, verl.trainer.main_ppo, axolotl train, "
+        "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
         "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
         "train.py, accelerate launch, "
-        "trl sft or trl dpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)

@@ -209,33 +209,37 @@ static enum status set_teacher(struct job *job)
 
 static enum status set_engine(struct job *job, bool vllm)
 {
+    static const char weights_flag[] = "offload_model", states_flag[] = "offload_optimizer";
     struct engine_beside engine = {
         .tp = 1,
         .fraction = 0.9,
         .sleep_flags = "sleep_level vllm_mode use_vllm",
-        .states_flag = "offload_optimizer",
-        .weights_flag = "offload_model",
         .tp_flag = "vllm_tensor_parallel_size",
         .fraction_flag = "vllm_gpu_memory_utilization",
     };
     const char *mode = "colocate";
     uint64_t level = 0;
+    bool weights = false, states = false;
+    struct away away = {0};
     TRY(job_switch(job, "use_vllm", &vllm));
     TRY(job_word(job, "vllm_mode", &mode));
     TRY(job_count(job, "sleep_level", &level));
-    TRY(job_switch(job, engine.states_flag, &engine.states));
-    TRY(job_switch(job, engine.weights_flag, &engine.weights));
+    TRY(job_switch(job, weights_flag, &weights));
+    TRY(job_switch(job, states_flag, &states));
     TRY(job_count(job, engine.tp_flag, &engine.tp));
     TRY(job_real(job, engine.fraction_flag, &engine.fraction));
     engine.sleeps = level > 0;
+    engine.weights_flag = weights ? weights_flag : NULL;
+    engine.states_flag = states ? states_flag : NULL;
     bool served = text_equal(mode, "server") || job_given(job, "vllm_server_host") ||
                   job_given(job, "vllm_server_base_url");
     if (vllm && !served)
-        colocated_set(job, &engine);
+        colocated_set(job, &engine, &away);
     else if (!vllm && !served)
         job_warn(job, job_place(job),
                  "the model that is trained generates by itself, whose cache matters to "
                  "memory and is not modelled: the update is planned");
+    away_set(job, &away);
     return STATUS_OK;
 }
 

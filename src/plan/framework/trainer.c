@@ -324,6 +324,7 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
         job_set(job, "stack.attention", "unfused", "attn_implementation");
     if (optimizer)
         TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
+    TRY(trl_set_length(job));
     warn_of_length(job);
     TRY(set_adapter(job));
     return trl_finish(job);

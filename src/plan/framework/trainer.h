@@ -8,13 +8,50 @@
 #define PEFT "trl trl/trainer/model_config.py"
 #define SFT "trl trl/trainer/sft_config.py"
 #define DPO "trl trl/trainer/dpo_config.py"
+#define GRPO "trl trl/trainer/grpo_config.py"
 #define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
 
+/* What a trainer has that generates. */
+#define GRPO_ROWS                                                                              \
+    RULE("max_completion_length", JOB_VALUE, "workload.sequence_length",                       \
+         "with the prompt; 256 unless given", GRPO),                                           \
+        RULE("max_prompt_length", JOB_VALUE, "workload.sequence_length",                       \
+             "with the completion; 512 where nothing says it", GRPO),                          \
+        RULE("use_vllm", JOB_SWITCH, "workload.colocated.engine", "asleep, awake, or none",    \
+             GRPO),                                                                            \
+        RULE("vllm_mode", JOB_VALUE, "workload.colocated.engine",                              \
+             "server: none; colocate unless given", GRPO),                                     \
+        RULE("vllm_enable_sleep_mode", JOB_SWITCH, "workload.colocated.engine",                \
+             "asleep; awake without", GRPO),                                                   \
+        RULE("vllm_gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",          \
+             "0.3 unless given", GRPO),                                                        \
+        RULE("vllm_tensor_parallel_size", JOB_VALUE, "workload.colocated.tp",                  \
+             "1 unless given", GRPO),                                                          \
+        RULE("beta", JOB_VALUE, "workload.colocated.reference",                                \
+             "grpo, rloo: 1 unless it is 0, as it is for grpo, or adapters are trained",       \
+             GRPO),                                                                            \
+        RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
+             "not known here: a warning", GRPO),                                               \
+        IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
+        IDLE("steps_per_generation", JOB_VALUE,                                                \
+             "how many batches are generated at once: vLLM's part stands", GRPO),              \
+        IDLE("generation_batch_size", JOB_VALUE,                                               \
+             "how many sequences are generated at once: vLLM's part stands", GRPO),            \
+        IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
+             GRPO),                                                                            \
+        IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
+        NEITHER("temperature", JOB_VALUE, GRPO), NEITHER("epsilon", JOB_VALUE, GRPO),          \
+        NEITHER("reward_funcs", JOB_LIST, GRPO), NEITHER("scale_rewards", JOB_VALUE, GRPO),    \
+        NEITHER("vllm_server_host", JOB_VALUE, GRPO),                                          \
+        NEITHER("vllm_server_port", JOB_VALUE, GRPO),                                          \
+        NEITHER("vllm_server_base_url", JOB_VALUE, GRPO)
+
 /* Rows of a table. */
 #define TRAINER_ROWS                                                                           \
-    RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),         \
+    GRPO_ROWS,                                                                                 \
+        RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),     \
         RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch",                 \
              "never guessed: a script may have a default of its own", TRAINER),                \
         NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
@@ -34,10 +71,10 @@
         NEITHER("bnb_4bit_quant_type", JOB_VALUE, PEFT),                                       \
         TIME("packing neat_packing", JOB_VALUE, "false",                                       \
              "how long sequences are is the data's: workload.packing.length", SFT),            \
-        RULE("use_liger_kernel use_liger", JOB_VALUE, "stack.cross_entropy", "fused",          \
-             TRAINER),                                                                         \
+        RULE("use_liger_kernel use_liger use_liger_loss", JOB_VALUE, "stack.cross_entropy",    \
+             "fused", TRAINER),                                                                \
         RULE("loss_type", JOB_VALUE, "stack.cross_entropy",                                    \
-             "chunked_nll, trl sft's default: chunked, 256 rows a part", SFT),                 \
+             "trl sft's chunked_nll, its default: chunked, 256 rows a part", SFT),             \
         RULE("attn_implementation attn_impl flash_attn", JOB_VALUE, "stack.attention",         \
              "eager, LLaMA-Factory's disabled: unfused", PEFT),                                \
         RULE("activation_offloading", JOB_SWITCH, "recompute.offload",                         \
@@ -156,12 +193,21 @@ extern const char trainer_optimizers[];
 
 /* ---- TRL's own commands: trl.c ---- */
 
-/* Where "trl sft", "trl dpo" end; 0: no such. `words` may be NULL. */
+/* Where "trl sft", "trl grpo" end; 0: no such. `words` may be NULL. */
 size_t trl_ends(const struct shell_words *words);
 
 /* A file of Accelerate's that TRL brings along, in its repository's folder or, for its own
  * commands, by a name alone; NULL: none of those. */
 const struct trainer_file *trl_file(struct job *job, const char *name);
+
+/* Flags of a trainer that generates, GRPO's or RLOO's (trl_grpo.c), its lengths, and what it
+ * has behind the rest. */
+bool trl_is_grpo(struct job *job);
+enum status trl_set_completions(struct job *job);
+enum status trl_finish_grpo(struct job *job, bool rloo);
+
+/* How long sequences are where no flag says it at once. */
+enum status trl_set_length(struct job *job);
 
 /* Their defaults, where no flag says it, and what only they have, behind the rest; nothing for
  * other launches. */

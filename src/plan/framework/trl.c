@@ -5,7 +5,7 @@
 
 #include "plan/framework/trainer.h"
 
-enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO };
+enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO, COMMAND_GRPO, COMMAND_RLOO };
 
 /* "trl sft" starts trl/scripts/sft.py, its flags among the script's (trl/cli.py), which may be
  * started by itself. Trainers that hold more than a model and its reference are not read. */
@@ -15,7 +15,9 @@ static enum command command_of(const struct shell_words *words)
         const char *name, *script, *module;
         enum command command;
     } rows[] = {{"sft", "trl/scripts/sft.py", "trl.scripts.sft", COMMAND_SFT},
-                {"dpo", "trl/scripts/dpo.py", "trl.scripts.dpo", COMMAND_DPO}};
+                {"dpo", "trl/scripts/dpo.py", "trl.scripts.dpo", COMMAND_DPO},
+                {"grpo", "trl/scripts/grpo.py", "trl.scripts.grpo", COMMAND_GRPO},
+                {"rloo", "trl/scripts/rloo.py", "trl.scripts.rloo", COMMAND_RLOO}};
     for (size_t i = 1; words && i < words->n; i++)
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             const char *text = words->items[i].text, *before = words->items[i - 1].text;
@@ -63,11 +65,25 @@ const struct trainer_file *trl_file(struct job *job, const char *name)
     return trainer_known(trl_files, arena_strndup(job->arena, base, length));
 }
 
+/* The command, or what flags of a script of one's own are of; other frameworks around the
+ * trainer have theirs. */
+static enum command kind_of(struct job *job)
+{
+    enum command command = command_of(job->command);
+    bool script = job->framework == &job_deepspeed || job->framework == &job_fsdp;
+    return command == COMMAND_NONE && script && trl_is_grpo(job) ? COMMAND_GRPO : command;
+}
+
+static bool generates(enum command command)
+{
+    return command == COMMAND_GRPO || command == COMMAND_RLOO;
+}
+
 /* What SFTConfig and DPOConfig have in place of the trainer's (trl base_config.py,
  * sft_config.py; gradient_checkpointing by PR 3510, bf16 by PR 3515). */
 enum status trl_assume(struct job *job)
 {
-    enum command command = command_of(job->command);
+    enum command command = kind_of(job);
     bool half = false;
     if (command == COMMAND_NONE)
         return STATUS_OK;
@@ -76,6 +92,8 @@ enum status trl_assume(struct job *job)
     TRY(job_switch(job, "fp16", &half));
     if (!half)
         job_assume(job, "bf16", "true", "bf16: true unless fp16, base_config.py");
+    if (generates(command))
+        return STATUS_OK;
     job_assume(job, "max_length", "1024",
                command == COMMAND_SFT ? "max_length: 1024, sft_config.py"
                                       : "max_length: 1024, dpo_config.py");
@@ -111,15 +129,22 @@ static enum status set_loss(struct job *job)
     return STATUS_OK;
 }
 
+enum status trl_set_length(struct job *job)
+{
+    return generates(kind_of(job)) ? trl_set_completions(job) : STATUS_OK;
+}
+
 enum status trl_finish(struct job *job)
 {
-    enum command command = command_of(job->command);
+    enum command command = kind_of(job);
     bool precomputed = false;
     if (command == COMMAND_NONE)
         return STATUS_OK;
     TRY(trainer_set_offloading(job, "activation_offloading"));
     if (command == COMMAND_SFT)
         return set_loss(job);
+    if (generates(command))
+        return trl_finish_grpo(job, command == COMMAND_RLOO);
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));
     trainer_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
                       !precomputed);

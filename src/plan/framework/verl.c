@@ -1,7 +1,7 @@
 /* verl: reinforcement learning whose engine generates on the devices that train. What is
- * planned is the actor's update, with the sleeping engine and the reference beside it. Read at
- * volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml) and f471e0b92575
- * (actor/megatron_actor.yaml). */
+ * planned is the actor's update, with the engine in its turn and the reference beside it. Read
+ * at volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml), f471e0b92575
+ * (actor/megatron_actor.yaml) and 0017354ef582 (workers/engine_workers.py). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -118,16 +118,43 @@ static enum status read_megatron_recompute(struct job *job)
 
 /* ---- how it is shared out ---- */
 
-/* Kept in f32 and gathered in 16 bits (training-stacks.md section 7). */
-static void set_formats(struct job *job, bool fsdp)
+/* What says it, of an actor or of a supervised job. */
+static const char strategy_flags[] = "actor.strategy engine";
+
+/* Gathered in 16 bits, and multiplied. */
+static void set_compute(struct job *job)
 {
-    const char *state = fsdp ? "f32" : "bf16";
-    job_set(job, "precision.weights", state, "actor.strategy");
-    job_set(job, "precision.gradients", "f32", "actor.strategy");
-    job_set(job, "precision.moments", "f32", "actor.strategy");
-    job_set(job, "precision.master", fsdp ? "none" : "f32", "actor.strategy");
-    job_set(job, "precision.compute", "bf16", "actor.strategy");
-    job_set_rows(job, "bf16", "actor.strategy");
+    job_set(job, "precision.compute", "bf16", strategy_flags);
+    job_set_rows(job, "bf16", strategy_flags);
+}
+
+/* Kept in f32 (training-stacks.md section 7), or all as the weights are. */
+static enum status set_sharded_formats(struct job *job)
+{
+    static const char flag[] = "actor.fsdp_config.model_dtype",
+                      words[] = "fp32=f32 float32=f32 bf16=bf16 bfloat16=bf16 fp16=f16 "
+                                "float16=f16";
+    static const char *const keys[] = {"precision.weights", "precision.gradients",
+                                       "precision.moments"};
+    const char *word = "fp32";
+    TRY(job_word(job, flag, &word));
+    const char *format = job_convert(job, words, word);
+    if (!format)
+        return job_fail(job, flag, "'%s' is no format of weights", word);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        job_set(job, keys[i], format, flag);
+    job_set(job, "precision.master", "none", strategy_flags);
+    set_compute(job);
+    return STATUS_OK;
+}
+
+static void set_megatron_formats(struct job *job)
+{
+    job_set(job, "precision.weights", "bf16", strategy_flags);
+    job_set(job, "precision.gradients", "f32", strategy_flags);
+    job_set(job, "precision.moments", "f32", strategy_flags);
+    job_set(job, "precision.master", "f32", strategy_flags);
+    set_compute(job);
 }
 
 static enum status read_fsdp(struct job *job)
@@ -143,7 +170,7 @@ static enum status read_fsdp(struct job *job)
     TRY(job_count(job, sequence_flag, &cp));
     TRY(job_switch(job, keep_flag, &reshard));
     TRY(job_switch(job, offload_flag, &offload));
-    job_set(job, "parallel.zero", "3", "actor.strategy");
+    job_set(job, "parallel.zero", "3", strategy_flags);
     job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
     job_set_count(job, "parallel.cp", cp, sequence_flag);
     if (shard > 0 && cp &&
@@ -153,7 +180,7 @@ static enum status read_fsdp(struct job *job)
         job_set(job, "optimizer.offload", "1", offload_flag);
         job_set(job, "optimizer.offload_params", "true", offload_flag);
     }
-    set_formats(job, true);
+    TRY(set_sharded_formats(job));
     TRY(read_recompute(job));
     return read_adapter(job, true);
 }
@@ -219,57 +246,56 @@ static enum status read_megatron(struct job *job)
         job_set(job, "parallel.schedule", "interleaved", axes[2].flag);
     TRY(job_count(job, experts, &etp));
     job_set_count(job, "parallel.etp", etp, experts);
-    job_set(job, "stack", "megatron", "actor.strategy");
+    job_set(job, "stack", "megatron", strategy_flags);
     TRY(job_word(job, dispatcher, &path));
     if (!job_convert(job, paths, path))
         return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
     job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
-    job_set(job, "parallel.zero", "1", "actor.strategy");
-    set_formats(job, false);
+    job_set(job, "parallel.zero", "1", strategy_flags);
+    set_megatron_formats(job);
     TRY(read_ends(job));
     TRY(read_states(job));
     TRY(read_megatron_recompute(job));
     return read_adapter(job, false);
 }
 
-static enum status read_layout(struct job *job)
+enum status verl_read_layout(struct job *job)
 {
-    static const char flag[] = "actor.strategy";
-    const char *strategy = "fsdp";
+    static const char engine_flag[] = "engine", strategy_flag[] = "actor.strategy";
+    const char *strategy = "fsdp",
+               *flag = job_given(job, strategy_flag) ? strategy_flag : engine_flag;
     TRY(job_word(job, flag, &strategy));
     if (text_equal(strategy, "megatron"))
         return read_megatron(job);
     if (text_equal(strategy, "fsdp") || text_equal(strategy, "fsdp2"))
         return read_fsdp(job);
-    job_fail(job, flag, "actors of '%s' are not read", strategy);
+    job_fail(job, flag, "trainers of '%s' are not read", strategy);
     return err_hint(job->err, "fsdp, fsdp2 or megatron");
 }
 
 /* ---- what stands beside it ---- */
 
-/* Whether the actor waits in host memory while the engine generates: its optimizer's states and
- * its parameters. They are back for the update. */
-static enum status read_turns(struct job *job, struct engine_beside *engine)
+/* One of a strategy's switch and the other's; which of them is on. */
+static enum status either_on(struct job *job, const char *const flags[2], const char **on)
 {
-    static const char *const of[][2] = {
-        {"actor.fsdp_config.optimizer_offload", "actor.fsdp_config.param_offload"},
-        {"actor.megatron.optimizer_offload", "actor.megatron.param_offload"}};
+    *on = NULL;
     for (size_t i = 0; i < 2; i++) {
-        bool states = false, weights = false;
-        TRY(job_switch(job, of[i][0], &states));
-        TRY(job_switch(job, of[i][1], &weights));
-        if (!states && !weights)
-            continue;
-        engine->states = states;
-        engine->weights = weights;
-        engine->states_flag = of[i][0];
-        engine->weights_flag = of[i][1];
+        bool set = false;
+        TRY(job_switch(job, flags[i], &set));
+        *on = set ? flags[i] : *on;
     }
     return STATUS_OK;
 }
 
-static enum status read_engine(struct job *job)
+/* Whether the engine gives way to the trainer. The actor waits in host memory while it
+ * generates, as it is told: parameters, with Megatron's buffers of gradients, and the
+ * optimizer's states; gradients alone move nothing (engine/megatron/transformer_impl.py). */
+static enum status read_engine(struct job *job, struct away *away)
 {
+    static const char *const weights[] = {"actor.fsdp_config.param_offload",
+                                          "actor.megatron.param_offload"},
+                             *const states[] = {"actor.fsdp_config.optimizer_offload",
+                                                "actor.megatron.optimizer_offload"};
     const char *name = "vllm";
     struct engine_beside engine = {
         .sleeps = true,
@@ -283,24 +309,30 @@ static enum status read_engine(struct job *job)
     TRY(job_switch(job, "rollout.free_cache_engine", &engine.sleeps));
     TRY(job_count(job, engine.tp_flag, &engine.tp));
     TRY(job_real(job, engine.fraction_flag, &engine.fraction));
-    TRY(read_turns(job, &engine));
+    TRY(either_on(job, weights, &engine.weights_flag));
+    TRY(either_on(job, states, &engine.states_flag));
     if (!text_equal(name, "hf"))
-        colocated_set(job, &engine);
+        colocated_set(job, &engine, away);
     return STATUS_OK;
 }
 
-static enum status read_models(struct job *job)
+static enum status read_models(struct job *job, struct away *away)
 {
-    bool loss = false, reward = false, away = false;
+    static const char *const offload[] = {"ref.fsdp_config.param_offload",
+                                          "ref.megatron.param_offload"};
+    bool loss = false, reward = false;
+    const char *there;
     TRY(job_switch(job, "actor.use_kl_loss", &loss));
     TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
-    TRY(job_switch(job, "ref.fsdp_config.param_offload", &away));
-    TRY(job_switch(job, "ref.megatron.param_offload", &away));
+    TRY(either_on(job, offload, &there));
     bool adapters =
         draft_find(&job->draft, "lora.rank") != NULL; /* the base is the reference */
-    if ((loss || reward) && !away && !adapters)
-        job_set_count(job, "workload.colocated.reference", 1,
-                      "actor.use_kl_loss algorithm.use_kl_in_reward");
+    if ((!loss && !reward) || adapters)
+        return STATUS_OK;
+    job_set_count(job, "workload.colocated.reference", 1,
+                  "actor.use_kl_loss algorithm.use_kl_in_reward");
+    if (there)
+        away_add(job, away, "reference", there);
     return STATUS_OK;
 }
 
@@ -312,25 +344,40 @@ static bool are_alike(struct job *job, const char *one, const char *other)
     return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
 }
 
+/* A critic that waits in host memory gives way to the actor; if the actor does not to it, both
+ * are there while it is trained. */
+static enum status read_turns(struct job *job, struct away *away)
+{
+    static const char weights_flag[] = "critic.model.fsdp_config.param_offload",
+                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+    bool weights = false, states = false, actor = away->n > 1; /* its weights and states do */
+    TRY(job_switch(job, weights_flag, &weights));
+    TRY(job_switch(job, states_flag, &states));
+    if (weights && states && actor)
+        away_add(job, away, "critic", weights_flag);
+    else if (weights || states)
+        job_warn(
+            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
+            "what of the critic waits in host memory matters to memory and is not modelled "
+            "%s: all of it stays on the device here",
+            weights && states ? "where the actor does not give way to it" : "in part");
+    return STATUS_OK;
+}
+
 /* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
-static enum status read_critic(struct job *job)
+static enum status read_critic(struct job *job, struct away *away)
 {
     static const char estimator_flag[] = "algorithm.adv_estimator",
-                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path",
-                      weights_flag[] = "critic.model.fsdp_config.param_offload",
-                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
+                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path";
     const char *estimator = "gae", *enable = "null", *path = NULL, *actor = NULL;
-    bool weights = false, states = false;
     TRY(job_word(job, estimator_flag, &estimator));
     TRY(job_word(job, enable_flag, &enable));
     TRY(job_word(job, path_flag, &path));
     TRY(job_word(job, "model.path", &actor));
-    TRY(job_switch(job, weights_flag, &weights));
-    TRY(job_switch(job, states_flag, &states));
     bool trained = text_equal(enable, "null")
                        ? text_equal(estimator, "gae")
                        : text_equal(enable, "True") || text_equal(enable, "true");
-    if (!trained || (weights && states))
+    if (!trained)
         return STATUS_OK;
     job_set_count(job, "workload.colocated.critic", 1,
                   arena_printf(job->arena, "%s %s", enable_flag, estimator_flag));
@@ -338,23 +385,21 @@ static enum status read_critic(struct job *job)
         job_warn(job, job_setting(job, path_flag)->mark,
                  "the critic's own shape matters to memory and is not modelled: the actor's "
                  "stands in");
-    if (weights != states)
-        job_warn(
-            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
-            "what of the critic waits in host memory matters to memory and is not modelled "
-            "in part: all stays on the device here");
-    return STATUS_OK;
+    return read_turns(job, away);
 }
 
 static enum status verl_finish(struct job *job)
 {
+    struct away away = {.flags = ""};
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.path"));
-    TRY(read_layout(job));
+    TRY(verl_read_layout(job));
     TRY(read_batch(job));
-    TRY(read_engine(job));
-    TRY(read_models(job));
-    return read_critic(job);
+    TRY(read_engine(job, &away));
+    TRY(read_critic(job, &away));
+    TRY(read_models(job, &away));
+    away_set(job, &away);
+    return STATUS_OK;
 }
 
 const struct job_framework job_verl = {

@@ -1,4 +1,4 @@
-/* verl's table; for plan/framework/verl.c. */
+/* What verl's two readers share: reinforcement learning and supervised training. */
 #ifndef MOEPLAN_PLAN_FRAMEWORK_VERL_H
 #define MOEPLAN_PLAN_FRAMEWORK_VERL_H
 
@@ -8,7 +8,12 @@
 #define VERL_TRANSFORMER "actor.megatron.override_transformer_config"
 #define VERL_OPTIMIZER "actor.optim.override_optimizer_config"
 
+/* A supervised job's own names (engine.*, sft_trainer.yaml's) stand beside those of an actor.
+ */
 extern const struct job_flag verl_flags[];
 extern const size_t verl_n_flags;
+
+/* How the trainer is shared out, by its strategy: formats, recomputation, adapters too. */
+enum status verl_read_layout(struct job *job);
 
 #endif

@@ -205,6 +205,7 @@ static bool has_dense(const struct plan *plan)
     ONE_OF("precision.weights", ALL(DTYPE_NF4_DOUBLE + 1) & ~ALL(DTYPE_FP8_CHANNEL) &          \
                                     ~BIT(DTYPE_INT8)) /* formats with scales */
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
+#define GIVES_WAY ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP))
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
 #define NO_VALUES "predict computes no values, run does"
@@ -291,6 +292,7 @@ const struct unread_row unread_rows[] = {
     /* ---- cluster ---- */
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_memory", COLOCATES, ABOVE("workload.colocated.away", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
          ABOVE("memory.weight_offload", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
@@ -392,6 +394,9 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.engine", COLOCATES),
     WHEN("workload.colocated.tp", COLOCATES, BESIDE),
     WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
+    WHEN("workload.colocated.away", COLOCATES, GIVES_WAY),
+    WHEN("workload.colocated.away", COLOCATES, ABOVE("workload.colocated.reference", 0)),
+    WHEN("workload.colocated.away", COLOCATES, ABOVE("workload.colocated.critic", 0)),
     WHEN("workload.colocated.reference", COLOCATES),
     WHEN("workload.colocated.critic", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),

@@ -477,6 +477,9 @@ const struct field schema_table[] = {
           "devices that share one copy of its weights, in 16 bits"),
     REAL("workload.colocated.fraction", workload.colocated.fraction, 0, 1, "0.5",
          "part of a device that it takes while it generates, weights and cache (verl: 0.5)"),
+    ENUMS("workload.colocated.away", workload.colocated.away, words_away, "[]",
+          "what waits in host memory while it is not its turn (verl's param_offload, "
+          "optimizer_offload); moves are not timed"),
     COUNT("workload.colocated.reference", workload.colocated.reference, 0, 100, "0",
           "frozen copies of the model in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.critic", workload.colocated.critic, 0, 100, "0",

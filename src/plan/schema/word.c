@@ -117,6 +117,12 @@ static const struct meaning {
     {words_colocated, "none", "there is none"},
     {words_colocated, "asleep", "away while the model is trained: weights and cache discarded"},
     {words_colocated, "awake", "its weights and cache stay on the device"},
+    {words_away, "weights",
+     "the trainer's, while the engine generates; buffers of gradients "
+     "are freed"},
+    {words_away, "states", "master copy and moments, until the update"},
+    {words_away, "reference", "frozen copies, but for the pass that reads them"},
+    {words_away, "critic", "its weights and states, but for its own step"},
     {words_encoder, "all", "its layers and the projector"},
     {words_encoder, "projector", "what turns its patches into tokens: no layer runs backward"},
     {words_encoder, "none", "nothing of it"},

@@ -209,11 +209,11 @@ static void report_moment(const struct context *c, struct peak_report *out)
     const struct memory_peak *peak = &c->result.peak;
     const struct tick *tick = peak->tick < c->work.n_ticks ? &c->work.ticks[peak->tick] : NULL;
     out->op = segment_is_layer(peak->segment) ? "layer" : ends[peak->segment];
-    if (peak->tick == WORK_NONE || !out->op)
-        out->op = NULL;
-    else if (tick && tick->segment == peak->segment)
+    if (tick && tick->segment == peak->segment)
         *out =
             (struct peak_report){out->stage, out->segment, tick->name, phase_name(tick->phase)};
+    else if (peak->tick == WORK_NONE || !out->op)
+        out->op = NULL;
     else
         out->phase = phase_name(trains ? PHASE_BACKWARD : PHASE_FORWARD);
 }

@@ -91,7 +91,7 @@ static uint64_t alive_copies(const struct work *work, const uint64_t *values,
     if (!exists(buffer, moment->schedule))
         return 0;
     if (buffer->life == LIFE_PERSISTENT)
-        return 1000;
+        return buffer->leaves && surrounds(buffer, moment) ? 0 : 1000;
     if (buffer->life == LIFE_TRANSIENT)
         return surrounds(buffer, moment) ? 1000 : 0;
     uint64_t layers = saving_layers(work, values, buffer);
@@ -140,6 +140,19 @@ static uint64_t persistent_bytes(const struct work *work, const uint64_t *values
 {
     struct range all = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
     return range_bytes(work, values, all, moment);
+}
+
+/* Of these, what is not on the device at the moment. */
+static uint64_t left_bytes(const struct work *work, const uint64_t *values,
+                           const struct moment *moment)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; work->leaves && i < work->placed_end[0][SEGMENT_COUNT - 1]; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        if (buffer->leaves && exists(buffer, moment->schedule) && surrounds(buffer, moment))
+            bytes += values[buffer->all.node];
+    }
+    return bytes;
 }
 
 /* Saved tensors of the other segments, alive whichever op of the moment's segment runs. */
@@ -223,7 +236,8 @@ static struct worst worst_moment(const struct work *work, const uint64_t *values
             own_bytes(work, values, at->segment, schedule, &own);
         }
         segment = at->segment;
-        uint64_t bytes = standing + coming_bytes(work, values, at, &moment, &own);
+        uint64_t bytes = standing + coming_bytes(work, values, at, &moment, &own) -
+                         left_bytes(work, values, &moment);
         if (bytes > worst.bytes)
             worst = (struct worst){moment, bytes};
     }
@@ -288,7 +302,7 @@ static bool copies_stay(const struct work *work, const bool *moves)
         if (moves[work->use[i].repeat.node] || moves[work->use[i].in_flight.node] ||
             moves[work->use[i].kept.node] || moves[work->use[i].kept_in_flight.node])
             return false;
-    return !work->pinned;
+    return !work->pinned && !work->leaves;
 }
 
 void memory_keep(const struct work *work, const uint64_t *values, const bool *moves,

@@ -56,7 +56,7 @@ struct memory_kept {
 };
 
 /* `moves` by node (sizes_eval_moving); good while no other node changes. Not usable where the
- * number of copies moves too, or something is pinned. Memory from the arena. */
+ * number of copies moves too, or something is pinned or leaves. Memory from the arena. */
 void memory_keep(const struct work *work, const uint64_t *values, const bool *moves,
                  unsigned schedule, struct arena *arena, struct memory_kept *kept);
 

@@ -203,7 +203,7 @@ static bool has_away(const struct work *work)
 
 struct refold *refold_create(const struct work *work, size_t n_points, struct arena *arena)
 {
-    if (work->n_schedules > 1 || has_away(work))
+    if (work->n_schedules > 1 || work->leaves || has_away(work))
         return NULL;
     struct refold *r = arena_alloc(arena, 1, sizeof *r);
     r->work = work;

@@ -12,8 +12,8 @@
 
 struct refold;
 
-/* Of a list that work_index saw, which has to stay, with one schedule and no saved tensors that
- * wait in host memory; else NULL. Memory from the arena. */
+/* Of a list that work_index saw, which has to stay, with one schedule and nothing that waits in
+ * host memory for a while; else NULL. Memory from the arena. */
 struct refold *refold_create(const struct work *work, size_t n_points, struct arena *arena);
 
 struct refold_peak {

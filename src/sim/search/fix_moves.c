@@ -151,6 +151,12 @@ static bool shards_more(const struct plan *plan, const struct plan *changed)
     return trains(plan, changed) && changed->parallel.zero > plan->parallel.zero;
 }
 
+static bool gives_way(const struct plan *plan, const struct plan *changed)
+{
+    const struct colocated *c = &plan->workload.colocated;
+    return trains(plan, changed) && c->engine == ENGINE_ASLEEP && c->away.n == 0;
+}
+
 /* ---- the table ---- */
 
 static const char swaps_software[] = "the layer's rows are moved by another dispatcher";
@@ -251,6 +257,12 @@ static const struct move_row {
      FIX_THROUGHPUT,
      offloads_states,
      steps_on_host,
+     false},
+    {"workload.colocated.away",
+     {"[states]", "[weights,states]"},
+     FIX_THROUGHPUT,
+     gives_way,
+     "they wait in host memory while the engine generates",
      false},
     {"parallel.zero",
      {"1", "2", "3"},

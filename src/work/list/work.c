@@ -80,7 +80,7 @@ bool process_group_is_data(enum process_group group)
     return group == GROUP_DP || group == GROUP_EDP || group >= GROUP_DP_SHARD;
 }
 
-static struct size shape_bytes(struct sizes *sizes, const struct buffer *buffer)
+struct size buffer_shape_bytes(struct sizes *sizes, const struct buffer *buffer)
 {
     struct size elements = size_product(sizes, buffer->n_dims, buffer->dims);
     unsigned bits = dtype_bits(buffer->dtype);
@@ -93,7 +93,7 @@ uint16_t work_buffer(struct work *work, struct buffer buffer)
 {
     assert(work->n_buffers < WORK_NONE);
     if (size_is_zero(&work->sizes, buffer.bytes))
-        buffer.bytes = shape_bytes(&work->sizes, &buffer);
+        buffer.bytes = buffer_shape_bytes(&work->sizes, &buffer);
     if (size_is_zero(&work->sizes, buffer.count))
         buffer.count = size_const(&work->sizes, 1);
     if (!buffer.schedules)

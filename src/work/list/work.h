@@ -103,6 +103,7 @@ struct buffer {
     uint16_t of;  /* and a copy in 16 bits of a quantised matrix: its number + 1; 0: none */
     bool pinned;  /* saved because the user named it: no schedule can drop it */
     bool outside; /* not from the framework's allocator: communication libraries */
+    bool leaves;  /* what persists of the step: not on the device at ticks first to last */
     uint64_t addressable_bytes; /* most that the library's index reaches; 0: no such limit */
     const char *source;         /* where its presence is documented, or NULL */
 };
@@ -269,7 +270,8 @@ struct work {
     size_t n_members, member_capacity;
     struct segment_use use[SEGMENT_COUNT];
     struct work_room room;
-    bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */
+    /* some buffer is pinned; has a limit of addressing; leaves the device for a while */
+    bool pinned, addressable, leaves;
     bool apart;           /* every layer is routed for itself: what layers save goes by the mean
                              over them (the HELD slots) */
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
@@ -297,6 +299,9 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
 
 /* Gives ops that say no bytes, mostly moves of index tables, those of their operands. */
 void work_fill_bytes(struct work *work);
+
+/* Bytes of one copy by its dims and dtype. */
+struct size buffer_shape_bytes(struct sizes *sizes, const struct buffer *buffer);
 
 /* Adding to a list; the returned numbers name the buffer, tick or op. `bytes` of a buffer is
  * set from its dims and dtype unless given. */

@@ -152,8 +152,9 @@ static void find_moments(struct work *work)
             if (c.n)
                 gather_ticks(work, &c);
             find_worst(work, &c);
+            bool all = work->leaves && segment == SEGMENT_STEP; /* a later one may hold less */
             for (size_t i = 0; i < c.n_ticks; i++)
-                if (c.worst[c.ticks[i]])
+                if (all || c.worst[c.ticks[i]])
                     add_moment(work, &c, c.ticks[i], (enum segment)segment, schedule);
         }
     arena_release(&scratch);
@@ -166,6 +167,7 @@ void work_index(struct work *work)
         buffer->all = size_mul(&work->sizes, buffer->bytes, buffer->count);
         work->pinned = work->pinned || buffer->pinned;
         work->addressable = work->addressable || buffer->addressable_bytes;
+        work->leaves = work->leaves || buffer->leaves;
     }
     place_buffers(work);
     find_moments(work);

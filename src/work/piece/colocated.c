@@ -1,8 +1,10 @@
 /* Models beside the one that is trained; see work/stack/stack.h. Sources: verl (b178a3cd) and
  * vLLM's sleep mode, training-stacks.md 7: reference and reward models are plain 16-bit
- * weights; an engine that sleeps discards weights and cache, and takes both before it
- * generates, while the trainer keeps its state on the device. A critic's states stay there
- * while the actor steps, as the actor's do while it steps. */
+ * weights; an engine that sleeps discards weights and cache and takes both before it generates.
+ * First its weights, which the trainer's are copied to while those are on the device; then the
+ * trainer's leave where they wait in host memory, and the cache comes (verl 0017354ef582,
+ * workers/engine_workers.py). A critic's states stay there while the actor steps, as the
+ * actor's do while it steps. */
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "work/list/params.h"
@@ -10,12 +12,37 @@
 
 enum { BYTES = 2 }; /* of a weight, frozen or the engine's */
 
+static const char source[] = "training-stacks.md 7";
+
+static bool waits(const struct plan *plan, enum colocated_away what)
+{
+    const struct enum_list *away = &plan->workload.colocated.away;
+    for (size_t i = 0; i < away->n; i++)
+        if (away->value[i] == what)
+            return true;
+    return false;
+}
+
 static void add(struct work *work, struct buffer like)
 {
     like.segment = SEGMENT_STEP;
     like.n_dims = 1;
-    like.source = "training-stacks.md 7";
+    like.source = source;
     work_buffer(work, like);
+}
+
+/* State of a model that answers or is trained in turn; `away`: it waits in host memory. */
+static void add_model(struct work *work, struct buffer like, bool away)
+{
+    struct sizes *z = &work->sizes;
+    like.n_dims = 1;
+    like.life = LIFE_PERSISTENT;
+    like.state = true;
+    if (!away)
+        add(work, like);
+    else if (like.category != CATEGORY_GRADIENTS) /* which are freed */
+        work_host(work, like.name, size_mul(z, buffer_shape_bytes(z, &like), like.count),
+                  source);
 }
 
 static void add_frozen(const struct plan *plan, struct work *work)
@@ -24,24 +51,26 @@ static void add_frozen(const struct plan *plan, struct work *work)
     struct sizes *z = &work->sizes;
     const struct shards own = step_shards(plan, work, 3);
     struct size others = size_const(z, c->parameters);
+    bool away = waits(plan, AWAY_REFERENCE);
     if (plan->parallel.zero >= 3)
         others = size_ceil_div(z, others, step_sharers(plan, z).dense);
     const struct {
         const char *name;
         struct size elements;
         uint64_t count;
-    } rows[] = {{"reference_weights", own.dense, c->reference},
-                {"expert_reference_weights", own.experts, c->reference},
-                {"frozen_weights", others, c->parameters > 0}};
+        bool away;
+    } rows[] = {{"reference_weights", own.dense, c->reference, away},
+                {"expert_reference_weights", own.experts, c->reference, away},
+                {"frozen_weights", others, c->parameters > 0, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count)
-            add(work, (struct buffer){.name = rows[i].name,
+            add_model(work,
+                      (struct buffer){.name = rows[i].name,
                                       .category = CATEGORY_WEIGHTS,
                                       .dtype = DTYPE_BF16,
                                       .dims = {rows[i].elements},
-                                      .count = size_const(z, rows[i].count),
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true});
+                                      .count = size_const(z, rows[i].count)},
+                      rows[i].away);
 }
 
 /* Of a model that waits for its turn: FSDP and DeepSpeed free gradients behind a step, Megatron
@@ -69,55 +98,105 @@ static void add_critic(const struct plan *plan, struct work *work)
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows && n > 0; i++) {
         bool experts = i % 2 != 0;
         if (rows[i / 2].dtype != DTYPE_NONE)
-            add(work, (struct buffer){
+            add_model(work,
+                      (struct buffer){
                           .name = experts ? rows[i / 2].experts : rows[i / 2].dense,
                           .category = rows[i / 2].category,
                           .dtype = rows[i / 2].dtype,
                           .dims = {experts ? rows[i / 2].of.experts : rows[i / 2].of.dense},
-                          .count = size_const(&work->sizes, rows[i / 2].count * n),
-                          .life = LIFE_PERSISTENT,
-                          .state = true});
+                          .count = size_const(&work->sizes, rows[i / 2].count * n)},
+                      waits(plan, AWAY_CRITIC));
     }
 }
 
-/* gpu_memory_utilization bounds weights and cache together. */
-static void add_engine(const struct plan *plan, struct work *work)
+/* ---- the engine ---- */
+
+/* Ticks at which an engine that slept takes its place: its weights are filled; it generates. */
+struct turn {
+    uint16_t sync, rollout;
+};
+
+static struct turn turn_of(struct work *work)
+{
+    const struct tick like = {
+        .kind = OP_UPDATE, .segment = SEGMENT_STEP, .phase = PHASE_UPDATE};
+    struct tick sync = like, rollout = like;
+    sync.name = "sync";
+    rollout.name = "rollout";
+    const uint16_t first = work_tick(work, sync);
+    return (struct turn){first, work_tick(work, rollout)};
+}
+
+/* What of the trainer's state is not on the device then. Gradients but Megatron's buffers are
+ * freed behind a step, and those with the weights (offload_megatron_model_to_cpu): what they
+ * held is used up. */
+static void leave(const struct plan *plan, struct work *work, size_t first, struct turn turn)
+{
+    const bool weights = waits(plan, AWAY_WEIGHTS), states = waits(plan, AWAY_STATES);
+    for (size_t i = first; i < work->n_buffers; i++) {
+        struct buffer *b = &work->buffers[i];
+        bool gradients = b->category == CATEGORY_GRADIENTS;
+        bool there = b->category == CATEGORY_WEIGHTS ? weights : states;
+        if (!b->state || !(gradients ? weights || !plan_is_megatron(plan) : there))
+            continue;
+        b->leaves = true;
+        b->first = b->category == CATEGORY_WEIGHTS ? turn.rollout : turn.sync;
+        b->last = turn.rollout;
+        if (!gradients)
+            work_host(work, b->name, size_mul(&work->sizes, b->bytes, b->count), source);
+    }
+}
+
+/* gpu_memory_utilization bounds weights and cache together. Weights are gathered one at a time;
+ * the largest is the embedding. */
+static void add_engine(const struct plan *plan, struct work *work, struct turn turn)
 {
     const struct colocated *c = &plan->workload.colocated;
     struct sizes *z = &work->sizes;
     struct params params;
-    bool awake = c->engine == ENGINE_AWAKE;
+    bool awake = c->engine == ENGINE_AWAKE, overflow = false;
     params_count(&plan->model, &params);
     uint64_t elements = ceil_div(params.parameters, c->tp);
     uint64_t takes = (uint64_t)(c->fraction * (double)plan_rank_memory(plan));
-    bool overflow = false;
     uint64_t weights = checked_mul(elements, BYTES, &overflow);
     uint64_t cache = takes > weights ? takes - weights : 0;
+    uint64_t largest = checked_mul(plan->model.vocab, plan->model.hidden, &overflow);
     struct buffer like = {.life = awake ? LIFE_PERSISTENT : LIFE_TRANSIENT, .outside = true};
-    if (!awake)
-        like.first = like.last = work_tick(work, (struct tick){.name = "rollout",
-                                                               .kind = OP_UPDATE,
-                                                               .segment = SEGMENT_STEP,
-                                                               .phase = PHASE_UPDATE});
+    like.first = turn.sync;
+    like.last = turn.rollout;
     like.name = "engine_weights";
     like.category = CATEGORY_WEIGHTS;
     like.dtype = DTYPE_BF16;
     like.dims[0] = size_const(z, elements);
     add(work, like);
+    like.first = turn.rollout;
     like.name = "engine_cache";
     like.category = CATEGORY_KV_CACHE;
     like.dtype = DTYPE_INT8;
     like.dims[0] = size_const(z, cache);
     add(work, like);
+    if (!awake)
+        add(work, (struct buffer){.name = "synced_weight",
+                                  .category = CATEGORY_WEIGHTS,
+                                  .dtype = plan->precision.weights,
+                                  .dims = {size_const(z, largest)},
+                                  .life = LIFE_TRANSIENT,
+                                  .first = turn.sync,
+                                  .last = turn.sync});
 }
 
-void step_colocated(const struct plan *plan, struct work *work)
+void step_colocated(const struct plan *plan, struct work *work, size_t first)
 {
     const struct colocated *c = &plan->workload.colocated;
+    struct turn turn = {0, 0};
     if (plan->workload.mode != MODE_TRAIN || plan->stack.kind == STACK_HOST)
         return;
+    if (c->engine == ENGINE_ASLEEP) {
+        turn = turn_of(work);
+        leave(plan, work, first, turn);
+    }
     add_frozen(plan, work);
     add_critic(plan, work);
     if (c->engine != ENGINE_NONE)
-        add_engine(plan, work);
+        add_engine(plan, work, turn);
 }

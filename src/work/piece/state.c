@@ -482,6 +482,7 @@ static struct shards gradients_here(struct state *s)
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
+    const size_t first = work->n_buffers;
     keep_weights(&s);
     keep_transposes(&s);
     keep_frozen(&s);
@@ -497,7 +498,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     keep_moments(&s);
     if (offloads(plan))
         add_host(&s);
-    step_colocated(plan, work);
+    step_colocated(plan, work, first);
 }
 
 /* ---- what its step makes ---- */

@@ -104,8 +104,9 @@ bool stack_gathers_logits(const struct plan *plan);
 enum dtype stack_reduces_in(const struct plan *plan);
 
 /* What reinforcement learning keeps beside training (workload.colocated): frozen models, and an
- * engine that generates, all the time or between steps. */
-void step_colocated(const struct plan *plan, struct work *work);
+ * engine that generates, all the time or between steps, when the trainer's state, buffers from
+ * `first` on, makes room for it. */
+void step_colocated(const struct plan *plan, struct work *work, size_t first);
 
 /* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
  * step behind all layers; nothing where it makes none. */
