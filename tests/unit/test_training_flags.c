@@ -184,6 +184,7 @@ static void weight_gradients_stand_alone(void **state)
 {
     (void)state;
 #define UNFUSED "stack.wgrad_placeholders=false "
+#define MTP "model=deepseek-v3 model.mtp_enabled=true "
     static const struct sized rows[] = {
         {UNFUSED, "wgrad_gate_up", 2 * UINT64_C(128) * 2 * 768 * 2048},
         {UNFUSED, "wgrad_down", 2 * UINT64_C(128) * 768 * 2048},
@@ -195,6 +196,11 @@ static void weight_gradients_stand_alone(void **state)
         {"", "wgrad_gate_up", 0},
         /* q of 1536 to 24,576, not k and v of 512 to 32,768; in layers of both kinds */
         {UNFUSED "model=deepseek-v3", "wgrad_attention_qkv", 2 * 2 * UINT64_C(1536) * 24576},
+        /* eh_proj of a prediction module, [H / tp, 2 H] */
+        {UNFUSED "model=deepseek-v3", "wgrad_mtp_projection", 0},
+        {UNFUSED MTP, "wgrad_mtp_projection", 2 * UINT64_C(7168) * 2 * 7168},
+        {UNFUSED MTP "parallel.tp=4", "wgrad_mtp_projection", 2 * UINT64_C(1792) * 2 * 7168},
+        {MTP, "wgrad_mtp_projection", 0},
     };
     HELD(rows);
 }
