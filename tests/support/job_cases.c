@@ -29,6 +29,10 @@ const struct job_case job_cases[] = {
      "precision.recipe=fp8_current precision.keep_transpose=true recompute.offload_layers=20 "
      "recompute.kind=none",
      0},
+    {"megatron/ends-in-bf16.sh", "cluster=b200-8x8",
+     "precision.recipe=mxfp8 precision.quantized_params=true precision.plain_first=0 "
+     "precision.plain_last=4 parallel.ep=8",
+     0},
     {"megatron/distributed-inputs.sh", "",
      "parallel.tp=4 parallel.sp=false recompute.kind=full recompute.distribute=true", 0},
     {"megatron/uniform-groups.sh", "",
@@ -291,6 +295,10 @@ const struct job_case job_cases[] = {
      1},
     {"bridge/adapter.sh", "cluster=h100",
      "lora.rank=32 parallel.ep=8 model.layers=24 workload.sequence_length=2048", 1},
+    {"bridge/current-scaling.sh", "cluster=h100",
+     "precision.recipe=fp8_current precision.plain_first=1 precision.plain_last=1 "
+     "parallel.ep=8 cluster.nodes=2",
+     1},
     {"bridge/overrides.sh", "cluster=h100",
      "parallel.tp=2 parallel.ep=8 moe.library=hybrid_ep precision.moments=bf16 "
      "precision.recipe=mxfp8 stack.overlap.ep=true cluster.nodes=2",
