@@ -186,6 +186,8 @@ const struct job_case job_cases[] = {
      "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
      "precision.weights=fp8_block",
      0},
+    {"vllm/chunk-sizes.sh", "",
+     "moe.path=deepep_ll moe.expert_tokens=8192 moe.dispatch_tokens=384 parallel.ep=16", 0},
     {"vllm/wide-ep.sh", "",
      "parallel.dp=16 parallel.ep=16 parallel.etp=1 moe.path=deepep_ll moe.redundant_experts=32 "
      "cluster.nodes=2 memory.fraction=0.85 precision.dispatch=fp8_block",

@@ -314,7 +314,7 @@ static enum status set_path(struct job *job)
     const struct draft_item *activations = draft_find(&job->draft, "precision.activations");
     draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
               (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
-    return STATUS_OK;
+    return vllm_set_chunks(job, path ? path : "allgather");
 }
 
 static enum status set_graphs(struct job *job)
