@@ -23,27 +23,31 @@ enum status request_read(struct request *request, struct arena *arena, struct jo
             request->sets[kept++] = request->sets[i];
     request->n_sets = kept;
     request->root = job->root;
+    request->draft = arena_alloc(arena, 1, sizeof *request->draft);
+    *request->draft = job->draft;
     return STATUS_OK;
 }
 
 enum status request_load(const struct request *request, struct arena *arena, struct plan *plan,
                          struct origins *origins, struct err *err)
 {
-    return plan_load_tree(request->name, request->root, request->sets, request->n_sets, true,
-                          arena, plan, origins, err);
+    enum status status = plan_load_tree(request->name, request->root, request->sets,
+                                        request->n_sets, true, arena, plan, origins, err);
+    return status == STATUS_OK ? status : draft_blame(request->draft, err);
 }
 
 enum status request_load_searched(const struct request *request, struct arena *arena,
                                   struct plan *plan, struct origins *origins, struct err *err)
 {
     struct err broken = {0};
-    TRY(plan_load_tree(request->name, request->root, request->sets, request->n_sets, false,
-                       arena, plan, origins, err));
+    if (plan_load_tree(request->name, request->root, request->sets, request->n_sets, false,
+                       arena, plan, origins, err) != STATUS_OK)
+        return draft_blame(request->draft, err);
     const struct rule *rule = plan_check_rules(plan, origins, &broken);
     if (!rule || search_turns(rule))
         return STATUS_OK;
     *err = broken;
-    return STATUS_INPUT;
+    return draft_blame(request->draft, err);
 }
 
 /* Whether a text names a key: the key, with nothing before or behind it that could be a part of

@@ -14,6 +14,7 @@ struct request {
     struct override *sets; /* applied in order; each checked like the file */
     size_t n_sets;
     const struct node *root; /* by request_read */
+    struct draft *draft;     /* of a job, by request_read; or NULL */
 };
 
 /* Reads the text, which may be a framework's job or a config.json; `job` says what it was taken

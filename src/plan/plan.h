@@ -374,7 +374,8 @@ struct precision {
     enum dtype weights, gradients, master, moments, activations, dispatch, combine, kv_cache;
     enum compute compute;
     enum precision_recipe recipe;
-    bool quantized_params;  /* the layers' matrices exist in the recipe's format only */
+    bool quantized_params; /* the layers' matrices exist in the recipe's format only */
+    uint64_t plain_first, plain_last; /* layers at the ends that no recipe applies to */
     bool keep_transpose;    /* transposes of gathered fp8 weights stay, of all layers */
     enum dtype moment2;     /* second moment; none: as moments */
     enum dtype gather;      /* sharded weights travel in; none: as they are computed with */

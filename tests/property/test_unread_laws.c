@@ -168,6 +168,8 @@ static const struct silent {
     {"workload.colocated.away", "beside an engine's model"},
     {"stack.loss_chunks", "of the chunked loss"},
     {"precision.quantized_params", "of recipes that quantise weights"},
+    {"precision.plain_first", "of recipes that quantise weights"},
+    {"precision.plain_last", "of recipes that quantise weights"},
     {"optimizer.offload_params", "of an optimizer that is offloaded"},
     {"lora.targets", "of adapters"},
     {"lora.share_experts", "of adapters"},

@@ -29,6 +29,10 @@ const struct job_case job_cases[] = {
      "precision.recipe=fp8_current precision.keep_transpose=true recompute.offload_layers=20 "
      "recompute.kind=none",
      0},
+    {"megatron/ends-in-bf16.sh", "cluster=b200-8x8",
+     "precision.recipe=mxfp8 precision.quantized_params=true precision.plain_first=0 "
+     "precision.plain_last=4 parallel.ep=8",
+     0},
     {"megatron/distributed-inputs.sh", "",
      "parallel.tp=4 parallel.sp=false recompute.kind=full recompute.distribute=true", 0},
     {"megatron/uniform-groups.sh", "",
@@ -208,6 +212,8 @@ const struct job_case job_cases[] = {
      "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
      "precision.weights=fp8_block",
      0},
+    {"vllm/chunk-sizes.sh", "",
+     "moe.path=deepep_ll moe.expert_tokens=8192 moe.dispatch_tokens=384 parallel.ep=16", 0},
     {"vllm/wide-ep.sh", "",
      "parallel.dp=16 parallel.ep=16 parallel.etp=1 moe.path=deepep_ll moe.redundant_experts=32 "
      "cluster.nodes=2 memory.fraction=0.85 precision.dispatch=fp8_block",
@@ -317,6 +323,10 @@ const struct job_case job_cases[] = {
      1},
     {"bridge/adapter.sh", "cluster=h100",
      "lora.rank=32 parallel.ep=8 model.layers=24 workload.sequence_length=2048", 1},
+    {"bridge/current-scaling.sh", "cluster=h100",
+     "precision.recipe=fp8_current precision.plain_first=1 precision.plain_last=1 "
+     "parallel.ep=8 cluster.nodes=2",
+     1},
     {"bridge/overrides.sh", "cluster=h100",
      "parallel.tp=2 parallel.ep=8 moe.library=hybrid_ep precision.moments=bf16 "
      "precision.recipe=mxfp8 stack.overlap.ep=true cluster.nodes=2",

@@ -25,7 +25,8 @@ static void read(const char *name, struct arena *arena, struct model *model, str
 }
 
 /* Published: to the last one where the shared page counts them (layer-kinds.md 3; Gemma's with
- * the 64 rows that config.json has more than its vocabulary), else as model cards round. */
+ * the 64 rows that config.json has more than its vocabulary and its encoder: 27,432,406,640 in
+ * all), or the checkpoint has them, encoder included (Mistral's), else as model cards round. */
 static void parameters_are_published_or_named(void **state)
 {
     (void)state;
@@ -36,8 +37,9 @@ static void parameters_are_published_or_named(void **state)
     } rows[] = {
         {"granite-4.0-h-small", 32207337984, 0, ""},
         {"nemotron-3-ultra", 549308993536, 0, ""},
-        {"gemma-3-27b-it", 27009002240 + 64 * 5376, 0, "vision_config"},
-        {"mistral-small-3.1-24b", 23.6e9, 0.01, "vision_config"},
+        /* SigLIP: 416,866,032, and 6,194,304 of the projector */
+        {"gemma-3-27b-it", 27009002240 + 64 * 5376 + 416866032 + 6194304, 0, ""},
+        {"mistral-small-3.1-24b", 24011361280, 0, ""},
         {"ling-flash-2.0", 103e9, 0.01, ""},
         {"olmo-3-32b", 32.2e9, 0.01, ""},
         {"nemotron-nano-9b-v2", 8.89e9, 0.01, ""},

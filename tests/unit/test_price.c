@@ -447,6 +447,34 @@ static void four_bits_have_a_peak_of_their_own(void **state)
     }
 }
 
+/* Of 94 layers none, half and all multiply in 16 bits: a product takes the mean of its two
+ * times. The others do not: scores and values are in 16 bits in every layer. */
+static void layers_without_a_recipe_take_their_own_time(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gate_up", "attention"};
+    double s[2][3];
+    for (unsigned i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper stepper;
+        double bytes;
+        build(arena_printf(&arena,
+                           "cluster=b200-8x1 workload.mode=train workload.sequence_length=8192 "
+                           "stack=megatron precision.recipe=mxfp8 precision.plain_last=%u",
+                           i * 47),
+              &arena, &plan, &profile, &stepper);
+        for (unsigned k = 0; k < 2; k++)
+            s[k][i] = seconds_of(&stepper, names[k], &bytes);
+        stepper_release(&stepper);
+        arena_release(&arena);
+    }
+    assert_true(s[0][2] > s[0][0] * 1.3);
+    near_to(s[0][1], (s[0][0] + s[0][2]) / 2, "half of the layers");
+    near_to(s[1][2], s[1][0], "attention");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +490,7 @@ int main(void)
         cmocka_unit_test(the_host_updates_at_its_own_pace),
         cmocka_unit_test(rings_use_every_link_at_once),
         cmocka_unit_test(four_bits_have_a_peak_of_their_own),
+        cmocka_unit_test(layers_without_a_recipe_take_their_own_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

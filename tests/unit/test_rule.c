@@ -330,6 +330,18 @@ static const struct {
      "workload.mode=train stack.kind=torchtitan optimizer.in_backward=true",
      "torchtitan's optimizer does not step in backward with ep 2",
      "ep 1 and pp 1, or optimizer.in_backward: false"},
+    {"delayed-leaves-no-layers",
+     "workload.mode=train stack.kind=megatron precision.recipe=fp8_delayed "
+     "precision.plain_last=1",
+     "workload.mode=train stack.kind=megatron precision.recipe=fp8_block "
+     "precision.plain_last=1",
+     "delayed scaling leaves no layers in 16 bits", "precision.recipe: fp8_current does"},
+    {"recipe-leaves-layers",
+     "workload.mode=train stack.kind=megatron precision.recipe=mxfp8 parallel.pp=2 "
+     "precision.plain_last=5",
+     "workload.mode=train stack.kind=megatron precision.recipe=nvfp4 parallel.pp=2 "
+     "precision.plain_last=5",
+     "plain_last 5 is more than 8 layers / pp 2", "no more than a pipeline stage has, 4"},
     {"hpz-shard-divides-dp",
      "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=3",
      "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=4",

@@ -184,6 +184,7 @@ static void weight_gradients_stand_alone(void **state)
 {
     (void)state;
 #define UNFUSED "stack.wgrad_placeholders=false "
+#define MTP "model=deepseek-v3 model.mtp_enabled=true "
     static const struct sized rows[] = {
         {UNFUSED, "wgrad_gate_up", 2 * UINT64_C(128) * 2 * 768 * 2048},
         {UNFUSED, "wgrad_down", 2 * UINT64_C(128) * 768 * 2048},
@@ -195,6 +196,11 @@ static void weight_gradients_stand_alone(void **state)
         {"", "wgrad_gate_up", 0},
         /* q of 1536 to 24,576, not k and v of 512 to 32,768; in layers of both kinds */
         {UNFUSED "model=deepseek-v3", "wgrad_attention_qkv", 2 * 2 * UINT64_C(1536) * 24576},
+        /* eh_proj of a prediction module, [H / tp, 2 H] */
+        {UNFUSED "model=deepseek-v3", "wgrad_mtp_projection", 0},
+        {UNFUSED MTP, "wgrad_mtp_projection", 2 * UINT64_C(7168) * 2 * 7168},
+        {UNFUSED MTP "parallel.tp=4", "wgrad_mtp_projection", 2 * UINT64_C(1792) * 2 * 7168},
+        {MTP, "wgrad_mtp_projection", 0},
     };
     HELD(rows);
 }
@@ -281,6 +287,50 @@ static void megatron_fsdp_holds(void **state)
          UINT64_C(48) * 603979776 / 16},
     };
     HELD(rows);
+}
+
+/* Of 48 layers 1 at the start and 2 at the end stay in 16 bits: no copies of their weights, in
+ * bytes by rows and by columns, their inputs at 2 bytes, no copy of what attention keeps. */
+static void layers_leave_a_recipe(void **state)
+{
+    (void)state;
+#define LEAVES FP8 "precision.plain_first=1 precision.plain_last=2 "
+    const uint64_t dense = LAYER - 2048 * 128 - 603979776, context = UINT64_C(4096) * 4096;
+    const struct sized rows[] = {
+        {FP8, "quantized_weights", 2 * 48 * dense},
+        {LEAVES, "quantized_weights", 2 * 45 * dense},
+        {LEAVES "parallel.ep=8", "expert_quantized_weights", 2 * UINT64_C(45) * 603979776 / 8},
+        {LEAVES "precision.quantized_params=false", "quantized_weights", 2 * 45 * dense},
+        {FP8, "attention_context_copy", 48 * context},
+        {LEAVES, "attention_context_copy", 45 * context},
+        {FP8, "attention_norm_out", 48 * INPUT / 2},
+        {LEAVES, "attention_norm_out", 45 * INPUT / 2 + 3 * INPUT},
+        /* the first stage of two has all three, two micro-batches in flight */
+        {FP8 "precision.plain_first=3 parallel.pp=2 parallel.stage=1", "attention_norm_out",
+         2 * (21 * INPUT / 2 + 3 * INPUT)},
+        {FP8 "precision.plain_first=24 precision.plain_last=24 parallel.pp=2",
+         "quantized_weights", 0},
+        /* prediction modules are no layers */
+        {FP8 "precision.plain_last=1 parallel.pp=1 model.mtp_layers=1 model.mtp_enabled=true",
+         "quantized_weights", 2 * 48 * dense},
+    };
+    HELD(rows);
+}
+
+/* A stage without a layer that the recipe applies to is one without the recipe. */
+static void all_layers_leave_a_recipe(void **state)
+{
+    (void)state;
+    struct plan_built with, without;
+    struct memory_peak left, none;
+    plan_build(base, "precision.recipe=none parallel.ep=8", false, &without);
+    plan_build(base, FP8 "precision.plain_first=48 parallel.ep=8", false, &with);
+    memory_fold(&with.work, with.values, 0, &left);
+    memory_fold(&without.work, without.values, 0, &none);
+    assert_int_equal(left.total_bytes, none.total_bytes);
+    assert_int_equal(left.state_bytes, none.state_bytes);
+    arena_release(&with.arena);
+    arena_release(&without.arena);
 }
 
 /* With 8 of 16 ranks in a group: f32 moments of 1/8 without, of 1/16 with. */
@@ -445,6 +495,8 @@ int main(void)
         cmocka_unit_test(weights_wait_in_host_memory),
         cmocka_unit_test(inputs_are_cut_over_tp),
         cmocka_unit_test(megatron_fsdp_holds),
+        cmocka_unit_test(layers_leave_a_recipe),
+        cmocka_unit_test(all_layers_leave_a_recipe),
         cmocka_unit_test(groups_share_states_out),
         cmocka_unit_test(they_travel),
         cmocka_unit_test(deepspeed_reserves),

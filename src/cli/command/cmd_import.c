@@ -188,7 +188,9 @@ static enum status import_job(const struct invocation *call, struct job_result *
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins = {0};
     struct json json;
-    TRY(plan_load_tree(file, job->root, NULL, 0, true, call->arena, plan, &origins, err));
+    if (plan_load_tree(file, job->root, NULL, 0, true, call->arena, plan, &origins, err) !=
+        STATUS_OK)
+        return draft_blame(&job->draft, err);
     TRY(request_build(file, plan, &origins, call->arena, err));
     plan_argument_notes(job, file, false);
     if (call->general.format == FORMAT_TEXT) {

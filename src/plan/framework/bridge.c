@@ -119,13 +119,16 @@ static enum status read_recipe(struct job *job)
  * compute_dtype names the same and reduces in bf16 (recipes/common.py, perf_recipes). */
 static const struct mixed {
     const char *name, *dtype, *recipe, *quantized;
+    uint64_t plain; /* first and last layers in 16 bits; the scripts have none */
 } recipes[] = {
-    {"bf16_mixed", "bf16", "none", "false"},
-    {"bf16_with_fp8_delayed_scaling_mixed", "fp8_ds", "fp8_delayed", "true"},
-    {"bf16_with_fp8_current_scaling_mixed", "fp8_cs", "fp8_current", "true"},
-    {"bf16_with_fp8_subchannel_scaling_mixed", "fp8_sc", "fp8_block", "false"},
-    {"bf16_with_mxfp8_mixed", "fp8_mx", "mxfp8", "true"},
-    {"bf16_with_nvfp4_mixed", "nvfp4", "nvfp4", "true"},
+    {"bf16_mixed", "bf16", "none", "false", 0},
+    {"bf16_with_fp8_delayed_scaling_mixed", "fp8_ds", "fp8_delayed", "true", 0},
+    {"bf16_with_fp8_current_scaling_mixed", "fp8_cs", "fp8_current", "true", 1},
+    {"bf16_with_fp8_subchannel_scaling_mixed", "fp8_sc", "fp8_block", "false", 0},
+    {"bf16_with_mxfp8_mixed", "fp8_mx", "mxfp8", "true", 0},
+    {"bf16_with_nvfp4_mixed", "nvfp4", "nvfp4", "true", 0},
+    {"nemotron_h_bf16_with_fp8_current_scaling_mixed", "", "fp8_current", "true", 2},
+    {"nanov2_bf16_with_fp8_current_scaling_mixed", "", "fp8_block", "true", 2},
 };
 
 static bool same(const char *a, const char *b)
@@ -167,6 +170,8 @@ static enum status read_precision(struct job *job)
     if (!plain) {
         job_set(job, "precision.recipe", found->recipe, flags);
         job_set(job, "precision.quantized_params", found->quantized, flags);
+        uint64_t layers = found->plain ? found->plain : 1;
+        TRY(megatron_set_plain(job, found->plain && !script, layers, layers));
     }
     job_set(job, "precision.compute", plain ? "bf16" : "fp8", flags);
     job_set(job, "precision.master", "f32", "mixed_precision");

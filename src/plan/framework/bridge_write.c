@@ -27,6 +27,10 @@ static const struct place {
     {"optimizer-cpu-offload", "optimizer.optimizer_cpu_offload"},
     {"optimizer-offload-fraction", "optimizer.optimizer_offload_fraction"},
     {"mixed_precision", "mixed_precision"},
+    /* the recipe that mixed_precision names says so over the model (mixed_precision.py) */
+    {"first-last-layers-bf16", NULL},
+    {"num-layers-at-start-in-bf16", NULL},
+    {"num-layers-at-end-in-bf16", NULL},
     {"no-overlap-p2p-communication", NULL}, /* no field of its own: a "#moeplan" line says it */
 };
 

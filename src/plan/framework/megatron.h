@@ -57,6 +57,9 @@ enum status megatron_set_list(struct job *job, const char *key, const char *flag
 /* precision and optimizer: megatron_formats.c */
 enum status megatron_set_formats(struct job *job);
 
+/* Layers that no recipe applies to, where flags do not say: whether, and how many. */
+enum status megatron_set_plain(struct job *job, bool on, uint64_t first, uint64_t last);
+
 /* Flags of the layout, the dispatcher, overlap, recomputation and the optimizer:
  * megatron_write.c. */
 void megatron_write_rest(struct job_writer *writer);

@@ -72,6 +72,20 @@ static enum status set_optimizer(struct job *job)
     return STATUS_OK;
 }
 
+enum status megatron_set_plain(struct job *job, bool on, uint64_t first, uint64_t last)
+{
+    TRY(job_switch(job, "first-last-layers-bf16", &on));
+    TRY(job_count(job, "num-layers-at-start-in-bf16", &first));
+    TRY(job_count(job, "num-layers-at-end-in-bf16", &last));
+    if (!on)
+        return STATUS_OK;
+    job_set_count(job, "precision.plain_first", first,
+                  "num-layers-at-start-in-bf16 first-last-layers-bf16 mixed_precision");
+    job_set_count(job, "precision.plain_last", last,
+                  "num-layers-at-end-in-bf16 first-last-layers-bf16 mixed_precision");
+    return STATUS_OK;
+}
+
 /* fp8 or fp4 products, by recipe; 16-bit weights stay beside their copies unless the copies
  * are gathered. */
 static enum status set_fp8(struct job *job)
@@ -97,7 +111,7 @@ static enum status set_fp8(struct job *job)
     job_set(job, "precision.recipe", recipe, "fp8-recipe fp8-format fp4-format");
     if (gather)
         job_set(job, "precision.quantized_params", "true", "fp8-param-gather");
-    return STATUS_OK;
+    return megatron_set_plain(job, false, 1, 1);
 }
 
 enum status megatron_set_formats(struct job *job)

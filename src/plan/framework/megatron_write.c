@@ -243,6 +243,11 @@ static void write_recipe(struct job_writer *writer)
     if (p->recipe != RECIPE_NONE && names[p->recipe])
         writer_flag(writer, "fp8-recipe", names[p->recipe]);
     on(writer, p->recipe != RECIPE_NONE && p->quantized_params, "fp8-param-gather");
+    if (p->recipe == RECIPE_NONE || !(p->plain_first + p->plain_last))
+        return;
+    writer_flag(writer, "first-last-layers-bf16", NULL);
+    writer_count(writer, "num-layers-at-start-in-bf16", p->plain_first);
+    writer_count(writer, "num-layers-at-end-in-bf16", p->plain_last);
 }
 
 static void write_optimizer(struct job_writer *writer)

@@ -1,6 +1,7 @@
 /* See serving.h. */
 #include "plan/framework/serving.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,27 @@ static enum status set_checkpoint(struct job *job, const char *name, const char 
         weights = model ? model_name_weights(model) : "bf16";
     draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
               "as the checkpoint stores them");
+    return STATUS_OK;
+}
+
+enum status serving_degree(struct job *job, const char *flag, uint64_t *degree)
+{
+    TRY(job_count(job, flag, degree));
+    if (*degree && *degree <= 100000)
+        return STATUS_OK;
+    return job_fail(job, flag,
+                    "'%s' is a degree of parallelism, from 1 to 100000, not %" PRIu64, flag,
+                    *degree);
+}
+
+enum status serving_positive(struct job *job, const char *const *flags)
+{
+    for (; *flags; flags++) {
+        const struct setting *s = job_setting(job, *flags);
+        if (s && s->n == 1 && s->values[0][0] &&
+            strspn(s->values[0], "0") == strlen(s->values[0]))
+            return job_fail(job, *flags, "'%s' is from 1 on, not 0", *flags);
+    }
     return STATUS_OK;
 }
 

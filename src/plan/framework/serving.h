@@ -14,6 +14,10 @@ const char *serving_named_format(const char *name);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
+/* Degrees of parallelism, and other numbers from 1 on: flags up to NULL. */
+enum status serving_degree(struct job *job, const char *flag, uint64_t *degree);
+enum status serving_positive(struct job *job, const char *const *flags);
+
 /* The least and the largest number of a list, or the largest; unchanged without the flag. */
 enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most);
 enum status serving_largest(struct job *job, const char *flag, uint64_t *most);

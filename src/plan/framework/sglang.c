@@ -156,12 +156,12 @@ struct degrees {
 static enum status read_degrees(struct job *job, struct degrees *d)
 {
     *d = (struct degrees){1, 1, 1, false};
-    TRY(job_count(job, "tp-size", &d->tp));
-    TRY(job_count(job, "pp-size", &d->pp));
-    TRY(job_count(job, "dp-size", &d->dp));
+    static const char *const positive[] = {"max-running-requests", "page-size", NULL};
+    TRY(serving_positive(job, positive));
+    TRY(serving_degree(job, "tp-size", &d->tp));
+    TRY(serving_degree(job, "pp-size", &d->pp));
+    TRY(serving_degree(job, "dp-size", &d->dp));
     TRY(job_switch(job, "enable-dp-attention", &d->inside));
-    if (!d->tp || !d->pp || !d->dp || d->tp > 100000 || d->pp > 100000 || d->dp > 100000)
-        return job_fail(job, "tp-size", "a parallel degree is from 1 to 100000");
     if (d->inside && d->tp % d->dp != 0)
         return job_fail(job, "dp-size",
                         "dp attention: dp %" PRIu64 " does not divide tp %" PRIu64, d->dp,
@@ -278,8 +278,9 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     TRY(job_count(job, "max-running-requests", &requests));
     if (given >= 1 && given < 1e9)
         chunk = (uint64_t)given;
-    chunk = given < 0 ? tokens : chunk;
-    if (d->inside && given >= 0 && chunk >= d->dp)
+    bool whole = given <= 0 && job_given(job, "chunked-prefill-size");
+    chunk = whole ? tokens : chunk;
+    if (d->inside && !whole && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
     uint64_t longest = chunk;

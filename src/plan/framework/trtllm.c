@@ -100,12 +100,12 @@ struct degrees {
 static enum status read_degrees(struct job *job, struct degrees *d)
 {
     *d = (struct degrees){1, 1, 1, false};
-    TRY(job_count(job, "tp-size", &d->tp));
-    TRY(job_count(job, "pp-size", &d->pp));
-    TRY(job_count(job, "ep-size", &d->ep));
+    static const char *const positive[] = {"max-batch-size", "max-num-tokens", NULL};
+    TRY(serving_positive(job, positive));
+    TRY(serving_degree(job, "tp-size", &d->tp));
+    TRY(serving_degree(job, "pp-size", &d->pp));
+    TRY(serving_degree(job, "ep-size", &d->ep));
     TRY(job_switch(job, "enable-attention-dp", &d->attention_dp));
-    if (!d->tp || !d->pp || !d->ep || d->tp > 100000 || d->pp > 100000)
-        return job_fail(job, "tp-size", "a parallel degree is from 1 to 100000");
     if (d->tp % d->ep != 0)
         return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, d->ep,
                         d->tp);

@@ -167,13 +167,15 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static enum status set_size(struct job *job)
 {
     uint64_t tp = 1, pp = 1, dp = 1, local = 0, nodes = 0;
-    TRY(job_count(job, "tensor-parallel-size", &tp));
-    TRY(job_count(job, "pipeline-parallel-size", &pp));
-    TRY(job_count(job, "data-parallel-size", &dp));
+    static const char *const positive[] = {"max-num-seqs",  "max-num-batched-tokens",
+                                           "block-size",    "max-loras",
+                                           "max-lora-rank", NULL};
+    TRY(serving_positive(job, positive));
+    TRY(serving_degree(job, "tensor-parallel-size", &tp));
+    TRY(serving_degree(job, "pipeline-parallel-size", &pp));
+    TRY(serving_degree(job, "data-parallel-size", &dp));
     TRY(job_count(job, "data-parallel-size-local", &local));
     TRY(job_count(job, "nnodes", &nodes));
-    if (!tp || !pp || !dp || tp > 100000 || pp > 100000 || dp > 100000)
-        return job_fail(job, "tensor-parallel-size", "a parallel degree is from 1 to 100000");
     job->size = (struct job_size){.nodes = nodes, .world = tp * pp * dp};
     if (local && local <= dp)
         job->size.per_node = tp * pp * local;
@@ -312,7 +314,7 @@ static enum status set_path(struct job *job)
     const struct draft_item *activations = draft_find(&job->draft, "precision.activations");
     draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
               (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
-    return STATUS_OK;
+    return vllm_set_chunks(job, path ? path : "allgather");
 }
 
 static enum status set_graphs(struct job *job)

@@ -12,6 +12,9 @@ void vllm_write_states(struct job_writer *writer);
 enum status vllm_set_host_cache(struct job *job);
 void vllm_write_host_cache(struct job_writer *writer);
 
+/* Chunks of experts and of the dispatch on a path, by the environment. */
+enum status vllm_set_chunks(struct job *job, const char *path);
+
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);
 

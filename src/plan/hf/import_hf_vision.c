@@ -1,9 +1,9 @@
 /* vision_config: the encoder of a multimodal model; see import_hf.h.
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
- * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4}), and Kimi-VL's MoonViT
- * (vllm/model_executor/models/{moonvit,kimi_vl}.py). A configuration that lacks one of the
- * numbers without a default leaves the encoder out. */
+ * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
+ * mistral3}), and Kimi-VL's MoonViT (vllm/model_executor/models/{moonvit,kimi_vl}.py). A
+ * configuration that lacks one of the numbers without a default leaves the encoder out. */
 #include "base/checked.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -12,17 +12,17 @@
 #define LIMIT UINT64_C(1000000000)
 
 struct vision {
-    const struct node *config;
+    const struct node *config, *outer; /* vision_config, and what it stands in */
     uint64_t text_hidden;
     bool missing;
 };
 
-/* A number by either of two names; one without a fallback must be there. */
-static uint64_t number(struct vision *v, const char *key, const char *other, uint64_t fallback)
+static uint64_t number_in(struct vision *v, const struct node *config, const char *key,
+                          const char *other, uint64_t fallback)
 {
     const char *const names[] = {key, other};
     for (unsigned i = 0; i < 2; i++) {
-        const struct node *value = names[i] ? node_get(v->config, names[i]) : NULL;
+        const struct node *value = names[i] ? node_get(config, names[i]) : NULL;
         uint64_t count;
         if (value && value->kind == NODE_SCALAR && number_count(value->text, &count) &&
             count <= LIMIT)
@@ -30,6 +30,12 @@ static uint64_t number(struct vision *v, const char *key, const char *other, uin
     }
     v->missing |= !fallback;
     return fallback;
+}
+
+/* A number by either of two names; one without a fallback must be there. */
+static uint64_t number(struct vision *v, const char *key, const char *other, uint64_t fallback)
+{
+    return number_in(v, v->config, key, other, fallback);
 }
 
 /* Items of a list, `fallback` where it is not there. */
@@ -131,6 +137,48 @@ static void moonvit(struct vision *v, struct encoder *e)
     e->projector = merger(e, 2 * e->hidden, v->text_hidden);
 }
 
+static bool is_within(const struct vision *v, const char *family)
+{
+    const struct node *type = node_get(v->outer, "model_type");
+    return type && type->kind == NODE_SCALAR && text_equal(type->text, family);
+}
+
+/* SigLIP without its pooling head, as Gemma 3 has it: a norm behind the layers, patches pooled
+ * by the mean to so many tokens an image, a norm and a product without bias. */
+static void siglip(struct vision *v, struct encoder *e)
+{
+    const struct node *head = node_get(v->config, "vision_use_head");
+    uint64_t patch = number(v, "patch_size", NULL, 16);
+    uint64_t side = number(v, "image_size", NULL, 224) / (patch ? patch : 1);
+    uint64_t tokens = number_in(v, v->outer, "mm_tokens_per_image", NULL, 256);
+    uint64_t patches = mul(side, side);
+    read_patches(v, e, 16, 1, 1);
+    v->missing |= !is_within(v, "gemma3") || !head || !text_equal(head->text, "false");
+    v->missing |= !tokens || patches < tokens || patches % tokens;
+    e->merge = v->missing ? 1 : patches / tokens;
+    e->embedding =
+        sum(linear(e->inputs, e->hidden, true), mul(patches, e->hidden), 2 * e->hidden);
+    e->projector = sum(e->hidden, linear(e->hidden, v->text_hidden, false), 0);
+}
+
+/* Of Mistral 3: rotary positions, RMS norms, nothing with a bias; patches merged by a product
+ * between a norm and the two of the projector. */
+static void pixtral(struct vision *v, struct encoder *e)
+{
+    uint64_t merge = number_in(v, v->outer, "spatial_merge_size", NULL, 2);
+    const struct node *biased = node_get(v->outer, "multimodal_projector_bias");
+    bool bias = biased && biased->kind == NODE_SCALAR && text_equal(biased->text, "true");
+    v->missing |= !is_within(v, "mistral3") ||
+                  items(&(struct vision){.config = v->outer}, "vision_feature_layer", 0) > 0;
+    read_patches(v, e, 16, 1, merge);
+    e->glu = true;
+    e->bias = e->norm_bias = false;
+    e->embedding = sum(linear(e->inputs, e->hidden, false), e->hidden, 0);
+    e->projector = sum(e->hidden, linear(mul(e->hidden, e->merge), e->hidden, false),
+                       sum(linear(e->hidden, v->text_hidden, bias),
+                           linear(v->text_hidden, v->text_hidden, bias), 0));
+}
+
 static const struct {
     const char *names[9];
     void (*read)(struct vision *v, struct encoder *e);
@@ -141,6 +189,8 @@ static const struct {
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl},
     {{"llama4_vision_model", NULL}, llama4},
     {{"moonvit", NULL}, moonvit},
+    {{"siglip_vision_model", NULL}, siglip},
+    {{"pixtral", NULL}, pixtral},
 };
 
 void import_hf_vision(const struct node *config, struct model *model)
@@ -153,7 +203,7 @@ void import_hf_vision(const struct node *config, struct model *model)
     for (size_t i = 0;
          type && type->kind == NODE_SCALAR && i < sizeof encoders / sizeof *encoders; i++)
         for (const char *const *name = encoders[i].names; *name; name++) {
-            struct vision v = {.config = vision, .text_hidden = model->hidden};
+            struct vision v = {.config = vision, .outer = config, .text_hidden = model->hidden};
             struct encoder e = {0};
             if (!text_equal(*name, type->text))
                 continue;

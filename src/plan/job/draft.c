@@ -300,3 +300,39 @@ void draft_print(struct draft *draft, const char *file, struct text *out)
         before = item->key;
     }
 }
+
+/* ---- errors ---- */
+
+static bool stands_at(const struct draft_item *item, const char *where)
+{
+    char place[sizeof((struct err *)0)->where];
+    if (!item->mark.file || !item->mark.line)
+        return false;
+    snprintf(place, sizeof place, "%s:%u:%u", item->mark.file, item->mark.line,
+             item->mark.column);
+    return text_equal(place, where);
+}
+
+/* Of one place's keys that which the error speaks of, or the first. */
+static const struct draft_item *blamed(const struct draft *draft, const struct err *err)
+{
+    const struct draft_item *found = NULL;
+    for (size_t i = 0; i < draft->n; i++) {
+        const struct draft_item *item = &draft->items[i];
+        if (!stands_at(item, err->where))
+            continue;
+        if (strstr(err->text, item->key))
+            return item;
+        found = found ? found : item;
+    }
+    return found;
+}
+
+enum status draft_blame(const struct draft *draft, struct err *err)
+{
+    const struct draft_item *item = draft ? blamed(draft, err) : NULL;
+    size_t length = strlen(err->text);
+    if (item && item->origin && !strstr(err->text, item->origin))
+        snprintf(err->text + length, sizeof err->text - length, " (%s)", item->origin);
+    return err->status;
+}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/text.h"
 #include "plan/source.h"
 
@@ -56,5 +57,9 @@ struct node *draft_tree(struct draft *draft, const char *file);
 /* The plan as YAML, keys in the order of `show`, each with its origin; places in other files
  * than `file` name theirs. */
 void draft_print(struct draft *draft, const char *file, struct text *out);
+
+/* An error at a place that the draft took a key from says by which words of the job, too, where
+ * it does not yet. Returns the error's status. NULL: nothing is added. */
+enum status draft_blame(const struct draft *draft, struct err *err);
 
 #endif

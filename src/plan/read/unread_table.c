@@ -493,6 +493,8 @@ const struct unread_row unread_rows[] = {
     /* ---- precision, recompute, block ---- */
     WHEN("precision.recipe", TRAINS, STACK(MEGATRONS)),
     WHEN("precision.quantized_params", TRAINS, STACK(MEGATRONS), QUANTIZED),
+    WHEN("precision.plain_first", TRAINS, STACK(MEGATRONS), QUANTIZED),
+    WHEN("precision.plain_last", TRAINS, STACK(MEGATRONS), QUANTIZED),
     WHEN("precision.keep_transpose", TRAINS, STACK(MEGATRONS), TENSORWISE,
          ABOVE("parallel.zero", 2), ON("precision.quantized_params"),
          ON("cluster.device.fp8_transpose")),

@@ -53,6 +53,40 @@ static bool backward_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool leaves_layers(const struct plan *plan)
+{
+    const struct precision *p = &plan->precision;
+    return is_training(plan) && plan_is_megatron(plan) && p->recipe != RECIPE_NONE &&
+           p->plain_first + p->plain_last > 0;
+}
+
+/* Megatron transformer_config.py, __post_init__, as the next. */
+static bool delayed_broken(const struct plan *plan, char *text, char *hint)
+{
+    snprintf(text, RULE_TEXT, "delayed scaling leaves no layers in 16 bits");
+    snprintf(hint, RULE_TEXT, "precision.recipe: fp8_current does");
+    return plan->precision.recipe == RECIPE_FP8_DELAYED;
+}
+
+/* Of 4 bits it asks nothing. */
+static bool plain_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct precision *p = &plan->precision;
+    uint64_t layers = plan->model.layers, most = layers / plan->parallel.pp;
+    bool first = p->plain_first > most;
+    snprintf(hint, RULE_TEXT, "no more than a pipeline stage has, %" PRIu64, most);
+    if (p->plain_first + p->plain_last > layers) {
+        snprintf(text, RULE_TEXT, "%" PRIu64 " first and %" PRIu64 " last layers of %" PRIu64,
+                 p->plain_first, p->plain_last, layers);
+        return true;
+    }
+    snprintf(text, RULE_TEXT,
+             "plain_%s %" PRIu64 " is more than %" PRIu64 " layers / pp %" PRIu64,
+             first ? "first" : "last", first ? p->plain_first : p->plain_last, layers,
+             plan->parallel.pp);
+    return p->recipe != RECIPE_NVFP4 && (first || p->plain_last > most);
+}
+
 static const struct rule rules[] = {
     {.name = "layers-go-to-host",
      .key = "recompute.offload_layers",
@@ -66,6 +100,18 @@ static const struct rule rules[] = {
      .applies = plan_steps_in_backward,
      .broken = backward_broken,
      .also = {"parallel.ep", "parallel.pp"}},
+    {.name = "delayed-leaves-no-layers",
+     .key = "precision.recipe",
+     .shape = RULE_OTHER,
+     .applies = leaves_layers,
+     .broken = delayed_broken,
+     .also = {"precision.plain_first", "precision.plain_last"}},
+    {.name = "recipe-leaves-layers",
+     .key = "precision.plain_first",
+     .shape = RULE_OTHER,
+     .applies = leaves_layers,
+     .broken = plain_broken,
+     .also = {"precision.plain_last", "parallel.pp"}},
     {.name = "hpz-shard-divides-dp",
      .key = "parallel.hpz_shard",
      .shape = RULE_DIVIDES,

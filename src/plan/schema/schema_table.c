@@ -693,6 +693,10 @@ const struct field schema_table[] = {
          "megatron, primus: how products run in 8 or 4 bits, and what is kept for it"),
     BOOL("precision.quantized_params", precision.quantized_params, "false",
          "the layers' matrices exist in the recipe's format only (--fp8-param-gather)"),
+    COUNT("precision.plain_first", precision.plain_first, 0, 1e4, "0",
+          "first layers that no recipe applies to (--num-layers-at-start-in-bf16)"),
+    COUNT("precision.plain_last", precision.plain_last, 0, 1e4, "0",
+          "last layers that no recipe applies to (--num-layers-at-end-in-bf16)"),
     BOOL("precision.keep_transpose", precision.keep_transpose, "false",
          "megatron, zero 3: transposes of gathered fp8 weights stay, whole, of every layer "
          "(--keep-fp8-transpose-cache)"),

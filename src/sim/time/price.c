@@ -9,6 +9,7 @@
 #include "work/list/kernel.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
+#include "work/piece/recipe.h"
 
 /* Chance that none of `drawn` of n is among m. */
 static double none_of(double n, double m, double drawn)
@@ -180,10 +181,20 @@ static double tiled(const struct kernel_rates *k, double units, double flop, dou
     return flop * more;
 }
 
+/* Of the layers of a kind some run by the recipe and some without: their mean time. */
+static double over_layers(const struct rates *r, const struct segment_use *use,
+                          const uint64_t *v)
+{
+    double layers = (double)v[use->repeat.node], plain = (double)v[use->plain.node];
+    double share = layers > 0 ? plain / layers : 0;
+    return 1 / ((1 - share) / r->peak_flop_per_s + share / r->wide_flop_per_s);
+}
+
 /* TransformerEngine's recipes keep the head in bf16, and scores and values unless asked for
  * otherwise (fp8_dot_product_attention). Matrices that an engine keeps wider than the rest
  * multiply at the rate of their own format. */
-static double peak_of(const struct pricing *p, const struct work *work, const struct op *op)
+static double peak_of(const struct pricing *p, const struct work *work, const struct op *op,
+                      const uint64_t *v)
 {
     const struct rates *r = &p->rates;
     uint16_t weights = plan_is_engine(p->plan) ? op_buffer(work, op, ROLE_WEIGHT) : WORK_NONE;
@@ -191,7 +202,10 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
     if (bits > dtype_bits(p->plan->precision.weights))
         return fmin(r->peak_flop_per_s, bits > 8 ? r->bf16_flop_per_s : r->fp8_flop_per_s);
     bool wide = op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
-    return wide ? r->wide_flop_per_s : r->peak_flop_per_s;
+    return wide ? r->wide_flop_per_s
+           : recipe_skips(p->plan) && segment_is_layer(op->segment)
+               ? over_layers(r, &work->use[op->segment], v)
+               : r->peak_flop_per_s;
 }
 
 /* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.
@@ -220,7 +234,7 @@ static double product_s(const struct pricing *p, const struct work *work,
     bool chosen = k->tile_choice && each > 0 && n > 0 && r->units > 0;
     return over(chosen ? form_gemm_flop(&gemm, 1, r->units)
                        : tiled(k, r->units, flop, each, filled, n),
-                peak_of(p, work, op) * efficiency);
+                peak_of(p, work, op, v) * efficiency);
 }
 
 static struct price kernel_price(const struct pricing *p, const struct work *work,

@@ -26,6 +26,12 @@ const char *slot_symbol(enum slot slot)
 #define KIND_KEPT_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight_kept[" text "]",
                         LAYER_KIND_LIST(KIND_KEPT_IN_FLIGHT_SYMBOL)
 #undef KIND_KEPT_IN_FLIGHT_SYMBOL
+#define KIND_PLAIN_SYMBOL(name, mixer, ffn, text, word) "l_plain[" text "]",
+                            LAYER_KIND_LIST(KIND_PLAIN_SYMBOL)
+#undef KIND_PLAIN_SYMBOL
+#define KIND_PLAIN_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight_plain[" text "]",
+                                LAYER_KIND_LIST(KIND_PLAIN_IN_FLIGHT_SYMBOL)
+#undef KIND_PLAIN_IN_FLIGHT_SYMBOL
     };
     return symbols[slot];
 }
@@ -48,6 +54,16 @@ enum slot slot_kind_kept(enum layer_kind kind)
 enum slot slot_kind_kept_in_flight(enum layer_kind kind)
 {
     return (enum slot)(SLOT_KIND_KEPT_IN_FLIGHT + (unsigned)kind);
+}
+
+enum slot slot_kind_plain(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_PLAIN + (unsigned)kind);
+}
+
+enum slot slot_kind_plain_in_flight(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_PLAIN_IN_FLIGHT + (unsigned)kind);
 }
 
 enum slot slot_held(enum slot slot)
@@ -201,6 +217,9 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     memcpy(&v[SLOT_KIND_IN_FLIGHT], stage->in_flight, sizeof stage->in_flight);
     memcpy(&v[SLOT_KIND_KEPT], stage->kept, sizeof stage->kept);
     memcpy(&v[SLOT_KIND_KEPT_IN_FLIGHT], stage->kept_in_flight, sizeof stage->kept_in_flight);
+    memcpy(&v[SLOT_KIND_PLAIN], stage->plain, sizeof stage->plain);
+    memcpy(&v[SLOT_KIND_PLAIN_IN_FLIGHT], stage->plain_in_flight,
+           sizeof stage->plain_in_flight);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
     v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;

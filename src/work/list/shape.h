@@ -119,12 +119,15 @@ enum slot {
     SLOT_LIST(SLOT_ENUM)
 #undef SLOT_ENUM
     /* of the stage, by kind of layer: how many, and how many copies of one's saved tensors
-       are alive (x1000); the same of layers that recompute.layers leaves alone */
+       are alive (x1000); the same of layers that recompute.layers leaves alone, and of those
+       that no recipe applies to */
     SLOT_KIND_LAYERS,
     SLOT_KIND_IN_FLIGHT = SLOT_KIND_LAYERS + KIND_COUNT,
     SLOT_KIND_KEPT = SLOT_KIND_IN_FLIGHT + KIND_COUNT,
     SLOT_KIND_KEPT_IN_FLIGHT = SLOT_KIND_KEPT + KIND_COUNT,
-    SLOT_COUNT = SLOT_KIND_KEPT_IN_FLIGHT + KIND_COUNT
+    SLOT_KIND_PLAIN = SLOT_KIND_KEPT_IN_FLIGHT + KIND_COUNT,
+    SLOT_KIND_PLAIN_IN_FLIGHT = SLOT_KIND_PLAIN + KIND_COUNT,
+    SLOT_COUNT = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT
 };
 
 enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
@@ -155,6 +158,8 @@ enum slot slot_kind_layers(enum layer_kind kind);
 enum slot slot_kind_in_flight(enum layer_kind kind);
 enum slot slot_kind_kept(enum layer_kind kind);
 enum slot slot_kind_kept_in_flight(enum layer_kind kind);
+enum slot slot_kind_plain(enum layer_kind kind);
+enum slot slot_kind_plain_in_flight(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
 /* The slot that stands for a routing slot in what layers save, where each is routed for itself;

@@ -145,9 +145,10 @@ void work_init(struct work *work, struct arena *arena)
     work->buffers = arena_take(arena, work->buffer_capacity, sizeof *work->buffers);
     work->ticks = arena_take(arena, work->tick_capacity, sizeof *work->ticks);
     sizes_init(&work->sizes, arena);
-    struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000);
+    struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000),
+                none = size_const(&work->sizes, 0);
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
-        work->use[i] = (struct segment_use){one, full, one, full};
+        work->use[i] = (struct segment_use){one, full, one, full, none, none};
 }
 
 /* Whether what layers save differs from layer to layer: their shapes follow routing, and each

@@ -225,9 +225,10 @@ struct host_buffer {
 };
 
 struct segment_use {
-    struct size repeat;               /* layers of this kind on the heaviest stage */
-    struct size in_flight;            /* micro-batches saved at once, in thousandths */
-    struct size kept, kept_in_flight; /* of those with a part of their own (struct stage) */
+    struct size repeat;                 /* layers of this kind on the heaviest stage */
+    struct size in_flight;              /* micro-batches saved at once, in thousandths */
+    struct size kept, kept_in_flight;   /* of those with a part of their own (struct stage) */
+    struct size plain, plain_in_flight; /* of those that no recipe applies to */
 };
 
 /* A tick of one layer of a segment, under one schedule, at which the peak may be. */

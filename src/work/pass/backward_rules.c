@@ -94,6 +94,25 @@ static uint16_t bias_gradient(struct backward *b, const struct op *op)
     return bias == WORK_NONE ? WORK_NONE : backward_weight(b, bias);
 }
 
+static struct groups groups_of(const struct backward *b, const struct op *op)
+{
+    return (struct groups){.offsets = in(b, op, ROLE_OFFSETS),
+                           .rows = in(b, op, ROLE_SIZES),
+                           .map = in(b, op, ROLE_MAP),
+                           .turn = op->args.gemm.rows.turn,
+                           .parts = op->args.gemm.rows.parts};
+}
+
+/* What is added to in every trip of a loop is read and written in each. */
+static void sum_in_trips(struct backward *b, const struct op *forward, uint16_t dw,
+                         struct op *op)
+{
+    struct size rows = layer_traffic(b->l, forward->m, backward_of(b, forward, ROLE_SRC));
+    struct size sums = layer_matrices_touched(b->l, dw, groups_of(b, forward));
+    op->bytes_read = size_add(b->l->z, size_add(b->l->z, rows, forward->bytes_written), sums);
+    op->bytes_written = sums;
+}
+
 /* c = a w: da = dc w^T over the same groups; dw sums over the rows of a group. */
 static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
 {
@@ -120,6 +139,8 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
              OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
                       IN(OFFSETS, in(b, op, ROLE_OFFSETS)), IN(SIZES, in(b, op, ROLE_SIZES)),
                       IN(MAP, in(b, op, ROLE_MAP)), OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
+    if (args.gemm.sum)
+        sum_in_trips(b, op, dw, layer_last(l));
 }
 
 /* Copies of the same rows in every group: their gradients are added up. */
@@ -152,13 +173,8 @@ static void gemm_rule(struct backward *b, const struct op *op)
         buffer->dims[0] = l->work->buffers[d].dims[0];
         buffer->bytes = layer_traffic(l, buffer->dims[0], da);
     }
-    struct groups groups = {.offsets = in(b, op, ROLE_OFFSETS),
-                            .rows = in(b, op, ROLE_SIZES),
-                            .map = in(b, op, ROLE_MAP),
-                            .turn = op->args.gemm.rows.turn,
-                            .parts = op->args.gemm.rows.parts};
     layer_gemm(
-        l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups,
+        l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups_of(b, op),
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);

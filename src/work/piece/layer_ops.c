@@ -162,16 +162,23 @@ struct groups layer_no_groups(void)
     return (struct groups){.offsets = WORK_NONE, .rows = WORK_NONE, .map = WORK_NONE};
 }
 
-/* Of experts whose rows are grouped, only those that have rows are read. */
-static struct size weights_read(const struct layer *l, uint16_t w, struct groups g)
+struct size layer_matrices_touched(const struct layer *l, uint16_t w, struct groups g)
 {
     const struct buffer *weights = &l->work->buffers[w];
-    bool of_experts = g.offsets != WORK_NONE && !g.turn && weights->n_dims == 3 &&
-                      weights->dims[0].node == l->e.node;
-    if (!of_experts)
-        return weights->bytes;
-    struct size one = size_div(l->z, weights->bytes, l->e);
-    return size_mul(l->z, one, size_slot(l->z, SLOT_HIT_EXPERTS));
+    bool every_round = l->loop && !g.parts && (!g.turn || g.map != WORK_NONE);
+    bool grouped = g.offsets != WORK_NONE && !g.turn && weights->n_dims == 3;
+    bool of_experts = weights->dims[0].node == l->e.node || g.map != WORK_NONE;
+    struct size matrices = weights->dims[0];
+    if (g.parts)
+        matrices = size_slot(l->z, SLOT_ROWS);
+    else if (g.turn && g.map != WORK_NONE)
+        matrices = l->one;
+    else if (grouped && of_experts)
+        matrices = size_slot(l->z, SLOT_HIT_EXPERTS);
+    struct size bytes = weights->bytes;
+    if (matrices.node != weights->dims[0].node)
+        bytes = size_mul(l->z, size_div(l->z, bytes, weights->dims[0]), matrices);
+    return every_round ? size_mul(l->z, bytes, l->trips) : bytes;
 }
 
 uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
@@ -189,8 +196,8 @@ uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
     layer_op(l,
              (struct op){.name = arena_join(l->arena, "dequantize_", l->work->buffers[w].name),
                          .kernel = KERNEL_DEQUANTIZE,
-                         .bytes_read = weights_read(l, w, groups),
-                         .bytes_written = weights_read(l, wide, groups)},
+                         .bytes_read = layer_matrices_touched(l, w, groups),
+                         .bytes_written = layer_matrices_touched(l, wide, groups)},
              OPERANDS(IN(SRC, w), OUT(DST, wide)));
     return wide;
 }
@@ -211,7 +218,7 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                          .rows = shape.rows,
                          .flop = flop,
                          .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
-                                                weights_read(l, w, g)),
+                                                layer_matrices_touched(l, w, g)),
                          .bytes_written = layer_traffic(l, shape.rows, c),
                          .groups = shape.groups,
                          .m = shape.rows,

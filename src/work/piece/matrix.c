@@ -77,6 +77,20 @@ static struct size plain_layers(const struct layer_matrix *matrix, struct sizes 
                                         : dense;
 }
 
+struct size matrix_plain_layers(const struct layer_matrix *matrix, struct dims d)
+{
+    struct size layers = size_const(d.z, 0);
+    bool listed = d.plan->model.layer_types.n;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        dims_mixer(&d, listed ? kind_mixer(kind) : MIXER_FULL);
+        bool has = listed ? d.kinds[k] : kind == KIND_DENSE || kind == KIND_MOE;
+        if (has && matrix_exists(matrix, &d, in_ffn(kind_ffn(kind))))
+            layers = size_add(d.z, layers, size_slot(d.z, slot_kind_plain(kind)));
+    }
+    return layers;
+}
+
 bool matrix_in_model(const struct layer_matrix *matrix, struct dims *d, struct size *layers)
 {
     enum mixer found = MIXER_COUNT;

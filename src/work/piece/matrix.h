@@ -27,4 +27,7 @@ bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, u
  * hand (its widths stand in dims then), *layers: layers of this stage that have it. */
 bool matrix_in_model(const struct layer_matrix *matrix, struct dims *dims, struct size *layers);
 
+/* Of those layers the ones that no recipe applies to. */
+struct size matrix_plain_layers(const struct layer_matrix *matrix, struct dims dims);
+
 #endif

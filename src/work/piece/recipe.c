@@ -15,6 +15,12 @@ enum dtype recipe_format(const struct plan *plan)
     return has ? formats[plan->precision.recipe] : DTYPE_NONE;
 }
 
+bool recipe_skips(const struct plan *plan)
+{
+    const struct precision *p = &plan->precision;
+    return recipe_format(plan) != DTYPE_NONE && p->plain_first + p->plain_last > 0;
+}
+
 bool recipe_is_primary(const struct plan *plan)
 {
     return recipe_format(plan) != DTYPE_NONE && plan->precision.quantized_params;
@@ -107,6 +113,8 @@ struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z)
         const struct layer_matrix *m = &matrices[i];
         if (m->op == MODULE_ROUTER || !matrix_in_model(m, &d, &layers))
             continue;
+        if (recipe_skips(plan))
+            layers = size_sub(z, layers, matrix_plain_layers(m, d));
         struct size copies = m->expert ? size_mul(z, layers, d.letters.local) : layers;
         struct size out = d.width[m->out], in = d.width[m->in];
         unsigned part = m->expert;

@@ -9,6 +9,9 @@
 /* Format of a recipe's copies; DTYPE_NONE without one, and for stacks that have none. */
 enum dtype recipe_format(const struct plan *plan);
 
+/* Whether it leaves layers at the ends of the model alone. */
+bool recipe_skips(const struct plan *plan);
+
 /* Whether the matrices of the layers exist in that format only (--fp8-param-gather). */
 bool recipe_is_primary(const struct plan *plan);
 
@@ -26,7 +29,8 @@ struct size recipe_input_bytes(const struct plan *plan, struct sizes *z, struct 
                                struct size width);
 
 /* Over the layers of a stage: bytes of those copies, and elements of the matrices they stand
- * for, dense and experts apart. Router, embedding and head keep 16 bits. */
+ * for, dense and experts apart. Router, embedding, head and layers that the recipe leaves alone
+ * keep 16 bits. */
 struct recipe_sum {
     struct size bytes[2], elements[2];
 };

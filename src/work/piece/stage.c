@@ -15,7 +15,8 @@ enum { CHUNKS = 128 };
  */
 struct alive {
     uint64_t layers[KIND_COUNT], head, empty, encoder;
-    uint64_t kept[KIND_COUNT]; /* those that do not run forward again */
+    uint64_t kept[KIND_COUNT];  /* those that do not run forward again */
+    uint64_t plain[KIND_COUNT]; /* those that no recipe applies to */
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
@@ -89,6 +90,20 @@ static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, ui
         one->kept[model_mtp_kind(&plan->model)] += modules;
 }
 
+/* Layers count over the whole model, prediction modules are none of them (Megatron
+ * fp8_utils.py, is_first_last_bf16_layer). */
+static void fill_plain(const struct plan *plan, uint64_t first, uint64_t last,
+                       struct alive *one)
+{
+    const struct precision *p = &plan->precision;
+    uint64_t begin = lesser(p->plain_first, plan->model.layers),
+             end = plan->model.layers - lesser(p->plain_last, plan->model.layers - begin);
+    if (first < begin)
+        model_layers(&plan->model, first, lesser(last, begin), one->plain);
+    if (last > end)
+        model_layers(&plan->model, first > end ? first : end, last, one->plain);
+}
+
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
     const struct layout *layout = chunks->layout;
@@ -106,6 +121,7 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     model_layers(model, first, last, one->layers);
     one->layers[model_mtp_kind(model)] += modules;
     fill_kept(plan, first, last, modules, one);
+    fill_plain(plan, first, last, one);
 }
 
 static void find_kinds(struct chunks *chunks)
@@ -172,7 +188,8 @@ static bool covers(const struct chunks *chunks, const struct alive *a, const str
 {
     for (unsigned i = 0; i < chunks->n_kinds; i++)
         if (a->layers[chunks->kinds[i]] < b->layers[chunks->kinds[i]] ||
-            a->kept[chunks->kinds[i]] < b->kept[chunks->kinds[i]])
+            a->kept[chunks->kinds[i]] < b->kept[chunks->kinds[i]] ||
+            a->plain[chunks->kinds[i]] < b->plain[chunks->kinds[i]])
             return false;
     return a->head >= b->head && a->empty >= b->empty && a->encoder >= b->encoder;
 }
@@ -185,6 +202,7 @@ static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] += n * one->layers[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] += n * one->kept[chunks->kinds[i]];
+        alive->plain[chunks->kinds[i]] += n * one->plain[chunks->kinds[i]];
     }
     alive->head += n * one->head;
     alive->encoder += n * one->encoder;
@@ -197,6 +215,7 @@ static void take_alive(const struct chunks *chunks, uint64_t chunk, struct alive
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] -= one->layers[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] -= one->kept[chunks->kinds[i]];
+        alive->plain[chunks->kinds[i]] -= one->plain[chunks->kinds[i]];
     }
     alive->head -= one->head;
     alive->encoder -= one->encoder;
@@ -357,6 +376,7 @@ static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
         for (unsigned k = 0; k < KIND_COUNT; k++) {
             stage->layers[k] += chunks->one[i].layers[k];
             stage->kept[k] += chunks->one[i].kept[k];
+            stage->plain[k] += chunks->one[i].plain[k];
         }
         stage->embedding |= chunks->embedding[i];
         stage->head |= chunks->head[i];
@@ -392,6 +412,7 @@ static void fill_in_flight(const struct plan *plan, const struct chunks *chunks,
             thousandths(alive->layers[k] + (experts ? beside : 0), stage->layers[k]);
         stage->kept_in_flight[k] = thousandths(
             alive->kept[k] + (experts && stage->kept[k] ? beside : 0), stage->kept[k]);
+        stage->plain_in_flight[k] = thousandths(alive->plain[k], stage->plain[k]);
     }
     stage->head_in_flight = 1000 * alive->head;
     stage->encoder_in_flight = 1000 * (chunks->encoder ? alive->encoder : 1);

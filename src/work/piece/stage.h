@@ -25,6 +25,8 @@ struct stage {
     /* of the layers above those that recompute.layers leaves alone, or whose inputs
      * recompute.every keeps, and their copies likewise */
     uint64_t kept[KIND_COUNT], kept_in_flight[KIND_COUNT];
+    /* of the layers above those that no recipe applies to, likewise */
+    uint64_t plain[KIND_COUNT], plain_in_flight[KIND_COUNT];
     uint64_t empty_in_flight;   /* micro-batches that wait in chunks without anything to do */
     uint64_t encoder_in_flight; /* likewise of the encoder, or of the embedding alone */
     uint64_t encoder_frozen;    /* its parameters that are not trained, before zero */

@@ -135,6 +135,13 @@ struct size train_matrix_elements(struct train *train, enum layer_kind kind,
  * for them: train_wgrad.c */
 void train_weight_gradients(struct train *train);
 
+/* A rank's part of what joins a prediction module's hidden rows with the next embeddings; count
+ * 1 where the stage has such modules. */
+struct projection {
+    struct size out, in, count;
+};
+struct projection train_mtp_projection(struct train *train);
+
 /* With adapters, the op of forward up to which the input of a kind's frozen products is held;
  * 0: it is saved. What adapters save themselves: train_lora.c */
 unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind);

@@ -102,11 +102,10 @@ static void add_placeholders(struct train *t)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size hidden = t->d.width[COL_HIDDEN], twice = size_times(t->z, hidden, 2);
+    struct size hidden = t->d.width[COL_HIDDEN], layers;
     struct dims d = t->d;
-    struct size layers, mtp_out = size_ceil_div(t->z, hidden, size_slot(t->z, SLOT_TP));
+    struct projection mtp = train_mtp_projection(t);
     struct size vocab = t->d.width[COL_VOCAB], head = size_slot(t->z, SLOT_STAGE_HEAD);
-    struct size mtp = size_min(t->z, size_slot(t->z, SLOT_STAGE_MTP), size_const(t->z, 1));
     struct slots slots;
     struct shapes shapes = {.n = 0};
     uint64_t *values = arena_alloc(t->work->arena, t->z->n, sizeof *values);
@@ -116,7 +115,7 @@ static void add_placeholders(struct train *t)
         if (matrices[i].op != MODULE_ROUTER && matrix_in_model(&matrices[i], &d, &layers))
             add_placeholder(t, values, &shapes, matrices[i].name, d.width[matrices[i].out],
                             d.width[matrices[i].in], present(t, matrices[i].segments));
-    add_placeholder(t, values, &shapes, "mtp_projection", mtp_out, twice, mtp);
+    add_placeholder(t, values, &shapes, "mtp_projection", mtp.out, mtp.in, mtp.count);
     add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
 

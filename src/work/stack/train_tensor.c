@@ -2,6 +2,7 @@
  * device, in host memory, in pages, cut over ranks, or nowhere. See train.h. */
 #include "base/text.h"
 #include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/piece/recipe.h"
 #include "work/stack/megatron.h"
 #include "work/stack/train.h"
@@ -26,6 +27,27 @@ static const struct dims *dims_of(const struct train *t, enum segment segment)
     return &t->mixer[kind_mixer(segment_kind(segment))];
 }
 
+/* Of copies saved in layers with a recipe and in layers without, the mean; of one layer's alone
+ * the larger. A copy that the recipe itself makes is missing in the others. */
+static struct size over_layers(struct train *t, const struct train_tensor *tensor,
+                               enum segment segment, enum life life, struct size copy)
+{
+    struct sizes *z = t->z;
+    const struct segment_use *use = &t->work->use[segment];
+    struct size rows = t->d.rows[tensor->rows], one = size_const(z, 1);
+    struct size elements = size_mul(z, rows, dims_of(t, segment)->width[tensor->width]);
+    struct size wide = size_times(z, elements, dtype_bits(t->plan->precision.activations) / 8);
+    if (tensor->when & FACT_RECIPE)
+        wide = size_const(z, 0);
+    if (life == LIFE_TRANSIENT)
+        return size_max(z, copy, size_mul(z, wide, size_min(z, use->plain, one)));
+    struct size all = size_mul(z, use->repeat, use->in_flight);
+    struct size plain = size_min(z, all, size_mul(z, use->plain, use->plain_in_flight));
+    struct size sum =
+        size_add(z, size_mul(z, copy, size_sub(z, all, plain)), size_mul(z, wide, plain));
+    return size_ceil_div(z, sum, size_max(z, all, one));
+}
+
 static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
                      enum segment segment, enum life life, unsigned first, unsigned last)
 {
@@ -37,6 +59,8 @@ static void add_life(struct train *t, const struct train_tensor *tensor, const c
     if (by_recipe(t, tensor)) {
         dtype = recipe_format(t->plan);
         bytes = recipe_input_bytes(t->plan, t->z, rows, width);
+        if (recipe_skips(t->plan))
+            bytes = over_layers(t, tensor, segment, life, bytes);
     } else if (tensor->product_input == PRODUCT_INPUT &&
                t->plan->precision.compute == COMPUTE_FP8 && !plan_casts_products(t->plan)) {
         dtype = DTYPE_FP8;

@@ -48,6 +48,36 @@ static void add_one(struct train *t, enum layer_kind kind, unsigned op)
                 });
 }
 
+struct projection train_mtp_projection(struct train *t)
+{
+    struct size hidden = t->d.width[COL_HIDDEN];
+    return (struct projection){
+        .out = size_ceil_div(t->z, hidden, size_slot(t->z, SLOT_TP)),
+        .in = size_times(t->z, hidden, 2),
+        .count = size_min(t->z, size_slot(t->z, SLOT_STAGE_MTP), size_const(t->z, 1))};
+}
+
+/* Behind the norm's gradient, as large as that of the rows which the projection made; of one
+ * module at a time. */
+static void add_projection(struct train *t)
+{
+    struct projection p = train_mtp_projection(t);
+    if (!t->plan->model.mtp_enabled || !t->plan->model.mtp_layers)
+        return;
+    uint16_t back = (uint16_t)(t->base[SEGMENT_HEAD] + TRAIN_HEAD_TICKS - 1);
+    work_buffer(t->work, (struct buffer){.name = "wgrad_mtp_projection",
+                                         .category = CATEGORY_GRADIENTS,
+                                         .segment = SEGMENT_HEAD,
+                                         .dtype = t->plan->precision.activations,
+                                         .n_dims = 2,
+                                         .dims = {p.out, p.in},
+                                         .count = p.count,
+                                         .life = LIFE_TRANSIENT,
+                                         .first = back,
+                                         .last = back,
+                                         .source = "Megatron tensor_parallel/layers.py"});
+}
+
 void train_weight_gradients(struct train *train)
 {
     if (train->plan->stack.wgrad_placeholders || lora_is_on(train->plan))
@@ -55,4 +85,5 @@ void train_weight_gradients(struct train *train)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         for (unsigned op = 0; train->kinds[k] && op < MODULES; op++)
             add_one(train, (enum layer_kind)k, op);
+    add_projection(train);
 }
