@@ -110,8 +110,7 @@ static bool open_family(struct family *f, uint64_t seed)
     draw_plan(seed, &f->plan);
     if (f->plan.workload.mode == MODE_SERVE || f->plan.moe.path == PATH_AUTO ||
         plan_world(&f->plan) > 64 || f->plan.model.moe.experts > 64 ||
-        plan_tokens(&f->plan) > 4096 ||          /* sampling them takes its time */
-        stage_micro_batches(&f->plan) > 1 << 20) /* as does playing them */
+        plan_tokens(&f->plan) > 4096) /* sampling them takes its time */
         return false;
     if (profile_load(&f->plan, &f->arena, &f->profile, &err) != STATUS_OK)
         return false;

@@ -225,6 +225,43 @@ static void ends_lie_between_their_bounds(void **state)
     }
 }
 
+/* Of very many micro-batches the last are not played: they take what those before them took. */
+static void many_micro_batches_go_on_as_they_began(void **state)
+{
+    (void)state;
+    double forward[8], backward[8], weight[8];
+    for (unsigned i = 0; i < 8; i++) {
+        forward[i] = 1 + 0.1 * i;
+        weight[i] = 0.9 - 0.05 * i;
+        backward[i] = 2 - 0.05 * i;
+    }
+    for (unsigned schedule = PIPELINE_1F1B; schedule <= PIPELINE_GPIPE; schedule++) {
+        struct arena arena = {0};
+        struct pipeline_times played, taken_on, bound;
+        struct pipeline p = {.record = true,
+                             .schedule = (enum pipeline_schedule)schedule,
+                             .stages = 4,
+                             .chunks = schedule == PIPELINE_INTERLEAVED ? 2 : 1,
+                             .micro_batches = 100003,
+                             .forward_s = forward,
+                             .backward_s = backward,
+                             .weight_s = weight,
+                             .send_s = 0.25};
+        pipeline_play(&p, &arena, &played);
+        p.record = false;
+        pipeline_play(&p, &arena, &taken_on);
+        pipeline_bound(&p, &bound);
+        assert_true(fabs(taken_on.end_s / played.end_s - 1) < 1e-6);
+        assert_true(fabs(taken_on.busy_s / played.busy_s - 1) < 1e-6); /* halves of DualPipe */
+        assert_true(fabs(taken_on.serial_s / played.serial_s - 1) < 1e-9);
+        assert_true(bound.end_s <= taken_on.end_s);
+        p.micro_batches = UINT64_C(1) << 40; /* no memory that grows with them */
+        pipeline_play(&p, &arena, &taken_on);
+        assert_true(taken_on.end_s > 1e12 && taken_on.end_s < 1e14);
+        arena_release(&arena);
+    }
+}
+
 /* When the rows that a task needs have come, by what has ended so far; NAN: not yet. */
 static double rows_come(const struct pipeline *p, double end_s[TASK_KINDS][MOST][MICRO],
                         const struct pipeline_task *t)
@@ -288,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_of_seed_003),
+        cmocka_unit_test(many_micro_batches_go_on_as_they_began),
         cmocka_unit_test(host_and_device_by_hand),
         cmocka_unit_test(the_period_is_what_playing_comes_to),
         cmocka_unit_test(even_stages_follow_closed_forms),

@@ -49,7 +49,8 @@ struct pipeline_times {
 /* Weight gradients are tasks of their own. */
 bool pipeline_splits(const struct pipeline *pipeline);
 
-/* Memory from the arena. At least one stage and micro-batch. */
+/* Memory from the arena. At least one stage and micro-batch; of more than 65,536 the rest is
+ * taken on at the pace of the last ones played, unless tasks are kept. */
 void pipeline_play(const struct pipeline *pipeline, struct arena *arena,
                    struct pipeline_times *out);
 
