@@ -83,10 +83,10 @@
              "workload.colocated.fraction", "0.9 unless given", TRAINING),                     \
         RULE("sleep_level", JOB_VALUE, "workload.colocated.engine",                            \
              "0, which holds unless given: awake; 1, 2: asleep", ROLLOUT),                     \
-        RULE("offload_model", JOB_VALUE, "workload.colocated.engine",                          \
-             "with offload_optimizer: none, trainer and engine take turns", ROLLOUT),          \
-        RULE("offload_optimizer", JOB_VALUE, "workload.colocated.engine",                      \
-             "with offload_model: none, trainer and engine take turns", ROLLOUT),              \
+        RULE("offload_model", JOB_VALUE, "workload.colocated.away",                            \
+             "weights, where the engine sleeps", ROLLOUT),                                     \
+        RULE("offload_optimizer", JOB_VALUE, "workload.colocated.away",                        \
+             "states, where the engine sleeps", ROLLOUT),                                      \
         MEMORY("vllm_pipeline_parallel_size", JOB_VALUE, "1",                                  \
                "the engine's weights are shared out by vllm_tensor_parallel_size alone",       \
                TRAINING),                                                                      \
