@@ -268,8 +268,11 @@ static bool evaluate_steady(const struct plan *plan, const struct work *work,
                             struct evaluation *out)
 {
     *out = (struct evaluation){.limit_bytes = verdict_limit(plan)};
-    if (!verdict_evaluate_steady(plan, work, slots, values, steady, &out->peak, &out->schedule))
+    if (!verdict_evaluate_steady(plan, work, slots, values, steady, &out->peak,
+                                 &out->schedule)) {
+        out->peak = (struct memory_peak){0}; /* a stage's that did not overflow */
         return false;
+    }
     out->valid = true;
     out->verdict = verdict_of(plan, &out->peak);
     out->wall = address_beyond_library(work, values, out->schedule);
