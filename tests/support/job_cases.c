@@ -753,7 +753,9 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=256 "
      "workload.packing.length=8192 parallel.tp=4 parallel.sp=true parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
-     "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32",
+     "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32 "
+     "workload.colocated.engine=asleep workload.colocated.tp=8 "
+     "workload.colocated.fraction=0.7",
      1},
     {"slime/deepseek-r1.sh", "",
      "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
@@ -767,7 +769,8 @@ const struct job_case job_cases[] = {
      0},
     {"slime/lora.sh", "",
      "lora.rank=32 parallel.ep=8 workload.sequence_length=20480 cluster.nodes=1 "
-     "workload.colocated.engine=none workload.colocated.reference=0",
+     "workload.colocated.engine=asleep workload.colocated.tp=1 "
+     "workload.colocated.fraction=0.7 workload.colocated.reference=0",
      0},
     {"slime/sft.sh", "",
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "

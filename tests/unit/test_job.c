@@ -202,6 +202,7 @@ static void lists_are_taken_over(void **state)
         {"megatron/counted-chunks.sh", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]"},
         {"slime/lora.sh", "lora.targets", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
+        {"slime/lora.sh", "workload.colocated.away", "[weights, states]"},
         {"automodel/launch.slurm", "lora.targets", "[q_proj, v_proj]"},
         {"verl/grpo-megatron-235b.sh", "parallel.stages", "[11, 12, 12, 12, 12, 12, 12, 11]"},
         {"verl/lora-megatron.sh", "recompute.modules", "[core_attn, moe_act]"},

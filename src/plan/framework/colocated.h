@@ -1,5 +1,5 @@
-/* An engine that generates on the devices that train (RL), as verl, ms-swift and TRL have it,
- * and what waits in host memory for its turn. */
+/* An engine that generates on the devices that train (RL), as verl, slime, ms-swift and TRL
+ * have it, and what waits in host memory for its turn. */
 #ifndef MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 #define MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 

@@ -1,5 +1,5 @@
 /* slime: reinforcement learning on Megatron-LM with SGLang generating. What is planned is the
- * actor's update: trainer and engine take turns on a device, the reference waits in host
+ * actor's update and the engine's turn on the same devices; the reference waits in host
  * memory. Its flags are Megatron's beside its own. Read at THUDM/slime 002fa9d6bac4
  * (slime/utils/arguments.py), 1cddc5d32ecd (backends/megatron_utils/arguments.py) and
  * 028e29090ec8 (backends/megatron_utils/actor.py). */
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
 #include "plan/job/rows.h"
 
@@ -39,13 +40,17 @@ static const struct job_flag flags[] = {
     RULE("lora-rank", JOB_VALUE, "lora.rank", "32 unless given", ARGUMENTS),
     RULE("lora-target-preset", JOB_VALUE, "lora.targets",
          "moe_language_all: attention and experts; others: attention", ARGUMENTS),
-    IDLE("colocate", JOB_SWITCH, "the engine's memory is released while the trainer steps",
-         ACTOR),
-    IDLE("offload", JOB_SWITCH, "trainer and engine take turns", ACTOR),
-    IDLE("offload-train", JOB_SWITCH, "back on the device for the update, which is planned",
-         ACTOR),
-    IDLE("offload-rollout", JOB_SWITCH, "the engine's memory is released for the update",
-         ACTOR),
+    RULE("colocate", JOB_SWITCH, "workload.colocated.engine",
+         "asleep, and the trainer waits in host memory while it generates", ARGUMENTS),
+    RULE("offload", JOB_SWITCH, "workload.colocated.away", "what colocate is", ARGUMENTS),
+    RULE("offload-train", JOB_SWITCH, "workload.colocated.away",
+         "weights and states; on with colocate, buffers of gradients are freed", ARGUMENTS),
+    RULE("offload-rollout", JOB_SWITCH, "workload.colocated.engine", "asleep; on with colocate",
+         ARGUMENTS),
+    RULE("rollout-num-gpus-per-engine", JOB_VALUE, "workload.colocated.tp", "with colocate",
+         ARGUMENTS),
+    RULE("sglang-mem-fraction-static", JOB_VALUE, "workload.colocated.fraction",
+         "with colocate", ARGUMENTS),
     IDLE("use-kl-loss", JOB_SWITCH,
          "the reference's weights wait in host memory and take the actor's place for a pass",
          ACTOR),
@@ -61,9 +66,7 @@ static const struct job_flag flags[] = {
            ARGUMENTS),
     IDLE("overlap-cpu-optimizer-d2h-h2d", JOB_SWITCH, "what moves is the same", MEGATRON),
     NEITHER("rollout-num-gpus", JOB_VALUE, ARGUMENTS),
-    NEITHER("rollout-num-gpus-per-engine", JOB_VALUE, ARGUMENTS),
     NEITHER("num-gpus-per-node", JOB_VALUE, ARGUMENTS),
-    NEITHER("sglang-mem-fraction-static", JOB_VALUE, ARGUMENTS),
     NEITHER("sglang-cuda-graph-bs", JOB_LIST, ARGUMENTS),
     NEITHER("sglang-server-concurrency", JOB_VALUE, ARGUMENTS),
     NEITHER("num-rollout", JOB_VALUE, ARGUMENTS),
@@ -202,6 +205,43 @@ static enum status read_adapter(struct job *job)
     return bridge_set_adapters(job);
 }
 
+/* ---- the engine ---- */
+
+/* Both give way to each other where they share devices, unless told (validate_args); weights
+ * for the engine come of a copy in host memory, so they may be less at its start than planned.
+ */
+static enum status read_engine(struct job *job)
+{
+    static const char train_flag[] = "offload-train", rollout_flag[] = "offload-rollout";
+    struct away away = {0};
+    struct engine_beside engine = {
+        .sleeps = true,
+        .tp = 1,
+        .fraction = 0.8,
+        .sleep_flags = "colocate offload-rollout",
+        .tp_flag = "rollout-num-gpus-per-engine",
+        .fraction_flag = "sglang-mem-fraction-static",
+    };
+    bool beside = false, trainer = true;
+    TRY(job_switch(job, "colocate", &beside));
+    TRY(job_switch(job, train_flag, &trainer));
+    TRY(job_switch(job, rollout_flag, &engine.sleeps));
+    TRY(job_count(job, engine.tp_flag, &engine.tp));
+    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
+    if (!beside)
+        return STATUS_OK;
+    if (!job_given(job, engine.fraction_flag))
+        job_warn(job, job_place(job),
+                 "no flag gives %s, which matters to memory while the engine generates: %g is "
+                 "planned, SGLang has a formula of its own",
+                 engine.fraction_flag, engine.fraction);
+    if (trainer)
+        engine.weights_flag = engine.states_flag = "colocate";
+    colocated_set(job, &engine, &away);
+    away_set(job, &away);
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
     static const char backend_flag[] = "train-backend";
@@ -213,6 +253,7 @@ static enum status slime_finish(struct job *job)
     TRY(read_model(job));
     TRY(read_batch(job));
     TRY(megatron_finish(job));
+    TRY(read_engine(job));
     return read_adapter(job);
 }
 
