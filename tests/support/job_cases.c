@@ -668,7 +668,8 @@ const struct job_case job_cases[] = {
     {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
     {"deepspeed/lora-8bit.sh", "",
      "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "
-     "precision.master=f32 precision.activations=bf16 workload.micro_batch=2",
+     "precision.master=f32 precision.activations=bf16 workload.micro_batch=2 "
+     "lora.plain_format=bf16",
      0},
     {"torchtitan/offload.toml", "cluster=h100-8x2",
      "parallel.zero=3 parallel.ep=8 optimizer.offload=1 optimizer.offload_params=true "
@@ -702,6 +703,7 @@ const struct job_case job_cases[] = {
      1},
     {"axolotl/lora.yml", "cluster=h200-8x1",
      "parallel.zero=0 precision.weights=fp8_channel lora.rank=16 lora.targets=[] "
+     "lora.plain_format=none "
      "optimizer.kind=adam8bit recompute.kind=full recompute.offload=[layer_input] "
      "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=4096",
      0},

@@ -275,15 +275,20 @@ enum status trainer_set_base(struct job *job)
         warn_of_base(job);
         return STATUS_OK;
     }
-    if (draft_find(&job->draft, "lora.rank"))
-        job_set(job, "precision.weights",
-                eight    ? "fp8_channel"
-                : nested ? "nf4_double"
-                         : "nf4",
-                flags);
-    else
+    if (!draft_find(&job->draft, "lora.rank")) {
         job_warn(job, job_setting(job, four ? "load_in_4bit" : "load_in_8bit")->mark,
                  "a base in few bits is frozen, and there are no adapters to train: not read");
+        return STATUS_OK;
+    }
+    job_set(job, "precision.weights",
+            eight    ? "fp8_channel"
+            : nested ? "nf4_double"
+                     : "nf4",
+            flags);
+    /* axolotl prepares it as PEFT does; TRL (models/utils.py), LLaMA-Factory
+     * (model_utils/checkpointing.py) and ms-swift (tuner.py) raise nothing to f32 */
+    if (job->framework != &job_axolotl)
+        job_set(job, "lora.plain_format", "bf16", flags);
     return STATUS_OK;
 }
 

@@ -200,8 +200,6 @@ enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, 
         job_retell(job, flag, "use_bnb_nested_quant", "true");
     if (bits == 8)
         job_retell(job, flag, "load_in_8bit", "true");
-    if (bits) /* PEFT's own preparation, which raises what is left whole, is not called */
-        job_set(job, "lora.plain_format", "bf16", flag);
     if (bits && bits != 4 && bits != 8)
         return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
     return job->err->status;
