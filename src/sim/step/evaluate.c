@@ -377,12 +377,11 @@ static void judge_host_cache(const struct plan *plan, struct evaluation *out)
         out->verdict = VERDICT_OOM;
 }
 
-/* A plan of one step; whether an engine starts is asked of its own. */
+/* A plan of one step, *out empty; whether an engine starts is asked of its own. */
 static void evaluate_step(struct evaluator *e, const struct plan *plan, uint64_t structure,
                           bool asks_start, struct evaluation *out)
 {
     enum serve_start start = SERVE_STARTS;
-    *out = (struct evaluation){0};
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
         plan = evaluate_held(e, plan, &start);
     if (start != SERVE_UNSIZED && follow(e, plan, structure) &&
@@ -401,6 +400,7 @@ static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mod
     struct plan step;
     serve_step_plan(plan, mode, sequences, &step);
     e->known = false; /* the other step's list */
+    *out = (struct evaluation){0};
     evaluate_step(e, &step, 0, false, out);
 }
 
