@@ -122,6 +122,11 @@ bool plan_casts_products(const struct plan *plan)
     return plan->stack.kind == STACK_TORCHTITAN && plan->precision.compute == COMPUTE_FP8;
 }
 
+bool plan_is_huggingface(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
+}
+
 bool plan_is_megatron(const struct plan *plan)
 {
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;

@@ -38,7 +38,8 @@ bool plan_recomputes_some(const struct plan *plan);
 uint64_t plan_recomputes_together(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
 bool plan_distributes_inputs(const struct plan *plan);
-bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */
+bool plan_is_huggingface(const struct plan *plan); /* its models, by FSDP or DeepSpeed */
+bool plan_is_megatron(const struct plan *plan);    /* or Primus, which runs it */
 /* Whether 8-bit products cast their operands each time and keep neither: torchao's Float8Linear
  * and MXLinear save input and weight as they were (float8_linear.py, save_for_backward), while
  * TransformerEngine keeps the copies of both. */

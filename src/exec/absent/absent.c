@@ -104,7 +104,7 @@ static void encode_rows(const struct execution *x, struct absent *absent,
     for (uint64_t rank = 0; rank < absent->n_ranks; rank++) {
         unsigned char *row = e->rows + rank * e->row_bytes;
         inputs_absent(x->task.inputs, e->row, rank, e->width, values);
-        if (format_is_plain(e->dtype))
+        if (dtype_is_plain(e->dtype))
             format_store(e->dtype, row, 0, e->width, values);
         else
             format_encode_matrix(e->dtype, e->width, 1, &source, scratch, row);
@@ -215,7 +215,7 @@ static void add_piece(const struct absent_exchange *e, const char *row, uint64_t
                       double *sum)
 {
     float values[PIECE];
-    if (format_is_plain(e->dtype))
+    if (dtype_is_plain(e->dtype))
         format_load(e->dtype, row, c, n, values);
     else
         format_decode_columns(e->dtype, row, e->width, 1, c, n, 0, 1, values);

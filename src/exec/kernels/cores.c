@@ -4,6 +4,7 @@
 
 #include "exec/kernels/format.h"
 #include "exec/kernels/gemm_tile.h"
+#include "work/list/dtype.h"
 
 enum { PIECE = 256 };
 
@@ -99,7 +100,7 @@ static void fetch_panel(const struct part *part, uint64_t panel, uint64_t r0, ui
 {
     const struct matrix *from = &part->from;
     uint64_t row = part->row + r0, column = panel * part->across + part->column;
-    if (format_is_plain(from->dtype)) {
+    if (dtype_is_plain(from->dtype)) {
         for (uint64_t r = 0; r < n; r++)
             format_load(from->dtype, from->data, (row + r) * from->n + column, part->columns,
                         to + r * ld);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/kernels/format.h"
+#include "work/list/dtype.h"
 
 enum { PIECE = 256 }; /* elements converted at a time */
 
@@ -78,8 +79,8 @@ static uint64_t fill_units(const struct call *call)
     if (is_index((enum fill)call->args.fill.fill))
         return 1;
     if (is_matrix(call))
-        return format_is_plain(out->dtype) ? out->dims[0] * kernel_row_units(out->dims[1])
-                                           : out->dims[0];
+        return dtype_is_plain(out->dtype) ? out->dims[0] * kernel_row_units(out->dims[1])
+                                          : out->dims[0];
     return kernel_row_units(out->rows);
 }
 
@@ -112,7 +113,7 @@ static enum status fill_run(struct call *call, uint64_t unit, void *scratch, str
         fill_index(call);
         return STATUS_OK;
     }
-    if (is_matrix(call) && format_is_plain(out->dtype)) {
+    if (is_matrix(call) && dtype_is_plain(out->dtype)) {
         fill_matrix_rows(call, unit);
         return STATUS_OK;
     }
@@ -214,7 +215,7 @@ static void round_row(const struct tensor *in, const struct tensor *out, uint64_
 static void pack_row(const struct tensor *in, const struct tensor *out, uint64_t row,
                      void *scratch)
 {
-    if (format_is_plain(out->dtype)) {
+    if (dtype_is_plain(out->dtype)) {
         round_row(in, out, row);
         return;
     }
@@ -227,7 +228,7 @@ static void pack_row(const struct tensor *in, const struct tensor *out, uint64_t
 static void unpack_row(const struct tensor *in, const struct tensor *out, uint64_t row,
                        void *scratch)
 {
-    if (format_is_plain(in->dtype)) {
+    if (dtype_is_plain(in->dtype)) {
         round_row(in, out, row);
         return;
     }

@@ -65,11 +65,6 @@ static uint16_t to_f16(float value)
     return (uint16_t)format_encode(&f16, value);
 }
 
-bool format_is_plain(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-}
-
 void format_load(enum dtype dtype, const void *data, uint64_t first, uint64_t n, float *out)
 {
     if (dtype == DTYPE_F32) {

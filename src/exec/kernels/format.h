@@ -28,10 +28,7 @@ extern const struct narrow format_e4m3, format_e2m1;
 float format_decode(const struct narrow *format, unsigned code);
 unsigned format_encode(const struct narrow *format, float value);
 
-/* True for formats whose elements stand alone, one after the other: f32, bf16, f16. */
-bool format_is_plain(enum dtype dtype);
-
-/* n elements of a plain format, from element `first` of `data`. */
+/* n elements of a plain format (dtype_is_plain), from element `first` of `data`. */
 void format_load(enum dtype dtype, const void *data, uint64_t first, uint64_t n, float *out);
 void format_store(enum dtype dtype, void *data, uint64_t first, uint64_t n, const float *in);
 /* The value after a trip through a plain format. */

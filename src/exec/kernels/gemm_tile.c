@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "exec/kernels/format.h"
+#include "work/list/dtype.h"
 
 struct scratch tile_scratch(void *memory)
 {
@@ -90,7 +91,7 @@ void tile_load_weight(const struct matrix *w, bool transposed, struct span_rows 
         return;
     }
     gemm->b = scratch;
-    if (format_is_plain(w->dtype)) {
+    if (dtype_is_plain(w->dtype)) {
         for (uint64_t r = 0; r < nr; r++)
             format_load(w->dtype, w->data, (rows.begin + r) * w->n + cols.begin, nc,
                         scratch + r * nc);

@@ -152,7 +152,7 @@ static void through_wire(void *context, double *x)
     enum dtype wire = o->setup.wire;
     for (uint64_t h = 0; h < o->W; h++)
         w->wire_in[h] = (float)x[h];
-    if (format_is_plain(wire)) {
+    if (dtype_is_plain(wire)) {
         for (uint64_t h = 0; h < o->W; h++)
             w->wire_out[h] = format_round(wire, w->wire_in[h]);
     } else {

@@ -54,7 +54,7 @@ void oracle_matrix_load(struct oracle_matrix *m, const struct oracle_setup *setu
     struct origin from = {setup->inputs, fill, number};
     for (uint64_t c = 0; m->pick && c < m->columns; c++)
         m->pick[c] = inputs_pick(fill, number, c, m->rows);
-    if (format_is_plain(setup->weight))
+    if (dtype_is_plain(setup->weight))
         load_plain(m, setup->weight, &from);
     else
         load_quantised(m, setup->weight, &from);

@@ -13,6 +13,7 @@
 #include "exec/verify/verify_tail.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
+#include "work/list/dtype.h"
 
 bool checks_passed(const struct checks *checks)
 {
@@ -270,7 +271,7 @@ static double tolerance_of(double u, uint64_t longest_sum)
  * 0.03, 0.14 where W is 16, within 16 u, and more of shorter rows. */
 static double wire_roundoff(enum dtype wire, uint64_t width)
 {
-    if (format_is_plain(wire))
+    if (dtype_is_plain(wire))
         return verify_unit_roundoff(wire);
     double u = wire == DTYPE_MXFP4 || wire == DTYPE_NVFP4 ? 0x1p-6 : 0x1p-8;
     return u * fmax(1, 2 * sqrt(3 / (double)width));
@@ -411,7 +412,7 @@ static bool holds_one(enum dtype dtype)
     float scratch[128 * 128], back[ROWS];
     unsigned char bytes[ROWS * 8];
     struct matrix_source source = {NULL, one_and_zeros};
-    if (format_is_plain(dtype))
+    if (dtype_is_plain(dtype))
         return true;
     format_encode_matrix(dtype, ROWS, 1, &source, scratch, bytes);
     format_decode_columns(dtype, bytes, ROWS, 1, 0, ROWS, 0, 1, back);

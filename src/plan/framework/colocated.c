@@ -13,6 +13,12 @@ void away_set(struct job *job, const struct away *away)
         job_set_list(job, "workload.colocated.away", away->words, away->n, away->flags);
 }
 
+enum status colocated_read(struct job *job, struct engine_beside *engine)
+{
+    TRY(job_count(job, engine->tp_flag, &engine->tp));
+    return job_real(job, engine->fraction_flag, &engine->fraction);
+}
+
 void colocated_set(struct job *job, const struct engine_beside *engine, struct away *away)
 {
     job_set(job, "workload.colocated.engine", engine->sleeps ? "asleep" : "awake",

@@ -23,6 +23,9 @@ struct engine_beside {
     const char *weights_flag, *states_flag; /* that are on: of the trainer they wait; or NULL */
 };
 
+/* tp and fraction, where their flags are given. */
+enum status colocated_read(struct job *job, struct engine_beside *engine);
+
 /* workload.colocated.engine, tp and fraction; what of the trainer gives way to an engine that
  * does to it goes to `away`. */
 void colocated_set(struct job *job, const struct engine_beside *engine, struct away *away);

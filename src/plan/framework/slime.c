@@ -226,8 +226,7 @@ static enum status read_engine(struct job *job)
     TRY(job_switch(job, "colocate", &beside));
     TRY(job_switch(job, train_flag, &trainer));
     TRY(job_switch(job, rollout_flag, &engine.sleeps));
-    TRY(job_count(job, engine.tp_flag, &engine.tp));
-    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
+    TRY(colocated_read(job, &engine));
     if (!beside)
         return STATUS_OK;
     if (!job_given(job, engine.fraction_flag))

@@ -226,8 +226,7 @@ static enum status set_engine(struct job *job, bool vllm)
     TRY(job_count(job, "sleep_level", &level));
     TRY(job_switch(job, weights_flag, &weights));
     TRY(job_switch(job, states_flag, &states));
-    TRY(job_count(job, engine.tp_flag, &engine.tp));
-    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
+    TRY(colocated_read(job, &engine));
     engine.sleeps = level > 0;
     engine.weights_flag = weights ? weights_flag : NULL;
     engine.states_flag = states ? states_flag : NULL;

@@ -65,8 +65,7 @@ static enum status read_vllm(struct job *job)
     };
     TRY(job_word(job, mode_flag, &mode));
     TRY(job_switch(job, "vllm_enable_sleep_mode", &engine.sleeps));
-    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
-    TRY(job_count(job, engine.tp_flag, &engine.tp));
+    TRY(colocated_read(job, &engine));
     if (!job_given(job, mode_flag))
         job_warn(job, job_place(job),
                  "no flag gives vllm_mode, which matters to memory: colocate is planned, TRL's "

@@ -307,8 +307,7 @@ static enum status read_engine(struct job *job, struct away *away)
     };
     TRY(job_word(job, "rollout.name", &name));
     TRY(job_switch(job, "rollout.free_cache_engine", &engine.sleeps));
-    TRY(job_count(job, engine.tp_flag, &engine.tp));
-    TRY(job_real(job, engine.fraction_flag, &engine.fraction));
+    TRY(colocated_read(job, &engine));
     TRY(either_on(job, weights, &engine.weights_flag));
     TRY(either_on(job, states, &engine.states_flag));
     if (!text_equal(name, "hf"))

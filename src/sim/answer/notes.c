@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/engine.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/speculation.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"

@@ -17,6 +17,11 @@ unsigned dtype_bits(enum dtype dtype)
     return bits[dtype];
 }
 
+bool dtype_is_plain(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
 bool dtype_is_int4(enum dtype dtype)
 {
     return dtype == DTYPE_INT4 || dtype == DTYPE_INT4_32;

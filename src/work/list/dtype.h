@@ -10,10 +10,13 @@
 /* Bits of one element without scales: 32, 16, 8, 4; 0 for DTYPE_NONE. */
 unsigned dtype_bits(enum dtype dtype);
 
+/* Formats whose elements stand alone, one after the other, without scales: f32, bf16, f16. */
+bool dtype_is_plain(enum dtype dtype);
+
 /* Integers of 4 bits with scales of groups: AWQ, GPTQ, compressed-tensors. */
 bool dtype_is_int4(enum dtype dtype);
 
-/* Bytes of n elements of a plain format (bits a multiple of 8). */
+/* Bytes of n elements without their scales, up to a whole byte. */
 uint64_t dtype_bytes(enum dtype dtype, uint64_t n);
 
 /* Elements of a [rows, columns] matrix that share a scale, and its bytes; rows UINT64_MAX: a

@@ -4,6 +4,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/schema/schema.h"
+#include "work/list/dtype.h"
 #include "work/list/letters.h"
 #include "work/pass/fuse.h"
 #include "work/path/path.h"
@@ -221,8 +222,7 @@ static void fill_sizes(struct layer *l)
 /* Activations travel and rest in plain formats; a quantised one is for the wire only. */
 static enum dtype plain(enum dtype dtype, enum dtype otherwise)
 {
-    bool known = dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-    return known ? dtype : otherwise;
+    return dtype_is_plain(dtype) ? dtype : otherwise;
 }
 
 static void fill_dtypes(struct layer *l)

@@ -34,25 +34,20 @@ static bool gathers_for_residual(const struct plan *plan)
     return plan->parallel.sp && plan->parallel.tp > 1 && plan->model.residual_intermediate;
 }
 
-static bool is_plain(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-}
-
 static bool activates_packed(const struct plan *plan)
 {
-    return !is_plain(plan->precision.activations);
+    return !dtype_is_plain(plan->precision.activations);
 }
 
 static bool combines_packed(const struct plan *plan)
 {
-    return !is_plain(plan->precision.combine);
+    return !dtype_is_plain(plan->precision.combine);
 }
 
 static bool packs_gradients(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.gradients;
-    return dtype != DTYPE_NONE && !is_plain(dtype);
+    return dtype != DTYPE_NONE && !dtype_is_plain(dtype);
 }
 
 static bool has_no_kernel(enum dtype dtype)

@@ -106,14 +106,9 @@ bool lora_base_is_quantised(const struct plan *plan)
     return lora_is_on(plan) && dtype_scale(plan->precision.weights).bytes;
 }
 
-static bool is_huggingface(const struct plan *plan)
-{
-    return plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
-}
-
 bool lora_stacks_experts(const struct plan *plan)
 {
-    return lora_is_on(plan) && is_huggingface(plan) &&
+    return lora_is_on(plan) && plan_is_huggingface(plan) &&
            plan->lora.experts != LORA_EXPERTS_LINEAR;
 }
 
@@ -124,7 +119,7 @@ bool lora_merges(const struct plan *plan)
 
 enum dtype lora_plain(const struct plan *plan)
 {
-    if (!is_huggingface(plan))
+    if (!plan_is_huggingface(plan))
         return DTYPE_F32;
     if (plan->lora.plain != DTYPE_NONE)
         return plan->lora.plain;
@@ -260,12 +255,6 @@ static const char *target_at(const void *table, size_t i)
     return ((const struct target *)table)[i].name;
 }
 
-static bool is_whole_format(enum dtype dtype)
-{
-    return dtype == DTYPE_NONE || dtype == DTYPE_F32 || dtype == DTYPE_BF16 ||
-           dtype == DTYPE_F16;
-}
-
 static const struct target *target_of(const char *name)
 {
     for (size_t i = 0; i < TARGETS; i++)
@@ -315,7 +304,8 @@ static enum status check_any(const struct plan *plan, struct sizes *z, struct er
 enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err)
 {
     const struct word_list *words = &plan->lora.targets;
-    if (lora_stacks_experts(plan) && !is_whole_format(plan->lora.plain)) {
+    enum dtype left = plan->lora.plain;
+    if (lora_stacks_experts(plan) && left != DTYPE_NONE && !dtype_is_plain(left)) {
         err_set(err, STATUS_INPUT,
                 "lora.plain_format: what is left whole is in no format of few bits");
         return err_hint(err, "f32, bf16 or f16; none: what PEFT makes of it");

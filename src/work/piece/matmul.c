@@ -1,6 +1,7 @@
 /* The blocks as work lists; see matmul.h. */
 #include "work/piece/matmul.h"
 
+#include "work/list/dtype.h"
 #include "work/stack/stack.h"
 
 /* ---- what the host refuses ---- */
@@ -10,14 +11,10 @@ static bool many_ranks(const struct plan *plan)
     return plan->parallel.tp > 512; /* rows that a sum takes at once */
 }
 
-static bool is_plain(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-}
-
 static bool packed(const struct plan *plan)
 {
-    return !is_plain(plan->precision.activations) || !is_plain(plan->precision.weights);
+    return !dtype_is_plain(plan->precision.activations) ||
+           !dtype_is_plain(plan->precision.weights);
 }
 
 static bool spread_otherwise(const struct plan *plan)

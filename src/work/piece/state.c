@@ -118,8 +118,8 @@ static bool offloads(const struct plan *plan)
 
 bool state_waits_there(const struct plan *plan)
 {
-    bool has = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED ||
-               plan->stack.kind == STACK_TORCHTITAN || plan->stack.kind == STACK_MAXTEXT;
+    bool has = plan_is_huggingface(plan) || plan->stack.kind == STACK_TORCHTITAN ||
+               plan->stack.kind == STACK_MAXTEXT;
     return has && offloads(plan) && plan->optimizer.offload_params && plan->parallel.zero >= 3;
 }
 
@@ -451,11 +451,10 @@ static void keep_frozen(struct state *s)
         return;
     if (s->plan->parallel.zero >= 3)
         elements = size_ceil_div(z, elements, step_sharers(s->plan, z).dense);
-    bool plain = format == DTYPE_F32 || format == DTYPE_BF16 || format == DTYPE_F16;
     work_buffer(s->work, (struct buffer){.name = "encoder_weights",
                                          .category = CATEGORY_WEIGHTS,
                                          .segment = SEGMENT_STEP,
-                                         .dtype = plain ? format : DTYPE_BF16,
+                                         .dtype = dtype_is_plain(format) ? format : DTYPE_BF16,
                                          .n_dims = 1,
                                          .dims = {elements},
                                          .life = LIFE_PERSISTENT,

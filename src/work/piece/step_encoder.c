@@ -8,9 +8,8 @@
 static bool runs(const struct step *s)
 {
     const struct plan *plan = s->plan;
-    enum stack_kind kind = plan->stack.kind;
-    bool trainer = plan_is_megatron(plan) || kind == STACK_TORCHTITAN || kind == STACK_FSDP ||
-                   kind == STACK_DEEPSPEED;
+    bool trainer = plan_is_megatron(plan) || plan_is_huggingface(plan) ||
+                   plan->stack.kind == STACK_TORCHTITAN;
     bool prefill = plan_is_engine(plan) && plan->workload.mode == MODE_PREFILL;
     return encoder_is_there(plan) && plan->workload.encoder.patches &&
            (s->training ? trainer : prefill);

@@ -1,4 +1,5 @@
 /* The last end of the model: final norm, head and loss, by the kind of loss. */
+#include "plan/derive.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -136,9 +137,8 @@ static void add_logits(struct train *t)
  * is where every rank has it so. */
 static bool widens_head(const struct plan *plan)
 {
-    bool trainer = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
     bool whole = plan->parallel.zero < 3 && plan->precision.weights == DTYPE_F32;
-    return trainer && plan->stack.cross_entropy == LOSS_CHUNKED && !whole;
+    return plan_is_huggingface(plan) && plan->stack.cross_entropy == LOSS_CHUNKED && !whole;
 }
 
 /* Losses that run head and loss part by part make the gradients of the head's input and of its
