@@ -95,13 +95,20 @@ static void gemm_count(const struct call *call, struct counts *counts)
 
 /* ---- wgrad ---- */
 
+static bool wgrad_is_direct(const struct call *call)
+{
+    return tile_is_f32(&call->of[ROLE_SRC]) && tile_is_f32(&call->of[ROLE_D_DST]) &&
+           tile_is_f32(&call->of[ROLE_D_WEIGHT]);
+}
+
 static struct tiling wgrad_tiling(const struct call *call)
 {
+    bool direct = wgrad_is_direct(call);
     return (struct tiling){
         .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
         .columns = call->of[ROLE_D_DST].width,
-        .row_tile = KERNEL_TILE_ROWS,
-        .column_tile = KERNEL_TILE_COLUMNS,
+        .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
+        .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS,
         .fixed_rows = true,
         .rows = call->of[ROLE_SRC].width};
 }
