@@ -40,6 +40,7 @@ struct measuring {
     struct measurement *out;
     double *step; /* [n_ops] of one step */
     double *sum;  /* [n_ops + 2] means of a sample, their sum, seconds since the beginning */
+    struct gauge *gauge;
     double begin_s;
 };
 
@@ -90,8 +91,10 @@ static double shortest_s(const struct measurement *out)
 static enum status take_samples(struct measuring *m, size_t n, double budget_s, struct err *err)
 {
     while (m->out->n_samples < n &&
-           (m->out->n_samples < MEASURE_LEAST || elapsed_s(m) < budget_s))
+           (m->out->n_samples < MEASURE_LEAST || elapsed_s(m) < budget_s)) {
         TRY(take_sample(m, err));
+        gauge_read(m->gauge, false);
+    }
     return STATUS_OK;
 }
 
@@ -107,6 +110,19 @@ static enum status find_steps(struct measuring *m, double budget_s, double clock
     }
 }
 
+static enum status take_all(struct measuring *m, const struct measure_options *options,
+                            double clock_s, struct err *err)
+{
+    double budget_s = options->repeat ? DBL_MAX : options->budget_s;
+    size_t wanted = options->repeat && options->repeat < MEASURE_SAMPLES
+                        ? (size_t)options->repeat
+                        : MEASURE_SAMPLES;
+    m->begin_s = stopwatch_now_s();
+    if (!options->repeat || options->repeat >= MEASURE_FIRST)
+        TRY(find_steps(m, options->budget_s, clock_s, err));
+    return take_samples(m, wanted, budget_s, err);
+}
+
 enum status measure_run(struct execution *x, const struct measure_options *options,
                         struct arena *arena, struct measurement *out, struct err *err)
 {
@@ -117,20 +133,16 @@ enum status measure_run(struct execution *x, const struct measure_options *optio
     struct measuring m = {.x = x,
                           .out = out,
                           .step = arena_alloc(arena, n, sizeof *m.step),
-                          .sum = arena_alloc(arena, n + 2, sizeof *m.sum)};
+                          .sum = arena_alloc(arena, n + 2, sizeof *m.sum),
+                          .gauge = options->gauge};
     struct transport *transport = x->session->transport;
     double clock_s = out->clock_s;
     TRY(transport->ops->max(transport, &clock_s, 1, err));
     TRY(execution_step(x, NULL, m.step, err)); /* warms code, page tables and threads */
-    m.begin_s = stopwatch_now_s();
-    double budget_s = options->repeat ? DBL_MAX : options->budget_s;
-    size_t wanted = options->repeat && options->repeat < MEASURE_SAMPLES
-                        ? (size_t)options->repeat
-                        : MEASURE_SAMPLES;
-    if (options->repeat && options->repeat < MEASURE_FIRST)
-        return take_samples(&m, wanted, budget_s, err);
-    TRY(find_steps(&m, options->budget_s, clock_s, err));
-    return take_samples(&m, wanted, budget_s, err);
+    gauge_read(m.gauge, true);
+    TRY(take_all(&m, options, clock_s, err));
+    gauge_read(m.gauge, true);
+    return STATUS_OK;
 }
 
 /* ---- distributions ---- */

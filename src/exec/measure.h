@@ -9,6 +9,7 @@
 #define MOEPLAN_EXEC_MEASURE_H
 
 #include "exec/execute.h"
+#include "exec/gauge.h"
 
 enum {
     MEASURE_SAMPLES = 64, /* most; fewer when the budget ends before */
@@ -18,8 +19,9 @@ enum {
 };
 
 struct measure_options {
-    uint64_t repeat; /* samples; 0: as many as fit into the budget */
-    double budget_s; /* of all samples together, preparation and flushing included */
+    uint64_t repeat;     /* samples; 0: as many as fit into the budget */
+    double budget_s;     /* of all samples together, preparation and flushing included */
+    struct gauge *gauge; /* read before, between and behind the samples; NULL: none */
 };
 
 struct measurement {

@@ -2,14 +2,13 @@
 """What `run` takes beside what it was predicted to take, by the profile that `probe` measures on
 this machine: every path, forward with three skews of routing and, where the path has one,
 backward. The layer is to be within 15 % of its prediction, every op of 5 % of it or more within
-25 %. An error is the median of three runs. Each stands between two probes and is predicted by the
-first; where the two disagree about the rate of products by more than 10 %, the machine changed
-meanwhile (a virtual one's processors are shared, its clocks drift), and the run is taken again,
-up to four times as often: whether it counts is settled without looking at what it took."""
+25 %. An error is the median of three runs. `run` multiplies between its samples what the probe
+multiplied: where that is more than 10 % off what was probed, the machine changed (a virtual one's
+processors are shared, its clocks drift), and the run is taken again behind a new probe, up to
+four times as often: whether it counts is settled without looking at what it took."""
 
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -29,40 +28,37 @@ def moeplan(*arguments):
 
 
 def run(path, skew, options):
-    """Errors by what they are of, the layer's by None; seconds of the layer."""
+    """Errors by what they are of, the layer's by None; seconds of the layer; whether the machine
+    was as it had been probed."""
     said = json.loads(moeplan("run", "plan.yaml", "--format", "json", *options,
                               "--set", f"moe.path={path}",
                               "--set", f"moe.routing.distribution={skew}"))
     if said["verdict"] != "agrees":
         sys.exit(f"{path}, {skew}: {said['verdict']}")
-    whole = said["time"]["measured_s"]
+    time = said["time"]
     errors = {f"{op['name']} {op['phase']}, {skew}": op["ratio"] - 1 for op in said["ops"]
-              if op["measured_s"] >= SHARE * whole}
-    return {None: said["time"]["ratio"] - 1, **errors}, whole
+              if op["measured_s"] >= SHARE * time["measured_s"]}
+    still = abs(time["products_flop_per_s"] / time["products_probed_flop_per_s"] - 1) <= DRIFT
+    return {None: time["ratio"] - 1, **errors}, time["measured_s"], still
 
 
 def probe():
-    """Writes cluster and profile; returns the rate of products of many rows, FLOP/s of a worker."""
     moeplan("probe", "--cluster", "here.yaml", "--profile", "here-profile.yaml", "--force")
-    peak = float(re.search(r"f32: *([0-9.e+]+)", open("here.yaml").read()).group(1))
-    curve = next(line for line in open("here-profile.yaml")
-                 if "of: product, is: efficiency, dtype: f32" in line)
-    return peak * float(re.findall(r"\[[0-9]+, ([0-9.]+)\]", curve)[-1])
 
 
 def rounds(path, case):
     """Errors by what they are of, a list each, of runs with a steady machine; the shortest layer
     of them, and how many were put aside."""
-    errors, took, tries, before = {}, [], 0, probe()
+    errors, took, tries = {}, [], 0
     while len(took) < ROUNDS and tries < TRIES:
         tries += 1
-        found, whole = run(path, *case)
-        after = probe()
-        if abs(after / before - 1) <= DRIFT:
-            took.append(whole)
-            for what, error in found.items():
-                errors.setdefault(what, []).append(error)
-        before = after
+        found, whole, still = run(path, *case)
+        if not still:
+            probe()
+            continue
+        took.append(whole)
+        for what, error in found.items():
+            errors.setdefault(what, []).append(error)
     return errors, min(took, default=0), tries - len(took)
 
 
@@ -94,6 +90,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         shutil.copy(PLAN, "plan.yaml")
+        probe()
         for path in (line.split(",")[0] for line in moeplan("list", "paths", "--format", "csv")
                      .splitlines() if line.split(",")[0] not in ("name", "auto")):
             cases = [case for case in CASES if path not in NO_BACKWARD or not case[1]]

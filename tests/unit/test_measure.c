@@ -1,4 +1,5 @@
-/* Spreads of samples: median, percentile, and the interval from order statistics. */
+/* Spreads of samples: median, percentile, and the interval from order statistics; and what is
+ * read of the machine between them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,12 +46,47 @@ static void inputs_and_looks_are_not_work(void **state)
     assert_true(measure_is_work(&(struct op){.kernel = KERNEL_GEMM}));
 }
 
+static void a_gauge_reads_at_most_a_tenth_of_the_time(void **state)
+{
+    (void)state;
+    struct session session = {0};
+    struct err err = {0};
+    struct gauge gauge;
+    const struct session_options options = {
+        .transport = TRANSPORT_LOCAL, .ranks = 1, .workers = 2};
+    assert_int_equal(session_open(&session, &options, &err), STATUS_OK);
+    assert_true(gauge_open(&gauge, &session));
+    assert_true(gauge_rate(&gauge) == 0);
+    gauge_read(&gauge, true);
+    gauge_read(&gauge, true);
+    gauge_read(&gauge, false); /* right behind one */
+    assert_int_equal(gauge.n, 2);
+    gauge.began_s = gauge.ended_s; /* one that took no time */
+    gauge_read(&gauge, false);
+    assert_int_equal(gauge.n, 3);
+    double rate = gauge_rate(&gauge);
+    assert_true(rate > 0 && rate == gauge.rates[1]);
+    assert_true(gauge.rates[0] <= rate && rate <= gauge.rates[2]);
+    gauge_close(&gauge);
+    session_close(&session);
+}
+
+static void without_a_gauge_nothing_is_read(void **state)
+{
+    (void)state;
+    gauge_read(NULL, true);
+    assert_true(gauge_rate(NULL) == 0);
+    gauge_close(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interval_is_that_of_order_statistics),
         cmocka_unit_test(percentiles_interpolate),
         cmocka_unit_test(inputs_and_looks_are_not_work),
+        cmocka_unit_test(a_gauge_reads_at_most_a_tenth_of_the_time),
+        cmocka_unit_test(without_a_gauge_nothing_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,7 @@ struct run {
     struct slice list;
     struct run_summary summary;
     struct clock_rates *clocks; /* of the devices before anything ran */
+    struct gauge *gauge;        /* of the CPU's workers; NULL: nothing to hold them against */
 };
 
 /* ---- prediction ---- */
@@ -211,8 +212,8 @@ static enum status check(struct run *run, struct execution *x, struct err *err)
 static enum status measure(struct run *run, struct execution *x, struct err *err)
 {
     struct measurement measured, overhead;
-    struct measure_options options = {.repeat = run->options->repeat,
-                                      .budget_s = measure_budget_s};
+    struct measure_options options = {
+        .repeat = run->options->repeat, .budget_s = measure_budget_s, .gauge = run->gauge};
     struct measure_options idle = {.repeat = run->options->repeat,
                                    .budget_s = overhead_budget_s};
     TRY(measure_run(x, &options, run->arena, &measured, err));
@@ -268,6 +269,17 @@ static enum status perform_sample(struct run *run, uint64_t step, struct err *er
     uint64_t most = meter_resident_peak_bytes();
     run_summary_resident(&run->summary, most > before ? most - before : 0);
     return status;
+}
+
+/* Where the CPU performs what a probe's profile predicts. */
+static void begin_gauge(struct run *run, const struct profile *profile)
+{
+    double probed = run_probe_products(profile, &run->plan->cluster);
+    if (!(probed > 0) || run->session->gpus || backend_of(run->options->backend)->idle)
+        return;
+    struct gauge *gauge = arena_alloc(run->arena, 1, sizeof *gauge);
+    run->gauge = gauge_open(gauge, run->session) ? gauge : NULL;
+    run->report->time.products_probed_flop_per_s = run->gauge ? probed : 0;
 }
 
 static enum status perform_all(struct run *run, struct err *err)
@@ -420,7 +432,11 @@ static enum status perform(struct run *run, struct err *err)
     } else if (options->dry_run) {
         run->report->verdict = RUN_DRY;
     } else {
-        TRY(note_mismatch(run, perform_all(run, err), err));
+        begin_gauge(run, profile);
+        enum status status = note_mismatch(run, perform_all(run, err), err);
+        run->report->time.products_flop_per_s = gauge_rate(run->gauge);
+        gauge_close(run->gauge);
+        TRY(status);
         TRY(run_compare_everywhere(run->session->transport, &run->report->checks, err));
         run->report->device = device_of(run);
         run->report->links = links_of(run);

@@ -102,6 +102,9 @@ struct run_time {
     uint64_t samples, steps; /* samples measured, steps in each */
     double clock_s;          /* smallest step of the clock */
     bool judged, within;     /* --band */
+    /* FLOP/s of a worker's f32 products meanwhile (exec/gauge.h), and as the profile has them;
+     * 0: not read. Of several processes the one that lost most. */
+    double products_flop_per_s, products_probed_flop_per_s;
 };
 
 struct run_fix {

@@ -9,7 +9,7 @@
 #include "plan/data/profile.h"
 
 enum run_probe_use {
-    RUN_PROBE_AUTO,  /* what is kept, else a probe */
+    RUN_PROBE_AUTO,  /* what is kept, unless the machine is faster now; else a probe */
     RUN_PROBE_NEVER, /* nothing */
     RUN_PROBE_AGAIN  /* a new probe in place of what is kept */
 };
@@ -34,6 +34,10 @@ bool run_probe_read(const char *folder, struct arena *arena, struct run_probe *o
  * it stands there now. */
 bool run_probe_keep(const struct probed *probed, const char *folder, struct arena *arena,
                     struct run_probe *out);
+
+/* FLOP/s that a worker's f32 products of GAUGE_ROWS rows reach by a profile with a probe's
+ * curve, on the cluster that it is of; 0 by any other. */
+double run_probe_products(const struct profile *profile, const struct cluster *cluster);
 
 /* The rates of the plan's cluster become those that were probed; counts and bytes stay. */
 void run_probe_rates(const struct run_probe *probe, struct plan *plan);

@@ -231,11 +231,22 @@ static enum status join_memory(struct run_memory *memory, struct transport *t, s
     return STATUS_OK;
 }
 
+/* The process whose products lost most; one without a gauge says nothing. */
+static enum status join_gauge(struct run_time *time, struct transport *t, struct err *err)
+{
+    double slowest = time->products_flop_per_s > 0 ? -time->products_flop_per_s : -HUGE_VAL;
+    TRY(t->ops->max(t, &slowest, 1, err));
+    if (time->products_flop_per_s > 0)
+        time->products_flop_per_s = -slowest;
+    return STATUS_OK;
+}
+
 static enum status join(struct run_summary *s, struct transport *t, struct err *err)
 {
     TRY(join_ops(s, t, err));
     TRY(join_rows(&s->report->rows, t, err));
     TRY(run_loads_join(&s->report->loads, t, err));
+    TRY(join_gauge(&s->report->time, t, err));
     return join_memory(&s->report->memory, t, err);
 }
 

@@ -223,16 +223,8 @@ static enum status set_steps(struct job *job, const struct swift_rlhf *rlhf)
 
 static enum status set_formats(struct job *job, const char *method)
 {
-    static const char flag[] = "lora_dtype";
-    const char *type = NULL;
     bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
-    TRY(job_word(job, flag, &type));
-    const char *format =
-        type ? job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", type) : NULL;
-    if (type && !format && !text_equal(type, "None"))
-        return job_fail(job, flag, "'%s' is no format of adapters", type);
-    if (format && adapters)
-        job_set(job, "lora.format", format, flag);
+    TRY(swift_set_adapter_format(job, adapters, NULL));
     if (method && text_equal(method, "fp8") && adapters)
         job_set(job, "precision.weights", "fp8_block", "quant_method");
     return STATUS_OK;

@@ -33,6 +33,10 @@ enum status swift_read_tuner(struct job *job, const char *unless, bool *adapters
  * alone. */
 void swift_tell_targets(struct job *job);
 
+/* lora.format by lora_dtype, which is read without adapters too; `unless`: where it says none,
+ * NULL: the plan's own. */
+enum status swift_set_adapter_format(struct job *job, bool adapters, const char *unless);
+
 /* workload.sequence_length: prompt and answer, or a pack; the model's longest unless given. */
 enum status swift_set_length(struct job *job, const struct swift_rlhf *rlhf);
 

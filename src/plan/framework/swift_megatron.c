@@ -104,23 +104,17 @@ static enum status set_recompute(struct job *job)
  * the weights' format (tuners/lora.py, LoraParallelLinear). */
 static enum status set_adapters(struct job *job, bool adapters)
 {
-    static const char targets_flag[] = "target_modules", type_flag[] = "lora_dtype";
-    const char *type = "bfloat16";
+    static const char targets_flag[] = "target_modules";
     uint64_t rank = 8;
     if (!adapters)
         return STATUS_OK;
     TRY(job_count(job, "lora_rank", &rank));
-    TRY(job_word(job, type_flag, &type));
     job_set_count(job, "lora.rank", rank, "lora_rank tuner_type");
     swift_tell_targets(job);
     const struct setting *s = job_setting(job, targets_flag);
     if (s && !(s->n == 1 && text_equal(s->values[0], "all-linear")))
         TRY(megatron_set_list(job, "lora.targets", targets_flag));
-    const char *format = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", type);
-    if (!format)
-        return job_fail(job, type_flag, "'%s' is no format of adapters", type);
-    job_set(job, "lora.format", format, type_flag);
-    return STATUS_OK;
+    return swift_set_adapter_format(job, true, "bf16");
 }
 
 static enum status swift_megatron_finish(struct job *job)

@@ -103,6 +103,20 @@ void swift_tell_targets(struct job *job)
         job_retell(job, flag, flag, "all-linear");
 }
 
+enum status swift_set_adapter_format(struct job *job, bool adapters, const char *unless)
+{
+    static const char flag[] = "lora_dtype";
+    const char *type = "None";
+    TRY(job_word(job, flag, &type));
+    const char *format = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", type);
+    if (!format && !text_equal(type, "None"))
+        return job_fail(job, flag, "'%s' is no format of adapters", type);
+    format = format ? format : unless;
+    if (format && adapters)
+        job_set(job, "lora.format", format, flag);
+    return STATUS_OK;
+}
+
 /* ---- how long sequences are ---- */
 
 /* The model's own limit, 0 where it is not known (base_args.py: max_length is max_model_len).

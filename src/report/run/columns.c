@@ -212,6 +212,11 @@ static const char *time_origin(const void *record)
     return ((const struct run_time *)record)->origin;
 }
 
+static bool is_gauged(const void *record)
+{
+    return ((const struct run_time *)record)->products_flop_per_s > 0;
+}
+
 static const struct column time_columns[] = {
     COLUMN(run_time, predicted_s, COLUMN_SECONDS, NULL),
     COLUMN(run_time, measured_s, COLUMN_SECONDS, NULL),
@@ -236,6 +241,14 @@ static const struct column time_columns[] = {
      .type = COLUMN_SECONDS,
      .offset = offsetof(struct run_time, clock_s),
      .present = is_timed},
+    {.key = "products_flop_per_s",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct run_time, products_flop_per_s),
+     .present = is_gauged},
+    {.key = "products_probed_flop_per_s",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct run_time, products_probed_flop_per_s),
+     .present = is_gauged},
     {.key = "within_band",
      .type = COLUMN_BOOL,
      .offset = offsetof(struct run_time, within),

@@ -320,6 +320,20 @@ static void print_time(struct screen *screen)
     page_item(&screen->page, 2, 12, "time", text_string(&line));
 }
 
+/* A tenth: what probes of one machine differ by. */
+static const double HELD_STILL = 0.1;
+
+static void print_gauge(const struct run_time *time, struct text *line)
+{
+    if (!(time->products_flop_per_s > 0))
+        return;
+    double ratio = time->products_flop_per_s / time->products_probed_flop_per_s;
+    text_printf(line, "; meanwhile its products ran at %.2f of what was probed%s", ratio,
+                ratio < 1 - HELD_STILL   ? ": others share it or its clocks fell, so run again"
+                : ratio > 1 + HELD_STILL ? ": it was slower then, --probe again takes it anew"
+                                         : "");
+}
+
 static void print_machine(struct screen *screen)
 {
     const struct run_report *report = screen->report;
@@ -329,6 +343,7 @@ static void print_machine(struct screen *screen)
                 report->machine.cpus > 1 ? "s" : "");
     if (report->blas)
         text_printf(&line, ", %s", report->blas);
+    print_gauge(&report->time, &line);
     page_item(&screen->page, 2, 12, "machine", text_string(&line));
     if (report->device)
         page_item(&screen->page, 2, 12, "device", report->device);
