@@ -277,6 +277,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
     WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
+    WHEN("model.moe.hash_layers",
+         STACK(BIT(STACK_HOST))), /* run refuses a model of them alone */
     WHEN("model.residual_intermediate", HAS_EXPERTS),
     WHEN("moe.redundant_experts", HAS_EXPERTS),
     WHEN("moe.routing.placement", HAS_EXPERTS),

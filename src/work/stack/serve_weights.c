@@ -291,7 +291,7 @@ static void streams_and_tables(const struct plan *plan, struct work *work)
     struct size layers = size_mul(s, size_slot(s, SLOT_STAGE_EMBEDDING),
                                   size_min(s, size_slot(s, SLOT_STAGE_MOE_LAYERS),
                                            size_const(s, plan->model.moe.hash_layers)));
-    if (plan->model.moe.hash_layers)
+    if (plan->model.moe.hash_layers && plan_has_moe(plan))
         state(work, "routing_tables", DTYPE_I32, size_times(s, ids, 4), layers,
               "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
 }
