@@ -110,6 +110,8 @@ enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
     const struct model *model = &plan->model;
     if (!plan_is_engine(plan))
         return p->weights;
+    if (part == PART_WHOLE)
+        return DTYPE_BF16;
     if (!names_part(&p->plain, PART_AUTO))
         return names_part(&p->plain, part) ? p->plain_format : p->weights;
     if (model->checkpoint == p->weights)
@@ -331,17 +333,20 @@ uint64_t engine_room(const struct plan *plan)
 
 /* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token, of
  * models with an indexer 64 (server_args.py, "page size to 64 for DeepSeek DSA"),
- * TensorRT-LLM's blocks 32. */
+ * TensorRT-LLM's blocks 32. Of one head that is key and value 256, 64 entries of csa and 2 of
+ * hca (vLLM models/deepseek_v4/compressor.py; SGLang asks for multiples of 128). */
 uint64_t engine_cache_block(const struct plan *plan)
 {
     if (plan->memory.cache_block)
         return plan->memory.cache_block;
     if (plan->stack.kind == STACK_TRTLLM)
         return 32;
+    if (plan->stack.kind != STACK_VLLM && plan->stack.kind != STACK_SGLANG)
+        return 1;
+    if (plan->model.attention.kind == ATTENTION_SHARED_KV)
+        return 256;
     if (plan->stack.kind == STACK_SGLANG)
         return plan->model.indexer.heads ? 64 : 1;
-    if (plan->stack.kind != STACK_VLLM)
-        return 1;
     if (plan->model.attention.kind != ATTENTION_MLA)
         return 16;
     enum generation generation = plan_generation(plan);

@@ -54,7 +54,8 @@ static enum mixer mixer_of(enum layer_type type)
     static const enum mixer mixers[LAYER_TYPES] = {
         [LAYER_FULL] = MIXER_FULL,   [LAYER_WINDOW] = MIXER_WINDOW,
         [LAYER_CHUNK] = MIXER_CHUNK, [LAYER_LINEAR] = MIXER_LINEAR,
-        [LAYER_REUSE] = MIXER_REUSE, [LAYER_DENSE] = MIXER_NONE,
+        [LAYER_REUSE] = MIXER_REUSE, [LAYER_CSA] = MIXER_CSA,
+        [LAYER_HCA] = MIXER_HCA,     [LAYER_DENSE] = MIXER_NONE,
         [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
@@ -122,6 +123,8 @@ void model_layers(const struct model *model, uint64_t first, uint64_t end,
 
 enum layer_kind model_mtp_kind(const struct model *model)
 {
+    if (model->attention.kind == ATTENTION_SHARED_KV)
+        return model->moe.experts ? KIND_WINDOW_MOE : KIND_WINDOW_DENSE;
     return model->moe.experts ? KIND_MOE : KIND_DENSE;
 }
 
@@ -187,4 +190,19 @@ bool plan_has_chunk(const struct plan *plan)
 bool plan_has_linear(const struct plan *plan)
 {
     return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
+bool plan_has_csa(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_CSA) > 0;
+}
+
+bool plan_has_hca(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_HCA) > 0;
+}
+
+bool plan_shares_kv(const struct plan *plan)
+{
+    return plan->model.attention.kind == ATTENTION_SHARED_KV;
 }

@@ -17,6 +17,8 @@ enum mixer {
     MIXER_CHUNK,  /* the same within chunks */
     MIXER_LINEAR, /* a recurrence with a state */
     MIXER_REUSE,  /* full attention that reuses an indexer's choice */
+    MIXER_CSA,    /* a window and chosen compressed entries */
+    MIXER_HCA,    /* a window and all compressed entries */
     MIXER_NONE,   /* the layer is a network alone */
     MIXER_COUNT
 };
@@ -40,6 +42,12 @@ enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
     X(REUSE_DENSE, REUSE, DENSE, "reuse dense layer", "reuse_dense")                           \
     X(REUSE_MOE, REUSE, MOE, "reuse moe layer", "reuse_moe")                                   \
     X(REUSE, REUSE, NONE, "reuse layer", "reuse")                                              \
+    X(CSA_DENSE, CSA, DENSE, "csa dense layer", "csa_dense")                                   \
+    X(CSA_MOE, CSA, MOE, "csa moe layer", "csa_moe")                                           \
+    X(CSA, CSA, NONE, "csa layer", "csa")                                                      \
+    X(HCA_DENSE, HCA, DENSE, "hca dense layer", "hca_dense")                                   \
+    X(HCA_MOE, HCA, MOE, "hca moe layer", "hca_moe")                                           \
+    X(HCA, HCA, NONE, "hca layer", "hca")                                                      \
     X(FFN_DENSE, NONE, DENSE, "dense network", "dense_alone")                                  \
     X(FFN_MOE, NONE, MOE, "moe network", "moe_alone")
 
@@ -66,8 +74,8 @@ bool model_has_parts(const struct model *model);
  * are MoE layers wherever there are experts. */
 void model_kinds(const struct model *model, bool has[KIND_COUNT]);
 
-/* The kind of a prediction module's layer: full attention, and experts where there are any
- * (layer-kinds.md 1.9). */
+/* The kind of a prediction module's layer: full attention, a window where one head is key and
+ * value, and experts where there are any (layer-kinds.md 1.8 and 1.9). */
 enum layer_kind model_mtp_kind(const struct model *model);
 
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
@@ -80,6 +88,10 @@ enum layer_kind model_expert_kind(const struct model *model);
 bool plan_has_window(const struct plan *plan);
 bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);
+bool plan_has_csa(const struct plan *plan);
+bool plan_has_hca(const struct plan *plan);
+/* Whether one head is key and value: every layer has a window (DeepSeek-V4). */
+bool plan_shares_kv(const struct plan *plan);
 
 /* Layers with this mixer, this network; without prediction modules. */
 uint64_t model_mixers(const struct model *model, enum mixer mixer);

@@ -44,8 +44,8 @@ struct enum_list {
 
 struct attention {
     enum attention_kind kind;
-    uint64_t heads, kv_heads, head_dim;                      /* GQA; heads also MLA */
-    uint64_t q_lora_rank, kv_lora_rank;                      /* MLA; q_lora_rank 0: direct q */
+    uint64_t heads, kv_heads, head_dim; /* GQA; heads also MLA */
+    uint64_t q_lora_rank, kv_lora_rank; /* MLA; q_lora_rank 0: direct q; shared_kv: q alone */
     uint64_t qk_nope_head_dim, qk_rope_head_dim, v_head_dim; /* MLA */
     bool bias; /* q, k, v biases (and o when output_bias) */
     bool output_bias;
@@ -54,6 +54,8 @@ struct attention {
     bool sinks;             /* one learned sink per head (gpt-oss) */
     bool output_gate;       /* a sigmoid gate on the output, from as many rows of q again */
     uint64_t window, chunk; /* tokens that layers of type window, chunk reach */
+    uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
+    uint64_t o_groups, o_lora_rank; /* shared_kv: the output by groups of heads, low rank */
 };
 
 /* Layers of type linear. Keys and queries of key_heads x key_dim meet values of heads x
@@ -102,7 +104,8 @@ struct model_moe {
     uint64_t experts, top_k, intermediate;
     uint64_t latent_size; /* width of the rows that routed experts work on; 0: hidden */
     uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
-    bool shared_gate; /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
+    uint64_t hash_layers; /* first layers that route by a table of the vocabulary */
+    bool shared_gate;     /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
     enum activation activation;
     bool glu;  /* gate and up matrices; false: one up matrix */
     bool bias; /* biases on the expert matrices */
@@ -122,9 +125,10 @@ struct model {
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;
-    uint64_t norms_per_layer; /* [hidden] norm vectors per layer (2; 4 with post-norms) */
-    bool norm_bias;           /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
-    bool head_bias;           /* the head has a [vocab] bias (Phi-3.5-MoE) */
+    uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
+    uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
+    bool norm_bias; /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool head_bias; /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
     enum dtype checkpoint;  /* format of the matrices as published; none: 16 bits */
     struct enum_list plain; /* enum weight_part: of them in plain_format instead */

@@ -65,6 +65,9 @@ static void take_module(struct model *model)
     model->dense_layers = model->moe.experts ? 0 : 1;
     model->moe_every = 1;
     model->layer_types.n = 0;
+    model->moe.hash_layers = 0;
+    if (model->attention.kind == ATTENTION_SHARED_KV)
+        model->layer_types = (struct enum_list){1, {LAYER_WINDOW}};
     model->mtp_layers = 0;
     model->mtp_enabled = false;
 }

@@ -3,7 +3,11 @@
 #ifndef MOEPLAN_PLAN_WORDS_H
 #define MOEPLAN_PLAN_WORDS_H
 
-enum attention_kind { ATTENTION_GQA, ATTENTION_MLA };
+enum attention_kind {
+    ATTENTION_GQA,
+    ATTENTION_MLA,
+    ATTENTION_SHARED_KV /* one head that is key and value of all queries (DeepSeek-V4) */
+};
 
 /* What a model's list of layers may say of one: its mixer, or a network that stands alone. */
 enum layer_type {
@@ -12,6 +16,9 @@ enum layer_type {
     LAYER_CHUNK,  /* the same within chunks of attention.chunk tokens */
     LAYER_LINEAR, /* a recurrence, as model.linear says */
     LAYER_REUSE,  /* full attention by the indexer's last choice: no indexer of its own */
+    LAYER_CSA,    /* a window, and of what is before it what an indexer chooses of entries that
+                     stand for attention.csa_ratio tokens each */
+    LAYER_HCA,    /* a window, and all entries that stand for attention.hca_ratio tokens each */
     LAYER_DENSE,
     LAYER_MOE,
     LAYER_TYPES
@@ -30,7 +37,8 @@ enum weight_part {
     PART_SHARED,
     PART_RESIDUAL,
     PART_LATENT,
-    WEIGHT_PARTS
+    WEIGHT_PARTS,
+    PART_WHOLE = WEIGHT_PARTS /* of none that a checkpoint quantises */
 };
 
 /* Recurrences over the sequence with a state in place of a cache. */

@@ -159,6 +159,32 @@ static void draw_layers(struct rng *rng, struct model *model)
         model->layer_types = lists[rng_below(rng, sizeof lists / sizeof *lists)];
 }
 
+/* One head that is key and value, with entries beside windows, in a quarter of the plans of
+ * stacks that have it, all that is beside it in a model in half of those. */
+static void share_kv(struct rng *rng, struct plan *plan)
+{
+    struct attention *a = &plan->model.attention;
+    enum stack_kind stack = plan->stack.kind;
+    bool has = stack == STACK_GENERIC || stack == STACK_VLLM || stack == STACK_SGLANG;
+    if (!has || rng_below(rng, 4))
+        return;
+    *a = (struct attention){.kind = ATTENTION_SHARED_KV,
+                            .heads = a->heads,
+                            .head_dim = 8,
+                            .q_lora_rank = 16,
+                            .qk_rope_head_dim = 4,
+                            .sinks = true,
+                            .window = 4,
+                            .csa_ratio = 4,
+                            .hca_ratio = 8,
+                            .o_groups = 4,
+                            .o_lora_rank = 8};
+    plan->model.layer_types = (struct enum_list){3, {LAYER_WINDOW, LAYER_CSA, LAYER_HCA}};
+    plan->model.indexer.heads = 4;
+    plan->model.residual_streams = 1 + 3 * rng_below(rng, 2);
+    plan->model.moe.hash_layers = rng_below(rng, 2);
+}
+
 static void base(struct rng *rng, struct rng *layers, enum stack_kind stack, struct plan *plan)
 {
     plan_tiny(plan);
@@ -177,6 +203,7 @@ static void base(struct rng *rng, struct rng *layers, enum stack_kind stack, str
         if (a->q_lora_rank && rng_below(layers, 2))
             plan->model.indexer.heads = 4;
     }
+    share_kv(layers, plan);
 }
 
 /* Experts split over all replicas of attention, in a third of the engines' plans. */

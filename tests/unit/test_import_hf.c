@@ -63,6 +63,8 @@ static void every_family_equals_the_shipped_model(void **state)
         "deepseek-v2-lite",
         "deepseek-v3",
         "deepseek-v3.2",
+        "deepseek-v4-flash",
+        "deepseek-v4-pro",
         "glm-4.5",
         "glm-4.5-air",
         "glm-4.6",
@@ -132,6 +134,11 @@ static const char mixtral[] = "{\"model_type\": \"mixtral\", \"num_hidden_layers
                               " \"num_attention_heads\": 4, \"num_experts_per_tok\": 2,"
                               " \"num_local_experts\": 4, \"intermediate_size\": 32";
 
+#define V4                                                                                     \
+    "{\"model_type\": \"deepseek_v4\", \"num_hidden_layers\": 2, \"hidden_size\": 64,"         \
+    " \"vocab_size\": 100, \"num_attention_heads\": 8, \"num_experts_per_tok\": 2,"            \
+    " \"n_routed_experts\": 4, \"moe_intermediate_size\": 32,"
+
 static void absent_keys_take_the_class_default(void **state)
 {
     (void)state;
@@ -170,7 +177,8 @@ static void broken_configurations_say_where(void **state)
         {"{\"hidden_size\": 4}", "config.json:1:1",
          "configuration names no architecture: 'model_type' is missing", ""},
         {"{\"model_type\": \"opt\"}", "config.json:1:16", "architecture 'opt' is not known",
-         "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, glm_moe_dsa, glm4_moe, "
+         "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, deepseek_v4, glm_moe_dsa, "
+         "glm4_moe, "
          "glm4v_moe, glm4v_moe_text, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
          "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
          "arctic, gpt_oss, llama4, llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
@@ -184,10 +192,16 @@ static void broken_configurations_say_where(void **state)
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
-        {"{\"architectures\": [\"DeepseekV4ForCausalLM\"]}", "config.json:1:20",
-         "architecture 'DeepseekV4ForCausalLM' is not supported: hybrid attention (compressed "
-         "sparse attention)",
+        {"{\"architectures\": [\"MiMoV2FlashForCausalLM\"]}", "config.json:1:20",
+         "architecture 'MiMoV2FlashForCausalLM' is not supported: hybrid attention (window and "
+         "full layers of different shapes)",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
+        {V4 " \"compress_ratios\": [4, 64]}", "config.json:1:220",
+         "'compress_ratios' has '64': known are 0, 4 and 128", ""},
+        {V4 " \"compress_ratios\": [4]}", "config.json:1:216",
+         "'compress_ratios' has 1 items for 2 layers", ""},
+        {V4 " \"mlp_layer_types\": [\"moe\", \"hash_moe\"]}", "config.json:1:224",
+         "'mlp_layer_types': hash_moe must be the first layers", ""},
         {"{\n \"model_type\": \"mixtral\"}", "config.json:1:1",
          "configuration has no 'num_hidden_layers'", "architecture 'mixtral' needs it"},
         {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": \"2\"}", "config.json:1:48",

@@ -43,6 +43,11 @@ static void beside_with_sp(struct plan *plan)
     plan->model.residual_intermediate = 8;
 }
 
+static void named_experts(struct plan *plan)
+{
+    plan->model.layers = plan->model.moe.hash_layers = 3;
+}
+
 static void by_probability(struct plan *plan)
 {
     plan->moe.path = PATH_CAPACITY;
@@ -130,6 +135,7 @@ static void refusals_name_the_reason(void **state)
         {etp_of_others, "split by etp"},
         {etp_with_sp, "split by etp"},
         {etp_biases, "biases"},
+        {named_experts, "table of the vocabulary"},
         {shared_with_sp, "shared experts split over ranks"},
         {beside_with_sp, "beside the experts"},
         {by_probability, "by probability"},

@@ -18,7 +18,7 @@
 /* "key=value key=value" */
 static void change(struct plan *plan, const char *changes)
 {
-    char copy[512], *rest = copy;
+    char copy[768], *rest = copy;
     snprintf(copy, sizeof copy, "%s", changes);
     while (*rest) {
         char *key = rest, *value = strchr(rest, '=');
@@ -50,6 +50,12 @@ static void change(struct plan *plan, const char *changes)
 #define ENCODER                                                                                \
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
     "model.encoder.intermediate=16"
+#define SHARED_KV                                                                              \
+    "model.attention.kind=shared_kv model.attention.kv_heads=0 model.attention.head_dim=8 "    \
+    "model.attention.q_lora_rank=8 model.attention.o_groups=4 model.attention.o_lora_rank=8 "  \
+    "model.attention.window=4 model.attention.csa_ratio=4 model.attention.hca_ratio=8 "        \
+    "model.layer_types=[window,csa,hca] model.indexer.heads=4 model.indexer.head_dim=8 "       \
+    "model.indexer.top_k=16 "
 #define INDEXER                                                                                \
     MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
                  "model.indexer.head_dim=8 model.indexer.top_k=16"
@@ -94,6 +100,33 @@ static const struct {
     {"chunk-there", "model.layer_types=[chunk,full]",
      "model.layer_types=[chunk,full] model.attention.chunk=4", "chunk is 0, it must be larger",
      "layer_types names chunk layers"},
+    {"shared-kv-types", "model.layer_types=[csa,hca]", SHARED_KV,
+     "layers of type csa and hca have model.attention.kind shared_kv",
+     "set model.attention.kind to shared_kv"},
+    {"shared-kv-types", SHARED_KV "model.layer_types=[window,full]", SHARED_KV,
+     "model.attention.kind shared_kv is of layers of type window, csa and hca",
+     "name them in model.layer_types"},
+    {"shared-kv-window", SHARED_KV "model.layer_types=[hca] model.attention.window=0",
+     SHARED_KV, "window is 0, it must be larger", "every layer of kind shared_kv has a window"},
+    {"shared-kv-head-size", SHARED_KV "model.attention.head_dim=0", SHARED_KV,
+     "head_dim is 0, it must be larger", "kind shared_kv needs it"},
+    {"shared-kv-rotary-within-head", SHARED_KV "model.attention.qk_rope_head_dim=9",
+     SHARED_KV "model.attention.qk_rope_head_dim=8",
+     "qk_rope_head_dim 9 is more than head_dim 8", "the rotary part is some of a head"},
+    {"shared-kv-q-rank", SHARED_KV "model.layer_types=[hca] model.attention.q_lora_rank=0",
+     SHARED_KV, "q_lora_rank is 0, it must be larger", "kind shared_kv needs it"},
+    {"shared-kv-o-rank", SHARED_KV "model.attention.o_lora_rank=0", SHARED_KV,
+     "o_lora_rank is 0, it must be larger", "kind shared_kv needs it"},
+    {"o-groups-divide-heads", SHARED_KV "model.attention.o_groups=3", SHARED_KV,
+     "heads 8 is not divisible by o_groups 3", "kind shared_kv projects groups of heads down"},
+    {"csa-ratio", SHARED_KV "model.attention.csa_ratio=0",
+     SHARED_KV "model.layer_types=[window,csa]", "csa_ratio is 0, it must be larger",
+     "layer_types names csa layers"},
+    {"hca-ratio", SHARED_KV "model.attention.hca_ratio=0",
+     SHARED_KV "model.layer_types=[window,hca]", "hca_ratio is 0, it must be larger",
+     "layer_types names hca layers"},
+    {"csa-needs-indexer", SHARED_KV "model.indexer.heads=0", SHARED_KV,
+     "indexer heads is 0, it must be larger", "layer_types names csa layers"},
     {"linear-heads", "model.layer_types=[linear,full]", LINEAR,
      "linear heads is 0, it must be larger", "layer_types names linear layers"},
     {"linear-head-size", "model.layer_types=[linear,full] model.linear.heads=4", LINEAR,
@@ -106,7 +139,7 @@ static const struct {
     {"linear-on-one-cp-rank", LINEAR " parallel.cp=2", LINEAR, "cp 2 is not 1",
      "the state of linear layers over context-parallel ranks is not modelled"},
     {"indexer-reads-mla", "model.indexer.heads=4", INDEXER,
-     "an indexer reads the low rank of q: kind mla with q_lora_rank",
+     "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank",
      "leave model.indexer out"},
     {"indexer-size", INDEXER " model.indexer.head_dim=0", INDEXER,
      "indexer head_dim is 0, it must be larger", "the model has an indexer"},
@@ -200,6 +233,8 @@ static const struct {
      "parallel.tp=8 model.attention.kv_heads=4",
      "kv_heads 6 and tp 4: neither is a multiple of the other",
      "tp splits the key and value heads, or repeats them"},
+    {"tp-divides-output-groups", SHARED_KV "parallel.tp=8", SHARED_KV "parallel.tp=4",
+     "o_groups 4 is not divisible by tp 8", "divisors of 4 near it: 4"},
     {"tp-divides-hidden", "parallel.tp=8 model.hidden=60", "parallel.tp=8",
      "hidden 60 is not divisible by tp 8", "divisors of 60 near it: 6, 10"},
     {"tp-divides-dense-width", "parallel.tp=8 model.dense_intermediate=100", "parallel.tp=8",

@@ -84,7 +84,7 @@ static void words_match_their_enums(void **state)
         const char *const *words;
         size_t last;
     } lists[] = {
-        {words_attention, ATTENTION_MLA},
+        {words_attention, ATTENTION_SHARED_KV},
         {words_mode, MODE_SERVE},
         {words_dtype, DTYPE_COUNT - 1},
         {words_compute, COMPUTE_FP8},

@@ -319,6 +319,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
     import_hf_format(find_value(&c, "quantization_config"), &m, NULL);
+    import_hf_experts(find_value(&c, "expert_dtype"), &m);
     m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
     import_hf_vision(config, &m);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);

@@ -310,12 +310,13 @@ static bool has_part(const struct model *model, enum weight_part part, uint64_t 
         enum mixer mixer = kind_mixer((enum layer_kind)k);
         enum ffn ffn = kind_ffn((enum layer_kind)k);
         bool attends = mixer != MIXER_LINEAR && mixer != MIXER_NONE, moe = ffn == FFN_MOE;
+        bool indexed = mixer == MIXER_FULL || mixer == MIXER_CSA;
         const bool has[WEIGHT_PARTS] = {
             [PART_AUTO] = moe,
             [PART_ATTENTION_IN] = attends,
             [PART_ATTENTION_OUT] = attends,
             [PART_LINEAR] = mixer == MIXER_LINEAR,
-            [PART_INDEXER] = mixer == MIXER_FULL && model->indexer.heads,
+            [PART_INDEXER] = indexed && model->indexer.heads,
             [PART_DENSE] = ffn == FFN_DENSE,
             [PART_SHARED] = moe && model->moe.shared_intermediate,
             [PART_LATENT] = moe && model->moe.latent_size,
@@ -411,4 +412,25 @@ void import_hf_format(const struct node *how, struct model *model, struct text *
         note(notes, how, "of more than two formats the others are counted as the experts'");
     if (r.strange)
         note(notes, how, "a pattern is not understood: model.plain says what is left out");
+}
+
+/* DeepSeek-V4's experts: E2M1 beside a checkpoint in blocks. The size of their scales no source
+ * says; a byte per 32 gives the published 160 GB of the whole (layer-kinds.md section 2). */
+void import_hf_experts(const struct node *experts, struct model *model)
+{
+    const enum dtype rest = model->checkpoint == DTYPE_NONE ? DTYPE_BF16 : model->checkpoint;
+    bool fp4 = experts && experts->kind == NODE_SCALAR && text_equal(experts->text, "fp4");
+    if (!fp4)
+        return;
+    model->checkpoint = DTYPE_MXFP4;
+    model->plain_format = rest;
+    model->plain.n = 0;
+    for (unsigned p = PART_ATTENTION_IN; p < WEIGHT_PARTS; p++) {
+        bool there = false;
+        for (uint64_t i = 0; i < model->layers && i < PLAN_LAYERS && !there; i++)
+            there = has_part(model, (enum weight_part)p, i);
+        if (there)
+            model->plain.value[model->plain.n++] = (uint8_t)p;
+    }
+    join_attention(&model->plain);
 }

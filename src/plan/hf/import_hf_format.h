@@ -17,4 +17,7 @@ enum dtype import_hf_algorithm(const char *name);
  * patterns that are not understood. */
 void import_hf_format(const struct node *how, struct model *model, struct text *notes);
 
+/* The same of `expert_dtype`, or NULL: experts in fp4 beside what the rest is in. */
+void import_hf_experts(const struct node *experts, struct model *model);
+
 #endif

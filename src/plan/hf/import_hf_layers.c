@@ -82,6 +82,8 @@ static const struct import_word type_names[] = {
     {"sliding_attention", LAYER_WINDOW},
     {"chunked_attention", LAYER_CHUNK},
     {"linear_attention", LAYER_LINEAR},
+    {"compressed_sparse_attention", LAYER_CSA},
+    {"heavily_compressed_attention", LAYER_HCA},
     {"mamba", LAYER_LINEAR},
     {"moe", LAYER_MOE},
     {"mlp", LAYER_DENSE},
@@ -432,4 +434,78 @@ enum status import_finish_indexed(const struct node *config, struct model *model
 {
     TRY(import_finish_deepseek(config, model, err));
     return set_layers(config, model, indexed, err);
+}
+
+/* ---- compressed entries ---- */
+
+static const struct node *item_at(const struct node *list, uint64_t at)
+{
+    const struct node *item = list ? list->first : NULL;
+    while (item && at--)
+        item = item->next;
+    return item;
+}
+
+/* compress_ratios, of which the last are the prediction modules': 0 a window alone, 4 and 128
+ * as compress_rates says. Without a list two layers of hca, then hca and csa in turn
+ * (configuration_deepseek_v4.py). */
+static enum layer_type compressed(const struct node *config, uint64_t i)
+{
+    const struct node *list = item_of(config, "compress_ratios", NODE_SEQUENCE);
+    const struct node *item = item_at(list, i);
+    uint64_t ratio;
+    if (!list)
+        return i >= 2 && i % 2 ? LAYER_CSA : LAYER_HCA;
+    if (!item || item->kind != NODE_SCALAR || !number_count(item->text, &ratio) || ratio <= 1)
+        return LAYER_WINDOW;
+    return ratio < 128 ? LAYER_CSA : LAYER_HCA;
+}
+
+/* Of all layers, and of ratios that there are. */
+static enum status check_ratios(const struct node *config, const struct model *model,
+                                struct err *err)
+{
+    const struct node *list = item_of(config, "compress_ratios", NODE_SEQUENCE);
+    if (list && list->n < model->layers)
+        return err_at(err, STATUS_INPUT, list->mark,
+                      "'compress_ratios' has %llu items for %llu layers",
+                      (unsigned long long)list->n, (unsigned long long)model->layers);
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (item->kind != NODE_SCALAR ||
+            (!text_equal(item->text, "0") && !text_equal(item->text, "1") &&
+             !text_equal(item->text, "4") && !text_equal(item->text, "128")))
+            return err_at(err, STATUS_INPUT, item->mark,
+                          "'compress_ratios' has '%s': known are 0, 4 and 128",
+                          item->kind == NODE_SCALAR ? item->text : node_kind_name(item->kind));
+    return STATUS_OK;
+}
+
+/* mlp_layer_types: the first layers may be hash_moe. */
+static enum status read_hash_layers(const struct node *config, struct model *model,
+                                    struct err *err)
+{
+    const struct node *list = item_of(config, "mlp_layer_types", NODE_SEQUENCE);
+    uint64_t n = 0, at = 0;
+    if (!list)
+        return STATUS_OK;
+    for (const struct node *item = list->first; item; item = item->next, at++) {
+        bool hash = item->kind == NODE_SCALAR && text_equal(item->text, "hash_moe");
+        if (hash && n < at)
+            return err_at(err, STATUS_INPUT, item->mark,
+                          "'mlp_layer_types': hash_moe must be the first layers");
+        n += hash;
+    }
+    model->moe.hash_layers = n;
+    return STATUS_OK;
+}
+
+enum status import_finish_deepseek_v4(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    struct attention *a = &model->attention;
+    a->csa_ratio = count_or(config, "compress_rate_csa", a->csa_ratio);
+    a->hca_ratio = count_or(config, "compress_rate_hca", a->hca_ratio);
+    TRY(check_ratios(config, model, err));
+    TRY(read_hash_layers(config, model, err));
+    return list_or(config, model, compressed, err);
 }

@@ -34,13 +34,23 @@ static const struct unmodelled {
     {"block_configs", "blocks of different widths are taken for alike"},
 };
 
-enum { VISION, LATENT }; /* their places in the table */
-
 /* A field that this model was read with. */
-static bool is_taken(const struct model *model, size_t field)
+static bool is_taken(const struct model *model, const char *key)
 {
-    return (field == VISION && model->encoder.layers) ||
-           (field == LATENT && model->moe.latent_size);
+    const struct {
+        const char *key;
+        bool taken;
+    } rows[] = {
+        {"vision_config", model->encoder.layers > 0},
+        {"moe_latent_size", model->moe.latent_size > 0},
+        {"hc_mult", model->residual_streams > 1},
+        {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
+        {"mlp_layer_types", model->moe.hash_layers > 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (text_equal(key, rows[i].key))
+            return rows[i].taken;
+    return false;
 }
 
 /* Neither absent, null, false, 0 nor empty. */
@@ -56,6 +66,23 @@ static bool is_set(const struct node *value)
 static void note(struct text *out, const struct node *value, const char *what)
 {
     text_printf(out, "'%s' (line %u): %s\n", value->key, value->mark.line, what);
+}
+
+/* What is counted by a guess, and what of it is not. */
+static void note_assumed(const struct node *config, const struct model *model, struct text *out)
+{
+    const struct node *experts = node_get(config, "expert_dtype");
+    const struct node *streams = node_get(config, "hc_mult");
+    if (is_set(experts) && text_equal(experts->text, "fp4"))
+        note(out, experts,
+             "experts are counted as mxfp4: that fp4 has a byte of scale per 32 is assumed");
+    else if (is_set(experts) && !text_equal(experts->text, "fp8"))
+        note(out, experts,
+             "a format of experts that is not known; they are taken for the rest's");
+    if (model->residual_streams > 1 && is_set(streams))
+        note(out, streams,
+             "copies of the residual are counted in the activations' format, which eager code "
+             "has in f32; training with them is not modelled");
 }
 
 /* What this model does not take up although other families do. */
@@ -80,10 +107,11 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            if (is_set(value) && !is_taken(model, j))
+            if (is_set(value) && !is_taken(model, fields[j].key))
                 note(out, value, fields[j].what);
         }
         note_unread(places[i], model, out);
+        note_assumed(places[i], model, out);
     }
     struct model again = *model; /* whose layers are known: what of the formats is not taken */
     import_hf_format(how, &again, out);

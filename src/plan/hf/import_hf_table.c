@@ -24,8 +24,10 @@
         sizeof(table) / sizeof *(table), table                                                 \
     }
 
-static const struct import_word attentions[] = {
-    {"gqa", ATTENTION_GQA}, {"mla", ATTENTION_MLA}, {NULL, 0}};
+static const struct import_word attentions[] = {{"gqa", ATTENTION_GQA},
+                                                {"mla", ATTENTION_MLA},
+                                                {"shared_kv", ATTENTION_SHARED_KV},
+                                                {NULL, 0}};
 static const struct import_word scores[] = {{"softmax", SCORE_SOFTMAX},
                                             {"sigmoid", SCORE_SIGMOID},
                                             {"sqrtsoftplus", SCORE_SQRTSOFTPLUS},
@@ -78,6 +80,7 @@ static const struct import_field common[] = {
     WORD(moe.activation, "hidden_act", "silu", activations),
     COUNT(moe_every, NULL, "1"),
     COUNT(norms_per_layer, NULL, "2"),
+    COUNT(residual_streams, NULL, "1"),
     BOOL(moe.glu, NULL, "true"),
     COUNT(moe.router.groups, NULL, "1"),
     COUNT(moe.router.top_groups, NULL, "1"),
@@ -114,6 +117,34 @@ static const struct import_field routed_experts[] = {
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),
     REAL(moe.router.scale, "routed_scaling_factor", "1"),
+};
+
+/* Absent keys are those of DeepseekV4Config (configuration_deepseek_v4.py, 015c0781); all
+ * layers have experts, and a selection bias. */
+static const struct import_field deepseek_v4[] = {
+    WORD(attention.kind, NULL, "shared_kv", attentions),
+    COUNT(attention.head_dim, "head_dim", "512"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1024"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.o_groups, "o_groups", "8"),
+    COUNT(attention.o_lora_rank, "o_lora_rank", "1024"),
+    COUNT(attention.window, "sliding_window", "128"),
+    COUNT(attention.csa_ratio, "compress_rates.compressed_sparse_attention", "4"),
+    COUNT(attention.hca_ratio, "compress_rates.heavily_compressed_attention", "128"),
+    BOOL(attention.sinks, NULL, "true"),
+    COUNT(residual_streams, "hc_mult", "4"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "1"),
+    COUNT(indexer.heads, "index_n_heads", "64"),
+    COUNT(indexer.head_dim, "index_head_dim", "128"),
+    COUNT(indexer.top_k, "index_topk", "512"),
+    COUNT(moe.experts, "n_routed_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    COUNT(moe.hash_layers, "num_hash_layers", "3"),
+    WORD(moe.router.score, "scoring_func", "sqrtsoftplus", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1.5"),
 };
 
 static const struct import_field deepseek_v2[] = {
@@ -507,6 +538,7 @@ static const struct import_field dbrx[] = {
     WORD(moe.activation, "ffn_config.ffn_act_fn.name", "silu", activations),
     COUNT(moe_every, NULL, "1"),
     COUNT(norms_per_layer, NULL, "2"),
+    COUNT(residual_streams, NULL, "1"),
     BOOL(moe.glu, NULL, "true"),
     COUNT(moe.router.groups, NULL, "1"),
     COUNT(moe.router.top_groups, NULL, "1"),
@@ -526,6 +558,9 @@ const struct import_family import_families[] = {
     {{"deepseek_v3", "kimi_k2", "DeepseekV3ForCausalLM", "KimiK2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3)},
      import_finish_deepseek},
+    {{"deepseek_v4", "DeepseekV4ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(deepseek_v4)},
+     import_finish_deepseek_v4},
     {{"glm_moe_dsa", "GlmMoeDsaForCausalLM", NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(glm_moe_dsa)},
      import_finish_indexed},
@@ -650,8 +685,6 @@ const size_t import_n_families = sizeof import_families / sizeof *import_familie
 
 const struct import_refusal import_refusals[] = {
     {"bamba", "Mamba and attention layers"},
-    {"deepseek_v4", "compressed sparse attention"},
-    {"DeepseekV4", "compressed sparse attention"},
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
     {"gemma4", "local and global layers of different shapes"},

@@ -103,5 +103,7 @@ enum status import_finish_olmo3(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_indexed(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_deepseek_v4(const struct node *config, struct model *model,
+                                      struct err *err);
 
 #endif

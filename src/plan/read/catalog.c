@@ -46,7 +46,6 @@ static const struct kind {
 static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
-    {"deepseek-v4", "hybrid attention (compressed sparse attention)"},
     {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
     {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
     {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},

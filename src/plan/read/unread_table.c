@@ -57,6 +57,9 @@
 
 #define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
 #define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
+#define SHARED_KV ONE_OF("model.attention.kind", BIT(ATTENTION_SHARED_KV))
+#define NOT_MLA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA) | BIT(ATTENTION_SHARED_KV))
+#define NOT_GQA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA) | BIT(ATTENTION_SHARED_KV))
 
 /* What a function says of a plan, by the key that it is asked for with. */
 #define HOLDS(of, says, yes, no)                                                               \
@@ -70,6 +73,8 @@
     HAS_LAYERS(plan_has_window, "the model has window layers", "the model has no window layers")
 #define CHUNKS                                                                                 \
     HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
+#define CSA HAS_LAYERS(plan_has_csa, "the model has csa layers", "the model has no csa layers")
+#define HCA HAS_LAYERS(plan_has_hca, "the model has hca layers", "the model has no hca layers")
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
@@ -220,17 +225,24 @@ const struct unread_row unread_rows[] = {
     WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     WHEN("model.max_position", STACK(BIT(STACK_VLLM)), INFERS), /* rows of its rotary table */
     WHEN("model.attention.kv_heads", GQA),
-    WHEN("model.attention.head_dim", GQA),
-    WHEN("model.attention.q_lora_rank", MLA),
+    WHEN("model.attention.head_dim", NOT_MLA),
+    WHEN("model.attention.q_lora_rank", NOT_GQA),
     WHEN("model.attention.kv_lora_rank", MLA),
     WHEN("model.attention.qk_nope_head_dim", MLA),
     WHEN("model.attention.qk_rope_head_dim", MLA),
+    WHEN("model.attention.qk_rope_head_dim", SHARED_KV,
+         STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("model.attention.v_head_dim", MLA),
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
-    WHEN("model.attention.sinks", GQA),
+    WHEN("model.attention.sinks", NOT_MLA),
     WHEN("model.attention.window", WINDOWS),
+    WHEN("model.attention.window", SHARED_KV),
     WHEN("model.attention.chunk", CHUNKS),
+    WHEN("model.attention.csa_ratio", CSA),
+    WHEN("model.attention.hca_ratio", HCA),
+    WHEN("model.attention.o_groups", SHARED_KV),
+    WHEN("model.attention.o_lora_rank", SHARED_KV),
     WHEN("model.attention.output_gate", GQA),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),
@@ -264,6 +276,9 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.intermediate", HAS_EXPERTS),
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
+    WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
+    WHEN("model.moe.hash_layers",
+         STACK(BIT(STACK_HOST))), /* run refuses a model of them alone */
     WHEN("model.residual_intermediate", HAS_EXPERTS),
     WHEN("moe.redundant_experts", HAS_EXPERTS),
     WHEN("moe.routing.placement", HAS_EXPERTS),

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "plan/layout.h"
 
 static bool has_experts(const struct plan *plan)
@@ -326,6 +327,13 @@ static const struct rule rules[] = {
      .applies = is_gqa,
      .broken = kv_heads_broken,
      .also = {"model.attention.kv_heads"}},
+    {.name = "tp-divides-output-groups",
+     .key = "parallel.tp",
+     .shape = RULE_DIVIDES,
+     .applies = plan_shares_kv,
+     .a = MEMBER("o_groups", model.attention.o_groups),
+     .b = MEMBER("tp", parallel.tp),
+     .also = {"model.attention.o_groups"}},
     {.name = "tp-divides-hidden",
      .key = "parallel.tp",
      .shape = RULE_DIVIDES,

@@ -57,9 +57,10 @@ static bool has_indexer(const struct plan *plan)
 static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
 {
     const struct attention *a = &plan->model.attention;
-    if (a->kind == ATTENTION_MLA && a->q_lora_rank)
+    if (a->kind != ATTENTION_GQA && a->q_lora_rank)
         return false;
-    snprintf(text, RULE_TEXT, "an indexer reads the low rank of q: kind mla with q_lora_rank");
+    snprintf(text, RULE_TEXT,
+             "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank");
     snprintf(hint, RULE_TEXT, "leave model.indexer out");
     return true;
 }
@@ -83,6 +84,28 @@ static bool is_mla(const struct plan *plan)
 static bool is_gqa(const struct plan *plan)
 {
     return plan->model.attention.kind == ATTENTION_GQA;
+}
+
+/* Types of layers and the kind of attention that name each other: windows of one head that is
+ * key and value, and entries made of it. */
+static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+{
+    const struct model *m = &plan->model;
+    bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
+    bool others = model_mixers(m, MIXER_FULL) || model_mixers(m, MIXER_CHUNK) ||
+                  model_mixers(m, MIXER_REUSE) || model_mixers(m, MIXER_LINEAR);
+    if (entries && !shared) {
+        snprintf(text, RULE_TEXT,
+                 "layers of type csa and hca have model.attention.kind shared_kv");
+        snprintf(hint, RULE_TEXT, "set model.attention.kind to shared_kv");
+        return true;
+    }
+    if (!shared || !others)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "model.attention.kind shared_kv is of layers of type window, csa and hca");
+    snprintf(hint, RULE_TEXT, "name them in model.layer_types");
+    return true;
 }
 
 static uint64_t reachable_experts(const struct plan *plan)
@@ -197,6 +220,72 @@ static const struct rule rules[] = {
      .applies = plan_has_chunk,
      .a = MEMBER("chunk", model.attention.chunk),
      .hint = "layer_types names chunk layers",
+     .also = {"model.layer_types"}},
+    {.name = "shared-kv-types",
+     .key = "model.layer_types",
+     .shape = RULE_OTHER,
+     .broken = types_broken,
+     .also = {"model.attention.kind"}},
+    {.name = "shared-kv-window",
+     .key = "model.attention.window",
+     .shape = RULE_POSITIVE,
+     .applies = plan_shares_kv,
+     .a = MEMBER("window", model.attention.window),
+     .hint = "every layer of kind shared_kv has a window"},
+    {.name = "shared-kv-head-size",
+     .key = "model.attention.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = plan_shares_kv,
+     .a = MEMBER("head_dim", model.attention.head_dim),
+     .hint = "kind shared_kv needs it"},
+    {.name = "shared-kv-rotary-within-head",
+     .key = "model.attention.qk_rope_head_dim",
+     .shape = RULE_AT_MOST,
+     .applies = plan_shares_kv,
+     .a = MEMBER("qk_rope_head_dim", model.attention.qk_rope_head_dim),
+     .b = MEMBER("head_dim", model.attention.head_dim),
+     .hint = "the rotary part is some of a head",
+     .also = {"model.attention.head_dim"}},
+    {.name = "shared-kv-q-rank",
+     .key = "model.attention.q_lora_rank",
+     .shape = RULE_POSITIVE,
+     .applies = plan_shares_kv,
+     .a = MEMBER("q_lora_rank", model.attention.q_lora_rank),
+     .hint = "kind shared_kv needs it"},
+    {.name = "shared-kv-o-rank",
+     .key = "model.attention.o_lora_rank",
+     .shape = RULE_POSITIVE,
+     .applies = plan_shares_kv,
+     .a = MEMBER("o_lora_rank", model.attention.o_lora_rank),
+     .hint = "kind shared_kv needs it"},
+    {.name = "o-groups-divide-heads",
+     .key = "model.attention.o_groups",
+     .shape = RULE_DIVIDES,
+     .applies = plan_shares_kv,
+     .a = MEMBER("heads", model.attention.heads),
+     .b = MEMBER("o_groups", model.attention.o_groups),
+     .hint = "kind shared_kv projects groups of heads down",
+     .also = {"model.attention.heads"}},
+    {.name = "csa-ratio",
+     .key = "model.attention.csa_ratio",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_csa,
+     .a = MEMBER("csa_ratio", model.attention.csa_ratio),
+     .hint = "layer_types names csa layers",
+     .also = {"model.layer_types"}},
+    {.name = "hca-ratio",
+     .key = "model.attention.hca_ratio",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_hca,
+     .a = MEMBER("hca_ratio", model.attention.hca_ratio),
+     .hint = "layer_types names hca layers",
+     .also = {"model.layer_types"}},
+    {.name = "csa-needs-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_csa,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .hint = "layer_types names csa layers",
      .also = {"model.layer_types"}},
     {.name = "linear-heads",
      .key = "model.linear.heads",

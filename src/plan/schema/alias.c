@@ -233,6 +233,8 @@ static const struct alias {
     {words_layer, "chunked_attention", "chunk", true},
     {words_layer, "linear_attention", "linear", true},
     {words_layer, "mamba", "linear", true},
+    {words_layer, "compressed_sparse_attention", "csa", true},
+    {words_layer, "heavily_compressed_attention", "hca", true},
     {words_linear, "gdn", "gated_delta_net", true},
     {words_linear, "kda", "kimi_delta", true},
     {words_layer, "mlp", "dense", true},

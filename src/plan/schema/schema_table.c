@@ -70,6 +70,9 @@ const struct field schema_table[] = {
          "whether the multi-token prediction modules are part of the run"),
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
+    COUNT("model.residual_streams", model.residual_streams, 1, 64, "1",
+          "copies of the residual that hyper-connections mix before and after every mixer and "
+          "network (DeepSeek-V4: 4)"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
     BOOL("model.head_bias", model.head_bias, "false",
@@ -86,20 +89,23 @@ const struct field schema_table[] = {
     /* ---- model.attention ---- */
 
     WORD("model.attention.kind", model.attention.kind, words_attention, "gqa",
-         "gqa: grouped queries (multi-head too); mla: multi-head latent attention"),
+         "gqa: grouped queries (multi-head too); mla: multi-head latent attention; shared_kv: "
+         "one "
+         "head that is key and value (DeepSeek-V4)"),
     COUNT("model.attention.heads", model.attention.heads, 1, 1e6, NULL, "query heads"),
     COUNT("model.attention.kv_heads", model.attention.kv_heads, 0, 1e6, "0",
           "gqa: key and value heads; 0: as many as query heads"),
     COUNT("model.attention.head_dim", model.attention.head_dim, 0, 1e6, "0",
-          "gqa: size of a head; 0: hidden / heads"),
+          "gqa, shared_kv: size of a head; 0: hidden / heads"),
     COUNT("model.attention.q_lora_rank", model.attention.q_lora_rank, 0, 1e6, "0",
-          "mla: rank of the query projection; 0: a direct projection"),
+          "mla, shared_kv: rank of the query projection; 0: a direct projection (mla)"),
     COUNT("model.attention.kv_lora_rank", model.attention.kv_lora_rank, 0, 1e6, "0",
           "mla: rank of the key and value projection"),
     COUNT("model.attention.qk_nope_head_dim", model.attention.qk_nope_head_dim, 0, 1e6, "0",
           "mla: query and key size per head without rotary part"),
     COUNT("model.attention.qk_rope_head_dim", model.attention.qk_rope_head_dim, 0, 1e6, "0",
-          "mla: rotary query and key size per head"),
+          "mla: rotary query and key size per head; shared_kv: of head_dim, which an fp8 cache "
+          "keeps in 16 bits"),
     COUNT("model.attention.v_head_dim", model.attention.v_head_dim, 0, 1e6, "0",
           "mla: value size per head"),
     BOOL("model.attention.bias", model.attention.bias, "false",
@@ -116,6 +122,14 @@ const struct field schema_table[] = {
           "tokens that a layer of type window attends to, its own included"),
     COUNT("model.attention.chunk", model.attention.chunk, 0, 1e9, "0",
           "tokens of a chunk that layers of type chunk attend within (Llama 4)"),
+    COUNT("model.attention.csa_ratio", model.attention.csa_ratio, 0, 1e6, "0",
+          "tokens that become one entry in layers of type csa"),
+    COUNT("model.attention.hca_ratio", model.attention.hca_ratio, 0, 1e6, "0",
+          "tokens that become one entry in layers of type hca"),
+    COUNT("model.attention.o_groups", model.attention.o_groups, 0, 1e6, "0",
+          "shared_kv: groups of heads that the output projection takes apart first"),
+    COUNT("model.attention.o_lora_rank", model.attention.o_lora_rank, 0, 1e6, "0",
+          "shared_kv: width that each of them is projected down to"),
 
     BOOL("model.attention.output_gate", model.attention.output_gate, "false",
          "gqa: a sigmoid gate on attention's output, projected beside q (Qwen3-Next)"),
@@ -148,7 +162,7 @@ const struct field schema_table[] = {
     /* ---- model.indexer: sparse attention ---- */
 
     COUNT("model.indexer.heads", model.indexer.heads, 0, 1e6, "0",
-          "mla: heads of the indexer that chooses keys; 0: none"),
+          "mla, csa layers: heads of the indexer that chooses keys; 0: none"),
     COUNT("model.indexer.head_dim", model.indexer.head_dim, 0, 1e6, "0",
           "size of an indexer's head"),
     COUNT("model.indexer.top_k", model.indexer.top_k, 0, 1e9, "0",
@@ -203,6 +217,9 @@ const struct field schema_table[] = {
     BOOL("model.moe.glu", model.moe.glu, "true",
          "experts have a gate and an up matrix; false: one up matrix"),
     BOOL("model.moe.bias", model.moe.bias, "false", "biases on the expert matrices (gpt-oss)"),
+    COUNT("model.moe.hash_layers", model.moe.hash_layers, 0, 1e9, "0",
+          "first layers whose experts a table of the vocabulary names, not the router's scores "
+          "(DeepSeek-V4)"),
     WORD("model.moe.scale", model.moe.scale, words_gate_scale, "post",
          "where the gate multiplies: the expert's output (post) or its input (pre)"),
 

@@ -2,9 +2,9 @@
  * those of the paths stand in paths.c. */
 #include "plan/schema/schema.h"
 
-const char *const words_attention[] = {"gqa", "mla", NULL};
-const char *const words_layer[] = {"full",  "window", "chunk", "linear",
-                                   "reuse", "dense",  "moe",   NULL};
+const char *const words_attention[] = {"gqa", "mla", "shared_kv", NULL};
+const char *const words_layer[] = {"full", "window", "chunk", "linear", "reuse",
+                                   "csa",  "hca",    "dense", "moe",    NULL};
 const char *const words_part[] = {
     "auto",  "attention", "attention_in", "attention_out", "linear", "indexer",
     "dense", "shared",    "residual",     "latent",        NULL};

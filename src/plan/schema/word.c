@@ -16,6 +16,7 @@ static const struct meaning {
 } meanings[] = {
     {words_attention, "gqa", "grouped queries: heads share keys and values (MHA with as many)"},
     {words_attention, "mla", "latent attention: keys and values from a low-rank vector"},
+    {words_attention, "shared_kv", "one head is key and value of all queries (DeepSeek-V4)"},
     {words_mode, "train", "forward, backward and update of one step"},
     {words_mode, "prefill", "forward over whole prompts, filling the KV cache"},
     {words_mode, "decode", "forward of the next token of every sequence, from the cache"},
@@ -81,6 +82,9 @@ static const struct meaning {
     {words_layer, "chunk", "attention within chunks of model.attention.chunk tokens"},
     {words_layer, "linear", "a recurrence with a state, as model.linear says"},
     {words_layer, "reuse", "full attention by the last choice of an indexer"},
+    {words_layer, "csa",
+     "a window, and compressed entries that an indexer chooses (DeepSeek-V4)"},
+    {words_layer, "hca", "a window, and all of fewer compressed entries (DeepSeek-V4)"},
     {words_part, "auto",
      "as the checkpoint has them (model.plain); of another mxfp4 one all but experts, of an "
      "nvfp4 one of an MLA model what leads into attention"},

@@ -6,11 +6,12 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/speculation.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 6 };
+enum { OWN = 8 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -63,6 +64,27 @@ static size_t add_experts(const struct plan *plan, struct arena *arena, struct n
     return 1;
 }
 
+/* What is counted by a guess of models with compressed entries and hyper-connections. */
+static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
+{
+    const struct model *model = &plan->model;
+    size_t n = 0;
+    if (plan->workload.mode != MODE_TRAIN && (plan_has_csa(plan) || plan_has_hca(plan)))
+        notes[n++] = (struct note){
+            "model.layer_types",
+            "assumed: an engine's cache of csa and hca layers is counted by what it holds, not "
+            "by its pages; workspaces of their kernels are not modelled"};
+    if (plan->workload.mode != MODE_TRAIN && model->residual_streams > 1)
+        notes[n++] = (struct note){
+            "model.residual_streams",
+            "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
+    if (plan_shares_kv(plan) && plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4)
+        notes[n++] = (struct note){
+            "model.checkpoint",
+            "assumed: fp4 experts have a byte of scale per 32; no source says how many"};
+    return n;
+}
+
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
 {
     if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
@@ -105,6 +127,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_lacking(plan, arena, notes + *n);
     *n += add_draft(plan, notes + *n);
     *n += add_experts(plan, arena, notes + *n);
+    *n += add_compressed(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

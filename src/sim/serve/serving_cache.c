@@ -89,6 +89,51 @@ static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
     return cache_sequence_bytes(&draft, tokens);
 }
 
+/* ---- layers with entries beside a window (DeepSeek-V4) ---- */
+
+static bool has_entries(const uint64_t count[MIXER_COUNT])
+{
+    return count[MIXER_CSA] + count[MIXER_HCA] > 0;
+}
+
+/* Blocks hold what grows, the entries of all layers; each sequence keeps its windows beside
+ * them, counted in whole blocks. SGLang has a second pool of so many times fewer tokens for
+ * windows and the open windows of csa (model_executor/pool_configurator.py,
+ * DSV4PoolConfigurator), which takes its part of every block; what vLLM makes of its groups'
+ * pages is not modelled, nor tokens of steps under way beside a window. */
+static void group_entries(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                          struct cache_groups *out)
+{
+    const uint64_t window = plan->model.attention.window;
+    bool overflow = false, second = plan->stack.kind == STACK_SGLANG;
+    double slides = 0; /* bytes of a token in the second pool */
+    out->block_tokens = engine_cache_block(plan);
+    out->layers = count[MIXER_CSA] + count[MIXER_HCA];
+    out->groups[MIXER_FULL] = out->n = 1;
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer mixer = (enum mixer)m;
+        uint64_t entries = cache_entry_bytes(plan, mixer, out->block_tokens);
+        uint64_t kept =
+            cache_layer_bytes(plan, mixer, window) - cache_entry_bytes(plan, mixer, window);
+        uint64_t open = cache_open_bytes(plan, mixer);
+        if (second && window) {
+            bool slid = mixer == MIXER_CSA;
+            slides += (double)count[m] * (double)(kept + (slid ? open : 0)) / (double)window;
+            kept = 0;
+            open = slid ? 0 : open;
+        }
+        out->block_bytes =
+            checked_add(out->block_bytes, checked_mul(count[m], entries, &overflow), &overflow);
+        out->kept_bytes = checked_add(out->kept_bytes,
+                                      checked_mul(count[m], kept + open, &overflow), &overflow);
+    }
+    if (second)
+        out->block_bytes +=
+            (uint64_t)(slides * engine_window_ratio(plan) * (double)out->block_tokens);
+    out->block_bytes =
+        checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
+}
+
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
@@ -98,6 +143,10 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     double spared = 0; /* layers' tokens that slide out */
     *out = (struct cache_groups){0};
     count_layers(plan, slots, count);
+    if (has_entries(count)) {
+        group_entries(plan, count, out);
+        return;
+    }
     if (plan->memory.window_ratio == 1) { /* layers that slide keep all tokens, as full ones */
         count[MIXER_FULL] += count[MIXER_WINDOW] + count[MIXER_CHUNK];
         count[MIXER_WINDOW] = count[MIXER_CHUNK] = 0;
@@ -144,6 +193,8 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
     uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
     sum += groups->groups[MIXER_FULL] * ceil_div(held, block);
+    if (groups->kept_bytes && groups->block_bytes)
+        sum += ceil_div(groups->kept_bytes, groups->block_bytes);
     if (groups->groups[MIXER_WINDOW]) {
         uint64_t reach = a->window - 1 + flight;
         uint64_t kept = ceil_div(reach < tokens ? reach : tokens, block) + 1;

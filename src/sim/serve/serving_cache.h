@@ -16,6 +16,8 @@ struct cache_groups {
     uint64_t n;
     uint64_t block_tokens;
     uint64_t block_bytes; /* layers x one layer's keys and values of block_tokens */
+    uint64_t kept_bytes;  /* beside its blocks, of every sequence: where layers have entries,
+                             their windows and what the next ones are made of */
 };
 
 /* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another

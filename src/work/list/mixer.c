@@ -15,14 +15,14 @@ static uint64_t mul_add(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
 /* Width of the q and k vectors of one head, and of v. */
 static uint64_t qk_dim(const struct attention *attention, bool *overflow)
 {
-    if (attention->kind == ATTENTION_GQA)
+    if (attention->kind != ATTENTION_MLA)
         return attention->head_dim;
     return checked_add(attention->qk_nope_head_dim, attention->qk_rope_head_dim, overflow);
 }
 
 static uint64_t v_dim(const struct attention *attention)
 {
-    return attention->kind == ATTENTION_GQA ? attention->head_dim : attention->v_head_dim;
+    return attention->kind == ATTENTION_MLA ? attention->v_head_dim : attention->head_dim;
 }
 
 /* q [H, h d] (twice with a gate), k and v [H, h_kv d] each, o [h d, H] */
@@ -67,22 +67,91 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
     };
 }
 
+/* ---- one head that is key and value (layer-kinds.md 1.8) ---- */
+
+uint64_t mixer_ratio(const struct model *model, enum mixer mixer)
+{
+    const struct attention *a = &model->attention;
+    return mixer == MIXER_CSA ? a->csa_ratio : mixer == MIXER_HCA ? a->hca_ratio : 0;
+}
+
+uint64_t mixer_overlap(enum mixer mixer)
+{
+    return mixer == MIXER_CSA ? 2 : 1;
+}
+
+/* Of an entry of `size`: kv and gate [H, o size] each. */
+static uint64_t compressor_matrices(const struct model *model, enum mixer mixer, uint64_t size,
+                                    bool *overflow)
+{
+    if (!mixer_ratio(model, mixer))
+        return 0;
+    return checked_mul3(2 * mixer_overlap(mixer), size, model->hidden, overflow);
+}
+
+/* q down [H, r_q] and kv [H, d]: with the compressor what reads the hidden state. */
+static uint64_t shared_whole(const struct model *model, enum mixer mixer, bool *overflow)
+{
+    const struct attention *a = &model->attention;
+    uint64_t down = checked_mul(checked_add(a->q_lora_rank, a->head_dim, overflow),
+                                model->hidden, overflow);
+    return checked_add(down, compressor_matrices(model, mixer, a->head_dim, overflow),
+                       overflow);
+}
+
+/* q up [r_q, h d], o down [h d / g, r_o] of each of g groups, o up [g r_o, H]; norms on q's
+ * rank and the head, another on an entry, and a bias [ratio, o d] of its gates by position. */
+static struct params_part count_shared(const struct model *model, enum mixer mixer,
+                                       bool *overflow)
+{
+    const struct attention *a = &model->attention;
+    uint64_t q = checked_mul(a->heads, a->head_dim, overflow), d = a->head_dim;
+    uint64_t ranks = checked_add(a->q_lora_rank, a->o_lora_rank, overflow);
+    uint64_t up = checked_mul3(a->o_groups, a->o_lora_rank, model->hidden, overflow);
+    uint64_t ratio = mixer_ratio(model, mixer);
+    struct params_part part = {
+        .matrices = checked_add(shared_whole(model, mixer, overflow),
+                                mul_add(ranks, q, up, overflow), overflow),
+        .norms = checked_add(a->q_lora_rank, ratio ? checked_mul(2, d, overflow) : d, overflow),
+        .biases = checked_mul3(ratio, mixer_overlap(mixer), d, overflow)};
+    if (a->sinks)
+        part.biases = checked_add(part.biases, a->heads, overflow);
+    return part;
+}
+
 /* ---- the indexer of sparse attention ---- */
 
 static bool has_indexer(const struct model *model, enum mixer mixer)
 {
-    return mixer == MIXER_FULL && model->indexer.heads > 0;
+    return (mixer == MIXER_FULL || mixer == MIXER_CSA) && model->indexer.heads > 0;
 }
 
-/* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. */
+/* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of
+ * entries come from a compressor in place of wk. */
 static uint64_t indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
 {
     const struct indexer *i = &model->indexer;
     if (!has_indexer(model, mixer))
         return 0;
     uint64_t q = checked_mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
-    uint64_t rows = checked_add(i->heads, i->head_dim, overflow);
-    return mul_add(rows, model->hidden, q, overflow);
+    uint64_t keys = mixer == MIXER_CSA
+                        ? compressor_matrices(model, mixer, i->head_dim, overflow)
+                        : checked_mul(i->head_dim, model->hidden, overflow);
+    return mul_add(i->heads, model->hidden, checked_add(keys, q, overflow), overflow);
+}
+
+/* A LayerNorm with its bias; of entries' keys a norm, and the compressor's bias. */
+static void indexer_vectors(const struct model *model, enum mixer mixer,
+                            struct params_part *part, bool *overflow)
+{
+    uint64_t size = model->indexer.head_dim, keys = checked_mul(2, size, overflow);
+    if (!has_indexer(model, mixer))
+        return;
+    if (mixer == MIXER_CSA) {
+        part->biases = mul_add(mixer_ratio(model, mixer), keys, part->biases, overflow);
+        keys = size;
+    }
+    part->norms = checked_add(part->norms, keys, overflow);
 }
 
 /* ---- recurrences ---- */
@@ -210,16 +279,23 @@ struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
         return (struct params_part){0};
     if (mixer == MIXER_LINEAR)
         return linear_parameters(model, overflow);
-    struct params_part part = model->attention.kind == ATTENTION_GQA
-                                  ? count_gqa(model, overflow)
-                                  : count_mla(model, overflow);
+    struct params_part part;
+    switch (model->attention.kind) {
+    case ATTENTION_GQA:
+        part = count_gqa(model, overflow);
+        break;
+    case ATTENTION_SHARED_KV:
+        part = count_shared(model, mixer, overflow);
+        break;
+    case ATTENTION_MLA:
+    default:
+        part = count_mla(model, overflow);
+    }
     if (model->attention.output_bias)
         part.biases = checked_add(part.biases, model->hidden, overflow);
     part.matrices =
         checked_add(part.matrices, indexer_matrices(model, mixer, overflow), overflow);
-    if (has_indexer(model, mixer))
-        part.norms = checked_add(part.norms, checked_mul(2, model->indexer.head_dim, overflow),
-                                 overflow);
+    indexer_vectors(model, mixer, &part, overflow);
     return part;
 }
 
@@ -230,12 +306,26 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
         return model->linear.kind == LINEAR_KIMI_DELTA
                    ? checked_mul3(2, model->linear.rank, model->hidden, overflow)
                    : 0;
-    if (mixer == MIXER_NONE || a->kind != ATTENTION_MLA)
+    if (mixer == MIXER_NONE || a->kind == ATTENTION_GQA)
         return 0;
+    if (a->kind == ATTENTION_SHARED_KV)
+        return checked_add(shared_whole(model, mixer, overflow),
+                           indexer_matrices(model, mixer, overflow), overflow);
     uint64_t ranks = checked_add(a->q_lora_rank, a->kv_lora_rank, overflow);
     uint64_t down =
         checked_mul(model->hidden, checked_add(ranks, a->qk_rope_head_dim, overflow), overflow);
     return checked_add(down, indexer_matrices(model, mixer, overflow), overflow);
+}
+
+/* Entries of s / ratio there are, beside the window: all, or as many as are chosen. */
+static uint64_t reach_compressed(const struct model *model, enum mixer mixer, uint64_t s)
+{
+    struct model entries = *model;
+    bool overflow = false;
+    uint64_t ratio = mixer_ratio(model, mixer), n = ratio ? s / ratio : 0;
+    uint64_t window = params_reach(model, MIXER_WINDOW, s);
+    entries.attention.window = has_indexer(model, mixer) ? model->indexer.top_k : 0;
+    return checked_add(window, n ? params_reach(&entries, MIXER_WINDOW, n) : 0, &overflow);
 }
 
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length)
@@ -243,6 +333,8 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     bool overflow = false;
     uint64_t s = sequence_length, window = model->attention.window,
              chunk = model->attention.chunk;
+    if (mixer == MIXER_CSA || mixer == MIXER_HCA)
+        return reach_compressed(model, mixer, s);
     if (model->indexer.heads && (mixer == MIXER_FULL || mixer == MIXER_REUSE)) {
         window = model->indexer.top_k;
         mixer = MIXER_WINDOW;
@@ -256,7 +348,8 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     return s;
 }
 
-/* Both products of one token with what lies in reach; an indexer reaches all. */
+/* Both products of one token with what lies in reach; an indexer reaches all, or all entries.
+ */
 static uint64_t attention_flop(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
@@ -264,12 +357,13 @@ static uint64_t attention_flop(const struct model *model, enum mixer mixer,
         checked_add(qk_dim(&model->attention, overflow), v_dim(&model->attention), overflow);
     uint64_t core = checked_mul3(model->attention.heads, dims,
                                  params_reach(model, mixer, sequence_length), overflow);
+    uint64_t ratio = mixer_ratio(model, mixer);
     if (!has_indexer(model, mixer))
         return core;
-    return checked_add(
-        core,
-        checked_mul3(model->indexer.heads, model->indexer.head_dim, sequence_length, overflow),
-        overflow);
+    return checked_add(core,
+                       checked_mul3(model->indexer.heads, model->indexer.head_dim,
+                                    sequence_length / (ratio ? ratio : 1), overflow),
+                       overflow);
 }
 
 /* The convolution's taps are matrices already. */

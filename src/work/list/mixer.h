@@ -9,8 +9,14 @@
 struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
                                     bool *overflow);
 
+/* Tokens that become one entry in layers of a mixer; 0: they do not. Entries are made of so
+ * many times as many: windows of csa overlap. */
+uint64_t mixer_ratio(const struct model *model, enum mixer mixer);
+uint64_t mixer_overlap(enum mixer mixer);
+
 /* Of its matrices: those that tensor parallelism leaves whole: MLA's down projections, the
- * indexer, the low ranks of KDA's gates. */
+ * indexer, the low ranks of KDA's gates; where one head is key and value, that head and what
+ * compresses it (vLLM models/deepseek_v4/attention.py: disable_tp). */
 uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow);
 
 /* FLOP per token, forward, of what no matrix of the model multiplies: attention's two products,

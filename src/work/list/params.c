@@ -58,6 +58,32 @@ static struct params_part count_norms(const struct model *model, uint64_t n, boo
     return (struct params_part){.norms = values, .biases = model->norm_bias ? values : 0};
 }
 
+/* Of n copies of the residual: what a mixer or network reads is weighed out of them by n
+ * numbers of a token, its result added by n, and the copies are mixed by n^2: a matrix [n H,
+ * n^2 + 2 n] with a bias and three scales (layer-kinds.md 1.8). */
+static struct params_part count_streams(const struct model *model, bool *overflow)
+{
+    uint64_t n = model->residual_streams, mixes = checked_mul(n, n + 2, overflow);
+    if (n <= 1)
+        return (struct params_part){0};
+    return (struct params_part){.matrices = checked_mul3(mixes, n, model->hidden, overflow),
+                                .biases = checked_add(mixes, 3, overflow)};
+}
+
+static struct params_part count_streams_end(const struct model *model, bool *overflow)
+{
+    uint64_t n = model->residual_streams;
+    if (n <= 1)
+        return (struct params_part){0};
+    return (struct params_part){.matrices = checked_mul3(n, n, model->hidden, overflow),
+                                .biases = n + 1};
+}
+
+uint64_t params_stream_sites(enum layer_kind kind)
+{
+    return (uint64_t)(kind_mixer(kind) != MIXER_NONE) + (kind_ffn(kind) != FFN_NONE);
+}
+
 /* One layer, with `experts` of its routed experts. */
 static struct params_part layer_of(const struct params *params, enum layer_kind kind,
                                    uint64_t experts, bool *overflow)
@@ -65,6 +91,7 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
     struct params_part sum = params->mixer[kind_mixer(kind)];
     enum ffn ffn = kind_ffn(kind);
     part_add(&sum, params->layer_norms, 1, overflow);
+    part_add(&sum, params->streams, params_stream_sites(kind), overflow);
     if (ffn == FFN_DENSE)
         part_add(&sum, params->dense_mlp, 1, overflow);
     if (ffn != FFN_MOE)
@@ -99,6 +126,7 @@ static struct params_part count_model(const struct model *model, const struct pa
     struct params_part sum = {.matrices = params->embedding};
     part_add(&sum, params->head, 1, overflow);
     part_add(&sum, params->final_norm, 1, overflow);
+    part_add(&sum, params->streams_end, 1, overflow);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (params->layers[k])
             part_add(&sum, layer_of(params, (enum layer_kind)k, experts, overflow),
@@ -166,6 +194,8 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->residual = count_mlp(model, model->residual_intermediate, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->final_norm = count_norms(model, 1, overflow);
+    p->streams = count_streams(model, overflow);
+    p->streams_end = count_streams_end(model, overflow);
     count_layers(model, p);
     if (model->encoder.layers) {
         p->encoder = count_encoder(model, overflow);

@@ -35,6 +35,8 @@ struct params {
     struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
     struct params_part latent;      /* one MoE layer: its way down to latent rows, and up */
     struct params_part layer_norms; /* one layer: the norms of width hidden */
+    struct params_part streams;     /* one mixer or network: its hyper-connections */
+    struct params_part streams_end; /* before the head: those that make one of all */
     struct params_part final_norm;
     struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */
     struct params_part encoder; /* all its layers */
@@ -57,12 +59,16 @@ void params_count(const struct model *model, struct params *params);
 /* Layers, what is before them and the projector. Saturates. */
 uint64_t params_encoder(const struct params *params);
 
+/* Hyper-connections of a layer: one before its mixer, one before its network. */
+uint64_t params_stream_sites(enum layer_kind kind);
+
 /* matrices + norms + biases of one component. */
 uint64_t params_part_total(struct params_part part);
 
 /* Twice the mean number of tokens that a token's attention reaches in a sequence of S, itself
  * counted half: S where it reaches all before it, 2 W - W^2 / S in a window of W < S, C in
- * chunks of C that divide S. Divisions are floors. */
+ * chunks of C that divide S; a window and as many entries of S / ratio as of tokens in a
+ * sequence so long. Divisions are floors. */
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length);
 
 /* FLOP of causal attention's two products for one token, forward, all layers, averaged over a

@@ -69,6 +69,11 @@
     X(INDEX_HEADS, "h_idx", "heads of the indexer")                                            \
     X(INDEX_DIM, "d_idx", "size of one")                                                       \
     X(INDEX_TOP_K, "K_idx", "keys it chooses")                                                 \
+    X(CSA_RATIO, "m_csa", "tokens that become an entry in layers of type csa")                 \
+    X(HCA_RATIO, "m_hca", "tokens that become an entry in layers of type hca")                 \
+    X(O_GROUPS, "g_o", "groups of heads of a low-rank output projection")                      \
+    X(O_RANK, "r_o", "width that each of them is projected down to")                           \
+    X(STREAMS, "n_hc", "copies of the residual that hyper-connections mix")                    \
     X(BLOCK, "B", "block size")                                                                \
     X(ALIGNMENT, "A", "row alignment per expert")                                              \
     X(CHUNK, "C_chunk", "slots per expert and round")                                          \

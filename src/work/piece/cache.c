@@ -8,10 +8,18 @@
 
 const char *cache_name(enum mixer mixer)
 {
-    static const char *const names[MIXER_COUNT] = {[MIXER_FULL] = "kv_cache",
-                                                   [MIXER_WINDOW] = "window_cache",
-                                                   [MIXER_CHUNK] = "chunk_cache",
-                                                   [MIXER_REUSE] = "reuse_kv_cache"};
+    static const char *const names[MIXER_COUNT] = {
+        [MIXER_FULL] = "kv_cache",        [MIXER_WINDOW] = "window_cache",
+        [MIXER_CHUNK] = "chunk_cache",    [MIXER_REUSE] = "reuse_kv_cache",
+        [MIXER_CSA] = "csa_window_cache", [MIXER_HCA] = "hca_window_cache"};
+    return names[mixer];
+}
+
+struct cache_names cache_names(enum mixer mixer)
+{
+    static const struct cache_names names[MIXER_COUNT] = {
+        [MIXER_CSA] = {"csa_cache", "csa_index_cache", "csa_open_windows"},
+        [MIXER_HCA] = {"hca_cache", NULL, "hca_open_windows"}};
     return names[mixer];
 }
 
@@ -19,7 +27,8 @@ const char *cache_name(enum mixer mixer)
 static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 {
     const struct attention *a = &plan->model.attention;
-    return mixer == MIXER_WINDOW ? a->window : mixer == MIXER_CHUNK ? a->chunk : 0;
+    bool window = mixer == MIXER_WINDOW || mixer == MIXER_CSA || mixer == MIXER_HCA;
+    return window ? a->window : mixer == MIXER_CHUNK ? a->chunk : 0;
 }
 
 /* ---- as numbers ---- */
@@ -70,10 +79,36 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
                        checked_mul(conv, column_bits(plan), overflow) / 8, overflow);
 }
 
+/* Keys of tokens are in 8 bits with an f32 scale, keys of entries only where the cache is in 8
+ * bits (SGLang model_executor/pool_configurator.py, DSV4PoolConfigurator). */
 static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
 {
     const struct indexer *i = &plan->model.indexer;
-    return mixer == MIXER_FULL && i->heads ? i->head_dim + 4 : 0;
+    unsigned bits = dtype_bits(plan->precision.kv_cache);
+    if (!i->heads || (mixer != MIXER_FULL && mixer != MIXER_CSA))
+        return 0;
+    return mixer == MIXER_FULL || bits == 8 ? i->head_dim + 4 : i->head_dim * bits / 8;
+}
+
+/* Rows of kv and gate that the next entries are made of, and their elements. */
+static uint64_t open_elements(const struct plan *plan, enum mixer mixer, bool *overflow)
+{
+    const struct model *model = &plan->model;
+    uint64_t overlap = mixer_overlap(mixer), size = model->attention.head_dim;
+    if (mixer == MIXER_CSA && model->indexer.heads)
+        size = checked_add(size, model->indexer.head_dim, overflow);
+    uint64_t rows = checked_mul(overlap, mixer_ratio(model, mixer), overflow);
+    if (plan->stack.kind == STACK_SGLANG && plan->workload.speculation.tokens)
+        rows = checked_mul(2, rows, overflow); /* tokens that are taken back */
+    return checked_mul3(rows, 2 * overlap, size, overflow);
+}
+
+/* One head that is key and value: rotary columns in 16 bits, a scale byte per 64 of the others
+ * and one of padding: 584 of 448 + 64 (vLLM models/deepseek_v4/compressor.py; SGLang
+ * model_executor/pool_configurator.py). In bytes, beside one each. */
+static uint64_t packed_head_bytes(uint64_t head, uint64_t rotary)
+{
+    return rotary + (head > rotary ? (head - rotary) / 64 : 0) + 1;
 }
 
 /* FlashMLA's sparse kernels on Hopper, of both engines: 8 bits of the latent alone, with a f32
@@ -84,6 +119,10 @@ static uint64_t packed_bytes(const struct plan *plan)
 {
     const struct attention *a = &plan->model.attention;
     bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    if (a->kind == ATTENTION_SHARED_KV)
+        return engine && plan->precision.kv_cache == DTYPE_FP8
+                   ? packed_head_bytes(a->head_dim, a->qk_rope_head_dim)
+                   : 0;
     bool packed = engine && plan->model.indexer.heads && a->kind == ATTENTION_MLA &&
                   plan->precision.kv_cache == DTYPE_FP8 &&
                   plan_generation(plan) == GENERATION_SM90;
@@ -96,8 +135,34 @@ static uint64_t width_of(const struct plan *plan, bool *overflow)
     if (a->kind == ATTENTION_MLA)
         return checked_add(checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow),
                            packed_bytes(plan), overflow);
+    if (a->kind == ATTENTION_SHARED_KV)
+        return checked_add(a->head_dim, packed_bytes(plan), overflow);
     uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
     return checked_mul(2, checked_mul(heads, a->head_dim, overflow), overflow);
+}
+
+static uint64_t rows_bytes(const struct plan *plan, uint64_t rows, bool *overflow)
+{
+    uint64_t elements = checked_mul(rows, width_of(plan, overflow), overflow);
+    return checked_mul(elements, dtype_bits(plan->precision.kv_cache), overflow) / 8;
+}
+
+uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens)
+{
+    bool overflow = false;
+    uint64_t ratio = mixer_ratio(&plan->model, mixer), n = ratio ? tokens / ratio : 0;
+    return checked_add(rows_bytes(plan, n, &overflow),
+                       checked_mul(n, index_bytes(plan, mixer), &overflow), &overflow);
+}
+
+uint64_t cache_open_bytes(const struct plan *plan, enum mixer mixer)
+{
+    bool overflow = false;
+    if (!mixer_ratio(&plan->model, mixer))
+        return 0;
+    enum dtype format = plan_is_engine(plan) ? DTYPE_F32 : plan->precision.activations;
+    return checked_mul(open_elements(plan, mixer, &overflow), dtype_bits(format), &overflow) /
+           8;
 }
 
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens)
@@ -109,8 +174,9 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
     if (!cache_name(mixer))
         return 0;
     uint64_t kept = bound && bound < tokens ? bound : tokens;
-    uint64_t elements = checked_mul(kept, width_of(plan, &overflow), &overflow);
-    uint64_t bytes = checked_mul(elements, dtype_bits(plan->precision.kv_cache), &overflow) / 8;
+    uint64_t bytes = rows_bytes(plan, kept, &overflow);
+    if (mixer_ratio(&plan->model, mixer))
+        return checked_add(bytes, cache_entry_bytes(plan, mixer, tokens), &overflow);
     return checked_add(bytes, checked_mul(kept, index_bytes(plan, mixer), &overflow),
                        &overflow);
 }
@@ -132,6 +198,8 @@ uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
 struct size cache_width(const struct dims *d)
 {
     uint64_t packed = packed_bytes(d->plan);
+    if (d->facts & FACT_SHARED_KV)
+        return packed ? size_plus(d->z, d->width[COL_KV], packed) : d->width[COL_KV];
     if (!(d->facts & FACT_MLA))
         return d->width[COL_KV];
     return packed ? size_plus(d->z, d->width[COL_KV_LATENT], packed) : d->width[COL_KV_LATENT];
@@ -157,6 +225,20 @@ struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mi
 {
     uint64_t bound = bound_of(plan, mixer);
     return bound ? size_min(z, tokens, size_const(z, bound)) : tokens;
+}
+
+uint64_t cache_page(const struct plan *plan, uint64_t block)
+{
+    return plan_shares_kv(plan) ? lesser(block, plan->model.attention.window) : block;
+}
+
+struct size cache_entries(struct sizes *z, const struct plan *plan, enum mixer mixer,
+                          struct size tokens, uint64_t block)
+{
+    uint64_t ratio = mixer_ratio(&plan->model, mixer);
+    struct size n =
+        size_div(z, tokens, size_slot(z, mixer == MIXER_CSA ? SLOT_CSA_RATIO : SLOT_HCA_RATIO));
+    return ratio && block / ratio > 1 ? size_up(z, n, block / ratio) : n;
 }
 
 /* TensorRT-LLM's window is as long as a sequence for every layer unless

@@ -4,12 +4,15 @@
  *   full    n tokens x width
  *   window  min(n, attention.window) x width
  *   chunk   min(n, attention.chunk) x width: a chunk that is full
+ *   csa     min(n, attention.window) x d, n / csa_ratio entries x d, and as many keys of the
+ *           indexer; hca likewise, without keys; in both what the next entries are made of
  *   linear  a state [heads, head_dim, key_dim] in linear.state, and the last conv - 1 columns
  * that the convolution saw, one more for every token drafted; whatever n is an indexer adds n x
  * (head_dim + 4): 8-bit keys and an f32 scale (DeepSeek-V3.2 in vLLM)
  *
- * width: keys and values of the rank's heads, or MLA's latent, whole on every rank. Blocks and
- * what an engine holds beside this while it prefills are the engine's. */
+ * width: keys and values of the rank's heads, or MLA's latent, or the one head that is both,
+ * whole on every rank. Blocks and what an engine holds beside this while it prefills are the
+ * engine's. */
 #ifndef MOEPLAN_WORK_PIECE_CACHE_H
 #define MOEPLAN_WORK_PIECE_CACHE_H
 
@@ -18,6 +21,14 @@
 
 /* One layer with this mixer and one sequence of so many tokens; saturates. */
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
+
+/* Of those bytes what entries take, which grow with the sequence; and bytes of a layer's open
+ * windows, of which the next entries are made: whatever the sequence, not counted above. The
+ * last two windows of csa, which overlap, one of hca, kv and gate of each token: in f32 in
+ * engines (vLLM models/deepseek_v4/compressor.py, CompressorStateCache; SGLang
+ * mem_cache/deepseek_v4_memory_pool.py, get_compress_state_ring_size), else as activations. */
+uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
+uint64_t cache_open_bytes(const struct plan *plan, enum mixer mixer);
 
 /* All layers of the model, prediction modules not included, of one sequence; saturates. */
 uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
@@ -43,6 +54,14 @@ struct size cache_held(struct sizes *sizes, const struct plan *plan, enum mixer 
 struct size cache_tokens(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
                          struct size tokens);
 
+/* Tokens of a window's pages where blocks have so many: no page is longer than a window where
+ * one head is key and value (SGLang pool_configurator.py, swa_page_size). */
+uint64_t cache_page(const struct plan *plan, uint64_t block);
+
+/* Entries that a layer of this mixer has of a sequence, in whole blocks of so many tokens. */
+struct size cache_entries(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
+                          struct size tokens, uint64_t block);
+
 /* Of those, what a rank has of them where decode's context parallelism shares them out. */
 struct size cache_part(struct sizes *sizes, const struct plan *plan, struct size tokens);
 
@@ -51,5 +70,12 @@ struct size cache_layers(struct sizes *sizes, const struct plan *plan, enum mixe
 
 /* "kv_cache", "window_cache": the buffer of a mixer's layers; NULL: it keeps nothing. */
 const char *cache_name(enum mixer mixer);
+
+/* Buffers of layers with entries: of these, of an indexer's keys of them, of open windows;
+ * NULL: others have none. */
+struct cache_names {
+    const char *entries, *keys, *open;
+};
+struct cache_names cache_names(enum mixer mixer);
 
 #endif

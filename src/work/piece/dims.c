@@ -2,6 +2,7 @@
 #include "work/piece/dims.h"
 
 #include "plan/derive.h"
+#include "work/list/mixer.h"
 #include "work/piece/recipe.h"
 
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
@@ -67,6 +68,23 @@ static struct size per_network(struct dims *d, struct size width)
     return size_ceil_div(d->z, width, dims_network_ranks(d->z, d->plan));
 }
 
+/* One head that is key and value, whole on every rank; groups of heads on theirs. Indexer's
+ * keys are of entries (layer-kinds.md 1.8). */
+static void fill_shared_widths(struct dims *d, struct size heads)
+{
+    struct sizes *z = d->z;
+    struct size head = size_slot(z, SLOT_HEAD_DIM), *w = d->width;
+    struct size groups = size_slot(z, SLOT_O_GROUPS), index = size_slot(z, SLOT_INDEX_DIM);
+    w[COL_Q] = w[COL_CONTEXT] = w[COL_UP_OUT] = size_mul(z, heads, head);
+    w[COL_K] = head;
+    w[COL_V] = size_const(z, 0);
+    w[COL_CSA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_CSA));
+    w[COL_HCA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_HCA));
+    w[COL_INDEX_IN] = size_times(z, index, 2 * mixer_overlap(MIXER_CSA));
+    w[COL_GROUP_IN] = size_div(z, size_mul(z, size_slot(z, SLOT_HEADS), head), groups);
+    w[COL_OUT_IN] = w[COL_O_RANKS] = size_mul(z, per_tp(d, groups), size_slot(z, SLOT_O_RANK));
+}
+
 static void fill_attention_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -76,7 +94,10 @@ static void fill_attention_widths(struct dims *d)
     w[COL_Q_RANK] = size_slot(z, SLOT_Q_RANK);
     w[COL_KV_RANK] = size_slot(z, SLOT_KV_RANK);
     w[COL_KV_LATENT] = size_add(z, w[COL_KV_RANK], size_slot(z, SLOT_ROPE_DIM));
-    if (d->plan->model.attention.kind == ATTENTION_MLA) {
+    w[COL_SHARED_KV] = size_slot(z, SLOT_HEAD_DIM);
+    if (d->plan->model.attention.kind == ATTENTION_SHARED_KV) {
+        fill_shared_widths(d, heads);
+    } else if (d->plan->model.attention.kind == ATTENTION_MLA) {
         struct size nope = size_slot(z, SLOT_NOPE_DIM), v = size_slot(z, SLOT_V_DIM);
         struct size qk = size_add(z, nope, size_slot(z, SLOT_ROPE_DIM));
         w[COL_Q] = w[COL_K] = size_mul(z, heads, qk);
@@ -94,6 +115,8 @@ static void fill_attention_widths(struct dims *d)
             w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_Q]);
         }
     }
+    if (d->plan->model.attention.kind != ATTENTION_SHARED_KV)
+        w[COL_OUT_IN] = w[COL_CONTEXT];
     w[COL_KV] = size_add(z, w[COL_K], w[COL_V]);
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
 }
@@ -173,6 +196,22 @@ static bool has_linear(const struct dims *d)
     return found;
 }
 
+struct size dims_streams(struct sizes *z, const struct plan *plan)
+{
+    struct size hidden = size_slot(z, SLOT_HIDDEN);
+    return plan->model.residual_streams > 1 ? size_mul(z, size_slot(z, SLOT_STREAMS), hidden)
+                                            : hidden;
+}
+
+static void fill_stream_widths(struct dims *d)
+{
+    struct sizes *z = d->z;
+    struct size n = size_slot(z, SLOT_STREAMS), *w = d->width;
+    bool several = d->plan->model.residual_streams > 1;
+    w[COL_STREAMS] = dims_streams(z, d->plan);
+    w[COL_STREAM_MIXES] = several ? size_mul(z, n, size_plus(z, n, 2)) : size_const(z, 0);
+}
+
 static void fill_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -181,6 +220,7 @@ static void fill_widths(struct dims *d)
     w[COL_ONE] = size_const(z, 1);
     w[COL_HIDDEN] = size_slot(z, SLOT_HIDDEN);
     w[COL_ROUTED] = d->letters.hidden;
+    fill_stream_widths(d);
     fill_attention_widths(d);
     if (d->plan->model.indexer.heads)
         fill_index_widths(d);
@@ -208,7 +248,9 @@ static unsigned facts_of(const struct plan *plan)
     } facts[] = {
         {a->kind == ATTENTION_MLA, FACT_MLA},
         {a->kind == ATTENTION_GQA, FACT_GQA},
-        {a->kind == ATTENTION_MLA && a->q_lora_rank, FACT_Q_LOW_RANK},
+        {a->kind == ATTENTION_SHARED_KV, FACT_SHARED_KV},
+        {a->kind != ATTENTION_SHARED_KV, FACT_KV_APART},
+        {a->kind != ATTENTION_GQA && a->q_lora_rank, FACT_Q_LOW_RANK},
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
         {a->kind == ATTENTION_GQA && a->output_gate, FACT_OUTPUT_GATE},
@@ -216,6 +258,7 @@ static unsigned facts_of(const struct plan *plan)
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
         {plan->model.moe.shared_intermediate > 0, FACT_SHARED},
         {plan->model.moe.latent_size > 0, FACT_LATENT},
+        {plan->model.residual_streams > 1, FACT_STREAMS},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {plan->model.moe.experts > p->ep, FACT_SORTED},
@@ -241,16 +284,19 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const unsigned index = FACT_INDEX | FACT_SPARSE;
-    bool sparse = d->plan->model.indexer.heads && (mixer == MIXER_FULL || mixer == MIXER_REUSE);
+    const unsigned index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA;
+    static const unsigned chosen[MIXER_COUNT] = {[MIXER_FULL] =
+                                                     FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS,
+                                                 [MIXER_REUSE] = FACT_SPARSE,
+                                                 [MIXER_CSA] = FACT_INDEX | FACT_SPARSE};
     d->mixer = mixer;
     d->mix = mixer == MIXER_NONE ? MIX_NONE
              : mixer == MIXER_LINEAR
                  ? (unsigned)MIX_GATED_DELTA_NET << d->plan->model.linear.kind
                  : MIX_SOFTMAX;
     d->facts &= ~index;
-    if (sparse)
-        d->facts |= mixer == MIXER_FULL ? index : (unsigned)FACT_SPARSE;
+    d->facts |= d->plan->model.indexer.heads ? chosen[mixer] : 0;
+    d->facts |= mixer == MIXER_CSA ? FACT_CSA : mixer == MIXER_HCA ? FACT_HCA : 0;
 }
 
 void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)

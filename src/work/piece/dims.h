@@ -38,9 +38,18 @@ enum col {
     COL_KV_UP,  /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
-    COL_INDEX_Q,     /* indexer: heads x size, whole on every rank of tp */
-    COL_INDEX_K,     /* size of one */
-    COL_INDEX_HEADS, /* weights of its heads */
+    COL_STREAMS,      /* all copies of the residual: hidden where there is one */
+    COL_STREAM_MIXES, /* numbers of a token that weigh and mix them */
+    COL_SHARED_KV,    /* the head that is key and value, whole on every rank of tp */
+    COL_CSA_IN,       /* what entries of csa are made of: kv and gate, of two windows */
+    COL_HCA_IN,       /* likewise of hca: kv and gate */
+    COL_INDEX_IN,     /* likewise of the indexer's keys of entries */
+    COL_GROUP_IN,     /* heads x size of one group of a low-rank output */
+    COL_O_RANKS,      /* ranks of all a tp rank's groups */
+    COL_OUT_IN,       /* what the output projection reads: those, or the context */
+    COL_INDEX_Q,      /* indexer: heads x size, whole on every rank of tp */
+    COL_INDEX_K,      /* size of one */
+    COL_INDEX_HEADS,  /* weights of its heads */
     COL_INDEX_TOP_K,
     COL_LINEAR_KEYS,   /* keys x size of a linear layer */
     COL_LINEAR_VALUES, /* heads x size */
@@ -95,15 +104,22 @@ enum {
     FACT_CP = 1 << 19,     /* cp > 1: keys and values go around a ring */
     FACT_RECIPE = 1 << 20, /* products run by a low precision recipe */
     FACT_OUTPUT_GATE = 1 << 21,
-    FACT_INDEX = 1 << 22,  /* an indexer of its own */
-    FACT_SPARSE = 1 << 23, /* attention reads the keys an indexer chose */
-    FACT_LATENT = 1 << 24  /* experts work on rows of a latent width */
+    FACT_INDEX = 1 << 22,     /* an indexer of its own */
+    FACT_SPARSE = 1 << 23,    /* attention reads the keys an indexer chose */
+    FACT_LATENT = 1 << 24,    /* experts work on rows of a latent width */
+    FACT_SHARED_KV = 1 << 25, /* one head is key and value */
+    FACT_KV_APART = 1 << 26,  /* keys and values are two */
+    FACT_CSA = 1 << 27,       /* entries of csa, of hca, beside a window */
+    FACT_HCA = 1 << 28,
+    FACT_INDEX_KEYS = 1 << 29, /* the indexer's keys are of tokens, not of entries */
+    FACT_STREAMS = 1 << 30     /* hyper-connections mix copies of the residual */
 };
 
 /* Those that follow from the mixer. */
 enum {
     FACTS_OF_MIXER = FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |
-                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE
+                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV |
+                     FACT_KV_APART | FACT_CSA | FACT_HCA | FACT_INDEX_KEYS
 };
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
@@ -155,6 +171,9 @@ struct size dims_shared_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
 /* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
 struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
+
+/* Columns of all copies of the residual. */
+struct size dims_streams(struct sizes *sizes, const struct plan *plan);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

@@ -84,6 +84,13 @@ static bool many_ranks(const struct plan *plan)
     return plan->parallel.ep > MOST_RANKS;
 }
 
+/* Layers behind the first few have a router that chooses: one of them is performed. */
+static bool names_all_experts(const struct plan *plan)
+{
+    uint64_t named = plan->model.moe.hash_layers;
+    return named > 0 && named >= plan->model.layers;
+}
+
 static const struct refusal refusals[] = {
     {layer_gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
@@ -109,6 +116,9 @@ static const struct refusal refusals[] = {
      "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {names_all_experts,
+     "experts that a table of the vocabulary names in all layers are not performed on the host",
+     "--set model.moe.hash_layers=0"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},

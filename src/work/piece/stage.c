@@ -277,12 +277,16 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
 }
 
 /* Matrices that tensor parallelism leaves whole: those of mixers (params.h), the router and the
- * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
+ * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel), and
+ * hyper-connections. */
 static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
 {
-    uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices);
+    uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
+                     stage->head * params->streams_end.matrices;
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        whole += stage->layers[k] * params->whole[kind_mixer((enum layer_kind)k)];
+        whole += stage->layers[k] *
+                 (params->whole[kind_mixer((enum layer_kind)k)] +
+                  params_stream_sites((enum layer_kind)k) * params->streams.matrices);
     return whole;
 }
 
@@ -320,9 +324,10 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
 static void stage_parameters(const struct plan *plan, const struct params *params,
                              struct stage *stage)
 {
-    uint64_t layers = 0, mixers[MIXER_COUNT] = {0};
+    uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         layers += stage->layers[k];
+        sites += stage->layers[k] * params_stream_sites((enum layer_kind)k);
         mixers[kind_mixer((enum layer_kind)k)] += stage->layers[k];
     }
     const struct {
@@ -330,6 +335,8 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         uint64_t n;
     } parts[] = {
         {&params->layer_norms, layers},
+        {&params->streams, sites},
+        {&params->streams_end, stage->head},
         {&params->router, stage->moe_layers},
         {&params->shared, stage->moe_layers},
         {&params->residual, stage->moe_layers},

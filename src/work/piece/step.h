@@ -56,6 +56,19 @@ uint16_t step_reduced(struct step *s, const char *name, uint16_t x);
 /* Runs of ops of one segment. */
 uint16_t step_norm(struct step *s, const char *name, uint16_t x);
 uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b);
+/* What a mixer or network reads of the residual x: x itself, or under hyper-connections a
+ * weighed sum of its copies, by numbers that a product of all of them makes of every token; and
+ * x with the result, or every copy with its part of it and of the others (layer-kinds.md 1.8).
+ */
+struct streams {
+    uint16_t all, row, mixes; /* mixes WORK_NONE: one copy */
+};
+struct streams step_streams(struct step *s, const char *name, uint16_t x);
+uint16_t step_into(struct step *s, const char *name, const struct streams *streams,
+                   uint16_t result);
+/* All copies of the embedded tokens; and before the head one of all. */
+uint16_t step_copies(struct step *s, uint16_t x);
+uint16_t step_one(struct step *s, uint16_t x);
 /* The sequence gathered over tp where sp splits it; x itself elsewhere. */
 uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 

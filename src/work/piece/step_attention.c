@@ -11,12 +11,46 @@ static struct size cache_bytes(struct step *s, struct size tokens)
     return layer_bytes(&s->l, tokens, cache_width(&s->d), s->plan->precision.kv_cache);
 }
 
-/* Tokens of one sequence that a decode step meets. */
+static bool has_entries(const struct step *s)
+{
+    return s->d.facts & (FACT_CSA | FACT_HCA);
+}
+
+/* Entries of so many tokens. */
+static struct size entries_of(struct step *s, struct size tokens)
+{
+    return cache_entries(s->l.z, s->plan, s->d.mixer, tokens, 1);
+}
+
+/* Tokens of one sequence that a decode step meets; entries of tokens among them. */
 static struct size reached_context(struct step *s)
 {
     struct sizes *z = s->l.z;
-    struct size all = cache_tokens(z, s->plan, s->d.mixer, size_slot(z, SLOT_CONTEXT));
+    struct size context = size_slot(z, SLOT_CONTEXT);
+    struct size all = cache_tokens(z, s->plan, s->d.mixer, context);
+    if (has_entries(s)) {
+        struct size n = entries_of(s, context);
+        if (s->d.facts & FACT_SPARSE)
+            n = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
+        return size_add(z, all, n);
+    }
     return s->d.facts & FACT_SPARSE ? size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K)) : all;
+}
+
+/* Twice the mean number of n that one of them meets, at most the last `kept`. */
+static struct size mean_of(struct sizes *z, struct size n, struct size kept)
+{
+    return size_sub(z, size_times(z, kept, 2), size_div(z, size_mul(z, kept, kept), n));
+}
+
+/* Of a window, and of entries. */
+static struct size reach_entries(struct step *s, struct size tokens, struct size kept)
+{
+    struct sizes *z = s->l.z;
+    struct size n = entries_of(s, tokens), most = n;
+    if (s->d.facts & FACT_SPARSE)
+        most = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
+    return size_add(z, mean_of(z, tokens, kept), mean_of(z, n, most));
 }
 
 /* Twice the mean number of tokens that a token meets, causal: params_reach as a size. */
@@ -25,10 +59,12 @@ static struct size reach(struct step *s)
     struct sizes *z = s->l.z;
     struct size n = size_slot(z, SLOT_ATTENDED);
     struct size kept = cache_tokens(z, s->plan, s->d.mixer, n);
+    if (has_entries(s))
+        return reach_entries(s, n, kept);
     if (s->d.facts & FACT_SPARSE)
         kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
     if (s->d.mixer == MIXER_WINDOW || s->d.facts & FACT_SPARSE)
-        return size_sub(z, size_times(z, kept, 2), size_div(z, size_mul(z, kept, kept), n));
+        return mean_of(z, n, kept);
     if (s->d.mixer != MIXER_CHUNK)
         return n;
     struct size whole = size_mul(z, size_div(z, n, kept), kept), rest = size_sub(z, n, whole);
@@ -72,6 +108,7 @@ struct heads {
     uint16_t kv;      /* what the cache stores: k and v together, or the latent */
     uint16_t gate;    /* on the output */
     uint16_t chosen;  /* keys, by the indexer */
+    uint16_t entries; /* of windows that are full */
 };
 
 static uint16_t heads_rows(struct step *s, const char *name, enum col width)
@@ -89,6 +126,7 @@ static struct heads gqa(struct step *s, uint16_t x)
     struct heads h = {heads_rows(s, "q", COL_Q),
                       heads_rows(s, "k", COL_K),
                       heads_rows(s, "v", COL_V),
+                      WORK_NONE,
                       WORK_NONE,
                       WORK_NONE,
                       WORK_NONE};
@@ -117,7 +155,10 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t q_latent)
     if (!(s->d.facts & FACT_INDEX))
         return WORK_NONE;
     uint16_t q = step_product(s, "index_q", q_latent, "index_query", CATEGORY_ATTENTION);
-    uint16_t k = step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+    bool entries = has_entries(s); /* keys are of entries, from a compressor of their own */
+    uint16_t k =
+        entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
+                : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
     uint16_t w = step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
     uint16_t chosen =
         layer_rows(&s->l, "chosen_keys", CATEGORY_METADATA, DTYPE_I32,
@@ -125,15 +166,19 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t q_latent)
     uint16_t op = step_op(s, "index", KERNEL_INDEX,
                           OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
                                    MANY(2, true, false, w), MANY(3, false, true, chosen)));
-    struct size reached =
-        s->decode ? size_times(z, size_slot(z, SLOT_CONTEXT), 2) : size_slot(z, SLOT_ATTENDED);
+    struct size context = size_slot(z, SLOT_CONTEXT), attended = size_slot(z, SLOT_ATTENDED);
+    if (entries) {
+        context = entries_of(s, context);
+        attended = entries_of(s, attended);
+    }
+    struct size reached = s->decode ? size_times(z, context, 2) : attended;
     s->l.work->ops[op].flop =
         size_product(z, SIZES(s->d.rows[ROW_LOCAL], s->d.width[COL_INDEX_Q], reached));
     if (s->decode)
-        s->l.work->ops[op].bytes_read = size_add(
-            z, s->l.work->ops[op].bytes_read,
-            size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_CONTEXT),
-                                  cache_index_bytes(&s->d))));
+        s->l.work->ops[op].bytes_read =
+            size_add(z, s->l.work->ops[op].bytes_read,
+                     size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), context,
+                                           cache_index_bytes(&s->d))));
     return chosen;
 }
 
@@ -163,13 +208,75 @@ static struct heads mla(struct step *s, uint16_t x)
                       heads_rows(s, "v", COL_V),
                       c,
                       WORK_NONE,
-                      chosen};
+                      chosen,
+                      WORK_NONE};
     s->l.module = MODULE_ROPE;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, up), MANY(2, true, false, c),
                      MANY(3, false, true, h.q), MANY(4, false, true, h.k),
                      MANY(5, false, true, h.v)));
     return h;
+}
+
+/* kv and gate of the tokens, and where a window is full the entry that its weighed sum makes.
+ */
+static uint16_t compressed(struct step *s, uint16_t x)
+{
+    if (!has_entries(s))
+        return WORK_NONE;
+    bool csa = s->d.facts & FACT_CSA;
+    uint16_t parts = step_product(s, csa ? "csa_compress" : "hca_compress", x, "entry_parts",
+                                  CATEGORY_ATTENTION);
+    uint16_t entries =
+        step_rows(s, "entries", CATEGORY_ATTENTION, entries_of(s, s->d.rows[ROW_LOCAL]),
+                  s->d.width[COL_SHARED_KV]);
+    step_op(s, "compress", KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, parts), MANY(1, false, true, entries)));
+    return entries;
+}
+
+/* One head that is key and value: k alone is there, with the entries it meets beside. */
+static struct heads shared_kv(struct step *s, uint16_t x)
+{
+    uint16_t chosen, q = mla_q(s, x, &chosen);
+    uint16_t c = latent(s, "shared_kv", "kv", x), entries = compressed(s, x);
+    struct heads h = {heads_rows(s, "q", COL_Q),
+                      heads_rows(s, "k", COL_K),
+                      WORK_NONE,
+                      WORK_NONE,
+                      WORK_NONE,
+                      chosen,
+                      entries};
+    s->l.module = MODULE_ROPE;
+    step_op(s, "rope", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, q), MANY(1, true, false, c),
+                     MANY(2, false, true, h.q), MANY(3, false, true, h.k)));
+    return h;
+}
+
+/* Groups of heads each with its own [in, out] matrix, side by side. */
+static uint16_t grouped_out(struct step *s, uint16_t context)
+{
+    struct layer *l = &s->l;
+    struct size groups =
+        size_ceil_div(l->z, size_slot(l->z, SLOT_O_GROUPS), size_slot(l->z, SLOT_TP));
+    struct size rows = s->d.rows[ROW_FULL], in = s->d.width[COL_GROUP_IN];
+    struct size out = size_slot(l->z, SLOT_O_RANK);
+    if (!(s->d.facts & FACT_SHARED_KV))
+        return context;
+    s->l.module = MODULE_PROJECTION;
+    uint16_t w =
+        layer_weights_as(l, "w_attention_out_down",
+                         plan_part_format(s->plan, PART_ATTENTION_OUT), groups, in, out);
+    uint16_t c =
+        step_rows(s, "attention_out_latent", CATEGORY_ATTENTION, rows, s->d.width[COL_O_RANKS]);
+    layer_gemm(l, "attention_out_down", context, w, WORK_NONE, c, layer_no_groups(),
+               (struct gemm_shape){
+                   .rows = size_mul(l->z, rows, groups), .k = in, .n = out, .groups = groups});
+    struct op *op = &l->work->ops[l->work->n_ops - 1];
+    op->bytes_read = size_add(l->z, l->work->buffers[context].bytes, l->work->buffers[w].bytes);
+    op->bytes_written = l->work->buffers[c].bytes;
+    return c;
 }
 
 /* A product of every head with its own [in, out] part of kv_b, folded into q or the context. */
@@ -206,7 +313,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
     s->l.module = MODULE_UP;
     uint16_t folded =
         absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_KV_RANK));
-    return (struct heads){folded, WORK_NONE, WORK_NONE, c, WORK_NONE, chosen};
+    return (struct heads){folded, WORK_NONE, WORK_NONE, c, WORK_NONE, chosen, WORK_NONE};
 }
 
 /* ---- the core ---- */
@@ -218,8 +325,13 @@ static void write_cache(struct step *s, const struct heads *h)
     uint16_t op = step_op(s, "write_cache", KERNEL_CACHE,
                           OPERANDS(MANY(0, true, false, h->kv), MANY(1, true, false, h->k),
                                    MANY(2, true, false, h->v)));
-    struct size index = size_mul(s->l.z, rows, cache_index_bytes(&s->d));
-    s->l.work->ops[op].bytes_written = size_add(s->l.z, cache_bytes(s, rows), index);
+    struct size keys = rows, kept = rows;
+    if (has_entries(s)) {
+        keys = entries_of(s, rows);
+        kept = size_add(s->l.z, rows, keys);
+    }
+    struct size index = size_mul(s->l.z, keys, cache_index_bytes(&s->d));
+    s->l.work->ops[op].bytes_written = size_add(s->l.z, cache_bytes(s, kept), index);
 }
 
 /* Keys and values of the other cp ranks go around their ring while the core runs: returns what
@@ -311,7 +423,8 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
         step_op(s, "attention", KERNEL_ATTENTION,
                 OPERANDS(MANY(0, true, false, q), MANY(1, true, false, h->k),
                          MANY(2, true, false, h->v), MANY(3, true, false, arrived),
-                         MANY(4, true, false, h->chosen), MANY(5, false, true, context)));
+                         MANY(4, true, false, h->chosen), MANY(5, false, true, context),
+                         MANY(6, true, false, h->entries)));
     struct op *attention = &l->work->ops[op];
     attention->flop = core_flop(s);
     if (s->decode)
@@ -337,22 +450,24 @@ static uint16_t gated(struct step *s, const struct heads *h, uint16_t context)
 
 static uint16_t softmax(struct step *s, uint16_t normed)
 {
-    bool is_mla = s->d.facts & FACT_MLA;
-    struct heads h = !is_mla     ? gqa(s, normed)
+    bool is_mla = s->d.facts & FACT_MLA, shared = s->d.facts & FACT_SHARED_KV;
+    struct heads h = shared      ? shared_kv(s, normed)
+                     : !is_mla   ? gqa(s, normed)
                      : s->decode ? mla_absorbed(s, normed)
                                  : mla(s, normed);
     if (!s->training)
         write_cache(s, &h);
-    uint16_t context = gated(s, &h, core(s, &h, ring(s, &h)));
+    uint16_t context = grouped_out(s, gated(s, &h, core(s, &h, ring(s, &h))));
     return step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
 }
 
 uint16_t step_attention(struct step *s, uint16_t x)
 {
     s->l.module = MODULE_ATTENTION_NORM;
-    uint16_t normed = step_norm(s, "attention_norm", x);
+    struct streams streams = step_streams(s, "attention", x);
+    uint16_t normed = step_norm(s, "attention_norm", streams.row);
     uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
-    return step_add(s, "mlp_input", x, out);
+    return step_into(s, "mlp_input", &streams, out);
 }

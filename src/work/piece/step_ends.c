@@ -52,7 +52,7 @@ static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
     if (s->training)
         return x;
     uint16_t last =
-        step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, s->d.width[COL_HIDDEN]);
+        step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, s->d.width[COL_STREAMS]);
     uint16_t op = step_op(s, "take_last", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, last)));
     s->l.work->ops[op].bytes_read = s->l.work->buffers[last].bytes;
     return last;
@@ -183,7 +183,7 @@ uint16_t step_head(struct step *s, uint16_t x)
     size_t first = l->work->n_ops;
     project_mtp(s, x);
     l->layers = size_mul(l->z, l->layers, losses(s));
-    uint16_t normed = step_norm(s, "final_norm", last_rows(s, x, rows));
+    uint16_t normed = step_norm(s, "final_norm", step_one(s, last_rows(s, x, rows)));
     uint16_t in = s->training                       ? step_gathered(s, "head_in", normed)
                   : plan_head_replicas(s->plan) > 1 ? layer_join(l, "head_in", normed)
                                                     : normed;

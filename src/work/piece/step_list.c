@@ -73,7 +73,7 @@ static void add_all(struct step *s)
     size_t embedded = s->l.work->n_ops;
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
-    x = layers(s, parts, step_images(s, x, images));
+    x = layers(s, parts, step_copies(s, step_images(s, x, images)));
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
     enter(s, SEGMENT_HEAD);

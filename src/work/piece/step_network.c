@@ -8,7 +8,8 @@ uint16_t step_dense(struct step *s, uint16_t x)
     struct layer *l = &s->l;
     l->module = MODULE_MLP_NORM;
     bool joins = plan_dense_replicas(s->plan) > 1;
-    uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", x));
+    struct streams streams = step_streams(s, "mlp", x);
+    uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", streams.row));
     if (joins)
         normed = layer_join(l, "mlp_in", normed);
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
@@ -21,7 +22,7 @@ uint16_t step_dense(struct step *s, uint16_t x)
         out = layer_own(l, "mlp", out, s->d.rows[ROW_FULL]);
     out = step_reduced(s, "mlp_sum", out);
     l->module = MODULE_RESIDUAL;
-    return step_add(s, "layer_output", x, out);
+    return step_into(s, "layer_output", &streams, out);
 }
 
 /* ---- which module an op of a path belongs to ---- */
@@ -80,12 +81,13 @@ uint16_t step_experts(struct step *s, uint16_t x)
     struct layer *l = &s->l;
     struct met met = {false, false, false, false};
     l->module = MODULE_MLP_NORM;
-    l->x = step_norm(s, "mlp_norm", x);
+    struct streams streams = step_streams(s, "mlp", x);
+    l->x = step_norm(s, "mlp_norm", streams.row);
     size_t first = l->work->n_ops;
     uint16_t out = layer_forward(l);
     for (size_t i = first; i < l->work->n_ops; i++)
         if (l->work->ops[i].module == MODULE_MLP_NORM) /* adapters know theirs */
             l->work->ops[i].module = module_of(l, &l->work->ops[i], &met);
     l->module = MODULE_RESIDUAL;
-    return step_add(s, "layer_output", x, out);
+    return step_into(s, "layer_output", &streams, out);
 }

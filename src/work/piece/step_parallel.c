@@ -336,7 +336,7 @@ void step_pipeline(struct step *s, enum phase phase)
     if (s->plan->parallel.pp == 1)
         return;
     bool back = phase == PHASE_BACKWARD;
-    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_HIDDEN];
+    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_STREAMS];
     uint16_t out = step_rows(s, back ? "d_stage_input" : "stage_output", CATEGORY_COMMUNICATION,
                              rows, hidden);
     uint16_t in = step_rows(s, back ? "d_stage_output" : "stage_input", CATEGORY_COMMUNICATION,

@@ -94,3 +94,70 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x)
     layer_gather_again(&s->l, arena_join(s->l.arena, "gather_", name), x, all);
     return all;
 }
+
+/* ---- copies of the residual ---- */
+
+/* [rows, n H] x [n H, mixes] in f32 (modular_deepseek_v4.py: fn.float()). */
+static uint16_t mixes_of(struct step *s, const char *name, uint16_t x, struct size mixes)
+{
+    struct layer *l = &s->l;
+    struct size rows = l->work->buffers[x].dims[0], wide = s->d.width[COL_STREAMS];
+    uint16_t w = layer_weights_as(l, arena_join(l->arena, "w_hyper_", name), DTYPE_F32, l->one,
+                                  wide, mixes);
+    uint16_t c = layer_rows(l, arena_join(l->arena, name, "_mixes"), CATEGORY_ACTIVATION,
+                            DTYPE_F32, layer_fixed(rows), mixes);
+    layer_gemm(l, arena_join(l->arena, "hyper_", name), x, w, WORK_NONE, c, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = wide, .n = mixes, .groups = l->one});
+    return c;
+}
+
+static uint16_t collapsed(struct step *s, const char *name, uint16_t x, uint16_t mixes)
+{
+    uint16_t row = step_rows(s, arena_join(s->l.arena, name, "_collapsed"), CATEGORY_ACTIVATION,
+                             s->l.work->buffers[x].dims[0], s->d.width[COL_HIDDEN]);
+    step_op(s, arena_join(s->l.arena, "collapse_", name), KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, x), MANY(1, true, false, mixes),
+                     MANY(2, false, true, row)));
+    return row;
+}
+
+struct streams step_streams(struct step *s, const char *name, uint16_t x)
+{
+    struct streams streams = {x, x, WORK_NONE};
+    if (!(s->d.facts & FACT_STREAMS))
+        return streams;
+    streams.mixes = mixes_of(s, name, x, s->d.width[COL_STREAM_MIXES]);
+    streams.row = collapsed(s, name, x, streams.mixes);
+    return streams;
+}
+
+uint16_t step_into(struct step *s, const char *name, const struct streams *streams,
+                   uint16_t result)
+{
+    if (streams->mixes == WORK_NONE)
+        return step_add(s, name, streams->all, result);
+    uint16_t out =
+        step_rows(s, name, CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL], s->d.width[COL_STREAMS]);
+    step_op(s, arena_join(s->l.arena, "mix_", name), KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, streams->all), MANY(1, true, false, result),
+                     MANY(2, true, false, streams->mixes), MANY(3, false, true, out)));
+    return out;
+}
+
+uint16_t step_copies(struct step *s, uint16_t x)
+{
+    if (!(s->d.facts & FACT_STREAMS))
+        return x;
+    uint16_t all = step_rows(s, "streams", CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL],
+                             s->d.width[COL_STREAMS]);
+    step_op(s, "copy_streams", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, x), MANY(1, false, true, all)));
+    return all;
+}
+
+uint16_t step_one(struct step *s, uint16_t x)
+{
+    if (!(s->d.facts & FACT_STREAMS))
+        return x;
+    return collapsed(s, "head", x, mixes_of(s, "head", x, size_slot(s->l.z, SLOT_STREAMS)));
+}

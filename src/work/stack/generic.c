@@ -13,6 +13,7 @@
 
 enum width {
     WIDTH_HIDDEN,
+    WIDTH_STREAMS, /* of all copies of the residual */
     WIDTH_Q,
     WIDTH_K,
     WIDTH_V,
@@ -40,7 +41,7 @@ static const struct tensor {
     enum width width;
     enum keep keep;
 } tensors[] = {
-    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_ALWAYS},
+    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_ALWAYS},
     {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, MIX_ANY, WIDTH_HIDDEN, KEEP_NONE},
     {"q", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_Q, KEEP_SELECTIVE},
     {"k", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_K, KEEP_SELECTIVE},
@@ -55,7 +56,7 @@ static const struct tensor {
      KEEP_SELECTIVE},
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
      KEEP_SELECTIVE},
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_HIDDEN, KEEP_SELECTIVE},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_STREAMS, KEEP_SELECTIVE},
     {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE},
     {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
     {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
@@ -63,8 +64,8 @@ static const struct tensor {
     {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
     {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
     {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_BACKWARD},
-    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_BACKWARD},
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD},
+    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD},
 };
 
 struct generic {
@@ -87,6 +88,8 @@ static struct size attention_width(const struct plan *plan, struct sizes *z, enu
         bool value = which == WIDTH_V || which == WIDTH_CONTEXT;
         each = value ? size_slot(z, SLOT_V_DIM)
                      : size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
+    } else if (kv && plan_shares_kv(plan)) { /* one head, whole on every rank */
+        return which == WIDTH_K ? head : size_const(z, 0);
     } else if (kv) {
         heads = size_slot(z, SLOT_KV_HEADS);
     }
@@ -98,6 +101,7 @@ static void fill_widths(struct generic *g)
     struct sizes *z = g->z;
     struct size tp = size_slot(z, SLOT_TP);
     g->width[WIDTH_HIDDEN] = size_slot(z, SLOT_HIDDEN);
+    g->width[WIDTH_STREAMS] = g->d.width[COL_STREAMS];
     for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
         g->width[i] = attention_width(g->plan, z, (enum width)i);
     g->width[WIDTH_LINEAR_IN] = g->d.width[COL_LINEAR_IN];

@@ -15,8 +15,9 @@ struct serve {
     enum moe_path path;
     struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
     struct size hidden, heads; /* heads: of one tensor-parallel rank */
+    struct size streams;       /* width of all copies of the residual */
     struct size zero;
-    bool mla, decode;
+    bool mla, shared, decode;
 };
 
 static struct buffer shape(const struct serve *v, const char *name, enum category category,
@@ -42,15 +43,17 @@ static struct tick tick_of(const struct serve *v, const char *name, enum op_kind
 
 /* ---- attention ---- */
 
-/* The residual stream and the normalised hidden, alive through the layer. */
+/* The residual stream, or all that hyper-connections mix, and the normalised hidden, alive
+ * through the layer. */
 static uint16_t stream(const struct serve *v, enum segment segment)
 {
-    struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->hidden);
+    struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->streams);
     residual.segment = segment;
     residual.life = LIFE_TRANSIENT;
     residual.last = WORK_NONE;
     work_buffer(v->work, residual);
     residual.name = "layer_hidden";
+    residual.dims[1] = v->hidden;
     return work_buffer(v->work, residual);
 }
 
@@ -73,11 +76,27 @@ static void head_widths(const struct serve *v, struct size *in, struct size *out
     }
 }
 
-static struct size projected_width(const struct serve *v, struct size in)
+/* Beside q: the head that is key and value, what entries are made of, the indexer's q. */
+static struct size shared_width(const struct serve *v, enum mixer mixer)
+{
+    struct dims d;
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, mixer);
+    struct size sum = d.width[COL_SHARED_KV], *w = d.width;
+    if (d.facts & FACT_HCA)
+        sum = size_add(v->s, sum, w[COL_HCA_IN]);
+    if (d.facts & FACT_CSA)
+        sum = size_sum(v->s, SIZES(sum, w[COL_CSA_IN], w[COL_INDEX_IN], w[COL_INDEX_Q]));
+    return sum;
+}
+
+static struct size projected_width(const struct serve *v, enum mixer mixer, struct size in)
 {
     struct size q = size_mul(v->s, v->heads, in);
     if (v->mla)
         return q;
+    if (v->shared)
+        return size_add(v->s, q, shared_width(v, mixer));
     struct size kv =
         size_ceil_div(v->s, size_slot(v->s, SLOT_KV_HEADS), size_slot(v->s, SLOT_TP));
     q = size_times(v->s, q, v->plan->model.attention.output_gate ? 2 : 1);
@@ -105,20 +124,35 @@ static void context_workspace(const struct serve *v, struct flow *flow)
     flow_scratch(flow, buffer, FLOW_FORWARD);
 }
 
-static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
+/* What groups of heads are projected down to before the output's projection. */
+static uint16_t grouped_out(const struct serve *v, struct flow *flow, uint16_t context)
+{
+    struct dims d;
+    if (!v->shared)
+        return context;
+    dims_fill(&d, v->plan, v->s);
+    uint16_t ranks =
+        tensor(v, flow, "attention_out_latent", CATEGORY_ATTENTION, d.width[COL_O_RANKS]);
+    flow_op(flow, tick_of(v, "attention_out_down", OP_GEMM), FLOW(context), FLOW(ranks));
+    return ranks;
+}
+
+static void attention(const struct serve *v, enum segment segment, enum mixer mixer,
+                      uint16_t hidden)
 {
     struct flow flow;
     struct size in, out;
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     head_widths(v, &in, &out);
-    struct size projected = projected_width(v, in), left = size_mul(v->s, v->heads, out);
+    struct size projected = projected_width(v, mixer, in), left = size_mul(v->s, v->heads, out);
     uint16_t qkv = tensor(v, &flow, "attention_qkv", CATEGORY_ATTENTION, projected);
     uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
     flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
     flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
     context_workspace(v, &flow);
+    context = grouped_out(v, &flow, context);
     flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context), FLOW(result));
     flow_close(&flow, &(struct flow_style){0});
 }
@@ -208,7 +242,7 @@ static enum status layer(const struct serve *v, enum layer_kind kind, struct err
     if (kind_mixer(kind) == MIXER_LINEAR)
         linear(v, segment, hidden);
     else if (kind_mixer(kind) != MIXER_NONE)
-        attention(v, segment, hidden);
+        attention(v, segment, kind_mixer(kind), hidden);
     if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
         serve_piece(v->plan, v->work, segment, v->tokens, context_width(v, kind_mixer(kind)));
     if (kind_ffn(kind) == FFN_DENSE)
@@ -284,6 +318,23 @@ static void cache_buffer(const struct plan *plan, struct work *work, const char 
                                       .state = true});
 }
 
+/* Beside the window: entries, the indexer's keys of them, and windows that are open. */
+static void entry_buffers(const struct plan *plan, struct work *work, struct dims *d,
+                          struct size tokens, uint64_t block)
+{
+    struct sizes *s = &work->sizes;
+    const struct cache_names names = cache_names(d->mixer);
+    if (!names.entries)
+        return;
+    struct size n = cache_entries(s, plan, d->mixer, tokens, block);
+    cache_buffer(plan, work, names.entries, d->mixer, plan->precision.kv_cache, n,
+                 cache_width(d));
+    if (d->facts & FACT_INDEX)
+        cache_buffer(plan, work, names.keys, d->mixer, DTYPE_INT8, n, cache_index_bytes(d));
+    cache_buffer(plan, work, names.open, d->mixer, DTYPE_INT8, size_const(s, 1),
+                 size_const(s, cache_open_bytes(plan, d->mixer)));
+}
+
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
 {
     struct sizes *s = &work->sizes;
@@ -304,10 +355,12 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
         if (!mixers[m] || !cache_name(mixer))
             continue;
         struct size tokens = cache_part(s, plan, cache_held(s, plan, mixer, context));
-        tokens = size_up(s, tokens, block ? block : 1);
+        uint64_t page = cache_page(plan, block);
+        tokens = size_up(s, tokens, page ? page : 1);
         cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
                      cache_width(&d));
-        if (d.facts & FACT_INDEX)
+        entry_buffers(plan, work, &d, context, block);
+        if (d.facts & FACT_INDEX_KEYS)
             cache_buffer(plan, work, "index_cache", mixer, DTYPE_INT8, tokens,
                          cache_index_bytes(&d));
     }
@@ -328,7 +381,9 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .heads =
                           size_ceil_div(s, size_slot(s, SLOT_HEADS), size_slot(s, SLOT_TP)),
                       .zero = size_const(s, 0),
+                      .streams = dims_streams(s, plan),
                       .mla = plan->model.attention.kind == ATTENTION_MLA,
+                      .shared = plan_shares_kv(plan),
                       .decode = plan->workload.mode == MODE_DECODE};
     if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, dims_token_ranks(s, plan));

@@ -11,6 +11,7 @@
  * pools of stages that do not sample, which come out within 0.01 GiB
  * (models/published/vllm_memory.csv). */
 #include "work/list/letters.h"
+#include "work/piece/dims.h"
 #include "work/stack/serve.h"
 
 bool serve_compiles(const struct plan *plan, const struct serve_style *style)
@@ -77,14 +78,16 @@ static void time_embedding(const struct plan *plan, struct work *work, struct si
         transient(work, SEGMENT_EMBED, tick, operands[i]);
 }
 
-/* Hidden rows and residual stream that a stage takes from the one before it. */
+/* Hidden rows and residual stream that a stage takes from the one before it; of
+ * hyper-connections all streams and nothing else. */
 static void hold_incoming(const struct plan *plan, struct work *work, struct size tokens)
 {
     static const char *const names[] = {"incoming_hidden", "incoming_residual"};
     struct sizes *s = &work->sizes;
+    const size_t n = plan->model.residual_streams > 1 ? 1 : 2;
     struct size later = size_sub(s, size_const(s, 1), size_slot(s, SLOT_STAGE_EMBEDDING));
-    for (size_t i = 0; i < 2; i++) {
-        struct buffer buffer = rows_of(plan, names[i], tokens, size_slot(s, SLOT_HIDDEN));
+    for (size_t i = 0; i < n; i++) {
+        struct buffer buffer = rows_of(plan, names[i], tokens, dims_streams(s, plan));
         buffer.segment = SEGMENT_STEP;
         buffer.life = LIFE_PERSISTENT;
         buffer.count = later;

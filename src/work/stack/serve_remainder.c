@@ -45,6 +45,14 @@ static void add_attention(struct sum *sum)
         add(sum, out, 1, heads * a->head_dim, hidden);
         return;
     }
+    if (a->kind == ATTENTION_SHARED_KV) { /* what compresses tokens left out */
+        uint64_t ranks = ceil_div(a->o_groups, tp) * a->o_lora_rank;
+        add(sum, in, 1, hidden, a->q_lora_rank + a->head_dim);
+        add(sum, in, 1, a->q_lora_rank, heads * a->head_dim);
+        add(sum, out, 1, a->heads * a->head_dim / a->o_groups, ranks);
+        add(sum, out, 1, ranks, hidden);
+        return;
+    }
     uint64_t latent = a->kv_lora_rank + a->qk_rope_head_dim;
     uint64_t q = heads * (a->qk_nope_head_dim + a->qk_rope_head_dim);
     add(sum, in, 1, hidden, latent + a->q_lora_rank);

@@ -8,6 +8,7 @@
 #include "plan/derive.h"
 #include "plan/speculation.h"
 #include "work/stack/serve.h"
+#include "work/stack/stack.h"
 
 /* ---- the matrices of one layer ---- */
 
@@ -97,7 +98,9 @@ static unsigned conditions(const struct plan *plan)
 {
     const struct attention *a = &plan->model.attention;
     const struct model_moe *moe = &plan->model.moe;
-    unsigned holds = a->kind == ATTENTION_MLA ? MLA : GQA;
+    unsigned holds = a->kind == ATTENTION_MLA   ? MLA
+                     : a->kind == ATTENTION_GQA ? GQA
+                                                : 0; /* shared_kv: mixer_matrices */
     holds |= a->q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
     holds |= a->output_gate ? OUTPUT_GATE : 0;
     holds |= moe->glu ? GLU : 0;
@@ -207,7 +210,8 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     return i;
 }
 
-/* Matrices of linear layers and of indexers, from the table that all stacks share. */
+/* Matrices of linear layers, of indexers and of attention whose one head is key and value, from
+ * the table that all stacks share. */
 static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
                            enum mixer mixer, unsigned when, enum dtype dtype)
 {
@@ -220,8 +224,9 @@ static void mixer_matrices(const struct plan *plan, struct work *work, const cha
     dims_mixer(&d, mixer);
     for (size_t i = 0; i < n; i++)
         if (matrix_exists(&all[i], &d, IN_NONE) && (all[i].when & when) == when)
-            bytes = size_add(
-                s, bytes, size_matrix_bytes(s, dtype, d.width[all[i].in], d.width[all[i].out]));
+            bytes = size_add(s, bytes,
+                             size_matrix_bytes(s, plan_part_format(plan, all[i].part),
+                                               d.width[all[i].in], d.width[all[i].out]));
     state(work, name, dtype, bytes, cache_layers(s, plan, mixer), NULL);
 }
 
@@ -240,6 +245,57 @@ static void linear_vectors(const struct plan *plan, struct work *work)
           cache_layers(s, plan, MIXER_LINEAR), NULL);
 }
 
+/* Every kind of layer with a window, and what it has beside it. */
+static void shared_mixers(const struct plan *plan, struct work *work)
+{
+    static const struct {
+        enum mixer mixer;
+        const char *name;
+    } rows[] = {{MIXER_FULL, "attention_weights"},
+                {MIXER_WINDOW, "window_weights"},
+                {MIXER_CSA, "csa_weights"},
+                {MIXER_HCA, "hca_weights"}};
+    bool kinds[KIND_COUNT];
+    stack_kinds(plan, kinds);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool has = false;
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            has |= kinds[k] && kind_mixer((enum layer_kind)k) == rows[i].mixer;
+        if (has)
+            mixer_matrices(plan, work, rows[i].name, rows[i].mixer, 0,
+                           plan_part_format(plan, PART_ATTENTION_IN));
+    }
+}
+
+/* Of hyper-connections, in f32 and whole on every rank (transformers
+ * deepseek_v4/modular_deepseek_v4.py, _keep_in_fp32_modules_strict); and the experts of every
+ * id of the vocabulary, of 32 bits in engines (vLLM models/deepseek_v4, hash_indices_dtype), on
+ * the first stage. */
+static void streams_and_tables(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    struct size sites = size_const(s, 0), head = size_slot(s, SLOT_STAGE_HEAD);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        sites = size_add(s, sites,
+                         size_times(s, size_slot(s, slot_kind_layers((enum layer_kind)k)),
+                                    params_stream_sites((enum layer_kind)k)));
+    if (plan->model.residual_streams > 1) {
+        state(work, "hyper_connection_weights", DTYPE_F32,
+              size_const(s, 4 * params_part_total(params.streams)), sites, NULL);
+        state(work, "hyper_connection_head", DTYPE_F32,
+              size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
+    }
+    struct size ids = size_mul(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TOP_K));
+    struct size layers = size_mul(s, size_slot(s, SLOT_STAGE_EMBEDDING),
+                                  size_min(s, size_slot(s, SLOT_STAGE_MOE_LAYERS),
+                                           size_const(s, plan->model.moe.hash_layers)));
+    if (plan->model.moe.hash_layers && plan_has_moe(plan))
+        state(work, "routing_tables", DTYPE_I32, size_times(s, ids, 4), layers,
+              "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
+}
+
 static void mixers(const struct plan *plan, struct work *work)
 {
     enum dtype linear = plan_part_format(plan, PART_LINEAR);
@@ -247,7 +303,9 @@ static void mixers(const struct plan *plan, struct work *work)
         mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, 0, linear);
         linear_vectors(plan, work);
     }
-    if (plan->model.indexer.heads)
+    if (plan_shares_kv(plan))
+        shared_mixers(plan, work);
+    else if (plan->model.indexer.heads)
         mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, FACT_INDEX,
                        plan_part_format(plan, PART_INDEXER));
 }
@@ -261,11 +319,18 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     params_count(&plan->model, &params);
     const struct params_part *plain = &params.mixer[MIXER_REUSE]; /* without an indexer */
     uint64_t attention = plain->norms + plain->biases;
+    struct size beside = size_const(s, 0); /* in layers with entries */
+    for (unsigned m = MIXER_CSA; m <= MIXER_HCA && plan_shares_kv(plan); m++)
+        beside =
+            size_add(s, beside,
+                     size_times(s, cache_layers(s, plan, (enum mixer)m),
+                                params.mixer[m].norms + params.mixer[m].biases - attention));
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    (gated ? plan->model.hidden : 0);
     struct size terms[] = {
         size_times(s, layers_of(plan, s, ATTENTION_LAYERS), attention),
+        beside,
         size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases),
         size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
         size_times(
@@ -341,8 +406,8 @@ static void swizzled_scales(const struct plan *plan, struct work *work,
 static void rotary_table(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
-    bool mla = plan->model.attention.kind == ATTENTION_MLA;
-    struct size width = size_slot(s, mla ? SLOT_ROPE_DIM : SLOT_HEAD_DIM);
+    bool part = plan->model.attention.kind != ATTENTION_GQA;
+    struct size width = size_slot(s, part ? SLOT_ROPE_DIM : SLOT_HEAD_DIM);
     struct size positions = size_const(s, plan->model.max_position);
     work_buffer(work, (struct buffer){.name = "rotary_table",
                                       .category = CATEGORY_METADATA,
@@ -362,6 +427,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
         i = component(plan, work, i, widths);
     mixers(plan, work);
+    streams_and_tables(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
     serve_encoder_weights(plan, work);

@@ -5,6 +5,7 @@
 #include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "work/path/path.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 static const struct stack_system systems[] = {
@@ -320,6 +321,21 @@ static bool has_latent_rows(const struct plan *plan)
     return plan->model.moe.latent_size > 0;
 }
 
+static bool mixes_streams(const struct plan *plan)
+{
+    return plan_shares_kv(plan) || plan->model.residual_streams > 1;
+}
+
+static bool trains_streams(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && mixes_streams(plan);
+}
+
+static bool adapts_shared_kv(const struct plan *plan)
+{
+    return plan_shares_kv(plan) && lora_is_there(plan);
+}
+
 /* What the software of a stack does not have, or what of it is not modelled. MaxText's blocks
  * are those of its common_types.py (DecoderBlockType): Qwen3-Next's and 3.5's delta nets are
  * its only recurrence, and what XLA and its kernels keep of one from forward to backward no
@@ -330,17 +346,27 @@ static const struct {
     uint32_t stacks;
     bool (*needed)(const struct plan *plan);
     const char *what, *why;
+    const char *instead; /* NULL: another stack */
 } unknown[] = {
+    {~0u, trains_streams,
+     "training with hyper-connections or attention of kind shared_kv is",
+     "what they keep for backward is not modelled",
+     "plan workload.mode prefill, decode or serve"},
+    {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
+     "which of its matrices have them is not known", "leave lora out"},
+    {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
+     "hyper-connections and attention of kind shared_kv are",
+     "how it caches compressed entries is not known", "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
-     "what MaxText keeps of a gated delta net's chunks for backward is not known"},
+     "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
     {1u << STACK_MAXTEXT, has_linear, "recurrent layers are",
-     "MaxText itself has none but gated delta nets"},
+     "MaxText itself has none but gated delta nets", NULL},
     {1u << STACK_NXD, has_linear, "recurrent layers are",
-     "NxD itself has softmax attention alone"},
+     "NxD itself has softmax attention alone", NULL},
     {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, reuses_choice,
-     "attention that reuses an indexer's choice is", "model.layer_types names it"},
+     "attention that reuses an indexer's choice is", "model.layer_types names it", NULL},
     {1u << STACK_MAXTEXT | 1u << STACK_NXD, has_latent_rows, "experts on a latent width are",
-     "the software itself has none (model.moe.latent_size)"},
+     "the software itself has none (model.moe.latent_size)", NULL},
 };
 
 enum status stack_mixes(const struct plan *plan, struct err *err)
@@ -350,7 +376,9 @@ enum status stack_mixes(const struct plan *plan, struct err *err)
             continue;
         err_set(err, STATUS_INPUT, "%s not modelled for stack %s", unknown[i].what,
                 stack_system(plan->stack.kind)->name);
-        return err_hint(err, "%s; use stack megatron, generic, vllm or sglang", unknown[i].why);
+        return err_hint(err, "%s; %s", unknown[i].why,
+                        unknown[i].instead ? unknown[i].instead
+                                           : "use stack megatron, generic, vllm or sglang");
     }
     return STATUS_OK;
 }
