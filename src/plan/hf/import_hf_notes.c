@@ -12,9 +12,9 @@ static const struct unmodelled {
     {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
                       "(model.encoder.* says it)"},
     {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
-    {"audio_config", "the audio encoder is not counted"},
     {"routed_expert_hidden_size",
      "experts on a latent width: they are counted on the hidden size"},
+    {"audio_config", "the audio encoder is not counted"},
     {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
     {"num_kv_shared_layers", "layers without keys and values of their own keep a cache here"},
     {"global_head_dim", "heads of another size in full layers"},
@@ -23,24 +23,26 @@ static const struct unmodelled {
     {"swa_head_dim", "heads of another size in window layers"},
     {"attention_other_setting", "other heads in window layers"},
     {"use_head_wise_attn_gate", "a gate per head is not counted"},
-    {"attn_res_block_size", "attention residuals are not counted"},
+    {"attn_res_block_size",
+     "attention residuals are not modelled: neither their vectors nor the "
+     "sums of blocks that stay in memory are counted"},
     {"hc_mult", "hyper-connections are not counted"},
     {"compress_ratios", "compressed attention is taken for plain"},
     {"sparse_attention_config", "block-sparse attention is taken for plain"},
-    {"use_full_rank_gate", "a gate of full rank is counted by its low rank"},
+    {"activation_situ_beta", "SiTU is taken for SiLU: as many products and bytes"},
     {"mlp_layer_types", "only first_k_dense_replace is read"},
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
     {"block_configs", "blocks of different widths are taken for alike"},
 };
 
-enum { VISION, LATENT }; /* their places in the table */
+enum { VISION, LATENT, LATENT_KIMI }; /* their places in the table */
 
 /* A field that this model was read with. */
 static bool is_taken(const struct model *model, size_t field)
 {
     return (field == VISION && model->encoder.layers) ||
-           (field == LATENT && model->moe.latent_size);
+           ((field == LATENT || field == LATENT_KIMI) && model->moe.latent_size);
 }
 
 /* Neither absent, null, false, 0 nor empty. */

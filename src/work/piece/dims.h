@@ -52,7 +52,7 @@ enum col {
     COL_LINEAR_SCORES, /* heads x chunk: one row of a chunk's scores */
     COL_LINEAR_STATES, /* of all chunks, spread over their tokens */
     COL_LINEAR_RANK,   /* of gates or step */
-    COL_LINEAR_RANKS,  /* of both gates */
+    COL_LINEAR_RANKS,  /* of both gates, where the output's is of low rank too */
     COL_LINEAR_STEP,   /* Mamba-1: step, B and C */
     COL_LINEAR_GROUPS,
     COL_LINEAR_CHECKPOINTS, /* Mamba-1: states every 2048 tokens, spread over them */
@@ -97,7 +97,10 @@ enum {
     FACT_OUTPUT_GATE = 1 << 21,
     FACT_INDEX = 1 << 22,  /* an indexer of its own */
     FACT_SPARSE = 1 << 23, /* attention reads the keys an indexer chose */
-    FACT_LATENT = 1 << 24  /* experts work on rows of a latent width */
+    FACT_LATENT = 1 << 24, /* experts work on rows of a latent width */
+    FACT_LATENT_NORM = 1 << 25,
+    FACT_FULL_RANK_GATE = 1 << 26, /* of kimi_delta's output; the next: of low rank */
+    FACT_LOW_RANK_GATE = 1 << 27
 };
 
 /* Those that follow from the mixer. */

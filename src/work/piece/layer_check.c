@@ -69,6 +69,11 @@ static bool weighs_in_integers(const struct plan *plan)
            dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
 }
 
+static bool norms_latent_rows(const struct plan *plan)
+{
+    return plan->model.moe.latent_size && plan->model.moe.latent_norm;
+}
+
 static bool many_experts(const struct plan *plan)
 {
     return plan_experts_total(plan) > MOST_EXPERTS;
@@ -109,6 +114,8 @@ static const struct refusal refusals[] = {
      "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {norms_latent_rows, "a norm of latent rows is not performed on the host",
+     "--set model.moe.latent_norm=false"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},

@@ -105,6 +105,17 @@ static void context_workspace(const struct serve *v, struct flow *flow)
     flow_scratch(flow, buffer, FLOW_FORWARD);
 }
 
+/* MLA's gate on its output, which waits for it. */
+static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidden)
+{
+    if (!v->mla || !v->plan->model.attention.output_gate)
+        return WORK_NONE;
+    uint16_t gate = tensor(v, flow, "output_gate", CATEGORY_ATTENTION,
+                           size_mul(v->s, v->heads, size_slot(v->s, SLOT_V_DIM)));
+    flow_op(flow, tick_of(v, "attention_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    return gate;
+}
+
 static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
 {
     struct flow flow;
@@ -117,9 +128,10 @@ static void attention(const struct serve *v, enum segment segment, uint16_t hidd
     uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
     flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
+    uint16_t gate = mla_gate(v, &flow, hidden);
     flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
     context_workspace(v, &flow);
-    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context), FLOW(result));
+    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context, gate), FLOW(result));
     flow_close(&flow, &(struct flow_style){0});
 }
 
