@@ -52,7 +52,8 @@ struct attention {
     bool qk_norm;           /* RMS norms on q and k: head_dim each */
     bool qk_norm_all_heads; /* those norms span all heads (OLMoE, MiniMax-M2) */
     bool sinks;             /* one learned sink per head (gpt-oss) */
-    bool output_gate;       /* a sigmoid gate on the output, from as many rows of q again */
+    bool output_gate;       /* a sigmoid gate on the output: GQA from as many rows of q again,
+                               MLA from a matrix of its own (Kimi-K3) */
     uint64_t window, chunk; /* tokens that layers of type window, chunk reach */
     uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
     uint64_t o_groups, o_lora_rank; /* shared_kv: the output by groups of heads, low rank */
@@ -63,9 +64,10 @@ struct attention {
 struct linear {
     enum linear_kind kind;
     uint64_t heads, head_dim, key_heads, key_dim;
-    uint64_t conv;    /* taps of the convolution before it; 0: none */
-    uint64_t rank;    /* of the gates (kimi_delta), of the step (mamba1) */
-    uint64_t chunk;   /* tokens that a training kernel takes at once */
+    uint64_t conv;       /* taps of the convolution before it; 0: none */
+    uint64_t rank;       /* of the gates (kimi_delta), of the step (mamba1) */
+    bool full_rank_gate; /* kimi_delta's output gate is one matrix (Kimi-K3) */
+    uint64_t chunk;      /* tokens that a training kernel takes at once */
     enum dtype state; /* format of the state when serving; NONE until the engine's is known */
     enum dtype conv_state; /* of the convolution's columns; NONE: the activations' */
 };
@@ -103,6 +105,7 @@ struct router {
 struct model_moe {
     uint64_t experts, top_k, intermediate;
     uint64_t latent_size; /* width of the rows that routed experts work on; 0: hidden */
+    bool latent_norm;     /* a norm of their sums before these are projected up (Kimi-K3) */
     uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
     uint64_t hash_layers; /* first layers that route by a table of the vocabulary */
     bool shared_gate;     /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */

@@ -2,6 +2,7 @@
 #include "plan/speculation.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -46,16 +47,15 @@ bool drafter_of(const struct model *model, struct drafter *out)
 {
     if (model->moe.experts || model->layer_types.n || model->attention.kind != ATTENTION_GQA)
         return false;
-    *out = (struct drafter){
-        .layers = model->layers,
-        .hidden = model->hidden,
-        .heads = model->attention.heads,
-        .kv_heads = model->attention.kv_heads,
-        .head_dim = model->attention.head_dim,
-        .intermediate = model->dense_intermediate,
-        .vocab = model->vocab,
-        .tied = model->tied_embeddings,
-    };
+    memset(out, 0, sizeof *out); /* padding too: plans are compared by their bytes */
+    out->layers = model->layers;
+    out->hidden = model->hidden;
+    out->heads = model->attention.heads;
+    out->kv_heads = model->attention.kv_heads;
+    out->head_dim = model->attention.head_dim;
+    out->intermediate = model->dense_intermediate;
+    out->vocab = model->vocab;
+    out->tied = model->tied_embeddings;
     return true;
 }
 

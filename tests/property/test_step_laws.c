@@ -219,12 +219,15 @@ static void training_flop_is_the_models(void **state)
 {
     (void)state;
     unsigned rows_only = 0, all = 0, adapted = 0;
-    struct rng rng;
+    struct rng rng, gates; /* apart: they move no other draw */
     rng_init(&rng, draws_seed(1), 91, 0, 0, 0);
+    rng_init(&gates, draws_seed(1), 92, 0, 0, 0);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct listed l;
         draw_even(&rng, &plan);
+        plan.model.linear.full_rank_gate = rng_below(&gates, 2);
+        plan.model.moe.latent_norm = rng_below(&gates, 2) && plan.stack.kind != STACK_HOST;
         if (!listed_plan(&plan, &l))
             continue;
         struct params params;

@@ -34,7 +34,15 @@ static void draw_linear(struct rng *rng, struct linear *linear)
     linear->key_heads = linear->heads;
     linear->key_dim = linear->head_dim;
     if (linear->kind == LINEAR_MAMBA1)
-        *linear = (struct linear){LINEAR_MAMBA1, 1, 128, 1, 8, 4, 8, 16, DTYPE_F32, DTYPE_NONE};
+        *linear = (struct linear){.kind = LINEAR_MAMBA1,
+                                  .heads = 1,
+                                  .head_dim = 128,
+                                  .key_heads = 1,
+                                  .key_dim = 8,
+                                  .conv = 4,
+                                  .rank = 8,
+                                  .chunk = 16,
+                                  .state = DTYPE_F32};
 }
 
 /* Layers alike, kinds in turn, or parts. */

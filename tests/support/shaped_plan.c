@@ -185,11 +185,33 @@ static void share_kv(struct rng *rng, struct plan *plan)
     plan->model.moe.hash_layers = rng_below(rng, 2);
 }
 
-static void base(struct rng *rng, struct rng *layers, enum stack_kind stack, struct plan *plan)
+/* Kimi's recurrence in half of the plans, with either gate; experts on latent rows in a
+ * quarter, where the stack has them. */
+static void draw_kimi(struct rng *rng, struct plan *plan)
+{
+    struct linear *linear = &plan->model.linear;
+    struct model_moe *moe = &plan->model.moe;
+    enum stack_kind stack = plan->stack.kind;
+    bool kimi = rng_below(rng, 2) && linear->kind != LINEAR_MAMBA1, full = rng_below(rng, 2);
+    bool latent = rng_below(rng, 4) == 0 && stack != STACK_MAXTEXT && stack != STACK_NXD;
+    bool norm = rng_below(rng, 2) && stack != STACK_HOST;
+    if (kimi) {
+        linear->kind = LINEAR_KIMI_DELTA;
+        linear->full_rank_gate = full;
+    }
+    if (latent) {
+        moe->latent_size = plan->model.hidden / 2;
+        moe->latent_norm = norm;
+    }
+}
+
+static void base(struct rng *rng, struct rng *layers, struct rng *kimi, enum stack_kind stack,
+                 struct plan *plan)
 {
     plan_tiny(plan);
     draw_layers(layers, &plan->model);
     plan->stack.kind = stack;
+    draw_kimi(kimi, plan);
     plan->moe.routing.samples = 12;
     keep_named(rng, stack, plan);
     if (rng_below(rng, 3) == 0) {
@@ -235,12 +257,13 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, joined; /* apart: what layers there are moves no other draw */
+    struct rng rng, layers, kimi, joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
     rng_init(&layers, draws_seed(seed), stack, 1, 0, 0);
+    rng_init(&kimi, draws_seed(seed), stack, 4, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
-        base(&rng, &layers, stack, plan);
+        base(&rng, &layers, &kimi, stack, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);

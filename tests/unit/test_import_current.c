@@ -65,6 +65,33 @@ static void parameters_are_published_or_named(void **state)
     }
 }
 
+/* Kimi-K3's keys, its formats, and what of it is not modelled. */
+static void kimi_k3_says_what_is_left_out(void **state)
+{
+    (void)state;
+    static const enum weight_part plain[] = {PART_ATTENTION, PART_LINEAR, PART_DENSE,
+                                             PART_SHARED, PART_LATENT};
+    struct arena arena = {0};
+    struct model model = {0};
+    struct text notes = {.arena = &arena};
+    read("kimi-k3", &arena, &model, &notes);
+    assert_true(model.attention.output_gate && model.linear.full_rank_gate);
+    assert_true(model.moe.latent_norm);
+    assert_int_equal(model.moe.latent_size, 3584);
+    assert_int_equal(model.checkpoint, DTYPE_MXFP4);
+    assert_int_equal(model.plain.n, 5);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(model.plain.value[i], plain[i]);
+    const char *said = text_string(&notes);
+    assert_non_null(strstr(said, "'attn_res_block_size' (line 15): attention residuals are"));
+    assert_non_null(strstr(said, "'activation_situ_beta' (line 13): SiTU is taken for SiLU"));
+    unsigned lines = 0;
+    for (; *said; said++)
+        lines += *said == '\n';
+    assert_int_equal(lines, 2);
+    arena_release(&arena);
+}
+
 static void granite_has_experts_behind_every_mixer(void **state)
 {
     (void)state;
@@ -101,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_published_or_named),
+        cmocka_unit_test(kimi_k3_says_what_is_left_out),
         cmocka_unit_test(granite_has_experts_behind_every_mixer),
         cmocka_unit_test(the_file_beside_says_the_format),
     };

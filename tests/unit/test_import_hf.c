@@ -77,6 +77,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "jamba-v0.1",
         "kimi-k2",
         "kimi-k2.5",
+        "kimi-k3",
         "kimi-linear-48b-a3b",
         "llama-3.1-405b",
         "llama-3.1-70b",
@@ -183,7 +184,7 @@ static void broken_configurations_say_where(void **state)
          "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
          "arctic, gpt_oss, llama4, llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
          "qwen3_vl_moe_text, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
-         "kimi_linear, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
+         "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
          "granitemoehybrid, llama, mistral, gemma, gemma2, gemma3_text, gemma3, phi3, olmo2, "
          "olmo3, seed_oss, smollm3, qwen2, "
          "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "

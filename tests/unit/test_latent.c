@@ -23,12 +23,13 @@ struct built {
     uint64_t *values;
 };
 
-static void build(const char *stack, uint64_t ep, struct built *b)
+static void build_with(const char *stack, uint64_t ep, bool norm, struct built *b)
 {
     struct slots slots;
     struct err err = {0};
     memset(b, 0, sizeof *b);
     catalogue_plan("nemotron-3-super", "b200-8x8", stack, &b->arena, &b->plan);
+    b->plan.model.moe.latent_norm = norm;
     b->plan.workload = (struct workload){.mode = MODE_TRAIN,
                                          .sequence_length = T,
                                          .micro_batch = 1,
@@ -45,6 +46,11 @@ static void build(const char *stack, uint64_t ep, struct built *b)
     slots_from_plan(&b->plan, &slots);
     slots.value[SLOT_ROWS] = (uint64_t)T * K; /* even routing */
     assert_true(sizes_eval(&b->work.sizes, &slots, b->values));
+}
+
+static void build(const char *stack, uint64_t ep, struct built *b)
+{
+    build_with(stack, ep, false, b);
 }
 
 /* Bytes of what the stack holds under a name; of one layer. */
@@ -122,6 +128,45 @@ static void products_have_the_latent_shapes(void **state)
     arena_release(&b.arena);
 }
 
+static size_t ops_called(const struct built *b, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->work.n_ops; i++)
+        n += text_equal(b->work.ops[i].name, name);
+    return n;
+}
+
+/* A norm of the sums (Kimi-K3): l parameters a layer, its input saved beside what the
+ * projection up reads, one op that reads and writes l b a token, no matrix and no FLOP of one.
+ */
+static void a_norm_of_the_sums_keeps_its_input(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"megatron", "fsdp", "torchtitan", "generic"};
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        struct built plain, normed;
+        struct params a, b;
+        print_message("%s\n", stacks[i]);
+        build_with(stacks[i], 8, false, &plain);
+        build_with(stacks[i], 8, true, &normed);
+        params_count(&plain.plan.model, &a);
+        params_count(&normed.plan.model, &b);
+        assert_int_equal(b.parameters - a.parameters, a.moe_layers * LATENT);
+        assert_int_equal(b.active_matrices, a.active_matrices);
+        assert_int_equal(ops_called(&plain, "latent_norm"), 0);
+        const struct op *op = op_called(&normed, "latent_norm");
+        assert_int_equal(normed.values[op->bytes_read.node], T * LATENT * BF16);
+        assert_int_equal(normed.values[op->bytes_written.node], T * LATENT * BF16);
+        assert_int_equal(held(&plain, "latent_sum"), 0);
+        if (i < 3)
+            assert_int_equal(held(&normed, "latent_sum"), T * LATENT * BF16);
+        else
+            assert_int_equal(held(&normed, "latent_normed"), T * LATENT * BF16);
+        arena_release(&plain.arena);
+        arena_release(&normed.arena);
+    }
+}
+
 /* Rows of 2 x 1024 bytes travel, not of 2 x 4096, on every training stack. */
 static void rows_travel_at_the_latent_width(void **state)
 {
@@ -187,6 +232,7 @@ int main(void)
         cmocka_unit_test(parameters_are_the_published_ones),
         cmocka_unit_test(training_saves_rows_of_the_latent_width),
         cmocka_unit_test(products_have_the_latent_shapes),
+        cmocka_unit_test(a_norm_of_the_sums_keeps_its_input),
         cmocka_unit_test(rows_travel_at_the_latent_width),
         cmocka_unit_test(replicas_join_where_their_engine_does),
     };

@@ -333,6 +333,12 @@ static void hybrid_models_have_adapters(void **state)
         adapter_parameters(KIMI "[f_a_proj,f_b_proj,g_a_proj,g_b_proj,b_proj]", "adapters"),
         20 * 8 * (2 * (2304 + 128) + 2 * (128 + all) + 2304 + 32));
     assert_int_equal(adapter_parameters(KIMI "[k_proj]", "adapters"), 20 * 8 * (2304 + all));
+    /* Kimi-K3's gates are one matrix in both kinds of layer, and there is no g_a_proj */
+#define K3 "model=kimi-k3 lora.rank=8 lora.targets="
+    const uint64_t wide = 96 * 128;
+    assert_int_equal(adapter_parameters(K3 "[g_proj]", "adapters"), 93 * 8 * (7168 + wide));
+    assert_int_equal(adapter_parameters(K3 "[f_a_proj,g_a_proj]", "adapters"),
+                     69 * 8 * (7168 + 128));
 }
 
 /* A layer saves the input of its own adapted matrices. */

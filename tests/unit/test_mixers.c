@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/layers.h"
 #include "support/catalogue.h"
+#include "work/list/kernel.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
@@ -33,6 +34,7 @@ static void parameters_of_one_mixer(void **state)
     } rows[] = {
         {"qwen3-next-80b-a3b", 33718464},
         {"kimi-linear-48b-a3b", 39514272},
+        {"kimi-k3", 443740384},
         {"minimax-text-01", 251666432},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -57,6 +59,31 @@ static void mamba2_counts_its_norm(void **state)
     load("nemotron-3-nano", &arena, &plan);
     struct params_part part = mixer_parameters(&plan.model, MIXER_LINEAR, &overflow);
     assert_int_equal(params_part_total(part), 38742208);
+    arena_release(&arena);
+}
+
+/* Kimi-K3's gates are matrices [H, heads x 128]: 7168 x 96 x 128 each, where KDA's low rank had
+ * 128 x (H + 96 x 128). */
+static void kimi_k3_has_gates_of_full_rank(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    bool overflow = false;
+    load("kimi-k3", &arena, &plan);
+    const uint64_t gate = 7168 * 96 * 128;
+    const enum mixer mixers[] = {MIXER_LINEAR, MIXER_FULL};
+    uint64_t with[2], without[2];
+    for (unsigned i = 0; i < 2; i++)
+        with[i] = params_part_total(mixer_parameters(&plan.model, mixers[i], &overflow));
+    assert_int_equal(mixer_whole(&plan.model, MIXER_LINEAR, &overflow), 128 * 7168);
+    plan.model.linear.full_rank_gate = plan.model.attention.output_gate = false;
+    for (unsigned i = 0; i < 2; i++)
+        without[i] = params_part_total(mixer_parameters(&plan.model, mixers[i], &overflow));
+    assert_int_equal(with[0] - without[0], gate - 128 * (7168 + 96 * 128));
+    assert_int_equal(with[1], 232196096);
+    assert_int_equal(with[1] - without[1], gate);
+    assert_int_equal(mixer_whole(&plan.model, MIXER_LINEAR, &overflow), 2 * 128 * 7168);
     arena_release(&arena);
 }
 
@@ -104,6 +131,8 @@ static void sequences_keep_what_the_page_says(void **state)
         {"qwen3-next-80b-a3b", MIXER_LINEAR, DTYPE_F32, 2146304, 24576, 882573312},
         {"qwen3.5-397b-a17b", MIXER_LINEAR, DTYPE_F32, 4268032, 30720, 1198694400},
         {"kimi-linear-48b-a3b", MIXER_LINEAR, DTYPE_F32, 2170880, 8064, 307658752},
+        /* 3 x 12288 x 3 x 2 + 96 x 128^2 x 4; 24 layers of 576 x 2 */
+        {"kimi-k3", MIXER_LINEAR, DTYPE_F32, 6512640, 27648, 1355341824},
         {"nemotron-3-nano", MIXER_LINEAR, DTYPE_F32, 2134016, 6144, 250408960},
         {"nemotron-3-super", MIXER_LINEAR, DTYPE_F32, 4255744, 8192, 438665216},
         {"jamba-1.5-large", MIXER_LINEAR, DTYPE_BF16, 622592, 36864, 1247182848},
@@ -170,6 +199,11 @@ static void training_saves_what_the_page_says(void **state)
         {"qwen3-next-80b-a3b", KIND_LINEAR_MOE, 78468, 1},
         {"qwen3.5-397b-a17b", KIND_LINEAR_MOE, 148740, 1},
         {"kimi-linear-48b-a3b", KIND_LINEAR_MOE, 100420, 1},
+        /* one latent of 128 where Kimi-Linear has two: 2 (2 H + 10 P + 128 + 128 n) + 18 n */
+        {"kimi-k3", KIND_LINEAR_MOE, 300996, 1},
+        /* 2 (2 H + 2 x 1536 + 576 + 512 + n (192 + 192 + 128 + 128)), statistics of n heads,
+         * and of the gate the sigmoid and the product, 2 x 2 n 128 */
+        {"kimi-k3", KIND_MOE, 160256 + 49152, 0},
         {"nemotron-3-nano", KIND_LINEAR, 55972, 1},
         {"nemotron-3-super", KIND_LINEAR, 102692, 1},
         {"jamba-1.5-large", KIND_LINEAR_MOE, 232576, 0},
@@ -190,6 +224,59 @@ static void training_saves_what_the_page_says(void **state)
         print_message("%s\n", rows[i].model);
         assert_int_equal(saved_bytes(&plan, rows[i].kind) / 4096 + 4 * rows[i].norms,
                          rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
+/* FLOP of the forward product of that name in a list; 0: there is none. */
+static uint64_t product_flop(const struct work *work, const uint64_t *values, const char *name)
+{
+    for (size_t i = 0; i < work->n_ops; i++)
+        if (work->ops[i].kernel == KERNEL_GEMM && text_equal(work->ops[i].name, name))
+            return values[work->ops[i].flop.node];
+    return 0;
+}
+
+/* 2 x 4096 tokens x the matrix: low ranks of both gates, or of the decay's alone. */
+static void gates_are_products_of_their_matrices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *product;
+        uint64_t elements;
+    } rows[] = {
+        {"kimi-linear-48b-a3b", "gates_down", 2304 * 256},
+        {"kimi-linear-48b-a3b", "decay_up", 128 * 4096},
+        {"kimi-linear-48b-a3b", "output_gate_up", 128 * 4096},
+        {"kimi-linear-48b-a3b", "output_gate", 0},
+        {"kimi-linear-48b-a3b", "attention_gate", 0},
+        {"kimi-k3", "gates_down", 7168 * 128},
+        {"kimi-k3", "decay_up", 128 * 12288},
+        {"kimi-k3", "output_gate_up", 0},
+        {"kimi-k3", "output_gate", 7168 * 12288},
+        {"kimi-k3", "attention_gate", 7168 * 12288},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct slots slots;
+        struct err err = {0};
+        catalogue_plan(rows[i].model, "h100-8x8", "megatron", &arena, &plan);
+        plan.workload = (struct workload){.mode = MODE_TRAIN,
+                                          .sequence_length = 4096,
+                                          .micro_batch = 1,
+                                          .tokens_per_sequence = 1,
+                                          .steps = 1};
+        if (work_build(&plan, &arena, &work, &err) != STATUS_OK ||
+            work_ops(&plan, &work, &err) != STATUS_OK)
+            fail_msg("%s", err.text);
+        uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
+        slots_from_plan(&plan, &slots);
+        assert_true(sizes_eval(&work.sizes, &slots, values));
+        print_message("%s %s\n", rows[i].model, rows[i].product);
+        assert_int_equal(product_flop(&work, values, rows[i].product),
+                         UINT64_C(2) * 4096 * rows[i].elements);
         arena_release(&arena);
     }
 }
@@ -234,6 +321,7 @@ static void stacks_without_recurrences_say_why(void **state)
     } cases[] = {
         {"qwen3-next-80b-a3b", "maxtext", "what MaxText keeps of a gated delta net"},
         {"kimi-linear-48b-a3b", "maxtext", "MaxText itself has none but"},
+        {"kimi-k3", "maxtext", "MaxText itself has none but"},
         {"jamba-v0.1", "maxtext", "MaxText itself has none but"},
         {"qwen3-next-80b-a3b", "nxd", "NxD itself has softmax attention alone"},
     };
@@ -291,9 +379,11 @@ int main(void)
         cmocka_unit_test(layers_are_counted_at_once),
         cmocka_unit_test(parameters_of_one_mixer),
         cmocka_unit_test(mamba2_counts_its_norm),
+        cmocka_unit_test(kimi_k3_has_gates_of_full_rank),
         cmocka_unit_test(indexers_have_their_parameters),
         cmocka_unit_test(sequences_keep_what_the_page_says),
         cmocka_unit_test(training_saves_what_the_page_says),
+        cmocka_unit_test(gates_are_products_of_their_matrices),
         cmocka_unit_test(an_engine_holds_every_parameter),
         cmocka_unit_test(stacks_without_recurrences_say_why),
     };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/pattern.h"
+#include "base/text.h"
 #include "plan/layers.h"
 
 enum { NAME = 160, LEAVES = 4 };
@@ -119,6 +120,7 @@ static enum dtype format_of_all(const struct node *how)
 struct reader {
     const struct node *how;
     enum dtype all;
+    bool kimi;                  /* linear layers are KDA */
     const struct node *strange; /* the first pattern that is not understood */
 };
 
@@ -218,6 +220,8 @@ static enum dtype format_named(struct reader *r, const char *name)
     bool experts = strstr(name, ".experts.") != NULL;
     if (left_out(r, name))
         return DTYPE_BF16;
+    if (strstr(name, ".routed_expert_")) /* listed nowhere: vLLM vllm/models/kimi_k3 */
+        return DTYPE_BF16;
     if (says(r->how, "quant_method", "mxfp4") && !experts) /* the engines' own rule */
         return DTYPE_BF16;
     if (is_filled(layers))
@@ -245,6 +249,8 @@ static const struct spelling {
     {PART_LINEAR, {"linear_attn.in_proj_qkv", "linear_attn.in_proj_z", "linear_attn.out_proj"}},
     {PART_LINEAR, {"mixer.in_proj", "mixer.out_proj"}},
     {PART_LINEAR, {"mamba.in_proj", "mamba.out_proj"}},
+    {PART_LINEAR,
+     {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"}},
     {PART_INDEXER, {"self_attn.indexer.wq_b", "self_attn.indexer.wk"}},
     {PART_DENSE, {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}},
     {PART_DENSE, {"mlp.gate_up_proj", "mlp.down_proj"}},
@@ -260,6 +266,8 @@ static const struct spelling {
      {"feed_forward.shared_expert.gate_proj", "feed_forward.shared_expert.up_proj",
       "feed_forward.shared_expert.down_proj"}},
     {PART_LATENT, {"mixer.fc1_latent_proj", "mixer.fc2_latent_proj"}},
+    {PART_LATENT,
+     {"block_sparse_moe.routed_expert_down_proj", "block_sparse_moe.routed_expert_up_proj"}},
     {PART_AUTO, {"mlp.experts.0.gate_proj", "mlp.experts.0.down_proj"}},
     {PART_AUTO, {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"}},
     {PART_AUTO, {"block_sparse_moe.experts.0.w1", "block_sparse_moe.experts.0.w2"}},
@@ -272,6 +280,14 @@ static const char *const prefixes[] = {"model.layers", "language_model.model.lay
 
 enum { SPELLINGS = sizeof spellings / sizeof *spellings };
 enum { PREFIXES = sizeof prefixes / sizeof *prefixes };
+
+/* Only Kimi's linear layers are called as attention is. */
+static bool is_spelled(const struct reader *r, const struct spelling *spelling,
+                       enum weight_part part)
+{
+    bool attention = text_starts(spelling->leaf[0], "self_attn.");
+    return spelling->part == part && (r->kimi || part != PART_LINEAR || !attention);
+}
 
 /* Format of a part in a layer as one way spells it: 16 bits only where all its matrices are. */
 static enum dtype format_spelled(struct reader *r, const char *prefix, uint64_t layer,
@@ -296,7 +312,7 @@ static enum dtype format_of_part(struct reader *r, enum weight_part part, uint64
     enum dtype silent = format_named(r, nothing), found = silent;
     for (size_t p = 0; p < PREFIXES && found == silent; p++)
         for (size_t i = 0; i < SPELLINGS && found == silent; i++)
-            if (spellings[i].part == part)
+            if (is_spelled(r, &spellings[i], part))
                 found = format_spelled(r, prefixes[p], layer, &spellings[i]);
     return found;
 }
@@ -388,7 +404,7 @@ void import_hf_format(const struct node *how, struct model *model, struct text *
     model->plain_format = DTYPE_BF16;
     if (!how || how->kind != NODE_MAPPING)
         return;
-    struct reader r = {how, format_of_all(how), NULL};
+    struct reader r = {how, format_of_all(how), model->linear.kind == LINEAR_KIMI_DELTA, NULL};
     bool mixed = false, beyond = false, one;
     enum weight_part first = model->moe.experts ? PART_AUTO : PART_DENSE;
     enum dtype format = format_of_most(&r, model, first, &mixed);

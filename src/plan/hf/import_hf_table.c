@@ -43,6 +43,7 @@ static const struct import_word activations[] = {{"silu", ACTIVATION_SILU},
                                                  {"relu", ACTIVATION_RELU},
                                                  {"relu2", ACTIVATION_RELU},
                                                  {"swiglu_oai", ACTIVATION_SWIGLU_OAI},
+                                                 {"situ", ACTIVATION_SILU}, /* noted */
                                                  {NULL, 0}};
 static const struct import_word scales[] = {{"post", GATE_POST}, {"pre", GATE_PRE}, {NULL, 0}};
 /* topk_method: only noaux_tc selects on scores with a bias. */
@@ -335,6 +336,8 @@ static const struct import_field numbered_experts[] = {
     REAL(moe.router.scale, "routed_scaling_factor", "1"),
 };
 
+/* Of Kimi-K3 what the text model of that name has besides. Source of names: vLLM
+ * vllm/models/kimi_k3. */
 static const struct import_field kimi_linear[] = {
     COUNT(moe.top_k, "num_experts_per_token", NULL),
     WORD(moe.router.score, "moe_router_activation_func", "sigmoid", scores),
@@ -344,7 +347,11 @@ static const struct import_field kimi_linear[] = {
     COUNT(linear.heads, "linear_attn_config.num_heads", NULL),
     COUNT(linear.head_dim, "linear_attn_config.head_dim", NULL),
     COUNT(linear.conv, "linear_attn_config.short_conv_kernel_size", "4"),
+    BOOL(linear.full_rank_gate, "linear_attn_config.use_full_rank_gate", "false"),
     WORD(linear.state, NULL, "float32", formats),
+    BOOL(attention.output_gate, "mla_use_output_gate", "false"),
+    COUNT(moe.latent_size, "routed_expert_hidden_size", "0"),
+    BOOL(moe.latent_norm, "latent_moe_use_norm", "false"),
 };
 
 static const struct import_field lightning[] = {
@@ -626,7 +633,8 @@ const struct import_family import_families[] = {
     {{"qwen3_5", "qwen3_5_text", "Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net)},
      import_finish_qwen3_next},
-    {{"kimi_linear", "KimiLinearForCausalLM", NULL},
+    {{"kimi_linear", "kimi_k3", "KimiLinearForCausalLM", "KimiK3ForConditionalGeneration",
+      NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(numbered_experts), FIELDS(kimi_linear)},
      import_finish_kimi},
     {{"minimax_text_01", "minimax_m1", "minimax", "MiniMaxText01ForCausalLM",

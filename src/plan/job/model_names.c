@@ -107,6 +107,7 @@ static const struct model_name {
     {"llama-3.1-405b", "llama-3.1-405b", "llama3.1-405b", "llama3 405B", "llama31_405b",
      "meta-llama/Llama-3.1-405B", NULL},
     {"llama-3.1-405b", "meta-llama-3.1-405b", NULL, NULL, NULL, NULL, NULL},
+    {"kimi-k3", "kimi-k3", NULL, NULL, NULL, "moonshotai/Kimi-K3", "mxfp4"},
     {"kimi-linear-48b-a3b", "kimi-linear-48b-a3b", NULL, NULL, NULL,
      "moonshotai/Kimi-Linear-48B-A3B-Instruct", NULL},
     {"nemotron-3-nano", "nvidia-nemotron-3-nano-30b-a3b", NULL, NULL, "nemotron_3_nano",

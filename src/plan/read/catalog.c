@@ -47,7 +47,6 @@ static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
     {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
-    {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
     {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
     {"minimax-m3", "hybrid attention (sparse and dense layers)"},
     {"step-3.7", "hybrid attention (window and full layers of different shapes)"},

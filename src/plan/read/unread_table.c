@@ -59,6 +59,7 @@
 #define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
 #define SHARED_KV ONE_OF("model.attention.kind", BIT(ATTENTION_SHARED_KV))
 #define NOT_MLA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA) | BIT(ATTENTION_SHARED_KV))
+#define KV_APART ONE_OF("model.attention.kind", BIT(ATTENTION_GQA) | BIT(ATTENTION_MLA))
 #define NOT_GQA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA) | BIT(ATTENTION_SHARED_KV))
 
 /* What a function says of a plan, by the key that it is asked for with. */
@@ -243,7 +244,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.hca_ratio", HCA),
     WHEN("model.attention.o_groups", SHARED_KV),
     WHEN("model.attention.o_lora_rank", SHARED_KV),
-    WHEN("model.attention.output_gate", GQA),
+    WHEN("model.attention.output_gate", KV_APART),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),
     WHEN("model.linear.head_dim", LINEAR),
@@ -252,6 +253,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.key_dim", LINEAR),
     WHEN("model.linear.conv", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
     WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
+    WHEN("model.linear.full_rank_gate", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA))),
     WHEN("model.linear.chunk", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1))),
     WHEN("model.linear.state", LINEAR, INFERS),
     WHEN("model.linear.conv_state", LINEAR, INFERS, ABOVE("model.linear.conv", 0)),
@@ -279,6 +281,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
     WHEN("model.moe.hash_layers",
          STACK(BIT(STACK_HOST))), /* run refuses a model of them alone */
+    WHEN("model.moe.latent_norm", HAS_EXPERTS, ABOVE("model.moe.latent_size", 0)),
     WHEN("model.residual_intermediate", HAS_EXPERTS),
     WHEN("moe.redundant_experts", HAS_EXPERTS),
     WHEN("moe.routing.placement", HAS_EXPERTS),

@@ -132,7 +132,8 @@ const struct field schema_table[] = {
           "shared_kv: width that each of them is projected down to"),
 
     BOOL("model.attention.output_gate", model.attention.output_gate, "false",
-         "gqa: a sigmoid gate on attention's output, projected beside q (Qwen3-Next)"),
+         "a sigmoid gate on attention's output: gqa projected beside q (Qwen3-Next), mla by a "
+         "matrix of its own (Kimi-K3)"),
 
     /* ---- model.linear: layers of type linear ---- */
 
@@ -150,6 +151,8 @@ const struct field schema_table[] = {
           "taps of the convolution over the sequence; 0: none"),
     COUNT("model.linear.rank", model.linear.rank, 0, 1e6, "0",
           "kimi_delta: rank of both gates; mamba1: rank of the time step"),
+    BOOL("model.linear.full_rank_gate", model.linear.full_rank_gate, "false",
+         "kimi_delta: the output gate is one matrix of full rank (Kimi-K3)"),
     COUNT("model.linear.chunk", model.linear.chunk, 1, 1e6, "64",
           "tokens that a training kernel takes at once"),
     FORMAT("model.linear.state", model.linear.state, words_format_or_none, "none",
@@ -206,6 +209,8 @@ const struct field schema_table[] = {
         "model.moe.latent_size", model.moe.latent_size, 0, 1e7, "0",
         "width of the rows that routed experts work on: tokens are projected down to it before "
         "they are dispatched, sums back up; 0: the hidden size (Nemotron-3 Super)"),
+    BOOL("model.moe.latent_norm", model.moe.latent_norm, "false",
+         "a norm of those sums before they are projected up (Kimi-K3)"),
     COUNT("model.moe.shared_experts", model.moe.shared_experts, 0, 1e6, "0",
           "experts that every token passes"),
     COUNT("model.moe.shared_intermediate", model.moe.shared_intermediate, 0, 1e8, "0",

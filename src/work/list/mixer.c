@@ -46,7 +46,8 @@ static struct params_part count_gqa(const struct model *model, bool *overflow)
 }
 
 /* q down [H, r_q], q up [r_q, h (nope + rope)] or q [H, h (nope + rope)] alone,
- * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H]; norms on both low ranks */
+ * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H], with a gate another [H, h
+ * v]; norms on both low ranks */
 static struct params_part count_mla(const struct model *model, bool *overflow)
 {
     const struct attention *a = &model->attention;
@@ -55,7 +56,7 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
     uint64_t v = checked_mul(a->heads, a->v_head_dim, overflow);
     uint64_t up =
         checked_add(checked_mul(a->heads, a->qk_nope_head_dim, overflow), v, overflow);
-    uint64_t from_hidden = checked_add(checked_add(down, v, overflow),
+    uint64_t from_hidden = checked_add(mul_add(a->output_gate ? 2 : 1, v, down, overflow),
                                        a->q_lora_rank ? a->q_lora_rank : q, overflow);
     uint64_t from_rank = checked_add(checked_mul(a->kv_lora_rank, up, overflow),
                                      checked_mul(a->q_lora_rank, q, overflow), overflow);
@@ -220,9 +221,16 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
     }
 }
 
+/* Gates of KDA that come from a low rank: the decay's, and the output's where it is no matrix.
+ */
+static uint64_t low_rank_gates(const struct linear *l)
+{
+    return l->full_rank_gate ? 1 : 2;
+}
+
 /* in [H, in], out [values, H], the taps of the convolution, and Mamba's bias of it; the
- * low-rank gates of KDA [H, r] and [r, values] twice; Mamba-1's [values, r + 2 N] and [r,
- * values]. */
+ * low-rank gates of KDA [H, r] and [r, values] twice, or once and [H, values] for the output's;
+ * Mamba-1's [values, r + 2 N] and [r, values]. */
 static struct params_part linear_parameters(const struct model *model, bool *overflow)
 {
     const struct linear *l = &model->linear;
@@ -234,10 +242,13 @@ static struct params_part linear_parameters(const struct model *model, bool *ove
     if (l->kind == LINEAR_MAMBA2 && l->conv)
         part.biases = checked_add(part.biases, w.conv, overflow);
     if (l->kind == LINEAR_KIMI_DELTA)
-        part.matrices = checked_add(
-            part.matrices,
-            checked_mul3(2, l->rank, checked_add(hidden, w.values, overflow), overflow),
-            overflow);
+        part.matrices =
+            checked_add(part.matrices,
+                        checked_mul3(low_rank_gates(l), l->rank,
+                                     checked_add(hidden, w.values, overflow), overflow),
+                        overflow);
+    if (l->kind == LINEAR_KIMI_DELTA && l->full_rank_gate)
+        part.matrices = mul_add(hidden, w.values, part.matrices, overflow);
     if (l->kind == LINEAR_MAMBA1)
         part.matrices =
             mul_add(w.values, checked_add(w.step, l->rank, overflow), part.matrices, overflow);
@@ -304,7 +315,8 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
     const struct attention *a = &model->attention;
     if (mixer == MIXER_LINEAR)
         return model->linear.kind == LINEAR_KIMI_DELTA
-                   ? checked_mul3(2, model->linear.rank, model->hidden, overflow)
+                   ? checked_mul3(low_rank_gates(&model->linear), model->linear.rank,
+                                  model->hidden, overflow)
                    : 0;
     if (mixer == MIXER_NONE || a->kind == ATTENTION_GQA)
         return 0;

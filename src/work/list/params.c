@@ -187,6 +187,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->expert =
         count_network(model, model_row_width(model), moe->intermediate, moe->bias, overflow);
     p->latent.matrices = checked_mul3(2, model->hidden, moe->latent_size, overflow);
+    p->latent.norms = moe->latent_norm ? moe->latent_size : 0;
     p->router = count_router(model, overflow);
     p->shared = count_mlp(model, moe->shared_intermediate, overflow);
     if (moe->shared_gate && moe->shared_intermediate)

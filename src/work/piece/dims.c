@@ -174,7 +174,8 @@ static void fill_linear_widths(struct dims *d)
     w[COL_LINEAR_CHECKPOINTS] =
         size_ceil_div(z, size_times(z, size_mul(z, values, key), 2), size_const(z, 2048));
     w[COL_LINEAR_RANK] = size_slot(z, SLOT_LINEAR_RANK);
-    w[COL_LINEAR_RANKS] = size_times(z, w[COL_LINEAR_RANK], 2);
+    w[COL_LINEAR_RANKS] =
+        size_times(z, w[COL_LINEAR_RANK], d->plan->model.linear.full_rank_gate ? 1 : 2);
     w[COL_LINEAR_STEP] = size_add(z, w[COL_LINEAR_RANK], size_times(z, key, 2));
 }
 
@@ -238,13 +239,14 @@ static void fill_widths(struct dims *d)
     w[COL_VOCAB] = vocabulary(d);
 }
 
-static unsigned facts_of(const struct plan *plan)
+static uint64_t facts_of(const struct plan *plan)
 {
     const struct attention *a = &plan->model.attention;
+    const struct model_moe *moe = &plan->model.moe;
     const struct parallel *p = &plan->parallel;
     const struct {
         bool holds;
-        unsigned fact;
+        uint64_t fact;
     } facts[] = {
         {a->kind == ATTENTION_MLA, FACT_MLA},
         {a->kind == ATTENTION_GQA, FACT_GQA},
@@ -253,23 +255,26 @@ static unsigned facts_of(const struct plan *plan)
         {a->kind != ATTENTION_GQA && a->q_lora_rank, FACT_Q_LOW_RANK},
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
-        {a->kind == ATTENTION_GQA && a->output_gate, FACT_OUTPUT_GATE},
+        {a->output_gate && a->kind != ATTENTION_SHARED_KV, FACT_OUTPUT_GATE},
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
-        {plan->model.moe.shared_intermediate > 0, FACT_SHARED},
-        {plan->model.moe.latent_size > 0, FACT_LATENT},
+        {moe->shared_intermediate > 0, FACT_SHARED},
+        {moe->latent_size > 0, FACT_LATENT},
+        {moe->latent_size > 0 && moe->latent_norm, FACT_LATENT_NORM},
+        {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
+        {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
-        {plan->model.moe.experts > p->ep, FACT_SORTED},
-        {plan->model.moe.experts <= p->ep, FACT_UNSORTED},
+        {moe->experts > p->ep, FACT_SORTED},
+        {moe->experts <= p->ep, FACT_UNSORTED},
         {plan_token_ranks(plan) > 1, FACT_GATHER},
         {!plan->stack.compiled, FACT_EAGER},
         {p->cp > 1, FACT_CP},
         {plan->stack.compiled, FACT_COMPILED},
         {recipe_format(plan) != DTYPE_NONE, FACT_RECIPE},
     };
-    unsigned held = 0;
+    uint64_t held = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         held |= facts[i].holds ? facts[i].fact : 0;
     return held;
@@ -284,8 +289,8 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const unsigned index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA;
-    static const unsigned chosen[MIXER_COUNT] = {[MIXER_FULL] =
+    const uint64_t index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA;
+    static const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] =
                                                      FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS,
                                                  [MIXER_REUSE] = FACT_SPARSE,
                                                  [MIXER_CSA] = FACT_INDEX | FACT_SPARSE};

@@ -61,7 +61,7 @@ enum col {
     COL_LINEAR_SCORES, /* heads x chunk: one row of a chunk's scores */
     COL_LINEAR_STATES, /* of all chunks, spread over their tokens */
     COL_LINEAR_RANK,   /* of gates or step */
-    COL_LINEAR_RANKS,  /* of both gates */
+    COL_LINEAR_RANKS,  /* of both gates, where the output's is of low rank too */
     COL_LINEAR_STEP,   /* Mamba-1: step, B and C */
     COL_LINEAR_GROUPS,
     COL_LINEAR_CHECKPOINTS, /* Mamba-1: states every 2048 tokens, spread over them */
@@ -81,46 +81,47 @@ enum col {
 };
 
 /* What must hold for a row of a table to apply (all of its bits). */
-enum {
-    FACT_MLA = 1 << 0,
-    FACT_GQA = 1 << 1,
-    FACT_Q_LOW_RANK = 1 << 2,
-    FACT_FLASH = 1 << 3,
-    FACT_UNFUSED = 1 << 4,
-    FACT_SHARED = 1 << 5,
-    FACT_EP = 1 << 6,       /* ep > 1: rows travel */
-    FACT_ETP = 1 << 7,      /* etp > 1: rows are gathered over it */
-    FACT_SORTED = 1 << 8,   /* e > 1: rows are sorted by expert after they arrive */
-    FACT_UNSORTED = 1 << 9, /* e = 1 */
-    FACT_ALLTOALL = 1 << 10,
-    FACT_ALLGATHER = 1 << 11,
-    FACT_FLEX = 1 << 12, /* DeepEP and its kin: one row per received token */
-    FACT_Q_FULL_RANK = 1 << 13,
-    FACT_QK_NORM = 1 << 14, /* norms between the projection and rope: GQA only */
-    FACT_GATHER = 1 << 15,  /* sp over tp > 1 */
-    FACT_PER_OP = 1 << 16,  /* TRAIN_OPS is on */
-    FACT_EAGER = 1 << 17,
-    FACT_COMPILED = 1 << 18,
-    FACT_CP = 1 << 19,     /* cp > 1: keys and values go around a ring */
-    FACT_RECIPE = 1 << 20, /* products run by a low precision recipe */
-    FACT_OUTPUT_GATE = 1 << 21,
-    FACT_INDEX = 1 << 22,     /* an indexer of its own */
-    FACT_SPARSE = 1 << 23,    /* attention reads the keys an indexer chose */
-    FACT_LATENT = 1 << 24,    /* experts work on rows of a latent width */
-    FACT_SHARED_KV = 1 << 25, /* one head is key and value */
-    FACT_KV_APART = 1 << 26,  /* keys and values are two */
-    FACT_CSA = 1 << 27,       /* entries of csa, of hca, beside a window */
-    FACT_HCA = 1 << 28,
-    FACT_INDEX_KEYS = 1 << 29, /* the indexer's keys are of tokens, not of entries */
-    FACT_STREAMS = 1 << 30     /* hyper-connections mix copies of the residual */
-};
+#define FACT(bit) (UINT64_C(1) << (bit))
+#define FACT_MLA FACT(0)
+#define FACT_GQA FACT(1)
+#define FACT_Q_LOW_RANK FACT(2)
+#define FACT_FLASH FACT(3)
+#define FACT_UNFUSED FACT(4)
+#define FACT_SHARED FACT(5)
+#define FACT_EP FACT(6)       /* ep > 1: rows travel */
+#define FACT_ETP FACT(7)      /* etp > 1: rows are gathered over it */
+#define FACT_SORTED FACT(8)   /* e > 1: rows are sorted by expert after they arrive */
+#define FACT_UNSORTED FACT(9) /* e = 1 */
+#define FACT_ALLTOALL FACT(10)
+#define FACT_ALLGATHER FACT(11)
+#define FACT_FLEX FACT(12) /* DeepEP and its kin: one row per received token */
+#define FACT_Q_FULL_RANK FACT(13)
+#define FACT_QK_NORM FACT(14) /* norms between the projection and rope: GQA only */
+#define FACT_GATHER FACT(15)  /* sp over tp > 1 */
+#define FACT_PER_OP FACT(16)  /* TRAIN_OPS is on */
+#define FACT_EAGER FACT(17)
+#define FACT_COMPILED FACT(18)
+#define FACT_CP FACT(19)     /* cp > 1: keys and values go around a ring */
+#define FACT_RECIPE FACT(20) /* products run by a low precision recipe */
+#define FACT_OUTPUT_GATE FACT(21)
+#define FACT_INDEX FACT(22)  /* an indexer of its own */
+#define FACT_SPARSE FACT(23) /* attention reads the keys an indexer chose */
+#define FACT_LATENT FACT(24) /* experts work on rows of a latent width */
+#define FACT_LATENT_NORM FACT(25)
+#define FACT_FULL_RANK_GATE FACT(26) /* of kimi_delta's output; the next: of low rank */
+#define FACT_LOW_RANK_GATE FACT(27)
+#define FACT_SHARED_KV FACT(28) /* one head is key and value */
+#define FACT_KV_APART FACT(29)  /* keys and values are two */
+#define FACT_CSA FACT(30)       /* entries of csa, of hca, beside a window */
+#define FACT_HCA FACT(31)
+#define FACT_INDEX_KEYS FACT(32) /* the indexer's keys are of tokens, not of entries */
+#define FACT_STREAMS FACT(33)    /* hyper-connections mix copies of the residual */
 
 /* Those that follow from the mixer. */
-enum {
-    FACTS_OF_MIXER = FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |
-                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV |
-                     FACT_KV_APART | FACT_CSA | FACT_HCA | FACT_INDEX_KEYS
-};
+#define FACTS_OF_MIXER                                                                         \
+    (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
+     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
+     FACT_HCA | FACT_INDEX_KEYS)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
@@ -144,7 +145,7 @@ struct dims {
     const struct plan *plan;
     struct sizes *z;
     struct letters letters;
-    unsigned facts;         /* FACT_MLA, ... that hold for this plan */
+    uint64_t facts;         /* FACT_MLA, ... that hold for this plan */
     enum mixer mixer;       /* at hand: its widths and facts stand here */
     unsigned mix;           /* MIX_... of it */
     bool kinds[KIND_COUNT]; /* of layers that the model has */

@@ -69,6 +69,11 @@ static bool weighs_in_integers(const struct plan *plan)
            dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
 }
 
+static bool norms_latent_rows(const struct plan *plan)
+{
+    return plan->model.moe.latent_size && plan->model.moe.latent_norm;
+}
+
 static bool many_experts(const struct plan *plan)
 {
     return plan_experts_total(plan) > MOST_EXPERTS;
@@ -119,6 +124,8 @@ static const struct refusal refusals[] = {
     {names_all_experts,
      "experts that a table of the vocabulary names in all layers are not performed on the host",
      "--set model.moe.hash_layers=0"},
+    {norms_latent_rows, "a norm of latent rows is not performed on the host",
+     "--set model.moe.latent_norm=false"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},

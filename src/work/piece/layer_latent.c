@@ -43,6 +43,22 @@ static uint16_t path(struct layer *l)
     return routed;
 }
 
+/* A norm of what the experts made of a token (Kimi-K3: routed_expert_norm). */
+static uint16_t normed(struct layer *l, uint16_t sum)
+{
+    if (!l->plan->model.moe.latent_norm)
+        return sum;
+    uint16_t y =
+        layer_rows(l, "latent_normed", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_op(l,
+             (struct op){.name = "latent_norm",
+                         .kernel = KERNEL_NORM,
+                         .bytes_read = layer_traffic(l, l->T, sum),
+                         .bytes_written = layer_traffic(l, l->T, y)},
+             OPERANDS(IN(SRC, sum), OUT(DST, y)));
+    return y;
+}
+
 uint16_t layer_routed(struct layer *l)
 {
     uint16_t x = l->x;
@@ -52,5 +68,5 @@ uint16_t layer_routed(struct layer *l)
     l->x = project(l, "latent_down", "x_latent", x, l->latent_down, l->H);
     uint16_t routed = path(l);
     l->x = x;
-    return project(l, "latent_up", "latent_out", routed, l->latent_up, l->hidden);
+    return project(l, "latent_up", "latent_out", normed(l, routed), l->latent_up, l->hidden);
 }

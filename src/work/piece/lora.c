@@ -15,6 +15,7 @@ static const struct target {
     unsigned mixers; /* MIX_... that call it so; 0: all */
     enum col also;   /* a second width of what it adds to; COL_ONE: none */
     bool stacked;    /* a parameter of all experts, no linear layer */
+    uint64_t when;   /* FACT_... that must hold */
 } targets[] = {
     {"q_proj", "qkv", COL_Q_GATED, .usual = true},
     {"q_proj", "q", COL_Q, .usual = true},
@@ -37,9 +38,11 @@ static const struct target {
     {"v_proj", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"b_proj", "linear_in", COL_LINEAR_HEADS, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"f_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
-    {"g_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
+    {"g_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true, .when = FACT_LOW_RANK_GATE},
     {"f_b_proj", "decay_up", COL_LINEAR_VALUES, .usual = true},
     {"g_b_proj", "output_gate_up", COL_LINEAR_VALUES, .usual = true},
+    {"g_proj", "output_gate", COL_LINEAR_VALUES, .usual = true},
+    {"g_proj", "attention_gate", COL_CONTEXT, .usual = true},
     {"o_proj", "linear_out", COL_HIDDEN, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"qkv_proj", "linear_in", COL_LINEAR_QKV, .usual = true, .mixers = MIX_LIGHTNING},
     {"output_gate", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_LIGHTNING},
@@ -61,6 +64,8 @@ static const struct target {
     {"experts.down_proj", "expert_down", COL_ROUTED, .stacked = true},
     {"fc1_latent_proj", "latent_down", COL_ROUTED, .usual = true},
     {"fc2_latent_proj", "latent_up", COL_HIDDEN, .usual = true},
+    {"routed_expert_down_proj", "latent_down", COL_ROUTED, .usual = false},
+    {"routed_expert_up_proj", "latent_up", COL_HIDDEN, .usual = false},
     {"linear_qkv", "qkv", COL_UP_OUT, .usual = false},
     {"linear_q_down_proj", "q_down", COL_Q_RANK, .usual = false},
     {"linear_q_up_proj", "q_up", COL_Q, .usual = false},
@@ -162,8 +167,8 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         const struct target *t = &targets[i];
         if (t->stacked != (matrix->expert && lora_stacks_experts(plan)))
             continue;
-        if ((t->mixers && !(t->mixers & d->mix)) || !text_equal(t->matrix, matrix->name) ||
-            !is_asked(plan, t))
+        if ((t->mixers && !(t->mixers & d->mix)) || (t->when & d->facts) != t->when ||
+            !text_equal(t->matrix, matrix->name) || !is_asked(plan, t))
             continue;
         sides.n++;
         sides.outputs = size_add(z, sides.outputs, d->width[t->out]);

@@ -8,7 +8,8 @@
 /* A weight matrix of a layer: [out, in], on one rank. */
 struct layer_matrix {
     const char *name;
-    unsigned segments, when;
+    unsigned segments;
+    uint64_t when;
     enum module op; /* that multiplies it */
     enum row rows;
     enum col in, out;

@@ -199,15 +199,25 @@ static uint16_t mla_q(struct step *s, uint16_t x, uint16_t *chosen)
                         CATEGORY_ATTENTION);
 }
 
+/* What a sigmoid of multiplies the context (Kimi-K3: g_proj, whose input is the layer's). */
+static uint16_t mla_gate(struct step *s, uint16_t x)
+{
+    if (!(s->d.facts & FACT_OUTPUT_GATE))
+        return WORK_NONE;
+    return step_product(s, "attention_gate", step_gathered(s, "attention_gate_in", x),
+                        "output_gate", CATEGORY_ATTENTION);
+}
+
 static struct heads mla(struct step *s, uint16_t x)
 {
     uint16_t chosen, q = mla_q(s, x, &chosen), c = latent(s, "kv_down", "kv_latent", x);
     uint16_t up = step_product(s, "kv_up", c, "kv_up_out", CATEGORY_ATTENTION);
+    uint16_t gate = mla_gate(s, x);
     struct heads h = {heads_rows(s, "q", COL_Q),
                       heads_rows(s, "k", COL_K),
                       heads_rows(s, "v", COL_V),
                       c,
-                      WORK_NONE,
+                      gate,
                       chosen,
                       WORK_NONE};
     s->l.module = MODULE_ROPE;
@@ -305,6 +315,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
 {
     struct sizes *z = s->l.z;
     uint16_t chosen, q = mla_q(s, x, &chosen), c = latent(s, "kv_down", "kv_latent", x);
+    uint16_t gate = mla_gate(s, x);
     s->l.module = MODULE_ROPE;
     uint16_t turned = heads_rows(s, "q", COL_Q);
     step_op(s, "rope", KERNEL_ROPE,
@@ -313,7 +324,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
     s->l.module = MODULE_UP;
     uint16_t folded =
         absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_KV_RANK));
-    return (struct heads){folded, WORK_NONE, WORK_NONE, c, WORK_NONE, chosen, WORK_NONE};
+    return (struct heads){folded, WORK_NONE, WORK_NONE, c, gate, chosen, WORK_NONE};
 }
 
 /* ---- the core ---- */
@@ -436,7 +447,7 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
                     : context;
 }
 
-/* The gate that was projected beside q, on the context. */
+/* The gate on the context. */
 static uint16_t gated(struct step *s, const struct heads *h, uint16_t context)
 {
     if (h->gate == WORK_NONE)

@@ -30,14 +30,17 @@ struct gates {
     uint16_t decay, output;
 };
 
-/* Both gates of KDA from low ranks: each up product reads its half. */
-static struct gates low_rank_gates(struct step *s, uint16_t x)
+/* Both gates of KDA from low ranks, each up product reads its half; or the output's by a matrix
+ * of its own from all of the sequence. */
+static struct gates kimi_gates(struct step *s, uint16_t x, uint16_t all)
 {
+    bool full = s->d.facts & FACT_FULL_RANK_GATE;
     uint16_t down = step_product(s, "gates_down", x, "gates_latent", CATEGORY_ATTENTION);
     uint16_t latent = step_gathered(s, "gates_latent", down);
-    return (struct gates){
-        step_product(s, "decay_up", latent, "decay", CATEGORY_ATTENTION),
-        step_product(s, "output_gate_up", latent, "output_gate", CATEGORY_ATTENTION)};
+    uint16_t decay = step_product(s, "decay_up", latent, "decay", CATEGORY_ATTENTION);
+    return (struct gates){decay,
+                          step_product(s, full ? "output_gate" : "output_gate_up",
+                                       full ? all : latent, "output_gate", CATEGORY_ATTENTION)};
 }
 
 /* Step, B and C of Mamba-1, summed over the ranks that hold the channels, and the step of every
@@ -108,7 +111,7 @@ uint16_t step_linear(struct step *s, uint16_t x)
     uint16_t parts = WORK_NONE, all = step_gathered(s, "attention_in", x);
     uint16_t in = step_product(s, "linear_in", all, "linear_in_out", CATEGORY_ATTENTION);
     if (kind == LINEAR_KIMI_DELTA)
-        gates = low_rank_gates(s, x);
+        gates = kimi_gates(s, x, all);
     s->l.module = MODULE_ROPE;
     uint16_t convolved = convolution(s, in);
     if (kind == LINEAR_MAMBA1)

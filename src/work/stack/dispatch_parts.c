@@ -309,6 +309,13 @@ void part_latent_up(struct hold_path *p, uint16_t *output)
 {
     if (!p->latent)
         return;
+    if (p->plan->model.moe.latent_norm) {
+        struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+        uint16_t normed =
+            part_rows(p, "latent_normed", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+        flow_op(&p->flow, part_move(p, "latent_norm", OP_NORM), FLOW(*output), FLOW(normed));
+        *output = normed;
+    }
     p->latent = false;
     p->x.hidden = size_slot(p->x.sizes, SLOT_HIDDEN);
     uint16_t out = part_output(p);

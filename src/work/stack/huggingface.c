@@ -75,7 +75,7 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     train_init(t, plan, work, path);
     t->drops = plan->recompute.kind == RECOMPUTE_FULL ? TRAIN_FULL_LAYER : 0;
     TRY(offloads(t, err));
-    t->d.facts &= ~(unsigned)FACT_EAGER; /* scores multiply in 16 bits */
+    t->d.facts &= ~FACT_EAGER; /* scores multiply in 16 bits */
     t->d.facts |= FACT_COMPILED;
     step_state(plan, work, true);
     train_tensors(t, norms, sizeof norms / sizeof *norms);

@@ -137,6 +137,17 @@ static uint16_t grouped_out(const struct serve *v, struct flow *flow, uint16_t c
     return ranks;
 }
 
+/* MLA's gate on its output, which waits for it. */
+static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidden)
+{
+    if (!v->mla || !v->plan->model.attention.output_gate)
+        return WORK_NONE;
+    uint16_t gate = tensor(v, flow, "output_gate", CATEGORY_ATTENTION,
+                           size_mul(v->s, v->heads, size_slot(v->s, SLOT_V_DIM)));
+    flow_op(flow, tick_of(v, "attention_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    return gate;
+}
+
 static void attention(const struct serve *v, enum segment segment, enum mixer mixer,
                       uint16_t hidden)
 {
@@ -150,10 +161,11 @@ static void attention(const struct serve *v, enum segment segment, enum mixer mi
     uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
     flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
+    uint16_t gate = mla_gate(v, &flow, hidden);
     flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
     context_workspace(v, &flow);
     context = grouped_out(v, &flow, context);
-    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context), FLOW(result));
+    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context, gate), FLOW(result));
     flow_close(&flow, &(struct flow_style){0});
 }
 

@@ -67,6 +67,8 @@ static const struct matrix {
      PART_ATTENTION_IN},
     {"attention_weights", MLA, ATTENTION_LAYERS, HIDDEN, LATENT, 1, false, PART_ATTENTION_IN},
     {"attention_weights", MLA, ATTENTION_LAYERS, KV_RANK, KV_UP, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", MLA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, V_WIDE, 1, false,
+     PART_ATTENTION_IN},
     {"attention_weights", MLA, ATTENTION_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
     {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false, PART_ATTENTION_IN},
     {"attention_weights", GQA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false,
@@ -310,8 +312,8 @@ static void mixers(const struct plan *plan, struct work *work)
                        plan_part_format(plan, PART_INDEXER));
 }
 
-/* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on
- * every rank. */
+/* Biases, attention sinks, the gate on shared experts and the norms inside attention and of
+ * latent rows, whole on every rank. */
 static void vectors(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
     struct sizes *s = &work->sizes;
@@ -327,7 +329,7 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
                                 params.mixer[m].norms + params.mixer[m].biases - attention));
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
-                   (gated ? plan->model.hidden : 0);
+                   params.latent.norms + (gated ? plan->model.hidden : 0);
     struct size terms[] = {
         size_times(s, layers_of(plan, s, ATTENTION_LAYERS), attention),
         beside,

@@ -348,8 +348,7 @@ static const struct {
     const char *what, *why;
     const char *instead; /* NULL: another stack */
 } unknown[] = {
-    {~0u, trains_streams,
-     "training with hyper-connections or attention of kind shared_kv is",
+    {~0u, trains_streams, "training with hyper-connections or attention of kind shared_kv is",
      "what they keep for backward is not modelled",
      "plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",

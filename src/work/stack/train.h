@@ -56,7 +56,7 @@ struct train_tensor {
     const char *name;
     enum category category;
     unsigned segments; /* IN_... */
-    unsigned when;     /* bits above */
+    uint64_t when;     /* bits above */
     enum row rows;
     enum col width;
     enum dtype dtype; /* DTYPE_NONE: precision.activations */

@@ -65,9 +65,14 @@ static const struct train_tensor attention[] = {
      .saved = true, .first = MODULE_PROJECTION, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT,
      .source = "the projection's own copy: attention keeps its output in 16 bits"},
-    {"output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_OUTPUT_GATE, ROW_FULL, COL_Q,
+    {"output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_GQA | FACT_OUTPUT_GATE, ROW_FULL, COL_Q,
      .saved = true, .first = MODULE_ROPE, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION},
+    {"output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_OUTPUT_GATE, ROW_FULL,
+     COL_CONTEXT, .saved = true, .first = MODULE_UP, .last = BACK_PROJECTION,
+     .offload = TRAIN_OFF_PROJECTION},
+    {"d_output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_OUTPUT_GATE, ROW_FULL,
+     COL_CONTEXT, .first = BACK_PROJECTION, .last = BACK_UP},
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, FACT_OUTPUT_GATE, ROW_FULL, COL_CONTEXT,
      .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT},
@@ -125,7 +130,8 @@ static const struct train_tensor dense[] = {
 
 /* The way down to latent rows and up from them (Megatron moe_layer.py fc1_latent_proj and
  * fc2_latent_proj): down reads the norm's output, which the router saves too; what up reads is
- * saved. The rows are there until they are permuted or, where tokens travel, dispatched. */
+ * saved, and with a norm of the sums (Kimi-K3) what that reads. The rows are there until they
+ * are permuted or, where tokens travel, dispatched. */
 static const struct train_tensor latent[] = {
     {"latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT | FACT_ALLTOALL, ROW_LOCAL,
      COL_ROUTED, .first = MODULE_PERMUTE, .last = MODULE_PERMUTE},
@@ -133,10 +139,14 @@ static const struct train_tensor latent[] = {
      .first = MODULE_PERMUTE, .last = MODULE_DISPATCH},
     {"latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT | FACT_ALLGATHER, ROW_LOCAL,
      COL_ROUTED, .first = MODULE_PERMUTE, .last = MODULE_DISPATCH},
+    {"latent_sum", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT_NORM, ROW_LOCAL, COL_ROUTED,
+     .saved = true, .first = MODULE_UNPERMUTE, .last = BACK_UNPERMUTE, .dropped_by = TRAIN_MOE},
     {"latent_out", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED, .saved = true,
      .first = MODULE_UNPERMUTE, .last = BACK_UNPERMUTE, .dropped_by = TRAIN_MOE,
      .product_input = PRODUCT_INPUT},
     {"d_latent_out", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED,
+     .first = BACK_UNPERMUTE, .last = BACK_UNPERMUTE},
+    {"d_latent_sum", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT_NORM, ROW_LOCAL, COL_ROUTED,
      .first = BACK_UNPERMUTE, .last = BACK_UNPERMUTE},
     {"d_latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED,
      .first = BACK_PERMUTE, .last = BACK_PERMUTE},

@@ -18,6 +18,8 @@ static const struct {
     {"attention_norm_out", "index_weights", MODULE_UP},
     {"attention_norm_out", "linear_in", MODULE_UP},
     {"attention_norm_out", "gates_down", MODULE_UP},
+    {"attention_norm_out", "output_gate", MODULE_UP},
+    {"attention_norm_out", "attention_gate", MODULE_UP},
     {"gate_latents", "decay_up", MODULE_UP},
     {"gate_latents", "output_gate_up", MODULE_UP},
     {"gated_context", "attention_out", MODULE_PROJECTION},
