@@ -47,11 +47,9 @@ static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
     {"deepseek-v4", "hybrid attention (compressed sparse attention)"},
-    {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
+    {"gemma-4-e", "embeddings of every layer, and layers without keys and values of their own"},
     {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
-    {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
     {"minimax-m3", "hybrid attention (sparse and dense layers)"},
-    {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
 };
 
 /* ---- roots ---- */

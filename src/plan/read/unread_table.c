@@ -64,10 +64,18 @@
         .kind = CONDITION_OTHER, .key = of, .holds = says, .text = yes, .otherwise = no        \
     }
 
+static bool has_others(const struct plan *plan)
+{
+    return model_attention_mixer(&plan->model) != MIXER_WINDOW;
+}
+
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
 #define WINDOWS                                                                                \
     HAS_LAYERS(plan_has_window, "the model has window layers", "the model has no window layers")
+#define OTHERS                                                                                 \
+    HAS_LAYERS(has_others, "attention of some layers has no window",                           \
+               "all attention of the model has a window")
 #define CHUNKS                                                                                 \
     HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
 #define ENCODES ABOVE("model.encoder.layers", 0)
@@ -225,13 +233,19 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.kv_lora_rank", MLA),
     WHEN("model.attention.qk_nope_head_dim", MLA),
     WHEN("model.attention.qk_rope_head_dim", MLA),
-    WHEN("model.attention.v_head_dim", MLA),
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
     WHEN("model.attention.sinks", GQA),
     WHEN("model.attention.window", WINDOWS),
     WHEN("model.attention.chunk", CHUNKS),
     WHEN("model.attention.output_gate", GQA),
+    WHEN("model.attention.head_gate", GQA),
+    WHEN("model.attention.shared_kv", GQA, OTHERS),
+    WHEN("model.window.heads", GQA, WINDOWS),
+    WHEN("model.window.kv_heads", GQA, WINDOWS),
+    WHEN("model.window.head_dim", GQA, WINDOWS),
+    WHEN("model.window.v_head_dim", GQA, WINDOWS),
+    WHEN("model.window.sinks", GQA, WINDOWS, OFF("model.attention.sinks")),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),
     WHEN("model.linear.head_dim", LINEAR),
@@ -286,6 +300,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.router.bias", SCENARIO(BIT(SCENARIO_COLD))),
     WHEN("model.moe.router.linear_bias", HAS_MOE),
     WHEN("model.moe.router.linear_bias", SERVES),
+    WHEN("model.moe.router.learned_scale", HAS_MOE),
+    WHEN("model.moe.router.learned_scale", SERVES),
     WHEN("model.moe.router.top_groups", ABOVE("model.moe.router.groups", 1)),
     NEVER("model.moe.router.scale", NO_VALUES),
 

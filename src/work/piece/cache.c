@@ -90,14 +90,14 @@ static uint64_t packed_bytes(const struct plan *plan)
     return packed ? ceil_div(a->kv_lora_rank, 128) * 4 + a->qk_rope_head_dim : 0;
 }
 
-static uint64_t width_of(const struct plan *plan, bool *overflow)
+static uint64_t width_of(const struct plan *plan, enum mixer mixer, bool *overflow)
 {
-    const struct attention *a = &plan->model.attention;
-    if (a->kind == ATTENTION_MLA)
-        return checked_add(checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow),
+    const struct attention a = model_attention(&plan->model, mixer);
+    if (a.kind == ATTENTION_MLA)
+        return checked_add(checked_add(a.kv_lora_rank, a.qk_rope_head_dim, overflow),
                            packed_bytes(plan), overflow);
-    uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
-    return checked_mul(2, checked_mul(heads, a->head_dim, overflow), overflow);
+    uint64_t both = checked_add(a.head_dim, a.v_head_dim, overflow);
+    return checked_mul(ceil_div(a.kv_heads, plan->parallel.tp), both, overflow);
 }
 
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens)
@@ -109,7 +109,7 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
     if (!cache_name(mixer))
         return 0;
     uint64_t kept = bound && bound < tokens ? bound : tokens;
-    uint64_t elements = checked_mul(kept, width_of(plan, &overflow), &overflow);
+    uint64_t elements = checked_mul(kept, width_of(plan, mixer, &overflow), &overflow);
     uint64_t bytes = checked_mul(elements, dtype_bits(plan->precision.kv_cache), &overflow) / 8;
     return checked_add(bytes, checked_mul(kept, index_bytes(plan, mixer), &overflow),
                        &overflow);

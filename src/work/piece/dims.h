@@ -33,9 +33,10 @@ enum col {
     COL_Q_GATED, /* with the gate of attention's output, where there is one */
     COL_K,
     COL_V,
-    COL_QKV,    /* q, k and v together */
-    COL_KV,     /* k and v */
-    COL_KV_UP,  /* MLA: heads x (nope + v) */
+    COL_QKV,       /* q, k and v together */
+    COL_PROJECTED, /* GQA: of those what a matrix gives: no v where keys are values */
+    COL_KV,        /* k and v */
+    COL_KV_UP,     /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
     COL_INDEX_Q,     /* indexer: heads x size, whole on every rank of tp */
@@ -95,15 +96,19 @@ enum {
     FACT_CP = 1 << 19,     /* cp > 1: keys and values go around a ring */
     FACT_RECIPE = 1 << 20, /* products run by a low precision recipe */
     FACT_OUTPUT_GATE = 1 << 21,
-    FACT_INDEX = 1 << 22,  /* an indexer of its own */
-    FACT_SPARSE = 1 << 23, /* attention reads the keys an indexer chose */
-    FACT_LATENT = 1 << 24  /* experts work on rows of a latent width */
+    FACT_INDEX = 1 << 22,     /* an indexer of its own */
+    FACT_SPARSE = 1 << 23,    /* attention reads the keys an indexer chose */
+    FACT_LATENT = 1 << 24,    /* experts work on rows of a latent width */
+    FACT_HEAD_GATE = 1 << 25, /* a matrix for one gate a head */
+    FACT_GATED = 1 << 26,     /* a gate of either kind on attention's output */
+    FACT_SHARED_KV = 1 << 27  /* no matrix for v */
 };
 
 /* Those that follow from the mixer. */
 enum {
     FACTS_OF_MIXER = FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |
-                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE
+                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_HEAD_GATE | FACT_GATED |
+                     FACT_SHARED_KV
 };
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */

@@ -84,6 +84,11 @@ static bool many_ranks(const struct plan *plan)
     return plan->parallel.ep > MOST_RANKS;
 }
 
+static bool scales_router(const struct plan *plan)
+{
+    return plan->model.moe.router.learned_scale;
+}
+
 static const struct refusal refusals[] = {
     {layer_gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
@@ -109,6 +114,8 @@ static const struct refusal refusals[] = {
      "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {scales_router, "learned scales of the router are not performed on the host",
+     "--set model.moe.router.learned_scale=false"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},
