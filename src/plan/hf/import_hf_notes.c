@@ -1,6 +1,7 @@
 /* Fields of config.json that change memory and are not part of the model; see import_hf.h. */
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_format.h"
@@ -12,35 +13,43 @@ static const struct unmodelled {
     {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
                       "(model.encoder.* says it)"},
     {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
+    {"num_nextn_predict_layers", "prediction modules are not counted"},
+    {"mlp_layer_types", "only first_k_dense_replace is read"},
     {"audio_config", "the audio encoder is not counted"},
     {"routed_expert_hidden_size",
      "experts on a latent width: they are counted on the hidden size"},
     {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
     {"num_kv_shared_layers", "layers without keys and values of their own keep a cache here"},
-    {"global_head_dim", "heads of another size in full layers"},
-    {"num_global_key_value_heads", "other key and value heads in full layers"},
-    {"swa_num_key_value_heads", "other key and value heads in window layers"},
-    {"swa_head_dim", "heads of another size in window layers"},
-    {"attention_other_setting", "other heads in window layers"},
-    {"use_head_wise_attn_gate", "a gate per head is not counted"},
+    {"use_double_wide_mlp", "wider networks of layers that share keys and values are not read"},
     {"attn_res_block_size", "attention residuals are not counted"},
     {"hc_mult", "hyper-connections are not counted"},
     {"compress_ratios", "compressed attention is taken for plain"},
     {"sparse_attention_config", "block-sparse attention is taken for plain"},
     {"use_full_rank_gate", "a gate of full rank is counted by its low rank"},
-    {"mlp_layer_types", "only first_k_dense_replace is read"},
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
     {"block_configs", "blocks of different widths are taken for alike"},
 };
 
-enum { VISION, LATENT }; /* their places in the table */
+enum { VISION, LATENT, MODULES, NETWORKS }; /* their places in the table */
+
+/* A list that names the dense layers first says what dense_layers says. */
+static bool dense_first(const struct node *list, uint64_t dense)
+{
+    uint64_t i = 0;
+    for (const struct node *item = list->first; item; item = item->next)
+        if (item->kind != NODE_SCALAR || text_equal(item->text, "dense") != (i++ < dense))
+            return false;
+    return i > 0;
+}
 
 /* A field that this model was read with. */
-static bool is_taken(const struct model *model, size_t field)
+static bool is_taken(const struct model *model, size_t field, const struct node *value)
 {
     return (field == VISION && model->encoder.layers) ||
-           (field == LATENT && model->moe.latent_size);
+           (field == LATENT && model->moe.latent_size) ||
+           (field == MODULES && model->mtp_layers) ||
+           (field == NETWORKS && dense_first(value, model->dense_layers));
 }
 
 /* Neither absent, null, false, 0 nor empty. */
@@ -64,10 +73,15 @@ static void note_unread(const struct node *config, const struct model *model, st
     const struct node *window = node_get(config, "sliding_window");
     const struct node *used = node_get(config, "use_sliding_window");
     const struct node *types = node_get(config, "layer_types");
+    const struct node *modules = node_get(config, "num_nextn_predict_layers");
+    uint64_t behind = 0; /* items of prediction modules */
     bool off = used && text_equal(used->text, "false");
+    if (modules && modules->kind == NODE_SCALAR)
+        number_count(modules->text, &behind);
     if (is_set(window) && !off && !model->attention.window)
         note(out, window, "not read for this architecture, all attention is full");
-    if (is_set(types) && types->n != model->layers && types->kind == NODE_SEQUENCE)
+    if (is_set(types) && types->n != model->layers && types->n != model->layers + behind &&
+        types->kind == NODE_SEQUENCE)
         note(out, types, "has not as many items as there are layers");
 }
 
@@ -80,7 +94,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            if (is_set(value) && !is_taken(model, j))
+            if (is_set(value) && !is_taken(model, j, value))
                 note(out, value, fields[j].what);
         }
         note_unread(places[i], model, out);
