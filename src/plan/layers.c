@@ -193,7 +193,7 @@ struct attention model_attention(const struct model *model, enum mixer mixer)
     a.v_head_dim = own_or(w->v_head_dim, own_or(w->head_dim, a.v_head_dim));
     a.head_dim = own_or(w->head_dim, a.head_dim);
     a.sinks |= w->sinks;
-    a.shared_kv = false;
+    a.k_eq_v = false;
     return a;
 }
 
@@ -202,7 +202,7 @@ bool model_has_own_window(const struct model *model)
     struct attention a = model_attention(model, MIXER_FULL),
                      b = model_attention(model, MIXER_WINDOW);
     return a.heads != b.heads || a.kv_heads != b.kv_heads || a.head_dim != b.head_dim ||
-           a.v_head_dim != b.v_head_dim || a.sinks != b.sinks || a.shared_kv != b.shared_kv;
+           a.v_head_dim != b.v_head_dim || a.sinks != b.sinks || a.k_eq_v != b.k_eq_v;
 }
 
 enum mixer model_attention_mixer(const struct model *model)

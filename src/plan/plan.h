@@ -55,7 +55,7 @@ struct attention {
     bool sinks;             /* one learned sink per head (gpt-oss) */
     bool output_gate;       /* a sigmoid gate on the output, from as many rows of q again */
     bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step) */
-    bool shared_kv; /* but in window layers keys are values too: no v matrix (Gemma 4) */
+    bool k_eq_v; /* but in window layers keys are values too: no v matrix (Gemma 4) */
     uint64_t window, chunk; /* tokens that layers of type window, chunk reach */
 };
 

@@ -47,8 +47,8 @@ static void draw_heads(struct rng *rng, struct model *model)
     if (a->kind != ATTENTION_GQA)
         return;
     a->head_gate = gate == 2;
-    a->shared_kv = rng_below(rng, 4) == 0;
-    a->v_head_dim = a->shared_kv ? 0 : 8 * rng_below(rng, 2);
+    a->k_eq_v = rng_below(rng, 4) == 0;
+    a->v_head_dim = a->k_eq_v ? 0 : 8 * rng_below(rng, 2);
     if (rng_below(rng, 2))
         model->window =
             (struct window){8 * rng_below(rng, 3), 4 * rng_below(rng, 3), 8 * rng_below(rng, 4),

@@ -84,7 +84,7 @@ static void gemma_reads_its_global_heads(void **state)
     assert_int_equal(model_attention(&shared, MIXER_FULL).head_dim, 32);
     assert_int_equal(model_attention(&shared, MIXER_WINDOW).head_dim, 16);
     assert_int_equal(model_attention(&shared, MIXER_WINDOW).kv_heads, 2);
-    assert_false(model_attention(&shared, MIXER_WINDOW).shared_kv);
+    assert_false(model_attention(&shared, MIXER_WINDOW).k_eq_v);
     assert_int_equal(model_mixers(&shared, MIXER_FULL), 2);
     arena_release(&arena);
 }

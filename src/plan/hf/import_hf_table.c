@@ -433,7 +433,7 @@ static const struct import_field gemma4[] = {
     COUNT(attention.kv_heads, "num_key_value_heads", "4"),
     COUNT(window.head_dim, "head_dim", "256"),
     COUNT(window.kv_heads, "num_key_value_heads", "4"),
-    BOOL(attention.shared_kv, "attention_k_eq_v", "false"),
+    BOOL(attention.k_eq_v, "attention_k_eq_v", "false"),
     BOOL(attention.qk_norm, NULL, "true"),
     BOOL(layer_scale, NULL, "true"),
     COUNT(moe.experts, "num_experts", "0"),

@@ -69,7 +69,7 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
 {
     struct attention *a = &model->attention;
     const struct node *block = value_of(config, "enable_moe_block");
-    if (a->shared_kv)
+    if (a->k_eq_v)
         a->kv_heads = count_or(config, "num_global_key_value_heads", a->kv_heads);
     TRY(import_layers(config, model, sixth_full, err));
     if (!block || !text_equal(block->text, "true")) {

@@ -240,7 +240,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.chunk", CHUNKS),
     WHEN("model.attention.output_gate", GQA),
     WHEN("model.attention.head_gate", GQA),
-    WHEN("model.attention.shared_kv", GQA, OTHERS),
+    WHEN("model.attention.k_eq_v", GQA, OTHERS),
     WHEN("model.window.heads", GQA, WINDOWS),
     WHEN("model.window.kv_heads", GQA, WINDOWS),
     WHEN("model.window.head_dim", GQA, WINDOWS),

@@ -96,7 +96,7 @@ static uint64_t width_of_keys(const struct plan *plan)
 
 static bool shares_values(const struct plan *plan)
 {
-    return has_values(plan) && plan->model.attention.shared_kv;
+    return has_values(plan) && plan->model.attention.k_eq_v;
 }
 
 static uint64_t window_heads(const struct plan *plan)
@@ -358,8 +358,8 @@ static const struct rule rules[] = {
      .applies = shares_values,
      .a = MEMBER("v_head_dim", model.attention.v_head_dim),
      .b = DERIVED("head_dim", width_of_keys),
-     .hint = "with shared_kv keys are values: leave v_head_dim out",
-     .also = {"model.attention.shared_kv", "model.attention.head_dim"}},
+     .hint = "with k_eq_v keys are values: leave v_head_dim out",
+     .also = {"model.attention.k_eq_v", "model.attention.head_dim"}},
     {.name = "one-gate",
      .key = "model.attention.head_gate",
      .shape = RULE_OTHER,

@@ -123,7 +123,7 @@ const struct field schema_table[] = {
          "gqa: a sigmoid gate on attention's output, projected beside q (Qwen3-Next)"),
     BOOL("model.attention.head_gate", model.attention.head_gate, "false",
          "gqa: a sigmoid gate per head on attention's output (Step-3.7)"),
-    BOOL("model.attention.shared_kv", model.attention.shared_kv, "false",
+    BOOL("model.attention.k_eq_v", model.attention.k_eq_v, "false",
          "gqa: in layers other than window ones the keys' projection is the values' too, and "
          "both are cached (Gemma 4)"),
 

@@ -27,7 +27,7 @@ static struct params_part count_gqa(const struct model *model, const struct atte
 {
     uint64_t q = checked_mul(a->heads, a->head_dim, overflow);
     uint64_t k = checked_mul(a->kv_heads, a->head_dim, overflow);
-    uint64_t v = a->shared_kv ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
+    uint64_t v = a->k_eq_v ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
     uint64_t context = checked_mul(a->heads, a->v_head_dim, overflow);
     uint64_t qkv = checked_add(q, checked_add(k, v, overflow), overflow);
     uint64_t width = mul_add(a->output_gate ? 2 : 1, context, qkv, overflow);

@@ -77,7 +77,7 @@ static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
     w[COL_CONTEXT] = size_mul(z, heads, size_slot(z, slots->v_dim));
     w[COL_K] = size_mul(z, kv_heads, size_slot(z, slots->head_dim));
     w[COL_V] = size_mul(z, kv_heads, size_slot(z, slots->v_dim));
-    w[COL_PROJECTED] = a.shared_kv ? size_add(z, w[COL_Q], w[COL_K])
+    w[COL_PROJECTED] = a.k_eq_v ? size_add(z, w[COL_Q], w[COL_K])
                                    : size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
     w[COL_UP_OUT] = w[COL_PROJECTED];
     w[COL_Q_GATED] = w[COL_Q];
@@ -268,9 +268,9 @@ void dims_mixer(struct dims *d, enum mixer mixer)
     d->mix = mixer == MIXER_NONE     ? MIX_NONE
              : mixer == MIXER_LINEAR ? (unsigned)MIX_GATED_DELTA_NET << model->linear.kind
                                      : MIX_SOFTMAX;
-    d->facts &= ~(index | FACT_SHARED_KV);
-    if (model_attention(model, mixer).shared_kv)
-        d->facts |= FACT_SHARED_KV;
+    d->facts &= ~(index | FACT_K_EQ_V);
+    if (model_attention(model, mixer).k_eq_v)
+        d->facts |= FACT_K_EQ_V;
     if (sparse)
         d->facts |= mixer == MIXER_FULL ? index : (unsigned)FACT_SPARSE;
 }

@@ -101,14 +101,14 @@ enum {
     FACT_LATENT = 1 << 24,    /* experts work on rows of a latent width */
     FACT_HEAD_GATE = 1 << 25, /* a matrix for one gate a head */
     FACT_GATED = 1 << 26,     /* a gate of either kind on attention's output */
-    FACT_SHARED_KV = 1 << 27  /* no matrix for v */
+    FACT_K_EQ_V = 1 << 27  /* no matrix for v */
 };
 
 /* Those that follow from the mixer. */
 enum {
     FACTS_OF_MIXER = FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |
                      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_HEAD_GATE | FACT_GATED |
-                     FACT_SHARED_KV
+                     FACT_K_EQ_V
 };
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */

@@ -164,7 +164,7 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         if (t->stacked != (matrix->expert && lora_stacks_experts(plan)))
             continue;
         if ((t->mixers && !(t->mixers & d->mix)) || !text_equal(t->matrix, matrix->name) ||
-            !is_asked(plan, t) || (t->out == COL_V && d->facts & FACT_SHARED_KV))
+            !is_asked(plan, t) || (t->out == COL_V && d->facts & FACT_K_EQ_V))
             continue;
         sides.n++;
         sides.outputs = size_add(z, sides.outputs, d->width[t->out]);

@@ -39,7 +39,7 @@ static void add_attention(struct sum *sum, enum mixer mixer)
     const struct attention own = model_attention(&plan->model, mixer), *a = &own;
     uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
     uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
-    uint64_t values = a->shared_kv ? 0 : kv * a->v_head_dim;
+    uint64_t values = a->k_eq_v ? 0 : kv * a->v_head_dim;
     enum dtype in = plan_part_format(plan, PART_ATTENTION_IN);
     enum dtype out = plan_part_format(plan, PART_ATTENTION_OUT);
     if (a->kind == ATTENTION_GQA) {

@@ -123,8 +123,8 @@ static unsigned conditions(const struct plan *plan, enum mixer mixer)
     holds |= a.q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
     holds |= a.output_gate ? OUTPUT_GATE : 0;
     holds |= a.head_gate ? HEAD_GATE : 0;
-    holds |= a.head_dim == a.v_head_dim && !a.shared_kv ? KV_ALIKE : KV_APART;
-    holds |= a.shared_kv ? 0 : HAS_V;
+    holds |= a.head_dim == a.v_head_dim && !a.k_eq_v ? KV_ALIKE : KV_APART;
+    holds |= a.k_eq_v ? 0 : HAS_V;
     holds |= moe->glu ? GLU : 0;
     holds |= moe->shared_intermediate ? SHARED : 0;
     holds |= moe->latent_size ? LATENT_ROWS : 0;
