@@ -177,6 +177,61 @@ uint64_t model_ffns(const struct model *model, enum ffn ffn)
     return count_with(model, MIXER_COUNT, ffn);
 }
 
+static uint64_t own_or(uint64_t own, uint64_t other)
+{
+    return own ? own : other;
+}
+
+struct attention model_attention(const struct model *model, enum mixer mixer)
+{
+    const struct window *w = &model->window;
+    struct attention a = model->attention;
+    if (a.kind == ATTENTION_MLA)
+        return a;
+    a.v_head_dim = a.kind == ATTENTION_GQA ? own_or(a.v_head_dim, a.head_dim) : a.head_dim;
+    a.k_eq_v &= a.kind == ATTENTION_GQA;
+    if (a.kind != ATTENTION_GQA || mixer != MIXER_WINDOW)
+        return a;
+    a.heads = own_or(w->heads, a.heads);
+    a.kv_heads = own_or(w->kv_heads, a.kv_heads);
+    a.v_head_dim = own_or(w->v_head_dim, own_or(w->head_dim, a.v_head_dim));
+    a.head_dim = own_or(w->head_dim, a.head_dim);
+    a.sinks |= w->sinks;
+    a.k_eq_v = false;
+    return a;
+}
+
+bool model_has_own_window(const struct model *model)
+{
+    struct attention a = model_attention(model, MIXER_FULL),
+                     b = model_attention(model, MIXER_WINDOW);
+    return a.heads != b.heads || a.kv_heads != b.kv_heads || a.head_dim != b.head_dim ||
+           a.v_head_dim != b.v_head_dim || a.sinks != b.sinks || a.k_eq_v != b.k_eq_v;
+}
+
+enum mixer model_attention_mixer(const struct model *model)
+{
+    bool kinds[KIND_COUNT], window = false, others = false;
+    model_kinds(model, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum mixer mixer = rows[k].mixer;
+        window |= kinds[k] && mixer == MIXER_WINDOW;
+        others |=
+            kinds[k] && mixer != MIXER_WINDOW && mixer != MIXER_LINEAR && mixer != MIXER_NONE;
+    }
+    return window && !others ? MIXER_WINDOW : MIXER_FULL;
+}
+
+bool plan_splits_attention(const struct plan *plan)
+{
+    return plan_has_own_window(plan) && model_attention_mixer(&plan->model) == MIXER_FULL;
+}
+
+bool plan_has_own_window(const struct plan *plan)
+{
+    return plan_has_window(plan) && model_has_own_window(&plan->model);
+}
+
 bool plan_has_window(const struct plan *plan)
 {
     return model_mixers(&plan->model, MIXER_WINDOW) > 0;

@@ -13,7 +13,7 @@
 /* What mixes the tokens of a sequence. */
 enum mixer {
     MIXER_FULL,   /* attention as model.attention says */
-    MIXER_WINDOW, /* the same over a window */
+    MIXER_WINDOW, /* the same over a window, by heads of its own where model.window has some */
     MIXER_CHUNK,  /* the same within chunks */
     MIXER_LINEAR, /* a recurrence with a state */
     MIXER_REUSE,  /* full attention that reuses an indexer's choice */
@@ -84,7 +84,22 @@ uint64_t model_row_width(const struct model *model);
 /* The first kind with experts; KIND_MOE in a model without. */
 enum layer_kind model_expert_kind(const struct model *model);
 
+/* The heads of layers with this mixer: what model.window says of window layers in place, the
+ * value size of grouped queries filled in. */
+struct attention model_attention(const struct model *model, enum mixer mixer);
+
+/* Whether window layers differ from the others in their heads. */
+bool model_has_own_window(const struct model *model);
+
+/* The mixer of attention's layers where they are all alike: full, or window where none is
+ * without one, prediction modules' included. */
+enum mixer model_attention_mixer(const struct model *model);
+
 /* For tables of rules and of keys. */
+bool plan_has_own_window(const struct plan *plan);
+
+/* Whether those stand beside layers that have other heads. */
+bool plan_splits_attention(const struct plan *plan);
 bool plan_has_window(const struct plan *plan);
 bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);

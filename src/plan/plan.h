@@ -46,17 +46,26 @@ struct attention {
     enum attention_kind kind;
     uint64_t heads, kv_heads, head_dim; /* GQA; heads also MLA */
     uint64_t q_lora_rank, kv_lora_rank; /* MLA; q_lora_rank 0: direct q; shared_kv: q alone */
-    uint64_t qk_nope_head_dim, qk_rope_head_dim, v_head_dim; /* MLA */
-    bool bias; /* q, k, v biases (and o when output_bias) */
+    uint64_t qk_nope_head_dim, qk_rope_head_dim; /* MLA */
+    uint64_t v_head_dim;                         /* of a value; with GQA 0: head_dim */
+    bool bias;                                   /* q, k, v biases (and o when output_bias) */
     bool output_bias;
     bool qk_norm;           /* RMS norms on q and k: head_dim each */
     bool qk_norm_all_heads; /* those norms span all heads (OLMoE, MiniMax-M2) */
     bool sinks;             /* one learned sink per head (gpt-oss) */
     bool output_gate;       /* a sigmoid gate on the output: GQA from as many rows of q again,
                                MLA from a matrix of its own (Kimi-K3) */
-    uint64_t window, chunk; /* tokens that layers of type window, chunk reach */
+    bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step) */
+    bool k_eq_v;    /* but in window layers keys are values too: no v matrix (Gemma 4) */
+    uint64_t window, chunk;         /* tokens that layers of type window, chunk reach */
     uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
     uint64_t o_groups, o_lora_rank; /* shared_kv: the output by groups of heads, low rank */
+};
+
+/* What the heads of layers of type window have of their own; 0: as those of other layers. */
+struct window {
+    uint64_t heads, kv_heads, head_dim, v_head_dim;
+    bool sinks; /* there, where the others have none (MiMo-V2) */
 };
 
 /* Layers of type linear. Keys and queries of key_heads x key_dim meet values of heads x
@@ -95,9 +104,10 @@ struct encoder {
 struct router {
     enum router_score score;
     enum router_order order;
-    bool normalize;              /* divide the K chosen scores by their sum */
-    bool bias;                   /* selection bias per expert (loss-free balancing) */
-    bool linear_bias;            /* the router's linear layer has a bias (gpt-oss) */
+    bool normalize;     /* divide the K chosen scores by their sum */
+    bool bias;          /* selection bias per expert (loss-free balancing) */
+    bool linear_bias;   /* the router's linear layer has a bias (gpt-oss) */
+    bool learned_scale; /* of its input, [hidden], and one of each expert's gate (Gemma 4) */
     uint64_t groups, top_groups; /* group-limited when groups > 1 */
     double scale;                /* route_scale */
 };
@@ -130,13 +140,15 @@ struct model {
     bool mtp_enabled;
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
-    bool norm_bias; /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
-    bool head_bias; /* the head has a [vocab] bias (Phi-3.5-MoE) */
+    bool norm_bias;   /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool layer_scale; /* one learned factor on a layer's output (Gemma 4) */
+    bool head_bias;   /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
     enum dtype checkpoint;  /* format of the matrices as published; none: 16 bits */
     struct enum_list plain; /* enum weight_part: of them in plain_format instead */
     enum dtype plain_format;
     struct attention attention;
+    struct window window;
     struct linear linear;
     struct indexer indexer;
     struct encoder encoder;

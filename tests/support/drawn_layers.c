@@ -45,6 +45,24 @@ static void draw_linear(struct rng *rng, struct linear *linear)
                                   .state = DTYPE_F32};
 }
 
+/* Gates, values narrower than keys or the keys themselves, heads of window layers of their own;
+ * divided evenly by up to 4 tp ranks. */
+static void draw_heads(struct rng *rng, struct model *model)
+{
+    struct attention *a = &model->attention;
+    uint64_t gate = rng_below(rng, 3);
+    a->output_gate = gate == 1;
+    if (a->kind != ATTENTION_GQA)
+        return;
+    a->head_gate = gate == 2;
+    a->k_eq_v = rng_below(rng, 4) == 0;
+    a->v_head_dim = a->k_eq_v ? 0 : 8 * rng_below(rng, 2);
+    if (rng_below(rng, 2))
+        model->window =
+            (struct window){8 * rng_below(rng, 3), 4 * rng_below(rng, 3), 8 * rng_below(rng, 4),
+                            8 * rng_below(rng, 2), rng_below(rng, 2)};
+}
+
 /* Layers alike, kinds in turn, or parts. */
 void drawn_layers(struct rng *rng, struct model *model)
 {
@@ -65,7 +83,7 @@ void drawn_layers(struct rng *rng, struct model *model)
     uint64_t i = rng_below(rng, sizeof lists / sizeof *lists);
     model->layer_types = lists[i].types;
     draw_linear(rng, &model->linear);
-    model->attention.output_gate = rng_below(rng, 2);
+    draw_heads(rng, model);
     if (model->attention.q_lora_rank && rng_below(rng, 2))
         model->indexer = (struct indexer){4, 8, 1 + rng_below(rng, 300)};
     model->attention.window = 1 + rng_below(rng, 300);

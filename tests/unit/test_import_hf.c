@@ -65,6 +65,8 @@ static void every_family_equals_the_shipped_model(void **state)
         "deepseek-v3.2",
         "deepseek-v4-flash",
         "deepseek-v4-pro",
+        "gemma-4-26b-a4b",
+        "gemma-4-31b",
         "glm-4.5",
         "glm-4.5-air",
         "glm-4.6",
@@ -85,6 +87,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "llama4-maverick",
         "llama4-scout",
         "minimax-m2.5",
+        "mimo-v2-flash",
         "minimax-text-01",
         "mixtral-8x7b",
         "nemotron-3-nano",
@@ -97,6 +100,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "qwen3-32b",
         "qwen3-next-80b-a3b",
         "qwen3.5-397b-a17b",
+        "step-3.7-flash",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct arena arena = {0};
@@ -185,7 +189,8 @@ static void broken_configurations_say_where(void **state)
          "arctic, gpt_oss, llama4, llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
          "qwen3_vl_moe_text, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
-         "granitemoehybrid, llama, mistral, gemma, gemma2, gemma3_text, gemma3, phi3, olmo2, "
+         "granitemoehybrid, llama, mistral, gemma, gemma2, gemma3_text, gemma3, "
+         "gemma4_text, gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, phi3, olmo2, "
          "olmo3, seed_oss, smollm3, qwen2, "
          "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "
          "model's own keys, as "

@@ -78,6 +78,7 @@ static uint64_t counted_parameters(const struct plan *plan)
 static void compare_parameters(struct plan *plan, size_t number)
 {
     (void)number;
+    plan->model.moe.router.learned_scale = false; /* refused, see below */
     plan->cluster.node.devices = plan->parallel.ep = 2;
     uint64_t declared = declared_parameters(plan), counted = counted_parameters(plan);
     if (declared != counted)
@@ -124,6 +125,7 @@ static void shrink(struct plan *plan, size_t number)
     plan->moe.block_size = 4;
     plan->workload.sequence_length = 24;
     plan->workload.micro_batch = 1;
+    model->moe.router.learned_scale = false;
     model->hidden = 32;
     model->moe.intermediate = 24;
     model->moe.latent_size = model->moe.latent_size ? 16 : 0;
@@ -163,6 +165,21 @@ static void every_model_is_performed(void **state)
     each_model(perform);
 }
 
+/* A layer that computed without them would be another. */
+static void learned_scales_are_refused(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct work work;
+    struct err err = {0};
+    catalogue_plan("gemma-4-26b-a4b", "host", "host", &arena, &plan);
+    assert_int_equal(layer_build(&plan, false, &arena, &work, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "learned scales of the router are not performed on the host");
+    assert_string_equal(err.hint, "--set model.moe.router.learned_scale=false");
+    arena_release(&arena);
+}
+
 /* Replicas of hot experts (EPLB) beside each of what a layer can have more. */
 static void replicas_are_performed(void **state)
 {
@@ -187,6 +204,7 @@ int main(void)
         cmocka_unit_test(parameters_are_those_counted),
         cmocka_unit_test(parameters_of_all_features),
         cmocka_unit_test(every_model_is_performed),
+        cmocka_unit_test(learned_scales_are_refused),
         cmocka_unit_test(replicas_are_performed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

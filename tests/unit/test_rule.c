@@ -40,6 +40,7 @@ static void change(struct plan *plan, const char *changes)
     "model.attention.kv_lora_rank=16 model.attention.qk_nope_head_dim=8 "                      \
     "model.attention.v_head_dim=8 "
 
+#define WINDOWS "model.layer_types=[window,full] model.attention.window=4"
 #define LINEAR                                                                                 \
     "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
     "model.linear.key_heads=4 model.linear.key_dim=8"
@@ -175,6 +176,16 @@ static const struct {
      "head_dim is 0, it must be larger", "hidden / heads is not even 1: state head_dim"},
     {"kv-heads-divide-heads", "model.attention.kv_heads=3", "model.attention.kv_heads=1",
      "heads 8 is not divisible by kv_heads 3", "divisors of 8 near it: 2, 4"},
+    {"window-kv-heads-divide-heads", WINDOWS " model.window.kv_heads=3",
+     WINDOWS " model.window.kv_heads=4",
+     "heads of window layers, 8 is not divisible by kv_heads of window layers, 3",
+     "divisors of 8 near it: 2, 4"},
+    {"shared-kv-of-one-size", "model.attention.k_eq_v=true model.attention.v_head_dim=4",
+     "model.attention.v_head_dim=4", "v_head_dim 4 is not head_dim 8",
+     "with k_eq_v keys are values: leave v_head_dim out"},
+    {"one-gate", "model.attention.head_gate=true model.attention.output_gate=true",
+     "model.attention.head_gate=true",
+     "output_gate and head_gate: attention has one gate or the other", "leave one of them out"},
     {"mla-kv-rank", MLA MLA_DIMS "model.attention.kv_lora_rank=0", MLA MLA_DIMS,
      "kv_lora_rank is 0, it must be larger", "kind mla needs it"},
     {"mla-qk-size", MLA MLA_DIMS "model.attention.qk_nope_head_dim=0",
@@ -235,6 +246,15 @@ static const struct {
      "tp splits the key and value heads, or repeats them"},
     {"tp-divides-output-groups", SHARED_KV "parallel.tp=8", SHARED_KV "parallel.tp=4",
      "o_groups 4 is not divisible by tp 8", "divisors of 4 near it: 4"},
+    {"tp-divides-window-heads",
+     WINDOWS " parallel.tp=8 model.window.heads=4 model.window.kv_heads=4",
+     WINDOWS " parallel.tp=8 model.window.heads=16",
+     "heads of window layers, 4 is not divisible by tp 8", "divisors of 4 near it: 4"},
+    {"tp-fits-window-kv-heads",
+     WINDOWS " parallel.tp=4 model.window.heads=12 model.window.kv_heads=6",
+     WINDOWS " parallel.tp=4 model.window.heads=12 model.window.kv_heads=4",
+     "kv_heads 6 of window layers and tp 4: neither is a multiple of the other",
+     "tp splits the key and value heads, or repeats them"},
     {"tp-divides-hidden", "parallel.tp=8 model.hidden=60", "parallel.tp=8",
      "hidden 60 is not divisible by tp 8", "divisors of 60 near it: 6, 10"},
     {"tp-divides-dense-width", "parallel.tp=8 model.dense_intermediate=100", "parallel.tp=8",

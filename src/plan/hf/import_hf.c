@@ -262,6 +262,20 @@ static enum status read_field(const struct config *config, const struct import_f
 
 /* ---- the whole model ---- */
 
+/* What window layers have as the others do is none of their own. */
+static void same_window(struct model *model)
+{
+    struct window *w = &model->window;
+    struct attention a = model_attention(model, MIXER_FULL),
+                     own = model_attention(model, MIXER_WINDOW);
+    bool head = own.head_dim == a.head_dim;
+    w->heads = own.heads == a.heads ? 0 : own.heads;
+    w->kv_heads = own.kv_heads == a.kv_heads ? 0 : own.kv_heads;
+    w->head_dim = head ? 0 : own.head_dim;
+    w->v_head_dim = own.v_head_dim == (head ? a.v_head_dim : own.head_dim) ? 0 : own.v_head_dim;
+    w->sinks = w->sinks && !a.sinks;
+}
+
 /* What is left open by configurations: as many k and v heads as heads, heads that split the
  * hidden state, shared experts as wide as routed ones. */
 static enum status fill_in(const struct config *config, struct model *model, struct err *err)
@@ -277,6 +291,7 @@ static enum status fill_in(const struct config *config, struct model *model, str
                           (unsigned long long)attention->heads);
         attention->head_dim = model->hidden / attention->heads;
     }
+    same_window(model);
     if (model->moe.shared_intermediate == 0)
         model->moe.shared_intermediate = model->moe.shared_experts * model->moe.intermediate;
     if (model_has_parts(model))

@@ -132,6 +132,13 @@ static enum status list_or(const struct node *config, struct model *model,
     return found ? STATUS_OK : set_layers(config, model, type, err);
 }
 
+enum status import_layers(const struct node *config, struct model *model,
+                          enum layer_type (*type)(const struct node *config, uint64_t i),
+                          struct err *err)
+{
+    return list_or(config, model, type, err);
+}
+
 /* ---- windows and chunks ---- */
 
 static enum layer_type even_window(const struct node *config, uint64_t i)

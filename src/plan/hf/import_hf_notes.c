@@ -1,6 +1,7 @@
 /* Fields of config.json that change memory and are not part of the model; see import_hf.h. */
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_format.h"
@@ -12,17 +13,13 @@ static const struct unmodelled {
     {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
                       "(model.encoder.* says it)"},
     {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
+    {"num_nextn_predict_layers", "prediction modules are not counted"},
     {"routed_expert_hidden_size",
      "experts on a latent width: they are counted on the hidden size"},
     {"audio_config", "the audio encoder is not counted"},
     {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
     {"num_kv_shared_layers", "layers without keys and values of their own keep a cache here"},
-    {"global_head_dim", "heads of another size in full layers"},
-    {"num_global_key_value_heads", "other key and value heads in full layers"},
-    {"swa_num_key_value_heads", "other key and value heads in window layers"},
-    {"swa_head_dim", "heads of another size in window layers"},
-    {"attention_other_setting", "other heads in window layers"},
-    {"use_head_wise_attn_gate", "a gate per head is not counted"},
+    {"use_double_wide_mlp", "wider networks of layers that share keys and values are not read"},
     {"attn_res_block_size",
      "attention residuals are not modelled: neither their vectors nor the "
      "sums of blocks that stay in memory are counted"},
@@ -36,8 +33,18 @@ static const struct unmodelled {
     {"block_configs", "blocks of different widths are taken for alike"},
 };
 
+/* A list that names the dense layers first says what dense_layers says. */
+static bool dense_first(const struct node *list, uint64_t dense)
+{
+    uint64_t i = 0;
+    for (const struct node *item = list->first; item; item = item->next)
+        if (item->kind != NODE_SCALAR || text_equal(item->text, "dense") != (i++ < dense))
+            return false;
+    return i > 0;
+}
+
 /* A field that this model was read with. */
-static bool is_taken(const struct model *model, const char *key)
+static bool is_taken(const struct model *model, const char *key, const struct node *value)
 {
     const struct {
         const char *key;
@@ -46,9 +53,11 @@ static bool is_taken(const struct model *model, const char *key)
         {"vision_config", model->encoder.layers > 0},
         {"moe_latent_size", model->moe.latent_size > 0},
         {"routed_expert_hidden_size", model->moe.latent_size > 0},
+        {"num_nextn_predict_layers", model->mtp_layers > 0},
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
-        {"mlp_layer_types", model->moe.hash_layers > 0},
+        {"mlp_layer_types",
+         model->moe.hash_layers > 0 || dense_first(value, model->dense_layers)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))
@@ -94,10 +103,15 @@ static void note_unread(const struct node *config, const struct model *model, st
     const struct node *window = node_get(config, "sliding_window");
     const struct node *used = node_get(config, "use_sliding_window");
     const struct node *types = node_get(config, "layer_types");
+    const struct node *modules = node_get(config, "num_nextn_predict_layers");
+    uint64_t behind = 0; /* items of prediction modules */
     bool off = used && text_equal(used->text, "false");
+    if (modules && modules->kind == NODE_SCALAR)
+        number_count(modules->text, &behind);
     if (is_set(window) && !off && !model->attention.window)
         note(out, window, "not read for this architecture, all attention is full");
-    if (is_set(types) && types->n != model->layers && types->kind == NODE_SEQUENCE)
+    if (is_set(types) && types->n != model->layers && types->n != model->layers + behind &&
+        types->kind == NODE_SEQUENCE)
         note(out, types, "has not as many items as there are layers");
 }
 
@@ -110,7 +124,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            if (is_set(value) && !is_taken(model, fields[j].key))
+            if (is_set(value) && !is_taken(model, fields[j].key, value))
                 note(out, value, fields[j].what);
         }
         note_unread(places[i], model, out);

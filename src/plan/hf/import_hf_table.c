@@ -458,6 +458,64 @@ static const struct import_field gemma3[] = {
     BOOL(attention.qk_norm, NULL, "true"),
 };
 
+/* Full layers have the global keys' heads, window layers the plain ones'; one factor a layer.
+ * What published configurations leave to Gemma4TextConfig. */
+static const struct import_field gemma4[] = {
+    COUNT(layers, "num_hidden_layers", "30"),
+    COUNT(hidden, "hidden_size", "2304"),
+    COUNT(dense_intermediate, "intermediate_size", "9216"),
+    COUNT(vocab, "vocab_size", "262144"),
+    COUNT(attention.heads, "num_attention_heads", "8"),
+    COUNT(attention.window, "sliding_window", "512"),
+    COUNT(attention.head_dim, "global_head_dim", "512"),
+    COUNT(attention.kv_heads, "num_key_value_heads", "4"),
+    COUNT(window.head_dim, "head_dim", "256"),
+    COUNT(window.kv_heads, "num_key_value_heads", "4"),
+    BOOL(attention.k_eq_v, "attention_k_eq_v", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(layer_scale, NULL, "true"),
+    COUNT(moe.experts, "num_experts", "0"),
+    COUNT(moe.top_k, "top_k_experts", "0"),
+    COUNT(moe.intermediate, "moe_intermediate_size", "0"),
+};
+
+/* Heads of window layers of their own (swa_), values narrower than keys. */
+static const struct import_field mimo_v2[] = {
+    COUNT(attention.v_head_dim, "v_head_dim", "0"),
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.sinks, "add_full_attention_sink_bias", "false"),
+    COUNT(window.heads, "swa_num_attention_heads", "0"),
+    COUNT(window.kv_heads, "swa_num_key_value_heads", "0"),
+    COUNT(window.head_dim, "swa_head_dim", "0"),
+    COUNT(window.v_head_dim, "swa_v_head_dim", "0"),
+    BOOL(window.sinks, "add_swa_attention_sink_bias", "false"),
+    COUNT(mtp_layers, NULL, "0"),
+};
+
+/* attention_other_setting is what window layers have; the checkpoint's own names and those that
+ * transformers writes stand side by side (import_finish_step). */
+static const struct import_field step3p5[] = {
+    COUNT(attention.kv_heads, "num_attention_groups", "0"),
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(attention.head_gate, "use_head_wise_attn_gate", "false"),
+    COUNT(window.heads, "attention_other_setting.num_attention_heads", "0"),
+    COUNT(window.kv_heads, "attention_other_setting.num_attention_groups", "0"),
+    COUNT(window.head_dim, "attention_other_setting.head_dim", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe.experts, "moe_num_experts", "0"),
+    COUNT(moe.top_k, "moe_top_k", "0"),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_intermediate, "share_expert_dim", "0"),
+    WORD(moe.router.score, "moe_router_activation", "softmax", scores),
+    BOOL(moe.router.normalize, "norm_expert_weight", "true"),
+    BOOL(moe.router.bias, "use_moe_router_bias", "false"),
+    REAL(moe.router.scale, "moe_router_scaling_factor", "1"),
+};
+
 /* Norms of queries and keys over all heads, and behind attention and network. */
 static const struct import_field olmo2[] = {
     BOOL(attention.qk_norm, NULL, "true"),
@@ -663,6 +721,18 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2),
       FIELDS(gemma3)},
      import_finish_gemma3},
+    {{"gemma4_text", "gemma4", "Gemma4ForCausalLM", "Gemma4ForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2),
+      FIELDS(gemma4)},
+     import_finish_gemma4},
+    {{"mimo_v2_flash", "mimo_v2", "MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
+      FIELDS(mimo_v2)},
+     import_finish_mimo},
+    {{"step3p5", "step3p7", "Step3p5ForCausalLM", "Step3p7ForCausalLM",
+      "Step3p7ForConditionalGeneration", "Step3p7FlashForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
+     import_finish_step},
     {{"phi3", "Phi3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
@@ -695,18 +765,12 @@ const struct import_refusal import_refusals[] = {
     {"bamba", "Mamba and attention layers"},
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
-    {"gemma4", "local and global layers of different shapes"},
-    {"Gemma4", "local and global layers of different shapes"},
     {"longcat", "two attentions a layer, experts without weights"},
     {"Longcat", "two attentions a layer, experts without weights"},
     {"lfm2", "short convolutions"},
     {"Lfm2", "short convolutions"},
-    {"mimo_v2", "window and full layers of different shapes"},
-    {"MiMoV2", "window and full layers of different shapes"},
     {"minimax_m3", "sparse and dense attention layers"},
     {"MiniMaxM3", "sparse and dense attention layers"},
-    {"step3p", "window and full layers of different shapes"},
-    {"Step3p", "window and full layers of different shapes"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

@@ -69,6 +69,18 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
 enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
 
+/* And those of models whose window layers have heads of their own; see import_hf_window.c. */
+enum status import_finish_gemma4(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_step(const struct node *config, struct model *model, struct err *err);
+
+/* layer_types, or a function of the layer's number from 0; the shortest list that says the
+ * same. Items beyond the model's layers are those of prediction modules. */
+enum status import_layers(const struct node *config, struct model *model,
+                          enum layer_type (*type)(const struct node *config, uint64_t i),
+                          struct err *err);
+
 /* And those that say which layers are of which type; see import_hf_layers.c. */
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
                                   struct err *err);

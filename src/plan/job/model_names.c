@@ -93,6 +93,11 @@ static const struct model_name {
     {"qwen3.5-35b-a3b", "qwen3.6-35b-a3b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-27b", "qwen3.5-27b", NULL, NULL, NULL, "Qwen/Qwen3.5-27B", NULL},
     {"gemma-3-27b", "gemma-3-27b", NULL, NULL, NULL, "google/gemma-3-27b-it", NULL},
+    {"gemma-4-26b-a4b", "gemma-4-26b-a4b", NULL, NULL, NULL, "google/gemma-4-26B-A4B-it", NULL},
+    {"gemma-4-31b", "gemma-4-31b", NULL, NULL, NULL, "google/gemma-4-31B-it", NULL},
+    {"mimo-v2-flash", "mimo-v2-flash", NULL, NULL, NULL, "XiaomiMiMo/MiMo-V2-Flash",
+     "fp8_block"},
+    {"step-3.7-flash", "step-3.7-flash", NULL, NULL, NULL, "stepfun-ai/Step-3.7-Flash", NULL},
     {"qwen1.5-moe-a2.7b", "qwen1.5-moe-a2.7b", NULL, NULL, NULL, "Qwen/Qwen1.5-MoE-A2.7B",
      NULL},
     {"qwen2-57b-a14b", "qwen2-57b-a14b", NULL, NULL, NULL, "Qwen/Qwen2-57B-A14B-Instruct",

@@ -46,10 +46,8 @@ static const struct kind {
 static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
-    {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
-    {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
+    {"gemma-4-e", "embeddings of every layer, and layers without keys and values of their own"},
     {"minimax-m3", "hybrid attention (sparse and dense layers)"},
-    {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
 };
 
 /* ---- roots ---- */

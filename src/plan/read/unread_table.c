@@ -68,10 +68,18 @@
         .kind = CONDITION_OTHER, .key = of, .holds = says, .text = yes, .otherwise = no        \
     }
 
+static bool has_others(const struct plan *plan)
+{
+    return model_attention_mixer(&plan->model) != MIXER_WINDOW;
+}
+
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
 #define WINDOWS                                                                                \
     HAS_LAYERS(plan_has_window, "the model has window layers", "the model has no window layers")
+#define OTHERS                                                                                 \
+    HAS_LAYERS(has_others, "attention of some layers has no window",                           \
+               "all attention of the model has a window")
 #define CHUNKS                                                                                 \
     HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
 #define CSA HAS_LAYERS(plan_has_csa, "the model has csa layers", "the model has no csa layers")
@@ -233,7 +241,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.qk_rope_head_dim", MLA),
     WHEN("model.attention.qk_rope_head_dim", SHARED_KV,
          STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
-    WHEN("model.attention.v_head_dim", MLA),
+    WHEN("model.attention.v_head_dim", KV_APART),
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
     WHEN("model.attention.sinks", NOT_MLA),
@@ -245,6 +253,13 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.o_groups", SHARED_KV),
     WHEN("model.attention.o_lora_rank", SHARED_KV),
     WHEN("model.attention.output_gate", KV_APART),
+    WHEN("model.attention.head_gate", GQA),
+    WHEN("model.attention.k_eq_v", GQA, OTHERS),
+    WHEN("model.window.heads", GQA, WINDOWS),
+    WHEN("model.window.kv_heads", GQA, WINDOWS),
+    WHEN("model.window.head_dim", GQA, WINDOWS),
+    WHEN("model.window.v_head_dim", GQA, WINDOWS),
+    WHEN("model.window.sinks", GQA, WINDOWS, OFF("model.attention.sinks")),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),
     WHEN("model.linear.head_dim", LINEAR),
@@ -304,6 +319,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.router.bias", SCENARIO(BIT(SCENARIO_COLD))),
     WHEN("model.moe.router.linear_bias", HAS_MOE),
     WHEN("model.moe.router.linear_bias", SERVES),
+    WHEN("model.moe.router.learned_scale", HAS_MOE),
+    WHEN("model.moe.router.learned_scale", SERVES),
     WHEN("model.moe.router.top_groups", ABOVE("model.moe.router.groups", 1)),
     NEVER("model.moe.router.scale", NO_VALUES),
 

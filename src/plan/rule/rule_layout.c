@@ -142,16 +142,34 @@ static bool vpp_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
-static bool kv_heads_broken(const struct plan *plan, char *text, char *hint)
+static bool kv_heads_split_badly(const struct plan *plan, const char *of, uint64_t kv_heads,
+                                 char *text, char *hint)
 {
-    uint64_t kv_heads = plan->model.attention.kv_heads, tp = plan->parallel.tp;
+    uint64_t tp = plan->parallel.tp;
     if (kv_heads % tp == 0 || tp % kv_heads == 0)
         return false;
     snprintf(text, RULE_TEXT,
-             "kv_heads %" PRIu64 " and tp %" PRIu64 ": neither is a multiple of the other",
-             kv_heads, tp);
+             "kv_heads %" PRIu64 "%s and tp %" PRIu64 ": neither is a multiple of the other",
+             kv_heads, of, tp);
     snprintf(hint, RULE_TEXT, "tp splits the key and value heads, or repeats them");
     return true;
+}
+
+static bool kv_heads_broken(const struct plan *plan, char *text, char *hint)
+{
+    return kv_heads_split_badly(plan, "", plan->model.attention.kv_heads, text, hint);
+}
+
+static bool window_kv_heads_broken(const struct plan *plan, char *text, char *hint)
+{
+    return kv_heads_split_badly(plan, " of window layers",
+                                model_attention(&plan->model, MIXER_WINDOW).kv_heads, text,
+                                hint);
+}
+
+static uint64_t window_heads(const struct plan *plan)
+{
+    return model_attention(&plan->model, MIXER_WINDOW).heads;
 }
 
 static bool halving_broken(const struct plan *plan, char *text, char *hint)
@@ -334,6 +352,19 @@ static const struct rule rules[] = {
      .a = MEMBER("o_groups", model.attention.o_groups),
      .b = MEMBER("tp", parallel.tp),
      .also = {"model.attention.o_groups"}},
+    {.name = "tp-divides-window-heads",
+     .key = "parallel.tp",
+     .shape = RULE_DIVIDES,
+     .applies = plan_has_own_window,
+     .a = DERIVED("heads of window layers,", window_heads),
+     .b = MEMBER("tp", parallel.tp),
+     .also = {"model.window.heads"}},
+    {.name = "tp-fits-window-kv-heads",
+     .key = "parallel.tp",
+     .shape = RULE_OTHER,
+     .applies = plan_has_own_window,
+     .broken = window_kv_heads_broken,
+     .also = {"model.window.kv_heads"}},
     {.name = "tp-divides-hidden",
      .key = "parallel.tp",
      .shape = RULE_DIVIDES,

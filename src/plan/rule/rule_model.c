@@ -76,6 +76,45 @@ static uint64_t one_rank(const struct plan *plan)
     return 1;
 }
 
+static bool has_values(const struct plan *plan)
+{
+    return plan->model.attention.kind == ATTENTION_GQA && plan->model.attention.v_head_dim > 0;
+}
+
+static bool has_two_gates(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+{
+    const struct attention *a = &plan->model.attention;
+    snprintf(text, RULE_TEXT, "output_gate and head_gate: attention has one gate or the other");
+    snprintf(hint, RULE_TEXT, "leave one of them out");
+    return a->output_gate && a->head_gate;
+}
+
+/* Keys that are values are as wide. */
+static uint64_t width_of_keys(const struct plan *plan)
+{
+    return plan->model.attention.head_dim;
+}
+
+static bool shares_values(const struct plan *plan)
+{
+    return has_values(plan) && plan->model.attention.k_eq_v;
+}
+
+static uint64_t window_heads(const struct plan *plan)
+{
+    return model_attention(&plan->model, MIXER_WINDOW).heads;
+}
+
+static uint64_t window_kv_heads(const struct plan *plan)
+{
+    return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
+}
+
+static bool has_window_heads(const struct plan *plan)
+{
+    return plan->model.attention.kind == ATTENTION_GQA && plan_has_own_window(plan);
+}
+
 static bool is_mla(const struct plan *plan)
 {
     return plan->model.attention.kind == ATTENTION_MLA;
@@ -395,6 +434,27 @@ static const struct rule rules[] = {
      .a = MEMBER("heads", model.attention.heads),
      .b = MEMBER("kv_heads", model.attention.kv_heads),
      .also = {"model.attention.heads"}},
+    {.name = "window-kv-heads-divide-heads",
+     .key = "model.window.kv_heads",
+     .shape = RULE_DIVIDES,
+     .applies = has_window_heads,
+     .a = DERIVED("heads of window layers,", window_heads),
+     .b = DERIVED("kv_heads of window layers,", window_kv_heads),
+     .also = {"model.window.heads", "model.attention.kv_heads"}},
+    {.name = "shared-kv-of-one-size",
+     .key = "model.attention.v_head_dim",
+     .shape = RULE_EQUAL,
+     .applies = shares_values,
+     .a = MEMBER("v_head_dim", model.attention.v_head_dim),
+     .b = DERIVED("head_dim", width_of_keys),
+     .hint = "with k_eq_v keys are values: leave v_head_dim out",
+     .also = {"model.attention.k_eq_v", "model.attention.head_dim"}},
+    {.name = "one-gate",
+     .key = "model.attention.head_gate",
+     .shape = RULE_OTHER,
+     .applies = is_gqa,
+     .broken = has_two_gates,
+     .also = {"model.attention.output_gate"}},
     {.name = "mla-kv-rank",
      .key = "model.attention.kv_lora_rank",
      .shape = RULE_POSITIVE,

@@ -75,6 +75,8 @@ const struct field schema_table[] = {
           "network (DeepSeek-V4: 4)"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
+    BOOL("model.layer_scale", model.layer_scale, "false",
+         "one learned factor on every layer's output (Gemma 4)"),
     BOOL("model.head_bias", model.head_bias, "false",
          "the output layer has a bias (Phi-3.5-MoE)"),
     COUNT("model.max_position", model.max_position, 0, 1e9, "0",
@@ -107,7 +109,7 @@ const struct field schema_table[] = {
           "mla: rotary query and key size per head; shared_kv: of head_dim, which an fp8 cache "
           "keeps in 16 bits"),
     COUNT("model.attention.v_head_dim", model.attention.v_head_dim, 0, 1e6, "0",
-          "mla: value size per head"),
+          "value size per head; gqa: 0: head_dim"),
     BOOL("model.attention.bias", model.attention.bias, "false",
          "biases on the query, key and value projections"),
     BOOL("model.attention.output_bias", model.attention.output_bias, "false",
@@ -134,6 +136,24 @@ const struct field schema_table[] = {
     BOOL("model.attention.output_gate", model.attention.output_gate, "false",
          "a sigmoid gate on attention's output: gqa projected beside q (Qwen3-Next), mla by a "
          "matrix of its own (Kimi-K3)"),
+    BOOL("model.attention.head_gate", model.attention.head_gate, "false",
+         "gqa: a sigmoid gate per head on attention's output (Step-3.7)"),
+    BOOL("model.attention.k_eq_v", model.attention.k_eq_v, "false",
+         "gqa: in layers other than window ones the keys' projection is the values' too, and "
+         "both are cached (Gemma 4)"),
+
+    /* ---- model.window: heads of layers of type window ---- */
+
+    COUNT("model.window.heads", model.window.heads, 0, 1e6, "0",
+          "gqa: query heads of window layers; 0: as in the others (Step-3.7)"),
+    COUNT("model.window.kv_heads", model.window.kv_heads, 0, 1e6, "0",
+          "gqa: key and value heads of window layers; 0: as in the others (MiMo-V2)"),
+    COUNT("model.window.head_dim", model.window.head_dim, 0, 1e6, "0",
+          "gqa: size of a head in window layers; 0: as in the others (Gemma 4)"),
+    COUNT("model.window.v_head_dim", model.window.v_head_dim, 0, 1e6, "0",
+          "gqa: value size per head in window layers; 0: window.head_dim, or as in the others"),
+    BOOL("model.window.sinks", model.window.sinks, "false",
+         "gqa: a learned sink per head in window layers, where the others have none (MiMo-V2)"),
 
     /* ---- model.linear: layers of type linear ---- */
 
@@ -240,6 +260,8 @@ const struct field schema_table[] = {
          "a selection bias per expert (loss-free balancing)"),
     BOOL("model.moe.router.linear_bias", model.moe.router.linear_bias, "false",
          "the router's linear layer has a bias (gpt-oss)"),
+    BOOL("model.moe.router.learned_scale", model.moe.router.learned_scale, "false",
+         "learned scales of the router's input and of every expert's gate (Gemma 4)"),
     COUNT("model.moe.router.groups", model.moe.router.groups, 1, 1e6, "1",
           "expert groups; more than 1 limits a token to its best groups"),
     COUNT("model.moe.router.top_groups", model.moe.router.top_groups, 1, 1e6, "1",

@@ -76,8 +76,8 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
                             struct serving_report *r)
 {
     uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, in_flight(plan));
-    uint64_t shared = plan->workload.shared_prefix / cache_groups_span(plan, groups) *
-                      groups->groups[MIXER_FULL];
+    uint64_t span = cache_groups_span(plan, groups) * groups->times[MIXER_FULL];
+    uint64_t shared = plan->workload.shared_prefix / span * groups->groups[MIXER_FULL];
     shared = shared < each ? shared : each;
     bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;

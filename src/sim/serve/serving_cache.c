@@ -1,6 +1,8 @@
 /* Groups of cached layers; see serving_cache.h. */
 #include "sim/serve/serving_cache.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "plan/engine.h"
 #include "plan/speculation.h"
@@ -65,6 +67,47 @@ static uint64_t group_size(const uint64_t count[MIXER_COUNT], bool pads)
     if (!most)
         return 0;
     return pads && 2 * most < 3 * least ? most : least;
+}
+
+/* Bytes of a token in one layer of a mixer. */
+static uint64_t token_bytes(const struct plan *plan, enum mixer mixer)
+{
+    return cache_layer_bytes(plan, mixer, 1);
+}
+
+/* Bytes of a page, and how many blocks' tokens one holds in layers of each mixer. Where window
+ * layers' heads make their tokens larger or smaller, layers of the smaller pages take so many
+ * times the tokens into one as fit; a page that does not divide the largest is padded to it
+ * (vLLM v1/core/kv_cache_utils.py, unify_kv_cache_spec_page_size; backends without strided
+ * pages refuse that). */
+static uint64_t unify_pages(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                            struct cache_groups *out)
+{
+    uint64_t largest = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        if (count[m] && m != MIXER_LINEAR && token_bytes(plan, (enum mixer)m) > largest)
+            largest = token_bytes(plan, (enum mixer)m);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        uint64_t own = m == MIXER_LINEAR ? 0 : token_bytes(plan, (enum mixer)m);
+        if (count[m] && own && largest % own == 0)
+            out->times[m] = largest / own;
+    }
+    bool overflow = false;
+    return checked_mul(largest, out->block_tokens, &overflow);
+}
+
+/* A block's tokens in every layer, of those that slide in part of them. */
+static uint64_t bytes_of_all(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                             uint64_t tokens, double kept)
+{
+    double sum = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        bool slides = m == MIXER_WINDOW || m == MIXER_CHUNK;
+        if (m != MIXER_LINEAR)
+            sum += (double)count[m] * (double)token_bytes(plan, (enum mixer)m) *
+                   (slides ? kept : 1);
+    }
+    return (uint64_t)(sum * (double)tokens);
 }
 
 /* One group of all layers that grow or slide, these for fewer tokens where the engine says so;
@@ -138,16 +181,20 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
     const struct engine_release *release = engine_release(plan);
-    uint64_t count[MIXER_COUNT];
-    bool overflow = false;
+    uint64_t count[MIXER_COUNT], each[MIXER_COUNT];
+    bool overflow = false, own = plan_has_own_window(plan);
     double spared = 0; /* layers' tokens that slide out */
     *out = (struct cache_groups){0};
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        out->times[m] = 1;
     count_layers(plan, slots, count);
     if (has_entries(count)) {
         group_entries(plan, count, out);
         return;
     }
-    if (plan->memory.window_ratio == 1) { /* layers that slide keep all tokens, as full ones */
+    memcpy(each, count, sizeof each);
+    bool joined = plan->memory.window_ratio == 1;
+    if (joined) { /* layers that slide keep all tokens, as full ones */
         count[MIXER_FULL] += count[MIXER_WINDOW] + count[MIXER_CHUNK];
         count[MIXER_WINDOW] = count[MIXER_CHUNK] = 0;
     }
@@ -162,8 +209,15 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         spared = group_all(plan, count, out);
     }
     uint64_t layer = cache_layer_bytes(plan, MIXER_FULL, out->block_tokens);
+    bool pages = release->pool == POOL_OF_DEVICE && !joined;
+    if (own && pages)
+        layer = unify_pages(plan, count, out);
     out->block_bytes =
         checked_mul(out->layers, layer, &overflow) - (uint64_t)(spared * (double)layer);
+    if (own && !pages)
+        out->block_bytes =
+            bytes_of_all(plan, each, out->block_tokens,
+                         joined || !count[MIXER_FULL] ? 1 : engine_window_ratio(plan));
     out->block_bytes =
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }
@@ -192,14 +246,14 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
                                                : engine_state_copies(plan);
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
     uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
-    sum += groups->groups[MIXER_FULL] * ceil_div(held, block);
+    sum += groups->groups[MIXER_FULL] * ceil_div(held, block * groups->times[MIXER_FULL]);
     if (groups->kept_bytes && groups->block_bytes)
         sum += ceil_div(groups->kept_bytes, groups->block_bytes);
     if (groups->groups[MIXER_WINDOW]) {
-        uint64_t reach = a->window - 1 + flight;
-        uint64_t kept = ceil_div(reach < tokens ? reach : tokens, block) + 1;
+        uint64_t reach = a->window - 1 + flight, part = block * groups->times[MIXER_WINDOW];
+        uint64_t kept = ceil_div(reach < tokens ? reach : tokens, part) + 1;
         sum += kept * groups->groups[MIXER_WINDOW];
     }
-    uint64_t reach = a->chunk + flight;
-    return sum + groups->groups[MIXER_CHUNK] * ceil_div(reach < tokens ? reach : tokens, block);
+    uint64_t reach = a->chunk + flight, part = block * groups->times[MIXER_CHUNK];
+    return sum + groups->groups[MIXER_CHUNK] * ceil_div(reach < tokens ? reach : tokens, part);
 }

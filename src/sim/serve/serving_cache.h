@@ -15,9 +15,10 @@ struct cache_groups {
     uint64_t groups[MIXER_COUNT]; /* of each mixer that keeps a cache */
     uint64_t n;
     uint64_t block_tokens;
-    uint64_t block_bytes; /* layers x one layer's keys and values of block_tokens */
-    uint64_t kept_bytes;  /* beside its blocks, of every sequence: where layers have entries,
-                             their windows and what the next ones are made of */
+    uint64_t times[MIXER_COUNT]; /* block_tokens of a block in layers of each mixer */
+    uint64_t block_bytes;        /* layers x one layer's keys and values of them */
+    uint64_t kept_bytes; /* beside its blocks, of every sequence: where layers have entries,
+                            their windows and what the next ones are made of */
 };
 
 /* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another

@@ -12,7 +12,7 @@ static uint64_t mul_add(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
 
 /* ---- attention ---- */
 
-/* Width of the q and k vectors of one head, and of v. */
+/* Width of the q and k vectors of one head. */
 static uint64_t qk_dim(const struct attention *attention, bool *overflow)
 {
     if (attention->kind != ATTENTION_MLA)
@@ -20,26 +20,25 @@ static uint64_t qk_dim(const struct attention *attention, bool *overflow)
     return checked_add(attention->qk_nope_head_dim, attention->qk_rope_head_dim, overflow);
 }
 
-static uint64_t v_dim(const struct attention *attention)
+/* q [H, h d], k [H, h_kv d], v [H, h_kv dv] unless keys are values, o [h dv, H]; a gate as wide
+ * as o's input, or of one column a head */
+static struct params_part count_gqa(const struct model *model, const struct attention *a,
+                                    bool *overflow)
 {
-    return attention->kind == ATTENTION_MLA ? attention->v_head_dim : attention->head_dim;
-}
-
-/* q [H, h d] (twice with a gate), k and v [H, h_kv d] each, o [h d, H] */
-static struct params_part count_gqa(const struct model *model, bool *overflow)
-{
-    const struct attention *a = &model->attention;
     uint64_t q = checked_mul(a->heads, a->head_dim, overflow);
-    uint64_t kv = checked_mul(a->kv_heads, a->head_dim, overflow);
-    uint64_t queries = a->output_gate ? 3 : 2; /* q, its gate, and o */
-    uint64_t width =
-        checked_add(checked_mul(queries, q, overflow), checked_mul(2, kv, overflow), overflow);
+    uint64_t k = checked_mul(a->kv_heads, a->head_dim, overflow);
+    uint64_t v = a->k_eq_v ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
+    uint64_t context = checked_mul(a->heads, a->v_head_dim, overflow);
+    uint64_t qkv = checked_add(q, checked_add(k, v, overflow), overflow);
+    uint64_t width = mul_add(a->output_gate ? 2 : 1, context, qkv, overflow);
+    if (a->head_gate)
+        width = checked_add(width, a->heads, overflow);
     struct params_part part = {.matrices = checked_mul(width, model->hidden, overflow)};
     if (a->qk_norm)
-        part.norms = a->qk_norm_all_heads ? checked_add(q, kv, overflow)
+        part.norms = a->qk_norm_all_heads ? checked_add(q, k, overflow)
                                           : checked_mul(2, a->head_dim, overflow);
     if (a->bias)
-        part.biases = checked_add(q, checked_mul(2, kv, overflow), overflow);
+        part.biases = qkv;
     if (a->sinks)
         part.biases = checked_add(part.biases, a->heads, overflow);
     return part;
@@ -290,10 +289,11 @@ struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
         return (struct params_part){0};
     if (mixer == MIXER_LINEAR)
         return linear_parameters(model, overflow);
+    const struct attention a = model_attention(model, mixer);
     struct params_part part;
-    switch (model->attention.kind) {
+    switch (a.kind) {
     case ATTENTION_GQA:
-        part = count_gqa(model, overflow);
+        part = count_gqa(model, &a, overflow);
         break;
     case ATTENTION_SHARED_KV:
         part = count_shared(model, mixer, overflow);
@@ -365,10 +365,10 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
 static uint64_t attention_flop(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
-    uint64_t dims =
-        checked_add(qk_dim(&model->attention, overflow), v_dim(&model->attention), overflow);
-    uint64_t core = checked_mul3(model->attention.heads, dims,
-                                 params_reach(model, mixer, sequence_length), overflow);
+    const struct attention a = model_attention(model, mixer);
+    uint64_t dims = checked_add(qk_dim(&a, overflow), a.v_head_dim, overflow);
+    uint64_t core =
+        checked_mul3(a.heads, dims, params_reach(model, mixer, sequence_length), overflow);
     uint64_t ratio = mixer_ratio(model, mixer);
     if (!has_indexer(model, mixer))
         return core;

@@ -45,10 +45,12 @@ static struct params_part count_mlp(const struct model *model, uint64_t inter, b
 static struct params_part count_router(const struct model *model, bool *overflow)
 {
     const struct model_moe *moe = &model->moe;
-    uint64_t vectors = (uint64_t)moe->router.bias + (uint64_t)moe->router.linear_bias;
+    bool scaled = moe->router.learned_scale;
+    uint64_t vectors = (uint64_t)moe->router.bias + (uint64_t)moe->router.linear_bias + scaled;
+    uint64_t biases = checked_mul(vectors, moe->experts, overflow);
     return (struct params_part){
         .matrices = checked_mul(moe->experts, model->hidden, overflow),
-        .biases = checked_mul(vectors, moe->experts, overflow),
+        .biases = checked_add(biases, scaled ? model->hidden : 0, overflow),
     };
 }
 
@@ -194,6 +196,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
     p->residual = count_mlp(model, model->residual_intermediate, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
+    p->layer_norms.biases = checked_add(p->layer_norms.biases, model->layer_scale, overflow);
     p->final_norm = count_norms(model, 1, overflow);
     p->streams = count_streams(model, overflow);
     p->streams_end = count_streams_end(model, overflow);

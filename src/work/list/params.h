@@ -19,7 +19,7 @@
 struct params_part {
     uint64_t matrices;
     uint64_t norms;
-    uint64_t biases; /* biases of linear layers, attention sinks, selection bias */
+    uint64_t biases; /* biases of linear layers, attention sinks, selection bias, scales */
 };
 
 struct params {
@@ -34,7 +34,7 @@ struct params {
     struct params_part shared;      /* one MoE layer: all shared experts and their gate */
     struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
     struct params_part latent;      /* one MoE layer: its way down to latent rows, and up */
-    struct params_part layer_norms; /* one layer: the norms of width hidden */
+    struct params_part layer_norms; /* one layer: the norms of width hidden, its scale */
     struct params_part streams;     /* one mixer or network: its hyper-connections */
     struct params_part streams_end; /* before the head: those that make one of all */
     struct params_part final_norm;

@@ -78,8 +78,24 @@ const char *real_symbol(enum real_slot slot)
     return symbols[slot];
 }
 
+struct head_slots slots_of_heads(const struct model *model, enum mixer mixer)
+{
+    const struct attention a = model_attention(model, mixer),
+                           others = model_attention(model, MIXER_FULL);
+    bool own = a.heads != others.heads || a.kv_heads != others.kv_heads ||
+               a.head_dim != others.head_dim || a.v_head_dim != others.v_head_dim;
+    struct head_slots s =
+        own ? (struct head_slots){SLOT_WINDOW_HEADS, SLOT_WINDOW_KV_HEADS, SLOT_WINDOW_HEAD_DIM,
+                                  SLOT_WINDOW_V_DIM}
+            : (struct head_slots){SLOT_HEADS, SLOT_KV_HEADS, SLOT_HEAD_DIM, SLOT_V_DIM};
+    if (a.kind == ATTENTION_GQA && a.v_head_dim == a.head_dim)
+        s.v_dim = s.head_dim;
+    return s;
+}
+
 static void fill_model(const struct model *model, uint64_t *v)
 {
+    const struct attention window = model_attention(model, MIXER_WINDOW);
     const struct attention *a = &model->attention;
     v[SLOT_HIDDEN] = model->hidden;
     v[SLOT_LATENT] = model->moe.latent_size;
@@ -100,6 +116,10 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_NOPE_DIM] = a->qk_nope_head_dim;
     v[SLOT_ROPE_DIM] = a->qk_rope_head_dim;
     v[SLOT_V_DIM] = a->v_head_dim;
+    v[SLOT_WINDOW_HEADS] = window.heads;
+    v[SLOT_WINDOW_KV_HEADS] = window.kv_heads;
+    v[SLOT_WINDOW_HEAD_DIM] = window.head_dim;
+    v[SLOT_WINDOW_V_DIM] = window.v_head_dim;
     v[SLOT_GROUPS] = model->moe.router.groups;
     v[SLOT_LINEAR_HEADS] = model->linear.heads;
     v[SLOT_LINEAR_HEAD_DIM] = model->linear.head_dim;

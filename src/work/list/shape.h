@@ -59,6 +59,10 @@
     X(NOPE_DIM, "d_nope", "q/k head size without rotary part")                                 \
     X(ROPE_DIM, "d_rope", "rotary head size")                                                  \
     X(V_DIM, "d_v", "value head size")                                                         \
+    X(WINDOW_HEADS, "h_win", "attention heads of window layers with heads of their own")       \
+    X(WINDOW_KV_HEADS, "h_kv_win", "key and value heads of those")                             \
+    X(WINDOW_HEAD_DIM, "d_win", "head size of those")                                          \
+    X(WINDOW_V_DIM, "d_v_win", "value head size of those")                                     \
     X(LINEAR_HEADS, "h_lin", "value heads of a linear layer")                                  \
     X(LINEAR_HEAD_DIM, "d_lin", "size of one")                                                 \
     X(LINEAR_KEY_HEADS, "h_key", "key heads of a linear layer, groups in Mamba")               \
@@ -154,6 +158,14 @@ struct slots {
     unsigned n_routed;
     struct params params; /* of the plan's model, for the stages */
 };
+
+/* The slots of the heads of layers with this mixer, the same ones where values are as wide as
+ * keys and window layers have no heads of their own. */
+struct head_slots {
+    enum slot heads, kv_heads, head_dim, v_dim;
+};
+
+struct head_slots slots_of_heads(const struct model *model, enum mixer mixer);
 
 /* Symbol of a slot in formulas. */
 const char *slot_symbol(enum slot slot);

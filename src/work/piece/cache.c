@@ -129,21 +129,22 @@ static uint64_t packed_bytes(const struct plan *plan)
     return packed ? ceil_div(a->kv_lora_rank, 128) * 4 + a->qk_rope_head_dim : 0;
 }
 
-static uint64_t width_of(const struct plan *plan, bool *overflow)
+static uint64_t width_of(const struct plan *plan, enum mixer mixer, bool *overflow)
 {
-    const struct attention *a = &plan->model.attention;
-    if (a->kind == ATTENTION_MLA)
-        return checked_add(checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow),
+    const struct attention a = model_attention(&plan->model, mixer);
+    if (a.kind == ATTENTION_MLA)
+        return checked_add(checked_add(a.kv_lora_rank, a.qk_rope_head_dim, overflow),
                            packed_bytes(plan), overflow);
-    if (a->kind == ATTENTION_SHARED_KV)
-        return checked_add(a->head_dim, packed_bytes(plan), overflow);
-    uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
-    return checked_mul(2, checked_mul(heads, a->head_dim, overflow), overflow);
+    if (a.kind == ATTENTION_SHARED_KV)
+        return checked_add(a.head_dim, packed_bytes(plan), overflow);
+    uint64_t both = checked_add(a.head_dim, a.v_head_dim, overflow);
+    return checked_mul(ceil_div(a.kv_heads, plan->parallel.tp), both, overflow);
 }
 
-static uint64_t rows_bytes(const struct plan *plan, uint64_t rows, bool *overflow)
+static uint64_t rows_bytes(const struct plan *plan, enum mixer mixer, uint64_t rows,
+                           bool *overflow)
 {
-    uint64_t elements = checked_mul(rows, width_of(plan, overflow), overflow);
+    uint64_t elements = checked_mul(rows, width_of(plan, mixer, overflow), overflow);
     return checked_mul(elements, dtype_bits(plan->precision.kv_cache), overflow) / 8;
 }
 
@@ -151,7 +152,7 @@ uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
 {
     bool overflow = false;
     uint64_t ratio = mixer_ratio(&plan->model, mixer), n = ratio ? tokens / ratio : 0;
-    return checked_add(rows_bytes(plan, n, &overflow),
+    return checked_add(rows_bytes(plan, mixer, n, &overflow),
                        checked_mul(n, index_bytes(plan, mixer), &overflow), &overflow);
 }
 
@@ -174,7 +175,7 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
     if (!cache_name(mixer))
         return 0;
     uint64_t kept = bound && bound < tokens ? bound : tokens;
-    uint64_t bytes = rows_bytes(plan, kept, &overflow);
+    uint64_t bytes = rows_bytes(plan, mixer, kept, &overflow);
     if (mixer_ratio(&plan->model, mixer))
         return checked_add(bytes, cache_entry_bytes(plan, mixer, tokens), &overflow);
     return checked_add(bytes, checked_mul(kept, index_bytes(plan, mixer), &overflow),

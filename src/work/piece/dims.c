@@ -85,10 +85,33 @@ static void fill_shared_widths(struct dims *d, struct size heads)
     w[COL_OUT_IN] = w[COL_O_RANKS] = size_mul(z, per_tp(d, groups), size_slot(z, SLOT_O_RANK));
 }
 
+static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
+                                struct size heads)
+{
+    struct sizes *z = d->z;
+    const struct attention a = model_attention(&d->plan->model, d->mixer);
+    struct size *w = d->width, kv_heads = per_tp(d, size_slot(z, slots->kv_heads));
+    w[COL_Q] = size_mul(z, heads, size_slot(z, slots->head_dim));
+    w[COL_CONTEXT] = size_mul(z, heads, size_slot(z, slots->v_dim));
+    w[COL_K] = size_mul(z, kv_heads, size_slot(z, slots->head_dim));
+    w[COL_V] = size_mul(z, kv_heads, size_slot(z, slots->v_dim));
+    w[COL_PROJECTED] = a.k_eq_v ? size_add(z, w[COL_Q], w[COL_K])
+                                : size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+    w[COL_UP_OUT] = w[COL_PROJECTED];
+    w[COL_Q_GATED] = w[COL_Q];
+    if (!a.output_gate)
+        return;
+    w[COL_Q_GATED] = w[COL_Q].node == w[COL_CONTEXT].node
+                         ? size_times(z, w[COL_Q], 2)
+                         : size_add(z, w[COL_Q], w[COL_CONTEXT]);
+    w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_CONTEXT]);
+}
+
 static void fill_attention_widths(struct dims *d)
 {
     struct sizes *z = d->z;
-    struct size heads = per_tp(d, size_slot(z, SLOT_HEADS)), *w = d->width;
+    const struct head_slots slots = slots_of_heads(&d->plan->model, d->mixer);
+    struct size heads = per_tp(d, size_slot(z, slots.heads)), *w = d->width;
     w[COL_HEADS] = heads;
     w[COL_SCORES] = size_mul(z, heads, size_slot(z, SLOT_SEQUENCE_FULL));
     w[COL_Q_RANK] = size_slot(z, SLOT_Q_RANK);
@@ -105,15 +128,7 @@ static void fill_attention_widths(struct dims *d)
         w[COL_KV_UP] = size_mul(z, heads, size_add(z, nope, v));
         w[COL_UP_OUT] = size_add(z, w[COL_Q], w[COL_KV_UP]);
     } else {
-        struct size head = size_slot(z, SLOT_HEAD_DIM);
-        w[COL_Q] = w[COL_CONTEXT] = size_mul(z, heads, head);
-        w[COL_K] = w[COL_V] = size_mul(z, per_tp(d, size_slot(z, SLOT_KV_HEADS)), head);
-        w[COL_UP_OUT] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
-        w[COL_Q_GATED] = w[COL_Q];
-        if (d->plan->model.attention.output_gate) {
-            w[COL_Q_GATED] = size_times(z, w[COL_Q], 2);
-            w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_Q]);
-        }
+        fill_grouped_widths(d, &slots, heads);
     }
     if (d->plan->model.attention.kind != ATTENTION_SHARED_KV)
         w[COL_OUT_IN] = w[COL_CONTEXT];
@@ -256,6 +271,10 @@ static uint64_t facts_of(const struct plan *plan)
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
         {a->output_gate && a->kind != ATTENTION_SHARED_KV, FACT_OUTPUT_GATE},
+        {a->kind == ATTENTION_GQA && a->head_gate, FACT_HEAD_GATE},
+        {(a->output_gate && a->kind != ATTENTION_SHARED_KV) ||
+             (a->kind == ATTENTION_GQA && a->head_gate),
+         FACT_GATED},
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
         {moe->shared_intermediate > 0, FACT_SHARED},
@@ -294,13 +313,17 @@ void dims_mixer(struct dims *d, enum mixer mixer)
                                                      FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS,
                                                  [MIXER_REUSE] = FACT_SPARSE,
                                                  [MIXER_CSA] = FACT_INDEX | FACT_SPARSE};
+    const struct model *model = &d->plan->model;
+    bool refill = (mixer == MIXER_WINDOW) != (d->mixer == MIXER_WINDOW);
     d->mixer = mixer;
-    d->mix = mixer == MIXER_NONE ? MIX_NONE
-             : mixer == MIXER_LINEAR
-                 ? (unsigned)MIX_GATED_DELTA_NET << d->plan->model.linear.kind
-                 : MIX_SOFTMAX;
-    d->facts &= ~index;
-    d->facts |= d->plan->model.indexer.heads ? chosen[mixer] : 0;
+    if (refill && model_has_own_window(model))
+        fill_attention_widths(d);
+    d->mix = mixer == MIXER_NONE     ? MIX_NONE
+             : mixer == MIXER_LINEAR ? (unsigned)MIX_GATED_DELTA_NET << model->linear.kind
+                                     : MIX_SOFTMAX;
+    d->facts &= ~(index | FACT_K_EQ_V);
+    d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
+    d->facts |= model->indexer.heads ? chosen[mixer] : 0;
     d->facts |= mixer == MIXER_CSA ? FACT_CSA : mixer == MIXER_HCA ? FACT_HCA : 0;
 }
 

@@ -33,9 +33,10 @@ enum col {
     COL_Q_GATED, /* with the gate of attention's output, where there is one */
     COL_K,
     COL_V,
-    COL_QKV,    /* q, k and v together */
-    COL_KV,     /* k and v */
-    COL_KV_UP,  /* MLA: heads x (nope + v) */
+    COL_QKV,       /* q, k and v together */
+    COL_PROJECTED, /* GQA: of those what a matrix gives: no v where keys are values */
+    COL_KV,        /* k and v */
+    COL_KV_UP,     /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
     COL_STREAMS,      /* all copies of the residual: hidden where there is one */
@@ -116,12 +117,15 @@ enum col {
 #define FACT_HCA FACT(31)
 #define FACT_INDEX_KEYS FACT(32) /* the indexer's keys are of tokens, not of entries */
 #define FACT_STREAMS FACT(33)    /* hyper-connections mix copies of the residual */
+#define FACT_HEAD_GATE FACT(34)  /* a matrix for one gate a head */
+#define FACT_GATED FACT(35)      /* a gate of either kind on attention's output */
+#define FACT_K_EQ_V FACT(36)     /* no matrix for v */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
-     FACT_HCA | FACT_INDEX_KEYS)
+     FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };

@@ -96,6 +96,11 @@ static bool names_all_experts(const struct plan *plan)
     return named > 0 && named >= plan->model.layers;
 }
 
+static bool scales_router(const struct plan *plan)
+{
+    return plan->model.moe.router.learned_scale;
+}
+
 static const struct refusal refusals[] = {
     {layer_gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
@@ -126,6 +131,8 @@ static const struct refusal refusals[] = {
      "--set model.moe.hash_layers=0"},
     {norms_latent_rows, "a norm of latent rows is not performed on the host",
      "--set model.moe.latent_norm=false"},
+    {scales_router, "learned scales of the router are not performed on the host",
+     "--set model.moe.router.learned_scale=false"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},

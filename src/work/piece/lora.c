@@ -25,6 +25,7 @@ static const struct target {
     {"kv_b_proj", "kv_up", COL_KV_UP, .usual = true},
     {"k_proj", "qkv", COL_K, .usual = true},
     {"v_proj", "qkv", COL_V, .usual = true},
+    {"g_proj", "head_gate", COL_HEADS, .usual = true},
     {"o_proj", "attention_out", COL_HIDDEN, .usual = true},
     {"wq_b", "index_q", COL_INDEX_Q, .usual = true},
     {"wk", "index_k", COL_INDEX_K, .usual = true},
@@ -168,7 +169,8 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         if (t->stacked != (matrix->expert && lora_stacks_experts(plan)))
             continue;
         if ((t->mixers && !(t->mixers & d->mix)) || (t->when & d->facts) != t->when ||
-            !text_equal(t->matrix, matrix->name) || !is_asked(plan, t))
+            !text_equal(t->matrix, matrix->name) || !is_asked(plan, t) ||
+            (t->out == COL_V && d->facts & FACT_K_EQ_V))
             continue;
         sides.n++;
         sides.outputs = size_add(z, sides.outputs, d->width[t->out]);
@@ -242,16 +244,13 @@ struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
 {
     struct dims d;
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size layers;
+    struct matrix_walk walk = {0};
     struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
     if (!lora_is_there(plan))
         return sum;
     dims_fill(&d, plan, z);
-    for (size_t i = 0; i < n; i++)
-        if (matrix_in_model(&matrices[i], &d, &layers))
-            add_adapters(&sum, plan, &d, &matrices[i], layers);
+    while (matrix_next(&walk, &d))
+        add_adapters(&sum, plan, &d, walk.matrix, walk.layers);
     return sum;
 }
 

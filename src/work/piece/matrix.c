@@ -24,6 +24,8 @@ static const struct layer_matrix matrices[] = {
      .out = COL_O_RANKS, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_OUT},
     {"attention_gate", IN_ALL, FACT_MLA | FACT_OUTPUT_GATE, MODULE_UP, ROW_FULL, COL_HIDDEN,
      .out = COL_CONTEXT, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_IN},
+    {"head_gate", IN_ALL, FACT_HEAD_GATE, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_HEADS,
+     .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_IN},
     {"attention_out", IN_ALL, 0, MODULE_PROJECTION, ROW_FULL, COL_OUT_IN, .out = COL_HIDDEN,
      .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_OUT},
     {"index_q", IN_ALL, FACT_INDEX, MODULE_UP, ROW_LOCAL, COL_Q_RANK, .out = COL_INDEX_Q,
@@ -91,38 +93,65 @@ static struct size plain_layers(const struct layer_matrix *matrix, struct sizes 
                                         : dense;
 }
 
-struct size matrix_plain_layers(const struct layer_matrix *matrix, struct dims d)
+/* The parts that matrices of attention are told apart in. */
+enum { OTHER_LAYERS, WINDOW_LAYERS, PARTS };
+
+/* Whether layers of this mixer belong to the part at hand: window layers with heads of their
+ * own are apart where a matrix is of attention. */
+static bool is_of_part(const struct matrix_walk *walk, const struct dims *d, enum mixer mixer)
+{
+    bool apart = walk->matrix->mixers & MIX_SOFTMAX && mixer == MIXER_WINDOW &&
+                 model_has_own_window(&d->plan->model);
+    return walk->part == (apart ? WINDOW_LAYERS : OTHER_LAYERS);
+}
+
+struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims d)
 {
     struct size layers = size_const(d.z, 0);
     bool listed = d.plan->model.layer_types.n;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         dims_mixer(&d, listed ? kind_mixer(kind) : MIXER_FULL);
-        bool has = listed ? d.kinds[k] : kind == KIND_DENSE || kind == KIND_MOE;
-        if (has && matrix_exists(matrix, &d, in_ffn(kind_ffn(kind))))
+        bool has = listed ? d.kinds[k] && is_of_part(walk, &d, kind_mixer(kind))
+                          : kind == KIND_DENSE || kind == KIND_MOE;
+        if (has && matrix_exists(walk->matrix, &d, in_ffn(kind_ffn(kind))))
             layers = size_add(d.z, layers, size_slot(d.z, slot_kind_plain(kind)));
     }
     return layers;
 }
 
-bool matrix_in_model(const struct layer_matrix *matrix, struct dims *d, struct size *layers)
+/* Whether some layer of the part at hand has the matrix. */
+static bool is_in_part(struct matrix_walk *walk, struct dims *d)
 {
     enum mixer found = MIXER_COUNT;
-    *layers = size_const(d->z, 0);
+    walk->layers = size_const(d->z, 0);
     if (!d->plan->model.layer_types.n) {
         dims_mixer(d, MIXER_FULL);
-        *layers = plain_layers(matrix, d->z);
-        return matrix_exists(matrix, d, IN_ALL);
+        walk->layers = plain_layers(walk->matrix, d->z);
+        return walk->part == OTHER_LAYERS && matrix_exists(walk->matrix, d, IN_ALL);
     }
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
+        if (!d->kinds[k] || !is_of_part(walk, d, kind_mixer(kind)))
+            continue;
         dims_mixer(d, kind_mixer(kind));
-        if (!d->kinds[k] || !matrix_exists(matrix, d, in_ffn(kind_ffn(kind))))
+        if (!matrix_exists(walk->matrix, d, in_ffn(kind_ffn(kind))))
             continue;
         found = found == MIXER_COUNT ? kind_mixer(kind) : found;
-        *layers = size_add(d->z, *layers, size_slot(d->z, slot_kind_layers(kind)));
+        walk->layers = size_add(d->z, walk->layers, size_slot(d->z, slot_kind_layers(kind)));
     }
     if (found != MIXER_COUNT)
         dims_mixer(d, found);
     return found != MIXER_COUNT;
+}
+
+bool matrix_next(struct matrix_walk *walk, struct dims *d)
+{
+    while (walk->next < PARTS * (sizeof matrices / sizeof *matrices)) {
+        walk->matrix = &matrices[walk->next / PARTS];
+        walk->part = walk->next++ % PARTS;
+        if (is_in_part(walk, d))
+            return true;
+    }
+    return false;
 }

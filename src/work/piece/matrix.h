@@ -24,11 +24,20 @@ const struct layer_matrix *matrices_of_layer(size_t *n);
 /* Whether a matrix exists in a layer of the mixer at hand and a network (IN_DENSE, ...). */
 bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, unsigned in);
 
-/* Whether some layer of the model has a matrix: takes the first mixer beside which it is at
- * hand (its widths stand in dims then), *layers: layers of this stage that have it. */
-bool matrix_in_model(const struct layer_matrix *matrix, struct dims *dims, struct size *layers);
+/* A way over the matrices that the model's layers have; window layers with heads of their own
+ * have those of attention in a shape of their own. Begins with zeros. */
+struct matrix_walk {
+    size_t next;
+    unsigned part;
+    const struct layer_matrix *matrix;
+    struct size layers; /* of this stage that have the matrix in this shape */
+};
 
-/* Of those layers the ones that no recipe applies to. */
-struct size matrix_plain_layers(const struct layer_matrix *matrix, struct dims dims);
+/* The next matrix and shape: takes the first mixer beside which it is at hand (its widths stand
+ * in dims then). False after the last. */
+bool matrix_next(struct matrix_walk *walk, struct dims *dims);
+
+/* Of the layers at hand the ones that no recipe applies to. */
+struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims dims);
 
 #endif

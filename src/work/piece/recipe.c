@@ -104,17 +104,17 @@ struct size recipe_input_bytes(const struct plan *plan, struct sizes *z, struct 
 struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z)
 {
     struct dims d;
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size zero = size_const(z, 0), layers;
+    struct matrix_walk walk = {0};
+    struct size zero = size_const(z, 0);
     struct recipe_sum sum = {{zero, zero}, {zero, zero}};
     dims_fill(&d, plan, z);
-    for (size_t i = 0; i < n; i++) {
-        const struct layer_matrix *m = &matrices[i];
-        if (m->op == MODULE_ROUTER || !matrix_in_model(m, &d, &layers))
+    while (matrix_next(&walk, &d)) {
+        const struct layer_matrix *m = walk.matrix;
+        struct size layers = walk.layers;
+        if (m->op == MODULE_ROUTER)
             continue;
         if (recipe_skips(plan))
-            layers = size_sub(z, layers, matrix_plain_layers(m, d));
+            layers = size_sub(z, layers, matrix_plain_layers(&walk, d));
         struct size copies = m->expert ? size_mul(z, layers, d.letters.local) : layers;
         struct size out = d.width[m->out], in = d.width[m->in];
         unsigned part = m->expert;

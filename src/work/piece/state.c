@@ -191,17 +191,14 @@ static struct shards sum_matrices(struct state *s, struct dims *d,
                                   struct size (*of)(struct state *s, const struct dims *d,
                                                     const struct layer_matrix *m))
 {
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    struct matrix_walk walk = {0};
     struct sizes *z = s->z;
-    struct size layers, zero = size_const(z, 0);
+    struct size zero = size_const(z, 0);
     struct shards sums = {zero, zero};
     dims_fill(d, s->plan, z);
-    for (size_t i = 0; i < n; i++) {
-        const struct layer_matrix *m = &matrices[i];
-        if (!matrix_in_model(m, d, &layers))
-            continue;
-        struct size all = size_mul(z, layers, of(s, d, m));
+    while (matrix_next(&walk, d)) {
+        const struct layer_matrix *m = walk.matrix;
+        struct size all = size_mul(z, walk.layers, of(s, d, m));
         if (m->expert)
             sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
         else

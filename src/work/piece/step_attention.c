@@ -130,12 +130,15 @@ static struct heads gqa(struct step *s, uint16_t x)
                       WORK_NONE,
                       WORK_NONE,
                       WORK_NONE};
-    if (s->d.facts & FACT_OUTPUT_GATE)
-        h.gate = heads_rows(s, "output_gate", COL_Q);
+    uint16_t split =
+        s->d.facts & FACT_OUTPUT_GATE ? heads_rows(s, "output_gate", COL_CONTEXT) : WORK_NONE;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, qkv), MANY(1, false, true, h.q),
                      MANY(2, false, true, h.k), MANY(3, false, true, h.v),
-                     MANY(4, false, true, h.gate)));
+                     MANY(4, false, true, split)));
+    h.gate = s->d.facts & FACT_HEAD_GATE
+                 ? step_product(s, "head_gate", all, "head_gate", CATEGORY_ATTENTION)
+                 : split;
     return h;
 }
 

@@ -79,21 +79,26 @@ struct generic {
     uint16_t moe_input[KIND_COUNT]; /* the norm's output before the experts */
 };
 
-static struct size attention_width(const struct plan *plan, struct sizes *z, enum width which)
+static struct size attention_width(const struct plan *plan, struct sizes *z, enum mixer mixer,
+                                   enum width which)
 {
-    struct size heads = size_slot(z, SLOT_HEADS), head = size_slot(z, SLOT_HEAD_DIM);
-    struct size each = head;
-    bool kv = which == WIDTH_K || which == WIDTH_V;
-    if (plan->model.attention.kind == ATTENTION_MLA) {
-        bool value = which == WIDTH_V || which == WIDTH_CONTEXT;
-        each = value ? size_slot(z, SLOT_V_DIM)
-                     : size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
-    } else if (kv && plan_shares_kv(plan)) { /* one head, whole on every rank */
-        return which == WIDTH_K ? head : size_const(z, 0);
-    } else if (kv) {
-        heads = size_slot(z, SLOT_KV_HEADS);
-    }
+    const struct head_slots slots = slots_of_heads(&plan->model, mixer);
+    bool mla = plan->model.attention.kind == ATTENTION_MLA;
+    bool value = which == WIDTH_V || which == WIDTH_CONTEXT;
+    bool kv = !mla && (which == WIDTH_K || which == WIDTH_V);
+    struct size heads = size_slot(z, kv ? slots.kv_heads : slots.heads);
+    struct size each = size_slot(z, value ? slots.v_dim : slots.head_dim);
+    if (kv && plan_shares_kv(plan)) /* one head, whole on every rank */
+        return which == WIDTH_K ? each : size_const(z, 0);
+    if (mla && !value)
+        each = size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
     return size_ceil_div(z, size_mul(z, heads, each), size_slot(z, SLOT_TP));
+}
+
+static void fill_attention_widths(struct generic *g, enum mixer mixer)
+{
+    for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
+        g->width[i] = attention_width(g->plan, g->z, mixer, (enum width)i);
 }
 
 static void fill_widths(struct generic *g)
@@ -102,8 +107,7 @@ static void fill_widths(struct generic *g)
     struct size tp = size_slot(z, SLOT_TP);
     g->width[WIDTH_HIDDEN] = size_slot(z, SLOT_HIDDEN);
     g->width[WIDTH_STREAMS] = g->d.width[COL_STREAMS];
-    for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
-        g->width[i] = attention_width(g->plan, z, (enum width)i);
+    fill_attention_widths(g, MIXER_FULL);
     g->width[WIDTH_LINEAR_IN] = g->d.width[COL_LINEAR_IN];
     g->width[WIDTH_LINEAR_QKV] = g->d.width[COL_LINEAR_QKV];
     g->width[WIDTH_LINEAR_SCORES] = g->d.width[COL_LINEAR_SCORES];
@@ -183,6 +187,7 @@ static void add_layers(struct generic *g, bool training)
             enum layer_kind kind = (enum layer_kind)k;
             if (!applies(g, t, kind))
                 continue;
+            fill_attention_widths(g, kind_mixer(kind));
             uint16_t number = add(g, segment_of_kind(kind), t, life);
             if (text_equal(t->name, "mlp_norm_out"))
                 g->moe_input[kind] = number;

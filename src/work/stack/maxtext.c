@@ -17,18 +17,21 @@ static struct size width(struct sizes *z, enum slot count, struct size each)
     return size_mul(z, size_slot(z, count), each);
 }
 
-static void attention_widths(const struct plan *plan, struct maxtext_layer *layer)
+void maxtext_take(const struct plan *plan, struct maxtext_layer *layer, enum mixer mixer)
 {
     struct sizes *z = layer->z;
+    const struct head_slots slots = slots_of_heads(&plan->model, mixer);
     if (plan->model.attention.kind == ATTENTION_MLA) {
         struct size qk = size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
         layer->q = layer->k = width(z, SLOT_HEADS, qk);
         layer->v = layer->context = width(z, SLOT_HEADS, size_slot(z, SLOT_V_DIM));
         return;
     }
-    struct size head = size_slot(z, SLOT_HEAD_DIM);
-    layer->q = layer->context = width(z, SLOT_HEADS, head);
-    layer->k = layer->v = width(z, SLOT_KV_HEADS, head);
+    struct size head = size_slot(z, slots.head_dim), value = size_slot(z, slots.v_dim);
+    layer->q = width(z, slots.heads, head);
+    layer->context = width(z, slots.heads, value);
+    layer->k = width(z, slots.kv_heads, head);
+    layer->v = width(z, slots.kv_heads, value);
 }
 
 /* Slots of one expert in a sequence: int(max(ceil(S K / E) cf, cf)). */
@@ -66,11 +69,12 @@ static void layer_init(const struct plan *plan, struct work *work,
                        const struct path_system *path, struct maxtext_layer *layer)
 {
     struct sizes *z = &work->sizes;
-    *layer = (struct maxtext_layer){.work = work, .z = z, .dtype = plan->precision.activations};
+    *layer = (struct maxtext_layer){
+        .plan = plan, .work = work, .z = z, .dtype = plan->precision.activations};
     layer->tokens = size_slot(z, SLOT_TOKENS);
     layer->hidden = size_slot(z, SLOT_HIDDEN);
     layer->inter = size_slot(z, SLOT_INTER);
-    attention_widths(plan, layer);
+    maxtext_take(plan, layer, MIXER_FULL);
     stack_kinds(plan, layer->kinds);
     layer->n_rows = 1;
     layer->rows_rule = RULE_WORST;
@@ -312,6 +316,7 @@ static void declare_layer(const struct plan *plan, struct maxtext_layer *layer,
     enum path_exchange exchange = system->exchange;
     bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
     layer->segment = segment_of_kind(kind);
+    maxtext_take(plan, layer, kind_mixer(kind));
     declare_weights_here(plan, layer, kind);
     if (kind_mixer(kind) != MIXER_NONE)
         declare_attention(layer);

@@ -6,17 +6,22 @@
 #include "work/list/work.h"
 
 struct maxtext_layer {
+    const struct plan *plan;
     struct work *work;
     struct sizes *z;
     enum dtype dtype; /* of activations */
     struct size tokens, hidden, inter;
-    struct size q, k, v, context; /* widths of the attention's tensors per token */
+    struct size q, k, v, context; /* widths of the attention's tensors per token, of the mixer
+                                     at hand */
     struct size rows[2];          /* dims of a routed tensor before its width */
     unsigned n_rows;
     enum sizing_rule rows_rule; /* of routed tensors */
     bool kinds[KIND_COUNT];     /* of layers that are held */
     enum segment segment;       /* of the kind at hand */
 };
+
+/* Takes the widths of layers with this mixer. */
+void maxtext_take(const struct plan *plan, struct maxtext_layer *layer, enum mixer mixer);
 
 /* A buffer of the layer's backward, alive through it; schedules 0: in every one. Returns it;
  * valid until the next is added. */

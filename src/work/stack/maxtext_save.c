@@ -93,21 +93,25 @@ static bool has_saved(enum layer_kind kind, const struct saved_name *saved)
                                        : kind_mixer(kind) != MIXER_NONE;
 }
 
+static struct size saved_width(const struct maxtext_layer *layer, enum layer_kind kind,
+                               const struct saved_name *saved)
+{
+    struct maxtext_layer own = *layer;
+    maxtext_take(layer->plan, &own, kind_mixer(kind));
+    const struct size widths[] = {
+        own.q,     own.k,     own.v, own.context, size_slot(own.z, SLOT_DENSE_INTER),
+        own.inter, own.hidden};
+    return widths[saved->width];
+}
+
 static void save_named(const struct maxtext_layer *layer, const struct saved_name *saved,
                        enum place place)
 {
-    const struct size widths[] = {layer->q,
-                                  layer->k,
-                                  layer->v,
-                                  layer->context,
-                                  size_slot(layer->z, SLOT_DENSE_INTER),
-                                  layer->inter,
-                                  layer->hidden};
-    struct size width = widths[saved->width];
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         if (!layer->kinds[k] || !has_saved(kind, saved))
             continue;
+        struct size width = saved_width(layer, kind, saved);
         struct size dims[3] = {layer->tokens, width};
         if (saved->routed) {
             dims[0] = layer->rows[0];

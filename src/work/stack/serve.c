@@ -14,8 +14,9 @@ struct serve {
     const struct serve_style *style;
     enum moe_path path;
     struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
-    struct size hidden, heads; /* heads: of one tensor-parallel rank */
+    struct size hidden, heads; /* heads: of one tensor-parallel rank, of the layer at hand */
     struct size streams;       /* width of all copies of the residual */
+    enum mixer mixer;          /* of the layer at hand */
     struct size zero;
     bool mla, shared, decode;
 };
@@ -41,6 +42,14 @@ static struct tick tick_of(const struct serve *v, const char *name, enum op_kind
     return (struct tick){.name = name, .kind = kind, .host_syncs = v->zero};
 }
 
+/* Takes a layer's mixer at hand. */
+static void take_mixer(struct serve *v, enum mixer mixer)
+{
+    const struct head_slots slots = slots_of_heads(&v->plan->model, mixer);
+    v->mixer = mixer;
+    v->heads = size_ceil_div(v->s, size_slot(v->s, slots.heads), size_slot(v->s, SLOT_TP));
+}
+
 /* ---- attention ---- */
 
 /* The residual stream, or all that hyper-connections mix, and the normalised hidden, alive
@@ -62,11 +71,12 @@ static uint16_t stream(const struct serve *v, enum segment segment)
 static void head_widths(const struct serve *v, struct size *in, struct size *out)
 {
     struct sizes *s = v->s;
-    struct size head = size_slot(s, SLOT_HEAD_DIM);
+    const struct head_slots slots = slots_of_heads(&v->plan->model, v->mixer);
     struct size latent = size_slot(s, SLOT_KV_RANK), rope = size_slot(s, SLOT_ROPE_DIM);
     struct size nope = size_slot(s, SLOT_NOPE_DIM), value = size_slot(s, SLOT_V_DIM);
     struct size qk = size_add(s, nope, rope);
-    *in = *out = head;
+    *in = size_slot(s, slots.head_dim);
+    *out = size_slot(s, slots.v_dim);
     if (v->mla && v->decode) { /* q in the latent space beside the rotary part */
         *in = size_add(s, latent, rope);
         *out = latent;
@@ -77,30 +87,30 @@ static void head_widths(const struct serve *v, struct size *in, struct size *out
 }
 
 /* Beside q: the head that is key and value, what entries are made of, the indexer's q. */
-static struct size shared_width(const struct serve *v, enum mixer mixer)
+static struct size shared_width(const struct serve *v, const struct dims *d)
 {
-    struct dims d;
-    dims_fill(&d, v->plan, v->s);
-    dims_mixer(&d, mixer);
-    struct size sum = d.width[COL_SHARED_KV], *w = d.width;
-    if (d.facts & FACT_HCA)
+    const struct size *w = d->width;
+    struct size sum = w[COL_SHARED_KV];
+    if (d->facts & FACT_HCA)
         sum = size_add(v->s, sum, w[COL_HCA_IN]);
-    if (d.facts & FACT_CSA)
+    if (d->facts & FACT_CSA)
         sum = size_sum(v->s, SIZES(sum, w[COL_CSA_IN], w[COL_INDEX_IN], w[COL_INDEX_Q]));
     return sum;
 }
 
-static struct size projected_width(const struct serve *v, enum mixer mixer, struct size in)
+/* What the projections write: of grouped queries q (with its gate), k and v, and beside them a
+ * gate per head. */
+static struct size projected_width(const struct serve *v, struct size in)
 {
-    struct size q = size_mul(v->s, v->heads, in);
+    struct dims d;
     if (v->mla)
-        return q;
+        return size_mul(v->s, v->heads, in);
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, v->mixer);
+    struct size width = d.width[COL_UP_OUT];
     if (v->shared)
-        return size_add(v->s, q, shared_width(v, mixer));
-    struct size kv =
-        size_ceil_div(v->s, size_slot(v->s, SLOT_KV_HEADS), size_slot(v->s, SLOT_TP));
-    q = size_times(v->s, q, v->plan->model.attention.output_gate ? 2 : 1);
-    return size_add(v->s, q, size_times(v->s, size_mul(v->s, kv, in), 2));
+        return size_add(v->s, width, shared_width(v, &d));
+    return d.facts & FACT_HEAD_GATE ? size_add(v->s, width, d.width[COL_HEADS]) : width;
 }
 
 /* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),
@@ -148,15 +158,14 @@ static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidd
     return gate;
 }
 
-static void attention(const struct serve *v, enum segment segment, enum mixer mixer,
-                      uint16_t hidden)
+static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
 {
     struct flow flow;
     struct size in, out;
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     head_widths(v, &in, &out);
-    struct size projected = projected_width(v, mixer, in), left = size_mul(v->s, v->heads, out);
+    struct size projected = projected_width(v, in), left = size_mul(v->s, v->heads, out);
     uint16_t qkv = tensor(v, &flow, "attention_qkv", CATEGORY_ATTENTION, projected);
     uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
@@ -234,11 +243,11 @@ static uint16_t moe_input(const struct serve *v, enum segment segment, uint16_t 
 }
 
 /* Of attention's output on a rank. */
-static struct size context_width(const struct serve *v, enum mixer mixer)
+static struct size context_width(const struct serve *v)
 {
     struct size in, out;
     struct dims d;
-    if (mixer != MIXER_LINEAR) {
+    if (v->mixer != MIXER_LINEAR) {
         head_widths(v, &in, &out);
         return size_mul(v->s, v->heads, out);
     }
@@ -247,16 +256,19 @@ static struct size context_width(const struct serve *v, enum mixer mixer)
     return d.width[COL_LINEAR_VALUES];
 }
 
-static enum status layer(const struct serve *v, enum layer_kind kind, struct err *err)
+static enum status layer(const struct serve *step, enum layer_kind kind, struct err *err)
 {
     enum segment segment = segment_of_kind(kind);
+    struct serve at_hand = *step;
+    const struct serve *v = &at_hand;
+    take_mixer(&at_hand, kind_mixer(kind));
     uint16_t output, hidden = stream(v, segment);
     if (kind_mixer(kind) == MIXER_LINEAR)
         linear(v, segment, hidden);
     else if (kind_mixer(kind) != MIXER_NONE)
-        attention(v, segment, kind_mixer(kind), hidden);
+        attention(v, segment, hidden);
     if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
-        serve_piece(v->plan, v->work, segment, v->tokens, context_width(v, kind_mixer(kind)));
+        serve_piece(v->plan, v->work, segment, v->tokens, context_width(v));
     if (kind_ffn(kind) == FFN_DENSE)
         dense_mlp(v, segment, hidden);
     if (kind_ffn(kind) != FFN_MOE)
@@ -390,8 +402,6 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .path = path,
                       .tokens = size_slot(s, SLOT_TOKENS),
                       .hidden = size_slot(s, SLOT_HIDDEN),
-                      .heads =
-                          size_ceil_div(s, size_slot(s, SLOT_HEADS), size_slot(s, SLOT_TP)),
                       .zero = size_const(s, 0),
                       .streams = dims_streams(s, plan),
                       .mla = plan->model.attention.kind == ATTENTION_MLA,

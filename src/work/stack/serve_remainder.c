@@ -7,6 +7,7 @@
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "work/list/dtype.h"
+#include "work/piece/cache.h"
 #include "work/stack/serve.h"
 
 static uint64_t remainder_of(uint64_t bytes)
@@ -32,17 +33,18 @@ static void add(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t rows
 }
 
 /* Fused as the engine fuses them: q, k and v; gate and up. */
-static void add_attention(struct sum *sum)
+static void add_attention(struct sum *sum, enum mixer mixer)
 {
     const struct plan *plan = sum->plan;
-    const struct attention *a = &plan->model.attention;
+    const struct attention own = model_attention(&plan->model, mixer), *a = &own;
     uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
     uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
+    uint64_t values = a->k_eq_v ? 0 : kv * a->v_head_dim;
     enum dtype in = plan_part_format(plan, PART_ATTENTION_IN);
     enum dtype out = plan_part_format(plan, PART_ATTENTION_OUT);
     if (a->kind == ATTENTION_GQA) {
-        add(sum, in, 1, hidden, (heads + 2 * kv) * a->head_dim);
-        add(sum, out, 1, heads * a->head_dim, hidden);
+        add(sum, in, 1, hidden, (heads + kv) * a->head_dim + values);
+        add(sum, out, 1, heads * a->v_head_dim, hidden);
         return;
     }
     if (a->kind == ATTENTION_SHARED_KV) { /* what compresses tokens left out */
@@ -117,9 +119,12 @@ void serve_remainders(const struct plan *plan, struct work *work,
 {
     struct sizes *s = &work->sizes;
     uint64_t tp = plan->parallel.tp;
-    struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0};
-    add_attention(&dense);
-    moe = dense;
+    struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0}, window = {plan, 0};
+    struct sum others = {plan, 0};
+    bool own = plan_splits_attention(plan);
+    add_attention(&window, MIXER_WINDOW);
+    add_attention(&others, model_attention_mixer(&plan->model));
+    dense.bytes = moe.bytes = own ? 0 : others.bytes;
     add_network(&dense, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
                 ceil_div(plan->model.dense_intermediate, tp));
     add_experts(&moe, layout);
@@ -136,4 +141,11 @@ void serve_remainders(const struct plan *plan, struct work *work,
          size_slot(s, SLOT_STAGE_DENSE_LAYERS));
     hold(work, "allocator_remainders_moe", moe.bytes, size_slot(s, SLOT_STAGE_MOE_LAYERS));
     hold(work, "allocator_remainders_ends", table.bytes, ends);
+    if (!own)
+        return;
+    struct size full =
+        size_add(s, cache_layers(s, plan, MIXER_FULL), cache_layers(s, plan, MIXER_CHUNK));
+    hold(work, "allocator_remainders_attention", others.bytes, full);
+    hold(work, "allocator_remainders_window", window.bytes,
+         cache_layers(s, plan, MIXER_WINDOW));
 }

@@ -1,4 +1,6 @@
 /* Weights of a serving rank, component by component; see serve.h. */
+#include <string.h>
+
 #include "base/text.h"
 #include "work/list/letters.h"
 #include "work/list/dtype.h"
@@ -21,7 +23,11 @@ enum {
     SHARED = 32,
     RESIDUAL = 64,
     LATENT_ROWS = 128,
-    OUTPUT_GATE = 1024
+    OUTPUT_GATE = 1024,
+    KV_ALIKE = 2048, /* k and v are matrices of one shape */
+    KV_APART = 4096, /* they are not */
+    HAS_V = 8192,
+    HEAD_GATE = 16384
 };
 
 enum width {
@@ -32,6 +38,8 @@ enum width {
     Q_HEADS,
     Q_WIDE,
     KV_WIDE,
+    KV_VALUES,
+    HEADS,
     KV_UP,
     V_WIDE,
     DENSE,
@@ -47,7 +55,14 @@ enum width {
 /* of no part that a checkpoint quantises */
 #define PLAIN_PART WEIGHT_PARTS
 
-enum layers { DENSE_LAYERS, MOE_LAYERS, ALL_LAYERS, ATTENTION_LAYERS };
+enum layers {
+    DENSE_LAYERS,
+    MOE_LAYERS,
+    ALL_LAYERS,
+    ATTENTION_LAYERS,
+    ALIKE_LAYERS, /* of those: without window layers that have heads of their own */
+    WINDOW_LAYERS /* these alone */
+};
 
 /* rows: input size; copies: matrices of this shape in a layer */
 static const struct matrix {
@@ -59,22 +74,29 @@ static const struct matrix {
     bool local;            /* per local expert */
     enum weight_part part; /* whose format it has; PART_AUTO: the checkpoint's */
 } matrices[] = {
-    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, HIDDEN, Q_RANK, 1, false,
+    {"attention_weights", MLA | Q_LOW_RANK, ALIKE_LAYERS, HIDDEN, Q_RANK, 1, false,
      PART_ATTENTION_IN},
-    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, Q_RANK, Q_WIDE, 1, false,
+    {"attention_weights", MLA | Q_LOW_RANK, ALIKE_LAYERS, Q_RANK, Q_WIDE, 1, false,
      PART_ATTENTION_IN},
-    {"attention_weights", MLA | Q_DIRECT, ATTENTION_LAYERS, HIDDEN, Q_WIDE, 1, false,
+    {"attention_weights", MLA | Q_DIRECT, ALIKE_LAYERS, HIDDEN, Q_WIDE, 1, false,
      PART_ATTENTION_IN},
-    {"attention_weights", MLA, ATTENTION_LAYERS, HIDDEN, LATENT, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", MLA, ATTENTION_LAYERS, KV_RANK, KV_UP, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", MLA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, V_WIDE, 1, false,
+    {"attention_weights", MLA, ALIKE_LAYERS, HIDDEN, LATENT, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", MLA, ALIKE_LAYERS, KV_RANK, KV_UP, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", MLA | OUTPUT_GATE, ALIKE_LAYERS, HIDDEN, V_WIDE, 1, false,
      PART_ATTENTION_IN},
-    {"attention_weights", MLA, ATTENTION_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
-    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", GQA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false,
+    {"attention_weights", MLA, ALIKE_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
+    {"attention_weights", GQA, ALIKE_LAYERS, HIDDEN, Q_HEADS, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", GQA | OUTPUT_GATE, ALIKE_LAYERS, HIDDEN, V_WIDE, 1, false,
      PART_ATTENTION_IN},
-    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, KV_WIDE, 2, false, PART_ATTENTION_IN},
-    {"attention_weights", GQA, ATTENTION_LAYERS, Q_HEADS, HIDDEN, 1, false, PART_ATTENTION_OUT},
+    {"attention_weights", GQA | KV_ALIKE, ALIKE_LAYERS, HIDDEN, KV_WIDE, 2, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", GQA | KV_APART, ALIKE_LAYERS, HIDDEN, KV_WIDE, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", GQA | KV_APART | HAS_V, ALIKE_LAYERS, HIDDEN, KV_VALUES, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", GQA | HEAD_GATE, ALIKE_LAYERS, HIDDEN, HEADS, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", GQA, ALIKE_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
     {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
     {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
     {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, PART_DENSE},
@@ -96,15 +118,18 @@ static const struct matrix {
     {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, PLAIN_PART},
 };
 
-static unsigned conditions(const struct plan *plan)
+static unsigned conditions(const struct plan *plan, enum mixer mixer)
 {
-    const struct attention *a = &plan->model.attention;
+    const struct attention a = model_attention(&plan->model, mixer);
     const struct model_moe *moe = &plan->model.moe;
-    unsigned holds = a->kind == ATTENTION_MLA   ? MLA
-                     : a->kind == ATTENTION_GQA ? GQA
-                                                : 0; /* shared_kv: mixer_matrices */
-    holds |= a->q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
-    holds |= a->output_gate ? OUTPUT_GATE : 0;
+    unsigned holds = a.kind == ATTENTION_MLA   ? MLA
+                     : a.kind == ATTENTION_GQA ? GQA
+                                               : 0; /* shared_kv: mixer_matrices */
+    holds |= a.q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
+    holds |= a.output_gate ? OUTPUT_GATE : 0;
+    holds |= a.head_gate ? HEAD_GATE : 0;
+    holds |= a.head_dim == a.v_head_dim && !a.k_eq_v ? KV_ALIKE : KV_APART;
+    holds |= a.k_eq_v ? 0 : HAS_V;
     holds |= moe->glu ? GLU : 0;
     holds |= moe->shared_intermediate ? SHARED : 0;
     holds |= moe->latent_size ? LATENT_ROWS : 0;
@@ -116,24 +141,34 @@ static struct size padded(struct sizes *s, struct size width, uint64_t multiple)
     return multiple > 1 ? size_up(s, width, multiple) : width;
 }
 
-/* Widths of one tensor-parallel rank. */
+/* Widths of one tensor-parallel rank: of attention in layers with this mixer, and the rest. */
+static void fill_head_widths(const struct plan *plan, struct sizes *s, enum mixer mixer,
+                             struct size widths[WIDTHS])
+{
+    const struct head_slots slots = slots_of_heads(&plan->model, mixer);
+    struct size tp = size_slot(s, SLOT_TP);
+    struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
+    struct size v = size_slot(s, slots.v_dim), head = size_slot(s, slots.head_dim);
+    struct size mine = size_ceil_div(s, size_slot(s, slots.heads), tp);
+    struct size kv = size_ceil_div(s, size_slot(s, slots.kv_heads), tp);
+    widths[HEADS] = mine;
+    widths[Q_HEADS] = size_mul(s, mine, head);
+    widths[Q_WIDE] = size_mul(s, mine, size_add(s, nope, rope));
+    widths[KV_WIDE] = size_mul(s, kv, head);
+    widths[KV_VALUES] = size_mul(s, kv, v);
+    widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
+    widths[V_WIDE] = size_mul(s, mine, v);
+}
+
 static void fill_widths(const struct plan *plan, const struct serve_style *style,
                         struct sizes *s, struct size widths[WIDTHS])
 {
-    struct size tp = size_slot(s, SLOT_TP), heads = size_slot(s, SLOT_HEADS);
     struct size networks = dims_network_ranks(s, plan);
-    struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
-    struct size v = size_slot(s, SLOT_V_DIM), head = size_slot(s, SLOT_HEAD_DIM);
-    struct size mine = size_ceil_div(s, heads, tp);
+    fill_head_widths(plan, s, model_attention_mixer(&plan->model), widths);
     widths[HIDDEN] = size_slot(s, SLOT_HIDDEN);
     widths[Q_RANK] = size_slot(s, SLOT_Q_RANK);
     widths[KV_RANK] = size_slot(s, SLOT_KV_RANK);
-    widths[LATENT] = size_add(s, widths[KV_RANK], rope);
-    widths[Q_HEADS] = size_mul(s, mine, head);
-    widths[Q_WIDE] = size_mul(s, mine, size_add(s, nope, rope));
-    widths[KV_WIDE] = size_mul(s, size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), tp), head);
-    widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
-    widths[V_WIDE] = size_mul(s, mine, v);
+    widths[LATENT] = size_add(s, widths[KV_RANK], size_slot(s, SLOT_ROPE_DIM));
     widths[DENSE] = dims_dense_width(s, plan);
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
     widths[ROUTED] = size_row_width(s, plan);
@@ -159,12 +194,14 @@ static void state(struct work *work, const char *name, enum dtype dtype, struct 
                                       .source = source});
 }
 
-/* All layers of the stage, or those with attention. */
-static struct size mixer_layers(const struct plan *plan, struct sizes *s, bool attention)
+/* All layers of the stage, those with attention, or of these the ones that are no window layers
+ * with heads of their own. */
+static struct size mixer_layers(const struct plan *plan, struct sizes *s, enum layers kind)
 {
     struct size sum = size_const(s, 0);
+    bool apart = kind == ALIKE_LAYERS && plan_splits_attention(plan);
     for (unsigned m = 0; m < MIXER_COUNT; m++)
-        if (!attention || cache_name((enum mixer)m))
+        if ((kind == ALL_LAYERS || cache_name((enum mixer)m)) && !(apart && m == MIXER_WINDOW))
             sum = size_add(s, sum, cache_layers(s, plan, (enum mixer)m));
     return sum;
 }
@@ -174,7 +211,9 @@ static struct size layers_of(const struct plan *plan, struct sizes *s, enum laye
     if (kind == DENSE_LAYERS || kind == MOE_LAYERS)
         return size_slot(s,
                          kind == MOE_LAYERS ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS);
-    return mixer_layers(plan, s, kind == ATTENTION_LAYERS);
+    if (kind == WINDOW_LAYERS)
+        return cache_layers(s, plan, MIXER_WINDOW);
+    return mixer_layers(plan, s, kind);
 }
 
 static enum dtype format_of(const struct plan *plan, const struct matrix *matrix)
@@ -185,12 +224,12 @@ static enum dtype format_of(const struct plan *plan, const struct matrix *matrix
                                      : plan_part_format(plan, matrix->part);
 }
 
-/* Rows of the table with the same component name stand together and make one buffer. */
-static size_t component(const struct plan *plan, struct work *work, size_t from,
-                        const struct size *widths)
+/* Bytes in one layer of the component that begins at a row: rows with one name stand together.
+ * *end: the row after them. */
+static struct size component_bytes(const struct plan *plan, struct sizes *s, size_t from,
+                                   enum mixer mixer, const struct size *widths, size_t *end)
 {
-    struct sizes *s = &work->sizes;
-    unsigned holds = conditions(plan);
+    unsigned holds = conditions(plan, mixer);
     const struct matrix *first = &matrices[from];
     struct size bytes = size_const(s, 0);
     size_t i = from;
@@ -204,12 +243,42 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
             size_matrix_bytes(s, format_of(plan, m), widths[m->rows], widths[m->columns]);
         bytes = size_add(s, bytes, size_times(s, one, m->copies));
     }
+    *end = i;
+    return bytes;
+}
+
+/* One buffer of a component; returns the row after it. */
+static size_t component(const struct plan *plan, struct work *work, size_t from,
+                        const struct size *widths)
+{
+    struct sizes *s = &work->sizes;
+    const struct matrix *first = &matrices[from];
+    size_t end;
+    struct size bytes =
+        component_bytes(plan, s, from, model_attention_mixer(&plan->model), widths, &end);
     if (first->local)
         bytes = size_mul(s, bytes, size_slot(s, SLOT_LOCAL_EXPERTS));
     if (!size_is_zero(s, bytes))
         state(work, first->component, format_of(plan, first), bytes,
               layers_of(plan, s, first->layers), NULL);
-    return i;
+    return end;
+}
+
+/* Attention of window layers with heads of their own: the table's first rows, in their widths.
+ */
+static void window_attention(const struct plan *plan, struct work *work,
+                             const struct size *others)
+{
+    struct sizes *s = &work->sizes;
+    struct size widths[WIDTHS];
+    size_t end;
+    if (!plan_splits_attention(plan))
+        return;
+    memcpy(widths, others, sizeof widths);
+    fill_head_widths(plan, s, MIXER_WINDOW, widths);
+    state(work, "window_attention_weights", plan_part_format(plan, PART_ATTENTION_IN),
+          component_bytes(plan, s, 0, MIXER_WINDOW, widths, &end),
+          layers_of(plan, s, WINDOW_LAYERS), NULL);
 }
 
 /* Matrices of linear layers, of indexers and of attention whose one head is key and value, from
@@ -319,7 +388,11 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     struct sizes *s = &work->sizes;
     struct params params;
     params_count(&plan->model, &params);
+    const struct params_part *window = &params.mixer[MIXER_WINDOW];
     const struct params_part *plain = &params.mixer[MIXER_REUSE]; /* without an indexer */
+    bool own = plan_splits_attention(plan);
+    if (model_attention_mixer(&plan->model) == MIXER_WINDOW)
+        plain = window;
     uint64_t attention = plain->norms + plain->biases;
     struct size beside = size_const(s, 0); /* in layers with entries */
     for (unsigned m = MIXER_CSA; m <= MIXER_HCA && plan_shares_kv(plan); m++)
@@ -331,8 +404,11 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    params.latent.norms + (gated ? plan->model.hidden : 0);
     struct size terms[] = {
-        size_times(s, layers_of(plan, s, ATTENTION_LAYERS), attention),
+        size_times(s, layers_of(plan, s, ALIKE_LAYERS), attention),
         beside,
+        own ? size_times(s, layers_of(plan, s, WINDOW_LAYERS), window->norms + window->biases)
+            : size_const(s, 0),
+        size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.layer_scale),
         size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases),
         size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
         size_times(
@@ -404,12 +480,19 @@ static void swizzled_scales(const struct plan *plan, struct work *work,
           "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
-/* [positions, rotary dimensions], cos and sin halves, in the model's format. */
+/* [positions, rotary dimensions], cos and sin halves, in the model's format; heads of two sizes
+ * have a table each. */
 static void rotary_table(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
-    bool part = plan->model.attention.kind != ATTENTION_GQA;
-    struct size width = size_slot(s, part ? SLOT_ROPE_DIM : SLOT_HEAD_DIM);
+    const struct model *m = &plan->model;
+    bool part = m->attention.kind != ATTENTION_GQA;
+    enum slot head = slots_of_heads(m, model_attention_mixer(m)).head_dim;
+    enum slot window = slots_of_heads(m, MIXER_WINDOW).head_dim;
+    struct size width = size_slot(s, part ? SLOT_ROPE_DIM : head);
+    if (plan_splits_attention(plan) && m->window.head_dim &&
+        m->window.head_dim != m->attention.head_dim)
+        width = size_add(s, width, size_slot(s, window));
     struct size positions = size_const(s, plan->model.max_position);
     work_buffer(work, (struct buffer){.name = "rotary_table",
                                       .category = CATEGORY_METADATA,
@@ -428,6 +511,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     fill_widths(plan, style, &work->sizes, widths);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
         i = component(plan, work, i, widths);
+    window_attention(plan, work, widths);
     mixers(plan, work);
     streams_and_tables(plan, work);
     vectors(plan, work, style);

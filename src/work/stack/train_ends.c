@@ -100,9 +100,8 @@ static void add_placeholder(struct train *t, const uint64_t *values, struct shap
  * fuse. */
 static void add_placeholders(struct train *t)
 {
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size hidden = t->d.width[COL_HIDDEN], layers;
+    struct matrix_walk walk = {0};
+    struct size hidden = t->d.width[COL_HIDDEN];
     struct dims d = t->d;
     struct projection mtp = train_mtp_projection(t);
     struct size vocab = t->d.width[COL_VOCAB], head = size_slot(t->z, SLOT_STAGE_HEAD);
@@ -111,10 +110,12 @@ static void add_placeholders(struct train *t)
     uint64_t *values = arena_alloc(t->work->arena, t->z->n, sizeof *values);
     slots_from_plan(t->plan, &slots);
     sizes_eval(t->z, &slots, values);
-    for (size_t i = 0; i < n; i++)
-        if (matrices[i].op != MODULE_ROUTER && matrix_in_model(&matrices[i], &d, &layers))
-            add_placeholder(t, values, &shapes, matrices[i].name, d.width[matrices[i].out],
-                            d.width[matrices[i].in], present(t, matrices[i].segments));
+    while (matrix_next(&walk, &d)) {
+        const struct layer_matrix *m = walk.matrix;
+        if (m->op != MODULE_ROUTER)
+            add_placeholder(t, values, &shapes, m->name, d.width[m->out], d.width[m->in],
+                            present(t, m->segments));
+    }
     add_placeholder(t, values, &shapes, "mtp_projection", mtp.out, mtp.in, mtp.count);
     add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
@@ -124,14 +125,14 @@ static void add_placeholders(struct train *t)
  * rows already. Router, embedding and head stay in 16 bits. */
 static void add_fp8_weights(struct train *t)
 {
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size sum = size_const(t->z, 0), layers;
+    struct matrix_walk walk = {0};
+    struct size sum = size_const(t->z, 0);
     struct dims d = t->d;
-    for (size_t i = 0; i < n; i++) {
-        const struct layer_matrix *m = &matrices[i];
-        if (m->op == MODULE_ROUTER || !matrix_in_model(m, &d, &layers))
+    while (matrix_next(&walk, &d)) {
+        const struct layer_matrix *m = walk.matrix;
+        if (m->op == MODULE_ROUTER)
             continue;
+        struct size layers = walk.layers;
         struct size copies = m->expert ? size_mul(t->z, layers, t->d.letters.local) : layers;
         sum = size_add(t->z, sum,
                        size_product(t->z, SIZES(d.width[m->out], d.width[m->in], copies)));

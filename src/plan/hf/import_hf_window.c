@@ -1,0 +1,166 @@
+/* Models whose window layers have heads of their own: Gemma 4, MiMo-V2, Step-3.5 and 3.7.
+ * Sources: github.com/huggingface/transformers, src/transformers/models (gemma4 at 008e5743,
+ * step3p7); github.com/ml-explore/mlx-lm at d78bf58e, mlx_lm/models/mimo_v2_flash.py. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "plan/hf/import_hf_table.h"
+
+/* ---- values ---- */
+
+static const struct node *value_of(const struct node *config, const char *key)
+{
+    const struct node *value = node_get(config, key);
+    return value && !node_is_null(value) ? value : NULL;
+}
+
+static uint64_t count_or(const struct node *config, const char *key, uint64_t otherwise)
+{
+    const struct node *value = value_of(config, key);
+    uint64_t count;
+    bool has = value && value->kind == NODE_SCALAR && number_count(value->text, &count);
+    return has ? count : otherwise;
+}
+
+/* Item i of a list is the text. */
+static bool item_is(const struct node *config, const char *key, uint64_t i, const char *text)
+{
+    const struct node *list = value_of(config, key);
+    const struct node *item = list && list->kind == NODE_SEQUENCE ? list->first : NULL;
+    for (; item && i; i--)
+        item = item->next;
+    return item && item->kind == NODE_SCALAR && text_equal(item->text, text);
+}
+
+/* The layers without experts stand first: *dense of them, and the list names no others after
+ * them. */
+static enum status dense_first(const struct node *config, const char *key, const char *dense,
+                               struct model *model, struct err *err)
+{
+    const struct node *list = value_of(config, key);
+    uint64_t n = 0;
+    if (!list || list->kind != NODE_SEQUENCE)
+        return STATUS_OK;
+    while (n < model->layers && item_is(config, key, n, dense))
+        n++;
+    for (uint64_t i = n; i < model->layers; i++)
+        if (item_is(config, key, i, dense))
+            return err_at(err, STATUS_INPUT, list->mark,
+                          "'%s' must begin with the layers without experts and have no others",
+                          key);
+    model->dense_layers = n;
+    return STATUS_OK;
+}
+
+/* ---- families ---- */
+
+static enum layer_type sixth_full(const struct node *config, uint64_t i)
+{
+    (void)config;
+    return (i + 1) % 6 == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+/* num_global_key_value_heads counts only where keys are values. The MLP beside the experts is
+ * one more expert that every token passes, with three norms more. */
+enum status import_finish_gemma4(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    struct attention *a = &model->attention;
+    const struct node *block = value_of(config, "enable_moe_block");
+    if (a->k_eq_v)
+        a->kv_heads = count_or(config, "num_global_key_value_heads", a->kv_heads);
+    TRY(import_layers(config, model, sixth_full, err));
+    if (!block || !text_equal(block->text, "true")) {
+        model->moe.experts = model->moe.top_k = model->moe.intermediate = 0;
+        model->dense_layers = model->layers;
+        return STATUS_OK;
+    }
+    if (!model->moe.experts || !model->moe.top_k || !model->moe.intermediate)
+        return err_at(err, STATUS_INPUT, block->mark,
+                      "'enable_moe_block' needs 'num_experts', 'top_k_experts' and "
+                      "'moe_intermediate_size'");
+    model->moe.shared_experts = 1;
+    model->moe.shared_intermediate = model->dense_intermediate;
+    model->moe.router.learned_scale = true;
+    model->norms_per_layer = 7;
+    return STATUS_OK;
+}
+
+static enum layer_type hybrid_layer(const struct node *config, uint64_t i)
+{
+    return item_is(config, "hybrid_layer_pattern", i, "1") ? LAYER_WINDOW : LAYER_FULL;
+}
+
+enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err)
+{
+    if (!model->attention.window)
+        model->attention.window = count_or(config, "sliding_window_size", 0);
+    TRY(dense_first(config, "moe_layer_freq", "0", model, err));
+    return import_layers(config, model, hybrid_layer, err);
+}
+
+static enum layer_type all_full(const struct node *config, uint64_t i)
+{
+    (void)config;
+    (void)i;
+    return LAYER_FULL;
+}
+
+/* moe_layers_enum "3,4,5": the layers with experts, from the first of them on. */
+static enum status read_enum(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *said = value_of(config, "moe_layers_enum");
+    const char *at = said && said->kind == NODE_SCALAR ? said->text : "";
+    uint64_t first = strtoull(at, NULL, 10), next = first;
+    if (!*at)
+        return STATUS_OK;
+    while (*at) {
+        char *end;
+        if (strtoull(at, &end, 10) != next++ || end == at)
+            break;
+        at = end + strspn(end, ", ");
+    }
+    if (*at || next != model->layers)
+        return err_at(err, STATUS_INPUT, said->mark,
+                      "'moe_layers_enum' must name every layer from its first to the last of "
+                      "%llu",
+                      (unsigned long long)model->layers);
+    model->dense_layers = first;
+    return STATUS_OK;
+}
+
+/* What transformers and others write beside the checkpoint's own names. */
+static void read_other_names(const struct node *config, struct model *model)
+{
+    const struct {
+        uint64_t *value;
+        const char *names[3];
+    } rows[] = {
+        {&model->attention.kv_heads, {"num_key_value_heads"}},
+        {&model->window.heads, {"num_sliding_attention_heads"}},
+        {&model->moe.experts, {"n_routed_experts", "num_experts", "num_local_experts"}},
+        {&model->moe.top_k, {"num_experts_per_tok"}},
+        {&model->dense_layers, {"first_k_dense_replace"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned j = 0; j < 3 && rows[i].names[j] && !*rows[i].value; j++)
+            *rows[i].value = count_or(config, rows[i].names[j], 0);
+    const struct node *score = value_of(config, "scoring_func");
+    if (score && text_equal(score->text, "sigmoid"))
+        model->moe.router.score = SCORE_SIGMOID;
+}
+
+enum status import_finish_step(const struct node *config, struct model *model, struct err *err)
+{
+    read_other_names(config, model);
+    TRY(read_enum(config, model, err));
+    TRY(dense_first(config, "mlp_layer_types", "dense", model, err));
+    if (!model->moe.experts)
+        return err_at(err, STATUS_INPUT, config->mark,
+                      "configuration has no 'moe_num_experts'");
+    if (model->moe.shared_intermediate)
+        model->moe.shared_experts = 1;
+    return import_layers(config, model, all_full, err);
+}

@@ -1,0 +1,185 @@
+/* plan/hf/import_hf_window: dialects, what is named as not modelled and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/hf/import_hf.h"
+#include "plan/layers.h"
+#include "work/list/params.h"
+
+static enum status read(const char *text, struct arena *arena, struct model *model,
+                        struct text *notes, struct err *err)
+{
+    struct node *root = NULL;
+    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
+    TRY(import_hf_model(root, model, err));
+    import_hf_notes(root, model, notes);
+    return STATUS_OK;
+}
+
+#define STEP                                                                                   \
+    "{\"model_type\": \"step3p5\", \"num_hidden_layers\": 6, \"hidden_size\": 64, "            \
+    "\"vocab_size\": 100, \"num_attention_heads\": 4, \"head_dim\": 16, "                      \
+    "\"intermediate_size\": 96, \"moe_intermediate_size\": 32, \"share_expert_dim\": 32, "     \
+    "\"sliding_window\": 8, \"layer_types\": [\"full_attention\", \"sliding_attention\", "     \
+    "\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\"], "
+
+#define OWN                                                                                    \
+    "\"num_attention_groups\": 2, \"moe_num_experts\": 8, \"moe_top_k\": 2, "                  \
+    "\"moe_router_activation\": \"sigmoid\", \"attention_other_setting\": "                    \
+    "{\"num_attention_heads\": 6, \"num_attention_groups\": 2, \"head_dim\": 16}, "
+
+/* The checkpoint's names and those that transformers writes say the same model. */
+static void step_reads_both_dialects(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct text notes = {.arena = &arena};
+    struct model a = {0}, b = {0};
+    assert_int_equal(
+        read(STEP OWN "\"moe_layers_enum\": \"2,3,4,5\"}", &arena, &a, &notes, &err),
+        STATUS_OK);
+    assert_int_equal(read(STEP "\"num_key_value_heads\": 2, \"n_routed_experts\": 8, "
+                               "\"num_experts_per_tok\": 2, \"scoring_func\": \"sigmoid\", "
+                               "\"num_sliding_attention_heads\": 6, \"mlp_layer_types\": "
+                               "[\"dense\", \"dense\", \"sparse\", \"sparse\", \"sparse\", "
+                               "\"sparse\"]}",
+                          &arena, &b, &notes, &err),
+                     STATUS_OK);
+    assert_string_equal(text_string(&notes), "");
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_int_equal(a.dense_layers, 2);
+    assert_int_equal(a.window.heads, 6);
+    assert_int_equal(a.window.kv_heads + a.window.head_dim, 0); /* as in the others */
+    assert_int_equal(a.moe.shared_experts, 1);
+    arena_release(&arena);
+}
+
+#define GEMMA                                                                                  \
+    "{\"model_type\": \"gemma4_text\", \"num_hidden_layers\": 12, \"hidden_size\": 64, "       \
+    "\"intermediate_size\": 96, \"vocab_size\": 100, \"num_attention_heads\": 4, "             \
+    "\"num_key_value_heads\": 2, \"head_dim\": 16, \"global_head_dim\": 32, "                  \
+    "\"num_global_key_value_heads\": 1, "
+
+/* Global heads of keys count where keys are values; without a list every sixth layer is full.
+ */
+static void gemma_reads_its_global_heads(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct text notes = {.arena = &arena};
+    struct model shared = {0}, apart = {0};
+    assert_int_equal(read(GEMMA "\"attention_k_eq_v\": true}", &arena, &shared, &notes, &err),
+                     STATUS_OK);
+    assert_int_equal(read(GEMMA "\"attention_k_eq_v\": false}", &arena, &apart, &notes, &err),
+                     STATUS_OK);
+    assert_string_equal(text_string(&notes), "");
+    assert_int_equal(model_attention(&shared, MIXER_FULL).kv_heads, 1);
+    assert_int_equal(model_attention(&apart, MIXER_FULL).kv_heads, 2);
+    assert_int_equal(model_attention(&shared, MIXER_FULL).head_dim, 32);
+    assert_int_equal(model_attention(&shared, MIXER_WINDOW).head_dim, 16);
+    assert_int_equal(model_attention(&shared, MIXER_WINDOW).kv_heads, 2);
+    assert_false(model_attention(&shared, MIXER_WINDOW).k_eq_v);
+    assert_int_equal(model_mixers(&shared, MIXER_FULL), 2);
+    arena_release(&arena);
+}
+
+/* Of E2B and E4B. */
+static void what_smaller_gemmas_have_more_is_named(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct text notes = {.arena = &arena};
+    struct model model = {0};
+    assert_int_equal(read(GEMMA "\"hidden_size_per_layer_input\": 8, "
+                                "\"num_kv_shared_layers\": 4, \"use_double_wide_mlp\": true}",
+                          &arena, &model, &notes, &err),
+                     STATUS_OK);
+    const char *said = text_string(&notes);
+    assert_non_null(
+        strstr(said, "'hidden_size_per_layer_input' (line 1): embeddings of every"));
+    assert_non_null(strstr(said, "'num_kv_shared_layers' (line 1): layers without keys"));
+    assert_non_null(strstr(said, "'use_double_wide_mlp' (line 1): wider networks"));
+    arena_release(&arena);
+}
+
+#define MIMO                                                                                   \
+    "{\"model_type\": \"mimo_v2\", \"num_hidden_layers\": 4, \"hidden_size\": 64, "            \
+    "\"intermediate_size\": 96, \"vocab_size\": 100, \"num_attention_heads\": 4, "             \
+    "\"num_key_value_heads\": 2, \"head_dim\": 16, \"v_head_dim\": 8, "                        \
+    "\"swa_num_attention_heads\": 4, \"swa_num_key_value_heads\": 4, \"swa_head_dim\": 16, "   \
+    "\"swa_v_head_dim\": 8, \"sliding_window_size\": 8, "                                      \
+    "\"hybrid_layer_pattern\": [0, 1, 1, 0], \"n_routed_experts\": 8, "                        \
+    "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, "
+
+static void mimo_reads_its_window_heads(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct text notes = {.arena = &arena};
+    struct model model = {0};
+    assert_int_equal(read(MIMO "\"moe_layer_freq\": [0, 1, 1, 1], "
+                               "\"add_swa_attention_sink_bias\": true, "
+                               "\"num_nextn_predict_layers\": 3}",
+                          &arena, &model, &notes, &err),
+                     STATUS_OK);
+    assert_string_equal(text_string(&notes), "'num_nextn_predict_layers' (line 1): prediction "
+                                             "modules are not counted\n");
+    assert_int_equal(model.window.kv_heads, 4);
+    assert_int_equal(model.window.heads + model.window.head_dim + model.window.v_head_dim, 0);
+    assert_true(model.window.sinks);
+    assert_false(model.attention.sinks);
+    assert_int_equal(model.attention.window, 8);
+    assert_int_equal(model.dense_layers, 1);
+    assert_int_equal(model.mtp_layers, 0);
+    arena_release(&arena);
+}
+
+static void what_cannot_be_said_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *said;
+    } cases[] = {
+        {MIMO "\"moe_layer_freq\": [0, 1, 0, 1]}",
+         "'moe_layer_freq' must begin with the layers without experts and have no others"},
+        {STEP OWN "\"moe_layers_enum\": \"2,3,5\"}",
+         "'moe_layers_enum' must name every layer from its first to the last of 6"},
+        {STEP OWN "\"moe_layers_enum\": \"2,3,4\"}",
+         "'moe_layers_enum' must name every layer from its first to the last of 6"},
+        {STEP "\"moe_top_k\": 2}", "configuration has no 'moe_num_experts'"},
+        {GEMMA "\"enable_moe_block\": true}",
+         "'enable_moe_block' needs 'num_experts', 'top_k_experts' and "
+         "'moe_intermediate_size'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        struct model model = {0};
+        print_message("%s\n", cases[i].said);
+        assert_int_equal(read(cases[i].config, &arena, &model, &notes, &err), STATUS_INPUT);
+        assert_string_equal(err.text, cases[i].said);
+        assert_int_equal(strncmp(err.where, "config.json:1:", 14), 0);
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_reads_both_dialects),
+        cmocka_unit_test(gemma_reads_its_global_heads),
+        cmocka_unit_test(what_smaller_gemmas_have_more_is_named),
+        cmocka_unit_test(mimo_reads_its_window_heads),
+        cmocka_unit_test(what_cannot_be_said_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
