@@ -198,10 +198,6 @@ static void broken_configurations_say_where(void **state)
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
-        {"{\"architectures\": [\"MiMoV2FlashForCausalLM\"]}", "config.json:1:20",
-         "architecture 'MiMoV2FlashForCausalLM' is not supported: hybrid attention (window and "
-         "full layers of different shapes)",
-         "write the model's own keys where its layers are of known types, as models/*.yaml do"},
         {V4 " \"compress_ratios\": [4, 64]}", "config.json:1:220",
          "'compress_ratios' has '64': known are 0, 4 and 128", ""},
         {V4 " \"compress_ratios\": [4]}", "config.json:1:216",

@@ -23,7 +23,7 @@ static void write_attention(struct job_writer *writer)
         writer_count(writer, "qk-head-dim", a->qk_nope_head_dim);
         writer_count(writer, "qk-pos-emb-head-dim", a->qk_rope_head_dim);
         writer_count(writer, "v-head-dim", a->v_head_dim);
-    } else if (a->kv_heads != a->heads) {
+    } else if (a->kind == ATTENTION_GQA && a->kv_heads != a->heads) {
         writer_flag(writer, "group-query-attention", NULL);
         writer_count(writer, "num-query-groups", a->kv_heads);
     }
@@ -78,7 +78,7 @@ static void write_mixers(struct job_writer *writer)
     }
     if (plain && linear && !windows && m->linear.kind == LINEAR_GATED_DELTA_NET)
         write_linear(writer);
-    if (m->indexer.heads) {
+    if (m->indexer.heads && m->attention.kind == ATTENTION_MLA) {
         writer_flag(writer, "experimental-attention-variant", "dsa");
         writer_count(writer, "dsa-indexer-n-heads", m->indexer.heads);
         writer_count(writer, "dsa-indexer-head-dim", m->indexer.head_dim);

@@ -128,6 +128,16 @@ static bool may_have_experts(const struct plan *plan)
            plan_has_moe(plan);
 }
 
+/* run refuses a model whose layers are all routed by tables */
+static bool names_all(const struct plan *plan)
+{
+    return plan->model.moe.hash_layers > 0 && plan->model.moe.hash_layers >= plan->model.layers;
+}
+
+#define NAMED_ALL                                                                              \
+    HOLDS("model.moe.hash_layers", names_all, "tables route all layers",                       \
+          "tables do not route all layers")
+
 #define HAS_EXPERTS                                                                            \
     HOLDS("block.kind", may_have_experts, "the block or the model has experts",                \
           "a matmul of a model without MoE layers")
@@ -294,8 +304,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
     WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
-    WHEN("model.moe.hash_layers",
-         STACK(BIT(STACK_HOST))), /* run refuses a model of them alone */
+    WHEN("model.moe.hash_layers", STACK(BIT(STACK_HOST)), NAMED_ALL),
     WHEN("model.moe.latent_norm", HAS_EXPERTS, ABOVE("model.moe.latent_size", 0)),
     WHEN("model.residual_intermediate", HAS_EXPERTS),
     WHEN("moe.redundant_experts", HAS_EXPERTS),

@@ -19,11 +19,17 @@ struct alive {
     uint64_t plain[KIND_COUNT]; /* those that no recipe applies to */
 };
 
+/* The same of one micro-batch in one chunk: of 32 bits, as there are many. */
+struct chunk {
+    uint32_t layers[KIND_COUNT], kept[KIND_COUNT], plain[KIND_COUNT];
+    uint32_t head, empty, encoder;
+};
+
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
  * the peak is at one of them. */
 struct chunks {
     uint64_t n;
-    struct alive one[CHUNKS]; /* of one micro-batch */
+    struct chunk one[CHUNKS];
     uint64_t modules[CHUNKS];
     bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
     enum layer_kind kinds[KIND_COUNT];             /* that some chunk has a layer of */
@@ -116,12 +122,18 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     chunks->embedding[chunks->n] = layout ? layout->chunk[at].embedding : at == 0;
     chunks->head[chunks->n] = head;
     chunks->modules[chunks->n] = modules;
-    struct alive *one = &chunks->one[chunks->n++];
-    *one = (struct alive){0};
-    model_layers(model, first, last, one->layers);
-    one->layers[model_mtp_kind(model)] += modules;
-    fill_kept(plan, first, last, modules, one);
-    fill_plain(plan, first, last, one);
+    struct alive one = {0};
+    model_layers(model, first, last, one.layers);
+    one.layers[model_mtp_kind(model)] += modules;
+    fill_kept(plan, first, last, modules, &one);
+    fill_plain(plan, first, last, &one);
+    struct chunk *chunk = &chunks->one[chunks->n++];
+    *chunk = (struct chunk){0};
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        chunk->layers[k] = (uint32_t)one.layers[k];
+        chunk->kept[k] = (uint32_t)one.kept[k];
+        chunk->plain[k] = (uint32_t)one.plain[k];
+    }
 }
 
 static void find_kinds(struct chunks *chunks)
@@ -198,7 +210,7 @@ static bool covers(const struct chunks *chunks, const struct alive *a, const str
 static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
                       struct alive *alive)
 {
-    const struct alive *one = &chunks->one[chunk];
+    const struct chunk *one = &chunks->one[chunk];
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] += n * one->layers[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] += n * one->kept[chunks->kinds[i]];
@@ -211,7 +223,7 @@ static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
 
 static void take_alive(const struct chunks *chunks, uint64_t chunk, struct alive *alive)
 {
-    const struct alive *one = &chunks->one[chunk];
+    const struct chunk *one = &chunks->one[chunk];
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] -= one->layers[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] -= one->kept[chunks->kinds[i]];
