@@ -40,6 +40,11 @@ bool draws_are_own(void)
     return asked_seed() == 0;
 }
 
+bool draws_one_thread(void)
+{
+    return !getenv("MOEPLAN_TEST_THREADS");
+}
+
 void draws_print(unsigned n)
 {
     printf("%u of %u cases\n", draws_of(n), n);

@@ -18,6 +18,11 @@ unsigned draws_of(unsigned n);
  * n, so that laws can be tried on cases which nobody has seen. */
 uint64_t draws_seed(uint64_t number);
 
+/* Whether work of one thread is there to be looked at: not where MOEPLAN_TEST_THREADS is set,
+ * as .ci/run does for the thread sanitizer, which sees nothing in it. What such work is
+ * compared with is compared in the suite and under the other sanitizers. */
+bool draws_one_thread(void);
+
 /* Prints how many of n cases are taken. */
 void draws_print(unsigned n);
 

@@ -127,6 +127,7 @@ static void shrink(struct plan *plan, size_t number)
     plan->workload.micro_batch = 1;
     model->moe.router.learned_scale = false;
     model->hidden = 32;
+    model->moe.experts /= model->moe.experts > 512 ? 2 : 1; /* about as many as the others */
     model->moe.intermediate = 24;
     model->moe.latent_size = model->moe.latent_size ? 16 : 0;
     model->moe.shared_intermediate = model->moe.shared_intermediate ? 20 : 0;
