@@ -281,6 +281,8 @@ uint64_t params_useful_flop_per_token(const struct plan *plan)
 {
     const struct model *model = &plan->model;
     uint64_t length = plan_attention_length(plan);
+    if (plan->workload.mode == MODE_DECODE) /* a token meets all of its context, not half */
+        length = 2 * plan->workload.context_length;
     if (plan->workload.mode != MODE_TRAIN)
         return params_forward_flop_per_token(model, length);
     uint64_t all = params_flop_per_token(model, length);

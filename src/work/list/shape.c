@@ -88,7 +88,7 @@ struct head_slots slots_of_heads(const struct model *model, enum mixer mixer)
         own ? (struct head_slots){SLOT_WINDOW_HEADS, SLOT_WINDOW_KV_HEADS, SLOT_WINDOW_HEAD_DIM,
                                   SLOT_WINDOW_V_DIM}
             : (struct head_slots){SLOT_HEADS, SLOT_KV_HEADS, SLOT_HEAD_DIM, SLOT_V_DIM};
-    if (a.kind == ATTENTION_GQA && a.v_head_dim == a.head_dim)
+    if (a.kind != ATTENTION_MLA && a.v_head_dim == a.head_dim)
         s.v_dim = s.head_dim;
     return s;
 }
@@ -188,7 +188,8 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_TOKENS] = plan_tokens(plan);
     v[SLOT_SEQUENCE_FULL] = w->sequence_length;
     v[SLOT_ATTENDED] = plan_attention_length(plan);
-    v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, plan_sequence_ranks(plan));
+    uint64_t each = w->mode == MODE_DECODE ? w->tokens_per_sequence : w->sequence_length;
+    v[SLOT_SEQUENCE] = ceil_div(each, plan_sequence_ranks(plan));
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;
     v[SLOT_MAX_SEQS] = engine_sequences(plan);
