@@ -51,6 +51,21 @@ static void useful_flop_matches_the_reference(void **state)
                      3 * params_forward_flop_per_token(&model, 4096));
 }
 
+/* 61 layers of 128 heads score 192 and weigh 128 columns of every token in the cache; a
+ * prompt's token meets half of its sequence. */
+static void a_decoded_token_meets_all_of_its_context(void **state)
+{
+    (void)state;
+    struct plan plan = plan_deepseek(1, 8);
+    const uint64_t products = UINT64_C(2) * 36624596992, core = 61 * 128 * (192 + 128);
+    plan.workload.context_length = 6000;
+    plan.workload.sequence_length = 4096;
+    plan.workload.mode = MODE_DECODE;
+    assert_int_equal(params_useful_flop_per_token(&plan), products + 2 * core * 6000);
+    plan.workload.mode = MODE_PREFILL;
+    assert_int_equal(params_useful_flop_per_token(&plan), products + core * 4096);
+}
+
 static void prediction_modules_count_only_when_enabled(void **state)
 {
     (void)state;
@@ -205,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deepseek_v3_is_exact),
         cmocka_unit_test(useful_flop_matches_the_reference),
+        cmocka_unit_test(a_decoded_token_meets_all_of_its_context),
         cmocka_unit_test(prediction_modules_count_only_when_enabled),
         cmocka_unit_test(gpt_oss_counts_its_biases),
         cmocka_unit_test(absurd_models_overflow_and_say_so),
