@@ -40,6 +40,7 @@ def install():
     prefix = os.path.join(BUILD, "prefix")
     run("cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
         "-DBUILD_TESTING=OFF", "-DMOEPLAN_MPI=OFF", "-DMOEPLAN_STATIC_YAML=ON", "-DMOEPLAN_IMAGES=OFF",
+        f"-DMOEPLAN_WERROR={os.environ.get('MOEPLAN_WERROR', 'OFF')}", # .ci/run's flags, cached
         "-DCMAKE_INSTALL_LIBDIR=lib", f"-DCMAKE_INSTALL_PREFIX={prefix}")
     run("cmake", "--build", BUILD)
     run("cmake", "-E", "rm", "-rf", prefix)
