@@ -7,10 +7,10 @@
 #include "base/stat.h"
 #include "exec/stopwatch.h"
 
-enum { WIDE = 1024, NARROW = 512, ALIGNMENT = 64, SHARE = 10 };
+enum { ALIGNMENT = 64, SHARE = 10 };
 
 /* Of a worker: rows, a matrix, and the result of the wider product. */
-static const size_t FLOATS = GAUGE_ROWS * WIDE * 2 + WIDE * NARROW;
+static const size_t FLOATS = GAUGE_ROWS * GAUGE_WIDE * 2 + GAUGE_WIDE * GAUGE_NARROW;
 
 struct product {
     const struct gauge *gauge;
@@ -21,18 +21,11 @@ static void multiply(void *arg, size_t task, unsigned worker)
 {
     const struct product *product = arg;
     (void)worker;
-    float *rows = product->gauge->space + task * FLOATS, *weights = rows + GAUGE_ROWS * WIDE,
-          *result = weights + WIDE * NARROW;
-    const struct gemm gemm = {.m = GAUGE_ROWS,
-                              .n = product->columns,
-                              .k = product->depth,
-                              .a = rows,
-                              .lda = product->depth,
-                              .b = weights,
-                              .ldb = product->columns,
-                              .c = result,
-                              .ldc = product->columns};
-    blas_gemm(&product->gauge->session->blas, &gemm);
+    float *rows = product->gauge->space + task * FLOATS,
+          *weights = rows + GAUGE_ROWS * GAUGE_WIDE,
+          *result = weights + GAUGE_WIDE * GAUGE_NARROW;
+    blas_multiply(&product->gauge->session->blas, GAUGE_ROWS, product->depth, product->columns,
+                  rows, weights, result);
 }
 
 bool gauge_open(struct gauge *gauge, const struct session *session)
@@ -68,7 +61,8 @@ void gauge_read(struct gauge *gauge, bool due)
     if (!due && begin - gauge->ended_s < SHARE * (gauge->ended_s - gauge->began_s))
         return;
     gauge->rates[gauge->n++] =
-        (rate_of(gauge, NARROW, WIDE) + rate_of(gauge, WIDE, NARROW)) / 2;
+        (rate_of(gauge, GAUGE_NARROW, GAUGE_WIDE) + rate_of(gauge, GAUGE_WIDE, GAUGE_NARROW)) /
+        2;
     gauge->began_s = begin;
     gauge->ended_s = stopwatch_now_s();
 }

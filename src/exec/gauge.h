@@ -11,8 +11,9 @@
 
 #include "exec/session.h"
 
-/* Rows of the product, in f32: the most that the probe has. */
-enum { GAUGE_ROWS = 256, GAUGE_READINGS = 256 };
+/* The products, in f32: the most rows that the probe has, by its two shapes of weights,
+ * [NARROW, WIDE] and the reverse. */
+enum { GAUGE_ROWS = 256, GAUGE_WIDE = 1024, GAUGE_NARROW = 512, GAUGE_READINGS = 256 };
 
 struct gauge {
     const struct session *session;

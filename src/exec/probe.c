@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/stat.h"
 #include "base/unit.h"
+#include "exec/gauge.h"
 #include "exec/kernels/format.h"
 #include "exec/kernels/gemm_tile.h"
 #include "exec/kernels/kernel.h"
@@ -73,16 +74,8 @@ static void multiply_f32(const struct probe *p, struct desk *desk)
     const struct probe_point *at = p->point;
     const char *weights = next_weights(desk, at->depth * at->columns * sizeof(float));
     float *rows = (float *)(void *)desk->to, *result = rows + at->rows * at->depth;
-    const struct gemm gemm = {.m = (int)at->rows,
-                              .n = (int)at->columns,
-                              .k = (int)at->depth,
-                              .a = rows,
-                              .lda = (int)at->depth,
-                              .b = (const float *)(const void *)weights,
-                              .ldb = (int)at->columns,
-                              .c = result,
-                              .ldc = (int)at->columns};
-    blas_gemm(&p->session->blas, &gemm);
+    blas_multiply(&p->session->blas, (int)at->rows, (int)at->depth, (int)at->columns, rows,
+                  (const float *)(const void *)weights, result);
 }
 
 /* One tile of the result: operands pass through scratch in f32, as in the kernels. */
@@ -300,8 +293,9 @@ void probe_settle(struct probe_point *point, double seconds[PROBE_ROUNDS])
 
 /* ---- the points ---- */
 
-static const uint64_t gemm_rows[] = {1, 4, 16, 64, 256};
-static const uint64_t gemm_sizes[][2] = {{512, 1024}, {1024, 512}};
+static const uint64_t gemm_rows[] = {1, 4, 16, 64, GAUGE_ROWS};
+static const uint64_t gemm_sizes[][2] = {{GAUGE_NARROW, GAUGE_WIDE},
+                                         {GAUGE_WIDE, GAUGE_NARROW}};
 static const uint64_t exchange_bytes[] = {64, 4096, 65536, 1 << 20, 4 << 20};
 
 #define N(list) (sizeof(list) / sizeof *(list))

@@ -240,6 +240,12 @@ uint64_t plan_sequence_ranks(const struct plan *plan)
     return p->cp * (p->sp ? p->tp : 1);
 }
 
+uint64_t plan_sequence_tokens(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    return w->mode == MODE_DECODE ? w->tokens_per_sequence : w->sequence_length;
+}
+
 uint64_t plan_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

@@ -56,6 +56,8 @@ bool plan_has_moe(const struct plan *plan);
 bool plan_is_routed(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
+/* Tokens of a sequence in a step, over all ranks that share it. */
+uint64_t plan_sequence_tokens(const struct plan *plan);
 /* Length of sequences that attention's work goes by: sequence_length, or of packed ones the
  * mean of the squares over the mean. */
 uint64_t plan_attention_length(const struct plan *plan);

@@ -261,3 +261,14 @@ bool plan_shares_kv(const struct plan *plan)
 {
     return plan->model.attention.kind == ATTENTION_SHARED_KV;
 }
+
+bool plan_routes_by_tables(const struct plan *plan)
+{
+    uint64_t named = plan->model.moe.hash_layers;
+    return named > 0 && named >= plan->model.layers;
+}
+
+uint64_t plan_window_heads(const struct plan *plan)
+{
+    return model_attention(&plan->model, MIXER_WINDOW).heads;
+}

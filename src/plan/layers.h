@@ -105,6 +105,10 @@ bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
+/* Whether tables of the vocabulary name the experts of all layers. */
+bool plan_routes_by_tables(const struct plan *plan);
+/* Query heads of window layers. */
+uint64_t plan_window_heads(const struct plan *plan);
 /* Whether one head is key and value: every layer has a window (DeepSeek-V4). */
 bool plan_shares_kv(const struct plan *plan);
 

@@ -34,6 +34,15 @@ bool listed_plan(const struct plan *plan, struct listed *l)
     return true;
 }
 
+uint64_t *listed_sizes(const struct plan *plan, struct work *work)
+{
+    struct slots slots;
+    uint64_t *values = arena_alloc(work->arena, work->sizes.n, sizeof *values);
+    slots_from_plan(plan, &slots);
+    assert_true(sizes_eval(&work->sizes, &slots, values));
+    return values;
+}
+
 uint64_t listed_at(const struct listed *l, struct size size)
 {
     return l->values[size.node];

@@ -11,6 +11,7 @@
 #include "plan/layers.h"
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
+#include "support/listed.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
@@ -124,14 +125,11 @@ static uint64_t listed(const struct plan *plan, enum category category)
 {
     struct arena arena = {0};
     struct work work;
-    struct slots slots;
     struct err err = {0};
     uint64_t sum = 0;
     if (work_build(plan, &arena, &work, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
-    slots_from_plan(plan, &slots);
-    assert_true(sizes_eval(&work.sizes, &slots, values));
+    uint64_t *values = listed_sizes(plan, &work);
     for (size_t b = 0; b < work.n_buffers; b++)
         if (work.buffers[b].category == category)
             sum += values[work.buffers[b].all.node];
@@ -241,7 +239,6 @@ static void the_list_multiplies_as_much(void **state)
     struct arena arena = {0};
     struct plan plan;
     struct work work;
-    struct slots slots;
     struct err err = {0};
     uint64_t found = 0;
     load("deepseek-v4-flash", "vllm", &arena, &plan);
@@ -251,9 +248,7 @@ static void the_list_multiplies_as_much(void **state)
     plan.parallel.tp = plan.parallel.etp = 1;
     assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_OK);
     assert_int_equal(work_ops(&plan, &work, &err), STATUS_OK);
-    uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
-    slots_from_plan(&plan, &slots);
-    assert_true(sizes_eval(&work.sizes, &slots, values));
+    uint64_t *values = listed_sizes(&plan, &work);
     for (size_t i = 0; i < work.n_ops; i++) {
         const struct op *op = &work.ops[i];
         if (segment_is_layer(op->segment) && !is_of_experts(op))

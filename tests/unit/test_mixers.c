@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/layers.h"
 #include "support/catalogue.h"
+#include "support/listed.h"
 #include "work/list/kernel.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
@@ -165,14 +166,11 @@ static uint64_t saved_bytes(const struct plan *plan, enum layer_kind kind)
 {
     struct arena arena = {0};
     struct work work;
-    struct slots slots;
     struct err err = {0};
     uint64_t sum = 0;
     if (work_build(plan, &arena, &work, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
-    slots_from_plan(plan, &slots);
-    assert_true(sizes_eval(&work.sizes, &slots, values));
+    uint64_t *values = listed_sizes(plan, &work);
     for (size_t i = 0; i < work.n_buffers; i++) {
         const struct buffer *buffer = &work.buffers[i];
         if (text_equal(buffer->name, "mlp_input"))
@@ -260,7 +258,6 @@ static void gates_are_products_of_their_matrices(void **state)
         struct arena arena = {0};
         struct plan plan;
         struct work work;
-        struct slots slots;
         struct err err = {0};
         catalogue_plan(rows[i].model, "h100-8x8", "megatron", &arena, &plan);
         plan.workload = (struct workload){.mode = MODE_TRAIN,
@@ -271,9 +268,7 @@ static void gates_are_products_of_their_matrices(void **state)
         if (work_build(&plan, &arena, &work, &err) != STATUS_OK ||
             work_ops(&plan, &work, &err) != STATUS_OK)
             fail_msg("%s", err.text);
-        uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
-        slots_from_plan(&plan, &slots);
-        assert_true(sizes_eval(&work.sizes, &slots, values));
+        uint64_t *values = listed_sizes(&plan, &work);
         print_message("%s %s\n", rows[i].model, rows[i].product);
         assert_int_equal(product_flop(&work, values, rows[i].product),
                          UINT64_C(2) * 4096 * rows[i].elements);
@@ -293,16 +288,13 @@ static void an_engine_holds_every_parameter(void **state)
         struct arena arena = {0};
         struct plan plan;
         struct work work;
-        struct slots slots;
         struct params params;
         struct err err = {0};
         uint64_t sum = 0;
         catalogue_plan(models[i], "h200-1x1", "vllm", &arena, &plan);
         print_message("%s\n", models[i]);
         assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_OK);
-        uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
-        slots_from_plan(&plan, &slots);
-        assert_true(sizes_eval(&work.sizes, &slots, values));
+        uint64_t *values = listed_sizes(&plan, &work);
         for (size_t b = 0; b < work.n_buffers; b++)
             if (work.buffers[b].category == CATEGORY_WEIGHTS)
                 sum += values[work.buffers[b].all.node];

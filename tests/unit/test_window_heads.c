@@ -12,6 +12,7 @@
 #include "plan/rule/rule.h"
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
+#include "support/listed.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
 #include "work/list/work.h"
@@ -117,16 +118,12 @@ static bool sum_up(const struct plan *plan, enum layer_kind kind, struct sums *s
 {
     struct arena arena = {0};
     struct work work;
-    struct slots slots;
     struct err err = {0};
     bool built = work_build(plan, &arena, &work, &err) == STATUS_OK, mixer = true;
     *sums = (struct sums){0};
     if (!built)
         print_message("%s\n", err.text);
-    uint64_t *values = built ? arena_alloc(&arena, work.sizes.n, sizeof *values) : NULL;
-    slots_from_plan(plan, &slots);
-    if (built)
-        assert_true(sizes_eval(&work.sizes, &slots, values));
+    uint64_t *values = built ? listed_sizes(plan, &work) : NULL;
     for (size_t i = 0; built && i < work.n_buffers; i++) {
         const struct buffer *b = &work.buffers[i];
         uint64_t bytes = values[b->all.node];
@@ -223,6 +220,16 @@ static const struct {
     {"trtllm", "h100-8x1", MODE_DECODE},
 };
 
+/* gpt-oss on one of them. */
+static void load_stack(size_t i, struct arena *arena, struct plan *plan)
+{
+    load("gpt-oss-20b", stacks[i].cluster, stacks[i].stack, arena, plan);
+    if (stacks[i].mode == MODE_TRAIN)
+        trains(plan);
+    else
+        plan->workload.mode = stacks[i].mode;
+}
+
 /* A model whose layers all have windows is one of heads 16, 4 of 96 with values of 64 and
  * sinks, by the model's own keys or by those of window layers. */
 static void own_heads_of_all_layers_are_the_models(void **state)
@@ -232,11 +239,7 @@ static void own_heads_of_all_layers_are_the_models(void **state)
         struct arena arena = {0};
         struct plan plan, own;
         struct sums a, b;
-        load("gpt-oss-20b", stacks[i].cluster, stacks[i].stack, &arena, &plan);
-        if (stacks[i].mode == MODE_TRAIN)
-            trains(&plan);
-        else
-            plan.workload.mode = stacks[i].mode;
+        load_stack(i, &arena, &plan);
         plan.model.layer_types = (struct enum_list){1, {LAYER_WINDOW}};
         plan.model.attention.head_gate = true;
         own = plan;
@@ -280,9 +283,7 @@ static void the_same_heads_change_nothing(void **state)
         struct arena arena = {0};
         struct plan plan, own;
         struct sums a, b;
-        load("gpt-oss-20b", stacks[i].cluster, stacks[i].stack, &arena, &plan);
-        if (stacks[i].mode == MODE_TRAIN)
-            trains(&plan);
+        load_stack(i, &arena, &plan);
         own = plan;
         own.model.window = (struct window){64, 8, 64, 64, true};
         own.model.attention.v_head_dim = 64;

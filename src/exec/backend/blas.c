@@ -133,6 +133,14 @@ void blas_gemm_plain(const struct gemm *gemm)
     }
 }
 
+void blas_multiply(const struct blas *blas, int m, int k, int n, const float *a, const float *b,
+                   float *c)
+{
+    const struct gemm gemm = {
+        .m = m, .n = n, .k = k, .a = a, .lda = k, .b = b, .ldb = n, .c = c, .ldc = n};
+    blas_gemm(blas, &gemm);
+}
+
 void blas_gemm(const struct blas *blas, const struct gemm *gemm)
 {
     if (gemm->m == 0 || gemm->n == 0)

@@ -50,7 +50,11 @@ void blas_close(struct blas *blas);
 /* C = A B + beta C. Thread-safe unless one_thread. */
 void blas_gemm(const struct blas *blas, const struct gemm *gemm);
 
-/* The same in plain C: every element is one sum over k in ascending order, so a row's result
+/* C = A B of whole matrices, [m, k] x [k, n]. */
+void blas_multiply(const struct blas *blas, int m, int k, int n, const float *a, const float *b,
+                   float *c);
+
+/* The first in plain C: every element is one sum over k in ascending order, so a row's result
  * does not depend on the other rows. */
 void blas_gemm_plain(const struct gemm *gemm);
 

@@ -12,23 +12,31 @@
 
 /* ---- values ---- */
 
-static const struct node *item_of(const struct node *config, const char *key,
-                                  enum node_kind kind)
+const struct node *import_value(const struct node *config, const char *key, enum node_kind kind)
 {
     const struct node *value = node_get(config, key);
     return value && value->kind == kind && !node_is_null(value) ? value : NULL;
 }
 
-static uint64_t count_or(const struct node *config, const char *key, uint64_t otherwise)
+uint64_t import_count(const struct node *config, const char *key, uint64_t otherwise)
 {
-    const struct node *value = item_of(config, key, NODE_SCALAR);
+    const struct node *value = import_value(config, key, NODE_SCALAR);
     uint64_t count;
     return value && number_count(value->text, &count) ? count : otherwise;
 }
 
+const struct node *import_item(const struct node *config, const char *key, uint64_t at)
+{
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
+    const struct node *item = list ? list->first : NULL;
+    while (item && at--)
+        item = item->next;
+    return item;
+}
+
 static bool is_true(const struct node *config, const char *key)
 {
-    const struct node *value = item_of(config, key, NODE_SCALAR);
+    const struct node *value = import_value(config, key, NODE_SCALAR);
     return value && text_equal(value->text, "true");
 }
 
@@ -109,7 +117,7 @@ static enum status add_type(const struct node *item, struct model *model, struct
 static enum status read_list(const struct node *config, const char *key, struct model *model,
                              bool *found, struct err *err)
 {
-    const struct node *list = item_of(config, key, NODE_SEQUENCE);
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
     *found = list && list->n;
     if (!*found)
         return STATUS_OK;
@@ -122,21 +130,13 @@ static enum status read_list(const struct node *config, const char *key, struct 
     return STATUS_OK;
 }
 
-/* layer_types, or a function of the layer's number. */
-static enum status list_or(const struct node *config, struct model *model,
-                           enum layer_type (*type)(const struct node *config, uint64_t i),
-                           struct err *err)
-{
-    bool found;
-    TRY(read_list(config, "layer_types", model, &found, err));
-    return found ? STATUS_OK : set_layers(config, model, type, err);
-}
-
 enum status import_layers(const struct node *config, struct model *model,
                           enum layer_type (*type)(const struct node *config, uint64_t i),
                           struct err *err)
 {
-    return list_or(config, model, type, err);
+    bool found;
+    TRY(read_list(config, "layer_types", model, &found, err));
+    return found ? STATUS_OK : set_layers(config, model, type, err);
 }
 
 /* ---- windows and chunks ---- */
@@ -150,14 +150,14 @@ static enum layer_type even_window(const struct node *config, uint64_t i)
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
                                   struct err *err)
 {
-    return list_or(config, model, even_window, err);
+    return import_layers(config, model, even_window, err);
 }
 
 /* no_rope_layers: 1 is a layer with rope, and chunks. */
 static enum layer_type rope_chunk(const struct node *config, uint64_t i)
 {
-    const struct node *list = item_of(config, "no_rope_layers", NODE_SEQUENCE);
-    uint64_t every = count_or(config, "no_rope_layer_interval", 4), at = 0;
+    const struct node *list = import_value(config, "no_rope_layers", NODE_SEQUENCE);
+    uint64_t every = import_count(config, "no_rope_layer_interval", 4), at = 0;
     if (!list || !list->n)
         return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_CHUNK;
     for (const struct node *item = list->first; item; item = item->next)
@@ -171,7 +171,7 @@ enum status import_finish_llama4(const struct node *config, struct model *model,
                                  struct err *err)
 {
     TRY(import_finish_interleaved(config, model, err));
-    return model->attention.chunk ? list_or(config, model, rope_chunk, err) : STATUS_OK;
+    return model->attention.chunk ? import_layers(config, model, rope_chunk, err) : STATUS_OK;
 }
 
 static enum layer_type all_window(const struct node *config, uint64_t i)
@@ -185,17 +185,17 @@ static enum layer_type all_window(const struct node *config, uint64_t i)
 enum status import_finish_mixtral(const struct node *config, struct model *model,
                                   struct err *err)
 {
-    return model->attention.window ? list_or(config, model, all_window, err) : STATUS_OK;
+    return model->attention.window ? import_layers(config, model, all_window, err) : STATUS_OK;
 }
 
 static enum layer_type late_window(const struct node *config, uint64_t i)
 {
-    return i >= count_or(config, "max_window_layers", 28) ? LAYER_WINDOW : LAYER_FULL;
+    return i >= import_count(config, "max_window_layers", 28) ? LAYER_WINDOW : LAYER_FULL;
 }
 
 static enum layer_type early_even_window(const struct node *config, uint64_t i)
 {
-    bool early = i < count_or(config, "max_window_layers", 28);
+    bool early = i < import_count(config, "max_window_layers", 28);
     return early && i % 2 == 0 ? LAYER_WINDOW : LAYER_FULL;
 }
 
@@ -205,7 +205,7 @@ static enum status qwen_window(const struct node *config, struct model *model,
                                struct err *err)
 {
     if (is_true(config, "use_sliding_window") && model->attention.window)
-        return list_or(config, model, type, err);
+        return import_layers(config, model, type, err);
     model->attention.window = 0;
     return STATUS_OK;
 }
@@ -235,19 +235,19 @@ enum status import_finish_dense(const struct node *config, struct model *model, 
 enum status import_finish_llama(const struct node *config, struct model *model, struct err *err)
 {
     model->dense_layers = model->layers;
-    return model->attention.window ? list_or(config, model, all_window, err) : STATUS_OK;
+    return model->attention.window ? import_layers(config, model, all_window, err) : STATUS_OK;
 }
 
 enum status import_finish_gemma2(const struct node *config, struct model *model,
                                  struct err *err)
 {
     model->dense_layers = model->layers;
-    return list_or(config, model, even_window, err);
+    return import_layers(config, model, even_window, err);
 }
 
 static enum layer_type window_pattern(const struct node *config, uint64_t i)
 {
-    uint64_t every = count_or(config, "sliding_window_pattern", 6);
+    uint64_t every = import_count(config, "sliding_window_pattern", 6);
     return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
 }
 
@@ -255,7 +255,7 @@ enum status import_finish_gemma3(const struct node *config, struct model *model,
                                  struct err *err)
 {
     model->dense_layers = model->layers;
-    return list_or(config, model, window_pattern, err);
+    return import_layers(config, model, window_pattern, err);
 }
 
 static enum layer_type fourth_full(const struct node *config, uint64_t i)
@@ -267,14 +267,14 @@ static enum layer_type fourth_full(const struct node *config, uint64_t i)
 enum status import_finish_olmo3(const struct node *config, struct model *model, struct err *err)
 {
     model->dense_layers = model->layers;
-    return list_or(config, model, fourth_full, err);
+    return import_layers(config, model, fourth_full, err);
 }
 
 /* ---- recurrences ---- */
 
 static enum layer_type interval(const struct node *config, uint64_t i)
 {
-    uint64_t every = count_or(config, "full_attention_interval", 4);
+    uint64_t every = import_count(config, "full_attention_interval", 4);
     return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_LINEAR;
 }
 
@@ -284,15 +284,15 @@ enum status import_finish_qwen3_next(const struct node *config, struct model *mo
     TRY(import_finish_interleaved(config, model, err));
     if (!model->moe.experts)
         model->dense_layers = model->layers;
-    return list_or(config, model, interval, err);
+    return import_layers(config, model, interval, err);
 }
 
 /* full_attn_layers counts from 1. */
 static enum layer_type kimi(const struct node *config, uint64_t i)
 {
-    const struct node *linear = item_of(config, "linear_attn_config", NODE_MAPPING);
+    const struct node *linear = import_value(config, "linear_attn_config", NODE_MAPPING);
     const struct node *list =
-        linear ? item_of(linear, "full_attn_layers", NODE_SEQUENCE) : NULL;
+        linear ? import_value(linear, "full_attn_layers", NODE_SEQUENCE) : NULL;
     char number[24];
     snprintf(number, sizeof number, "%llu", (unsigned long long)i + 1);
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
@@ -314,7 +314,7 @@ enum status import_finish_kimi(const struct node *config, struct model *model, s
 /* attn_type_list: 0 linear, 1 full. */
 static enum layer_type minimax(const struct node *config, uint64_t i)
 {
-    const struct node *list = item_of(config, "attn_type_list", NODE_SEQUENCE);
+    const struct node *list = import_value(config, "attn_type_list", NODE_SEQUENCE);
     uint64_t at = 0;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (at++ == i)
@@ -327,7 +327,7 @@ enum status import_finish_lightning(const struct node *config, struct model *mod
                                     struct err *err)
 {
     struct linear *l = &model->linear;
-    TRY(list_or(config, model, minimax, err));
+    TRY(import_layers(config, model, minimax, err));
     l->heads = l->key_heads = model->attention.heads;
     l->head_dim = l->key_dim = model->attention.head_dim
                                    ? model->attention.head_dim
@@ -342,12 +342,12 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
 {
     static const char letters[] = "M*E-";
     static const enum layer_type types[] = {LAYER_LINEAR, LAYER_FULL, LAYER_MOE, LAYER_DENSE};
-    const struct node *pattern = item_of(config, "hybrid_override_pattern", NODE_SCALAR);
+    const struct node *pattern = import_value(config, "hybrid_override_pattern", NODE_SCALAR);
     bool found;
     model->norms_per_layer = 1;
     TRY(read_list(config, "layers_block_type", model, &found, err));
     if (found || !pattern) {
-        const struct node *list = item_of(config, "layers_block_type", NODE_SEQUENCE);
+        const struct node *list = import_value(config, "layers_block_type", NODE_SEQUENCE);
         model->layers = list ? list->n : model->layers;
         return STATUS_OK;
     }
@@ -370,23 +370,23 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
  * be the last of the period. */
 static enum layer_type jamba(const struct node *config, uint64_t i)
 {
-    uint64_t period = count_or(config, "attn_layer_period", 8);
-    return period && i % period == count_or(config, "attn_layer_offset", 4) ? LAYER_FULL
-                                                                            : LAYER_LINEAR;
+    uint64_t period = import_count(config, "attn_layer_period", 8);
+    return period && i % period == import_count(config, "attn_layer_offset", 4) ? LAYER_FULL
+                                                                                : LAYER_LINEAR;
 }
 
 enum status import_finish_jamba(const struct node *config, struct model *model, struct err *err)
 {
     struct linear *l = &model->linear;
-    uint64_t expand = count_or(config, "mamba_expand", 2);
+    uint64_t expand = import_count(config, "mamba_expand", 2);
     TRY(set_layers(config, model, jamba, err));
-    if (count_or(config, "expert_layer_offset", 1) != model->moe_every - 1)
+    if (import_count(config, "expert_layer_offset", 1) != model->moe_every - 1)
         return err_at(err, STATUS_INPUT, config->mark,
                       "'expert_layer_offset' must be 'expert_layer_period' - 1");
     model->dense_layers = model->layers - model->layers / model->moe_every;
     l->heads = l->key_heads = 1;
     l->head_dim = expand * model->hidden;
-    l->rank = count_or(config, "mamba_dt_rank", (model->hidden + 15) / 16);
+    l->rank = import_count(config, "mamba_dt_rank", (model->hidden + 15) / 16);
     return STATUS_OK;
 }
 
@@ -403,8 +403,8 @@ enum status import_finish_granite(const struct node *config, struct model *model
                                   struct err *err)
 {
     struct linear *l = &model->linear;
-    uint64_t wide = count_or(config, "mamba_expand", 2) * model->hidden;
-    l->head_dim = count_or(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
+    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
     if (model->moe.experts) {
         model->moe.shared_experts = 1;
     } else {
@@ -412,7 +412,7 @@ enum status import_finish_granite(const struct node *config, struct model *model
         model->dense_intermediate = model->moe.shared_intermediate;
         model->moe.intermediate = model->moe.shared_intermediate = 0;
     }
-    return list_or(config, model, all_linear, err);
+    return import_layers(config, model, all_linear, err);
 }
 
 /* ---- indexers ---- */
@@ -421,10 +421,10 @@ enum status import_finish_granite(const struct node *config, struct model *model
  * n-th from an offset. */
 static enum layer_type indexed(const struct node *config, uint64_t i)
 {
-    const struct node *list = item_of(config, "indexer_types", NODE_SEQUENCE);
-    const struct node *pattern = item_of(config, "index_topk_pattern", NODE_SCALAR);
-    uint64_t every = count_or(config, "index_topk_freq", 1), at = 0;
-    uint64_t skipped = count_or(config, "index_skip_topk_offset", 2);
+    const struct node *list = import_value(config, "indexer_types", NODE_SEQUENCE);
+    const struct node *pattern = import_value(config, "index_topk_pattern", NODE_SCALAR);
+    uint64_t every = import_count(config, "index_topk_freq", 1), at = 0;
+    uint64_t skipped = import_count(config, "index_skip_topk_offset", 2);
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (at++ == i)
             return item->kind == NODE_SCALAR && text_starts(item->text, "s") ? LAYER_REUSE
@@ -445,23 +445,14 @@ enum status import_finish_indexed(const struct node *config, struct model *model
 
 /* ---- compressed entries ---- */
 
-static const struct node *item_at(const struct node *list, uint64_t at)
-{
-    const struct node *item = list ? list->first : NULL;
-    while (item && at--)
-        item = item->next;
-    return item;
-}
-
 /* compress_ratios, of which the last are the prediction modules': 0 a window alone, 4 and 128
  * as compress_rates says. Without a list two layers of hca, then hca and csa in turn
  * (configuration_deepseek_v4.py). */
 static enum layer_type compressed(const struct node *config, uint64_t i)
 {
-    const struct node *list = item_of(config, "compress_ratios", NODE_SEQUENCE);
-    const struct node *item = item_at(list, i);
+    const struct node *item = import_item(config, "compress_ratios", i);
     uint64_t ratio;
-    if (!list)
+    if (!import_value(config, "compress_ratios", NODE_SEQUENCE))
         return i >= 2 && i % 2 ? LAYER_CSA : LAYER_HCA;
     if (!item || item->kind != NODE_SCALAR || !number_count(item->text, &ratio) || ratio <= 1)
         return LAYER_WINDOW;
@@ -472,7 +463,7 @@ static enum layer_type compressed(const struct node *config, uint64_t i)
 static enum status check_ratios(const struct node *config, const struct model *model,
                                 struct err *err)
 {
-    const struct node *list = item_of(config, "compress_ratios", NODE_SEQUENCE);
+    const struct node *list = import_value(config, "compress_ratios", NODE_SEQUENCE);
     if (list && list->n < model->layers)
         return err_at(err, STATUS_INPUT, list->mark,
                       "'compress_ratios' has %llu items for %llu layers",
@@ -491,7 +482,7 @@ static enum status check_ratios(const struct node *config, const struct model *m
 static enum status read_hash_layers(const struct node *config, struct model *model,
                                     struct err *err)
 {
-    const struct node *list = item_of(config, "mlp_layer_types", NODE_SEQUENCE);
+    const struct node *list = import_value(config, "mlp_layer_types", NODE_SEQUENCE);
     uint64_t n = 0, at = 0;
     if (!list)
         return STATUS_OK;
@@ -510,9 +501,9 @@ enum status import_finish_deepseek_v4(const struct node *config, struct model *m
                                       struct err *err)
 {
     struct attention *a = &model->attention;
-    a->csa_ratio = count_or(config, "compress_rate_csa", a->csa_ratio);
-    a->hca_ratio = count_or(config, "compress_rate_hca", a->hca_ratio);
+    a->csa_ratio = import_count(config, "compress_rate_csa", a->csa_ratio);
+    a->hca_ratio = import_count(config, "compress_rate_hca", a->hca_ratio);
     TRY(check_ratios(config, model, err));
     TRY(read_hash_layers(config, model, err));
-    return list_or(config, model, compressed, err);
+    return import_layers(config, model, compressed, err);
 }

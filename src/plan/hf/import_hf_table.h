@@ -75,6 +75,13 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
 enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_step(const struct node *config, struct model *model, struct err *err);
 
+/* A value of that kind, null being none; the number of one, where it is no other; item `at` of
+ * a list, from 0. NULL: there is none. See import_hf_layers.c. */
+const struct node *import_value(const struct node *config, const char *key,
+                                enum node_kind kind);
+uint64_t import_count(const struct node *config, const char *key, uint64_t otherwise);
+const struct node *import_item(const struct node *config, const char *key, uint64_t at);
+
 /* layer_types, or a function of the layer's number from 0; the shortest list that says the
  * same. Items beyond the model's layers are those of prediction modules. */
 enum status import_layers(const struct node *config, struct model *model,

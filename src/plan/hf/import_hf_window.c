@@ -4,33 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
-
-/* ---- values ---- */
-
-static const struct node *value_of(const struct node *config, const char *key)
-{
-    const struct node *value = node_get(config, key);
-    return value && !node_is_null(value) ? value : NULL;
-}
-
-static uint64_t count_or(const struct node *config, const char *key, uint64_t otherwise)
-{
-    const struct node *value = value_of(config, key);
-    uint64_t count;
-    bool has = value && value->kind == NODE_SCALAR && number_count(value->text, &count);
-    return has ? count : otherwise;
-}
 
 /* Item i of a list is the text. */
 static bool item_is(const struct node *config, const char *key, uint64_t i, const char *text)
 {
-    const struct node *list = value_of(config, key);
-    const struct node *item = list && list->kind == NODE_SEQUENCE ? list->first : NULL;
-    for (; item && i; i--)
-        item = item->next;
+    const struct node *item = import_item(config, key, i);
     return item && item->kind == NODE_SCALAR && text_equal(item->text, text);
 }
 
@@ -39,9 +19,9 @@ static bool item_is(const struct node *config, const char *key, uint64_t i, cons
 static enum status dense_first(const struct node *config, const char *key, const char *dense,
                                struct model *model, struct err *err)
 {
-    const struct node *list = value_of(config, key);
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
     uint64_t n = 0;
-    if (!list || list->kind != NODE_SEQUENCE)
+    if (!list)
         return STATUS_OK;
     while (n < model->layers && item_is(config, key, n, dense))
         n++;
@@ -68,9 +48,9 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
                                  struct err *err)
 {
     struct attention *a = &model->attention;
-    const struct node *block = value_of(config, "enable_moe_block");
+    const struct node *block = import_value(config, "enable_moe_block", NODE_SCALAR);
     if (a->k_eq_v)
-        a->kv_heads = count_or(config, "num_global_key_value_heads", a->kv_heads);
+        a->kv_heads = import_count(config, "num_global_key_value_heads", a->kv_heads);
     TRY(import_layers(config, model, sixth_full, err));
     if (!block || !text_equal(block->text, "true")) {
         model->moe.experts = model->moe.top_k = model->moe.intermediate = 0;
@@ -96,7 +76,7 @@ static enum layer_type hybrid_layer(const struct node *config, uint64_t i)
 enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err)
 {
     if (!model->attention.window)
-        model->attention.window = count_or(config, "sliding_window_size", 0);
+        model->attention.window = import_count(config, "sliding_window_size", 0);
     TRY(dense_first(config, "moe_layer_freq", "0", model, err));
     return import_layers(config, model, hybrid_layer, err);
 }
@@ -111,8 +91,8 @@ static enum layer_type all_full(const struct node *config, uint64_t i)
 /* moe_layers_enum "3,4,5": the layers with experts, from the first of them on. */
 static enum status read_enum(const struct node *config, struct model *model, struct err *err)
 {
-    const struct node *said = value_of(config, "moe_layers_enum");
-    const char *at = said && said->kind == NODE_SCALAR ? said->text : "";
+    const struct node *said = import_value(config, "moe_layers_enum", NODE_SCALAR);
+    const char *at = said ? said->text : "";
     uint64_t first = strtoull(at, NULL, 10), next = first;
     if (!*at)
         return STATUS_OK;
@@ -146,8 +126,8 @@ static void read_other_names(const struct node *config, struct model *model)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (unsigned j = 0; j < 3 && rows[i].names[j] && !*rows[i].value; j++)
-            *rows[i].value = count_or(config, rows[i].names[j], 0);
-    const struct node *score = value_of(config, "scoring_func");
+            *rows[i].value = import_count(config, rows[i].names[j], 0);
+    const struct node *score = import_value(config, "scoring_func", NODE_SCALAR);
     if (score && text_equal(score->text, "sigmoid"))
         model->moe.router.score = SCORE_SIGMOID;
 }

@@ -129,13 +129,8 @@ static bool may_have_experts(const struct plan *plan)
 }
 
 /* run refuses a model whose layers are all routed by tables */
-static bool names_all(const struct plan *plan)
-{
-    return plan->model.moe.hash_layers > 0 && plan->model.moe.hash_layers >= plan->model.layers;
-}
-
 #define NAMED_ALL                                                                              \
-    HOLDS("model.moe.hash_layers", names_all, "tables route all layers",                       \
+    HOLDS("model.moe.hash_layers", plan_routes_by_tables, "tables route all layers",           \
           "tables do not route all layers")
 
 #define HAS_EXPERTS                                                                            \

@@ -167,11 +167,6 @@ static bool window_kv_heads_broken(const struct plan *plan, char *text, char *hi
                                 hint);
 }
 
-static uint64_t window_heads(const struct plan *plan)
-{
-    return model_attention(&plan->model, MIXER_WINDOW).heads;
-}
-
 static bool halving_broken(const struct plan *plan, char *text, char *hint)
 {
     uint64_t tp = plan->parallel.tp;
@@ -356,7 +351,7 @@ static const struct rule rules[] = {
      .key = "parallel.tp",
      .shape = RULE_DIVIDES,
      .applies = plan_has_own_window,
-     .a = DERIVED("heads of window layers,", window_heads),
+     .a = DERIVED("heads of window layers,", plan_window_heads),
      .b = MEMBER("tp", parallel.tp),
      .also = {"model.window.heads"}},
     {.name = "tp-fits-window-kv-heads",

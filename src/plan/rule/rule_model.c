@@ -90,29 +90,14 @@ static bool has_two_gates(const struct plan *plan, char text[RULE_TEXT], char hi
 }
 
 /* Keys that are values are as wide. */
-static uint64_t width_of_keys(const struct plan *plan)
-{
-    return plan->model.attention.head_dim;
-}
-
 static bool shares_values(const struct plan *plan)
 {
     return has_values(plan) && plan->model.attention.k_eq_v;
 }
 
-static uint64_t window_heads(const struct plan *plan)
-{
-    return model_attention(&plan->model, MIXER_WINDOW).heads;
-}
-
 static uint64_t window_kv_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
-}
-
-static bool has_window_heads(const struct plan *plan)
-{
-    return plan->model.attention.kind == ATTENTION_GQA && plan_has_own_window(plan);
 }
 
 static bool is_mla(const struct plan *plan)
@@ -437,8 +422,8 @@ static const struct rule rules[] = {
     {.name = "window-kv-heads-divide-heads",
      .key = "model.window.kv_heads",
      .shape = RULE_DIVIDES,
-     .applies = has_window_heads,
-     .a = DERIVED("heads of window layers,", window_heads),
+     .applies = plan_has_own_window,
+     .a = DERIVED("heads of window layers,", plan_window_heads),
      .b = DERIVED("kv_heads of window layers,", window_kv_heads),
      .also = {"model.window.heads", "model.attention.kv_heads"}},
     {.name = "shared-kv-of-one-size",
@@ -446,7 +431,7 @@ static const struct rule rules[] = {
      .shape = RULE_EQUAL,
      .applies = shares_values,
      .a = MEMBER("v_head_dim", model.attention.v_head_dim),
-     .b = DERIVED("head_dim", width_of_keys),
+     .b = MEMBER("head_dim", model.attention.head_dim),
      .hint = "with k_eq_v keys are values: leave v_head_dim out",
      .also = {"model.attention.k_eq_v", "model.attention.head_dim"}},
     {.name = "one-gate",

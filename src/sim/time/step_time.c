@@ -159,9 +159,8 @@ enum graphs step_graphs(const struct plan *plan)
 
 double step_tokens(const struct plan *plan)
 {
-    const struct workload *w = &plan->workload;
-    uint64_t each = w->mode == MODE_DECODE ? w->tokens_per_sequence : w->sequence_length;
-    return (double)w->micro_batch * (double)each * (double)plan_dp(plan);
+    return (double)plan->workload.micro_batch * (double)plan_sequence_tokens(plan) *
+           (double)plan_dp(plan);
 }
 
 /* ---- values ---- */

@@ -188,8 +188,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_TOKENS] = plan_tokens(plan);
     v[SLOT_SEQUENCE_FULL] = w->sequence_length;
     v[SLOT_ATTENDED] = plan_attention_length(plan);
-    uint64_t each = w->mode == MODE_DECODE ? w->tokens_per_sequence : w->sequence_length;
-    v[SLOT_SEQUENCE] = ceil_div(each, plan_sequence_ranks(plan));
+    v[SLOT_SEQUENCE] = ceil_div(plan_sequence_tokens(plan), plan_sequence_ranks(plan));
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;
     v[SLOT_MAX_SEQS] = engine_sequences(plan);

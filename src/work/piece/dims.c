@@ -259,6 +259,8 @@ static uint64_t facts_of(const struct plan *plan)
     const struct attention *a = &plan->model.attention;
     const struct model_moe *moe = &plan->model.moe;
     const struct parallel *p = &plan->parallel;
+    bool output_gate = a->output_gate && a->kind != ATTENTION_SHARED_KV,
+         head_gate = a->head_gate && a->kind == ATTENTION_GQA;
     const struct {
         bool holds;
         uint64_t fact;
@@ -270,11 +272,9 @@ static uint64_t facts_of(const struct plan *plan)
         {a->kind != ATTENTION_GQA && a->q_lora_rank, FACT_Q_LOW_RANK},
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
-        {a->output_gate && a->kind != ATTENTION_SHARED_KV, FACT_OUTPUT_GATE},
-        {a->kind == ATTENTION_GQA && a->head_gate, FACT_HEAD_GATE},
-        {(a->output_gate && a->kind != ATTENTION_SHARED_KV) ||
-             (a->kind == ATTENTION_GQA && a->head_gate),
-         FACT_GATED},
+        {output_gate, FACT_OUTPUT_GATE},
+        {head_gate, FACT_HEAD_GATE},
+        {output_gate || head_gate, FACT_GATED},
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
         {moe->shared_intermediate > 0, FACT_SHARED},

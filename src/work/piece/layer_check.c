@@ -89,13 +89,6 @@ static bool many_ranks(const struct plan *plan)
     return plan->parallel.ep > MOST_RANKS;
 }
 
-/* Layers behind the first few have a router that chooses: one of them is performed. */
-static bool names_all_experts(const struct plan *plan)
-{
-    uint64_t named = plan->model.moe.hash_layers;
-    return named > 0 && named >= plan->model.layers;
-}
-
 static bool scales_router(const struct plan *plan)
 {
     return plan->model.moe.router.learned_scale;
@@ -126,7 +119,7 @@ static const struct refusal refusals[] = {
      "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
-    {names_all_experts,
+    {plan_routes_by_tables, /* else a layer whose router chooses is performed */
      "experts that a table of the vocabulary names in all layers are not performed on the host",
      "--set model.moe.hash_layers=0"},
     {norms_latent_rows, "a norm of latent rows is not performed on the host",
