@@ -172,6 +172,7 @@ static void take(const struct session *session, const char *device, const char *
 {
     struct probed probed;
     struct err err = {0};
+    *out = (struct run_probe){0}; /* nothing of what was kept */
     if (probe(session, device, arena, &probed, &err) != STATUS_OK) {
         out->origin = arena_printf(arena, "this machine was not probed: %s", err.text);
         return;
