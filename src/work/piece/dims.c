@@ -248,6 +248,8 @@ static void fill_widths(struct dims *d)
     w[COL_INTER_IN] = size_times(z, w[COL_INTER], inputs);
     w[COL_SHARED_INTER] = per_network(d, size_slot(z, SLOT_SHARED_INTER));
     w[COL_SHARED_IN] = size_times(z, w[COL_SHARED_INTER], inputs);
+    w[COL_RESIDUAL_INTER] = per_network(d, size_slot(z, SLOT_RESIDUAL_INTER));
+    w[COL_RESIDUAL_IN] = size_times(z, w[COL_RESIDUAL_INTER], inputs);
     w[COL_EXPERTS] = d->letters.experts;
     w[COL_ROW_MAP] = size_plus(z, size_times(z, d->letters.experts, 2), 1);
     w[COL_TOP_K] = d->letters.top_k;
@@ -277,7 +279,9 @@ static uint64_t facts_of(const struct plan *plan)
         {output_gate || head_gate, FACT_GATED},
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
+        {moe->glu, FACT_GLU},
         {moe->shared_intermediate > 0, FACT_SHARED},
+        {plan->model.residual_intermediate > 0, FACT_RESIDUAL},
         {moe->latent_size > 0, FACT_LATENT},
         {moe->latent_size > 0 && moe->latent_norm, FACT_LATENT_NORM},
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},

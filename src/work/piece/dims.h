@@ -74,6 +74,8 @@ enum col {
     COL_INTER_IN,
     COL_SHARED_INTER,
     COL_SHARED_IN,
+    COL_RESIDUAL_INTER, /* of the network beside the experts */
+    COL_RESIDUAL_IN,
     COL_EXPERTS,
     COL_ROW_MAP, /* 2 E + 1 */
     COL_TOP_K,
@@ -120,6 +122,8 @@ enum col {
 #define FACT_HEAD_GATE FACT(34)  /* a matrix for one gate a head */
 #define FACT_GATED FACT(35)      /* a gate of either kind on attention's output */
 #define FACT_K_EQ_V FACT(36)     /* no matrix for v */
+#define FACT_GLU FACT(37)        /* networks have a gate and an up matrix */
+#define FACT_RESIDUAL FACT(38)   /* a dense network beside the experts */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \

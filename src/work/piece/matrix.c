@@ -60,6 +60,10 @@ static const struct layer_matrix matrices[] = {
      .out = COL_SHARED_IN, .part = PART_SHARED},
     {"shared_down", IN_MOE, FACT_SHARED, MODULE_SHARED, ROW_NETWORK, COL_SHARED_INTER,
      .out = COL_HIDDEN, .part = PART_SHARED},
+    {"residual_gate_up", IN_MOE, FACT_RESIDUAL, MODULE_SHARED, ROW_NETWORK, COL_HIDDEN,
+     .out = COL_RESIDUAL_IN, .part = PART_RESIDUAL},
+    {"residual_down", IN_MOE, FACT_RESIDUAL, MODULE_SHARED, ROW_NETWORK, COL_RESIDUAL_INTER,
+     .out = COL_HIDDEN, .part = PART_RESIDUAL},
     {"router", IN_MOE, 0, MODULE_ROUTER, ROW_LOCAL, COL_HIDDEN, .out = COL_EXPERTS},
     {"latent_down", IN_MOE, FACT_LATENT, MODULE_PERMUTE, ROW_LOCAL, COL_HIDDEN,
      .out = COL_ROUTED, .part = PART_LATENT},
@@ -81,6 +85,34 @@ bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, u
 {
     return matrix->segments & in && (matrix->when & dims->facts) == matrix->when &&
            (!matrix->mixers || matrix->mixers & dims->mix);
+}
+
+size_t matrix_pieces(const struct layer_matrix *matrix, const struct dims *dims,
+                     enum col pieces[MATRIX_PIECES])
+{
+    static const struct {
+        enum col whole, piece;
+        uint64_t when, unless;
+    } rows[] = {{COL_UP_OUT, COL_Q, 0, 0},
+                {COL_UP_OUT, COL_CONTEXT, FACT_OUTPUT_GATE, 0},
+                {COL_UP_OUT, COL_K, 0, 0},
+                {COL_UP_OUT, COL_V, 0, FACT_K_EQ_V},
+                {COL_DENSE_IN, COL_DENSE, FACT_GLU, 0},
+                {COL_DENSE_IN, COL_DENSE, 0, 0},
+                {COL_SHARED_IN, COL_SHARED_INTER, FACT_GLU, 0},
+                {COL_SHARED_IN, COL_SHARED_INTER, 0, 0},
+                {COL_RESIDUAL_IN, COL_RESIDUAL_INTER, FACT_GLU, 0},
+                {COL_RESIDUAL_IN, COL_RESIDUAL_INTER, 0, 0},
+                {COL_INTER_IN, COL_INTER, FACT_GLU, 0},
+                {COL_INTER_IN, COL_INTER, 0, 0}};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].whole == matrix->out && (rows[i].when & dims->facts) == rows[i].when &&
+            !(rows[i].unless & dims->facts))
+            pieces[n++] = rows[i].piece;
+    if (n == 0)
+        pieces[n++] = matrix->out;
+    return n;
 }
 
 /* Without a list of layers all are alike but for their networks. */

@@ -41,6 +41,14 @@ static const struct train_tensor experts[] = {
      .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS, .product_input = PRODUCT_INPUT},
     {"shared_out", EXPERT, FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
      .last = MODULE_RESIDUAL},
+    /* a network beside the experts, as one of the shared experts */
+    {"residual_gate_up", EXPERT, FACT_RESIDUAL, ROW_FULL, COL_RESIDUAL_IN, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_MOE},
+    {"residual_activated", EXPERT, FACT_RESIDUAL, ROW_FULL, COL_RESIDUAL_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_MOE,
+     .product_input = PRODUCT_INPUT},
+    {"residual_out", EXPERT, FACT_RESIDUAL, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
+     .last = MODULE_RESIDUAL},
     /* routed experts */
     {"expert_input", EXPERT, 0, ROW_COMPUTED, COL_ROUTED, .saved = true, .first = MODULE_SORT,
      .last = BACK_GATE_UP, .dropped_by = TRAIN_MOE, .offload = TRAIN_OFF_EXPERT_INPUT,

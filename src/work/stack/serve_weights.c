@@ -1,7 +1,4 @@
 /* Weights of a serving rank, component by component; see serve.h. */
-#include <string.h>
-
-#include "base/text.h"
 #include "work/list/letters.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
@@ -14,47 +11,6 @@
 
 /* ---- the matrices of one layer ---- */
 
-enum {
-    MLA = 1,
-    GQA = 2,
-    Q_LOW_RANK = 4,
-    Q_DIRECT = 8,
-    GLU = 16,
-    SHARED = 32,
-    RESIDUAL = 64,
-    LATENT_ROWS = 128,
-    OUTPUT_GATE = 1024,
-    KV_ALIKE = 2048, /* k and v are matrices of one shape */
-    KV_APART = 4096, /* they are not */
-    HAS_V = 8192,
-    HEAD_GATE = 16384
-};
-
-enum width {
-    HIDDEN,
-    Q_RANK,
-    KV_RANK,
-    LATENT,
-    Q_HEADS,
-    Q_WIDE,
-    KV_WIDE,
-    KV_VALUES,
-    HEADS,
-    KV_UP,
-    V_WIDE,
-    DENSE,
-    INTER,
-    ROUTED, /* of the rows that experts read */
-    EXPERT_HIDDEN,
-    SHARED_INTER,
-    RESIDUAL_INTER,
-    EXPERTS,
-    WIDTHS
-};
-
-/* of no part that a checkpoint quantises */
-#define PLAIN_PART WEIGHT_PARTS
-
 enum layers {
     DENSE_LAYERS,
     MOE_LAYERS,
@@ -64,118 +20,49 @@ enum layers {
     WINDOW_LAYERS /* these alone */
 };
 
-/* rows: input size; copies: matrices of this shape in a layer */
-static const struct matrix {
-    const char *component;
-    unsigned when;
-    enum layers layers;
-    enum width rows, columns;
-    unsigned copies;
-    bool local;            /* per local expert */
-    enum weight_part part; /* whose format it has; PART_AUTO: the checkpoint's */
-} matrices[] = {
-    {"attention_weights", MLA | Q_LOW_RANK, ALIKE_LAYERS, HIDDEN, Q_RANK, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", MLA | Q_LOW_RANK, ALIKE_LAYERS, Q_RANK, Q_WIDE, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", MLA | Q_DIRECT, ALIKE_LAYERS, HIDDEN, Q_WIDE, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", MLA, ALIKE_LAYERS, HIDDEN, LATENT, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", MLA, ALIKE_LAYERS, KV_RANK, KV_UP, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", MLA | OUTPUT_GATE, ALIKE_LAYERS, HIDDEN, V_WIDE, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", MLA, ALIKE_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
-    {"attention_weights", GQA, ALIKE_LAYERS, HIDDEN, Q_HEADS, 1, false, PART_ATTENTION_IN},
-    {"attention_weights", GQA | OUTPUT_GATE, ALIKE_LAYERS, HIDDEN, V_WIDE, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", GQA | KV_ALIKE, ALIKE_LAYERS, HIDDEN, KV_WIDE, 2, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", GQA | KV_APART, ALIKE_LAYERS, HIDDEN, KV_WIDE, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", GQA | KV_APART | HAS_V, ALIKE_LAYERS, HIDDEN, KV_VALUES, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", GQA | HEAD_GATE, ALIKE_LAYERS, HIDDEN, HEADS, 1, false,
-     PART_ATTENTION_IN},
-    {"attention_weights", GQA, ALIKE_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
-    {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
-    {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
-    {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, PART_DENSE},
-    {"expert_weights", GLU, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, PART_AUTO},
-    {"expert_weights", 0, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, PART_AUTO},
-    {"expert_weights", 0, MOE_LAYERS, INTER, EXPERT_HIDDEN, 1, true, PART_AUTO},
-    {"latent_weights", LATENT_ROWS, MOE_LAYERS, HIDDEN, ROUTED, 1, false, PART_LATENT},
-    {"latent_weights", LATENT_ROWS, MOE_LAYERS, ROUTED, HIDDEN, 1, false, PART_LATENT},
-    {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false,
-     PART_SHARED},
-    {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, PART_SHARED},
-    {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, PART_SHARED},
-    {"residual_mlp_weights", RESIDUAL | GLU, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
-     PART_RESIDUAL},
-    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
-     PART_RESIDUAL},
-    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, RESIDUAL_INTER, HIDDEN, 1, false,
-     PART_RESIDUAL},
-    {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, PLAIN_PART},
-};
+#define BIT(part) (1u << (part))
+#define ATTENTION_PARTS (BIT(PART_ATTENTION_IN) | BIT(PART_ATTENTION_OUT))
+#define INDEXER_PARTS (BIT(PART_INDEXER) | BIT(PART_WHOLE))
 
-static unsigned conditions(const struct plan *plan, enum mixer mixer)
-{
-    const struct attention a = model_attention(&plan->model, mixer);
-    const struct model_moe *moe = &plan->model.moe;
-    unsigned holds = a.kind == ATTENTION_MLA   ? MLA
-                     : a.kind == ATTENTION_GQA ? GQA
-                                               : 0; /* shared_kv: mixer_matrices */
-    holds |= a.q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
-    holds |= a.output_gate ? OUTPUT_GATE : 0;
-    holds |= a.head_gate ? HEAD_GATE : 0;
-    holds |= a.head_dim == a.v_head_dim && !a.k_eq_v ? KV_ALIKE : KV_APART;
-    holds |= a.k_eq_v ? 0 : HAS_V;
-    holds |= moe->glu ? GLU : 0;
-    holds |= moe->shared_intermediate ? SHARED : 0;
-    holds |= moe->latent_size ? LATENT_ROWS : 0;
-    return holds | (plan->model.residual_intermediate ? RESIDUAL : 0);
-}
+/* Matrices of a layer that make one buffer: those of some parts, in some kind of network. */
+static const struct component {
+    const char *name;
+    enum layers layers;
+    unsigned in;    /* IN_... of matrix_exists */
+    unsigned parts; /* bits of enum weight_part */
+    enum component_kind { PLAIN, EXPERTS, ROUTER } kind;
+} components[] = {
+    {"attention_weights", ALIKE_LAYERS, IN_NONE, ATTENTION_PARTS, PLAIN},
+    {"dense_mlp_weights", DENSE_LAYERS, IN_DENSE, BIT(PART_DENSE), PLAIN},
+    {"expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), EXPERTS},
+    {"latent_weights", MOE_LAYERS, IN_MOE, BIT(PART_LATENT), PLAIN},
+    {"shared_expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_SHARED), PLAIN},
+    {"residual_mlp_weights", MOE_LAYERS, IN_MOE, BIT(PART_RESIDUAL), PLAIN},
+    {"router_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), ROUTER},
+};
 
 static struct size padded(struct sizes *s, struct size width, uint64_t multiple)
 {
     return multiple > 1 ? size_up(s, width, multiple) : width;
 }
 
-/* Widths of one tensor-parallel rank: of attention in layers with this mixer, and the rest. */
-static void fill_head_widths(const struct plan *plan, struct sizes *s, enum mixer mixer,
-                             struct size widths[WIDTHS])
+/* The widths of attention's mixer at hand, and of experts as their backend keeps them. */
+static struct dims fill_dims(const struct plan *plan, struct sizes *s, enum mixer mixer)
 {
-    const struct head_slots slots = slots_of_heads(&plan->model, mixer);
-    struct size tp = size_slot(s, SLOT_TP);
-    struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
-    struct size v = size_slot(s, slots.v_dim), head = size_slot(s, slots.head_dim);
-    struct size mine = size_ceil_div(s, size_slot(s, slots.heads), tp);
-    struct size kv = size_ceil_div(s, size_slot(s, slots.kv_heads), tp);
-    widths[HEADS] = mine;
-    widths[Q_HEADS] = size_mul(s, mine, head);
-    widths[Q_WIDE] = size_mul(s, mine, size_add(s, nope, rope));
-    widths[KV_WIDE] = size_mul(s, kv, head);
-    widths[KV_VALUES] = size_mul(s, kv, v);
-    widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
-    widths[V_WIDE] = size_mul(s, mine, v);
+    struct dims d;
+    dims_fill(&d, plan, s);
+    dims_mixer(&d, mixer);
+    d.width[COL_SHARED_INTER] = dims_shared_width(s, plan);
+    d.width[COL_EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
+    return d;
 }
 
-static void fill_widths(const struct plan *plan, const struct serve_style *style,
-                        struct sizes *s, struct size widths[WIDTHS])
+static struct dims padded_dims(const struct serve_experts *experts, const struct dims *plain)
 {
-    struct size networks = dims_network_ranks(s, plan);
-    fill_head_widths(plan, s, model_attention_mixer(&plan->model), widths);
-    widths[HIDDEN] = size_slot(s, SLOT_HIDDEN);
-    widths[Q_RANK] = size_slot(s, SLOT_Q_RANK);
-    widths[KV_RANK] = size_slot(s, SLOT_KV_RANK);
-    widths[LATENT] = size_add(s, widths[KV_RANK], size_slot(s, SLOT_ROPE_DIM));
-    widths[DENSE] = dims_dense_width(s, plan);
-    widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
-    widths[ROUTED] = size_row_width(s, plan);
-    widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
-    widths[SHARED_INTER] = dims_shared_width(s, plan);
-    widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), networks);
-    widths[EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
+    struct dims d = *plain;
+    d.width[COL_INTER] = padded(d.z, d.width[COL_INTER], experts->inter_multiple);
+    d.width[COL_ROUTED] = padded(d.z, d.width[COL_ROUTED], experts->hidden_multiple);
+    return d;
 }
 
 static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
@@ -216,89 +103,71 @@ static struct size layers_of(const struct plan *plan, struct sizes *s, enum laye
     return mixer_layers(plan, s, kind);
 }
 
-static enum dtype format_of(const struct plan *plan, const struct matrix *matrix)
+/* Bytes of a matrix as a checkpoint has it: in pieces whose scales are rounded each. */
+static struct size matrix_bytes(const struct dims *d, const struct layer_matrix *m,
+                                enum dtype format)
 {
-    if (matrix->part == PLAIN_PART)
-        return DTYPE_BF16;
-    return matrix->part == PART_AUTO ? plan->precision.weights
-                                     : plan_part_format(plan, matrix->part);
-}
-
-/* Bytes in one layer of the component that begins at a row: rows with one name stand together.
- * *end: the row after them. */
-static struct size component_bytes(const struct plan *plan, struct sizes *s, size_t from,
-                                   enum mixer mixer, const struct size *widths, size_t *end)
-{
-    unsigned holds = conditions(plan, mixer);
-    const struct matrix *first = &matrices[from];
-    struct size bytes = size_const(s, 0);
-    size_t i = from;
-    for (; i < sizeof matrices / sizeof *matrices; i++) {
-        const struct matrix *m = &matrices[i];
-        if (!text_equal(m->component, first->component))
-            break;
-        if ((m->when & holds) != m->when)
-            continue;
-        struct size one =
-            size_matrix_bytes(s, format_of(plan, m), widths[m->rows], widths[m->columns]);
-        bytes = size_add(s, bytes, size_times(s, one, m->copies));
-    }
-    *end = i;
+    struct size bytes = size_const(d->z, 0);
+    enum col pieces[MATRIX_PIECES];
+    size_t n = matrix_pieces(m, d, pieces);
+    for (size_t i = 0; i < n; i++)
+        bytes = size_add(d->z, bytes,
+                         size_matrix_bytes(d->z, format, d->width[m->in], d->width[pieces[i]]));
     return bytes;
 }
 
-/* One buffer of a component; returns the row after it. */
-static size_t component(const struct plan *plan, struct work *work, size_t from,
-                        const struct size *widths)
+static enum dtype format_of(const struct plan *plan, enum weight_part part,
+                            enum component_kind kind)
 {
-    struct sizes *s = &work->sizes;
-    const struct matrix *first = &matrices[from];
-    size_t end;
-    struct size bytes =
-        component_bytes(plan, s, from, model_attention_mixer(&plan->model), widths, &end);
-    if (first->local)
-        bytes = size_mul(s, bytes, size_slot(s, SLOT_LOCAL_EXPERTS));
-    if (!size_is_zero(s, bytes))
-        state(work, first->component, format_of(plan, first), bytes,
-              layers_of(plan, s, first->layers), NULL);
-    return end;
+    return kind == ROUTER    ? DTYPE_BF16
+           : kind == EXPERTS ? plan->precision.weights
+                             : plan_part_format(plan, part);
 }
 
-/* Attention of window layers with heads of their own: the table's first rows, in their widths.
- */
-static void window_attention(const struct plan *plan, struct work *work,
-                             const struct size *others)
+/* Bytes in one layer of the mixer at hand. */
+static struct size component_bytes(const struct component *c, const struct dims *d)
 {
-    struct sizes *s = &work->sizes;
-    struct size widths[WIDTHS];
-    size_t end;
-    if (!plan_splits_attention(plan))
-        return;
-    memcpy(widths, others, sizeof widths);
-    fill_head_widths(plan, s, MIXER_WINDOW, widths);
-    state(work, "window_attention_weights", plan_part_format(plan, PART_ATTENTION_IN),
-          component_bytes(plan, s, 0, MIXER_WINDOW, widths, &end),
-          layers_of(plan, s, WINDOW_LAYERS), NULL);
-}
-
-/* Matrices of linear layers, of indexers and of attention whose one head is key and value, from
- * the table that all stacks share. */
-static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
-                           enum mixer mixer, unsigned when, enum dtype dtype)
-{
-    struct sizes *s = &work->sizes;
-    struct size bytes = size_const(s, 0);
-    struct dims d;
+    struct size bytes = size_const(d->z, 0);
     size_t n;
-    const struct layer_matrix *all = matrices_of_layer(&n);
-    dims_fill(&d, plan, s);
-    dims_mixer(&d, mixer);
-    for (size_t i = 0; i < n; i++)
-        if (matrix_exists(&all[i], &d, IN_NONE) && (all[i].when & when) == when)
-            bytes = size_add(s, bytes,
-                             size_matrix_bytes(s, plan_part_format(plan, all[i].part),
-                                               d.width[all[i].in], d.width[all[i].out]));
-    state(work, name, dtype, bytes, cache_layers(s, plan, mixer), NULL);
+    const struct layer_matrix *m = matrices_of_layer(&n), *end = m + n;
+    for (; m < end; m++)
+        if (BIT(m->part) & c->parts && matrix_exists(m, d, c->in) &&
+            m->expert == (c->kind == EXPERTS))
+            bytes =
+                size_add(d->z, bytes, matrix_bytes(d, m, format_of(d->plan, m->part, c->kind)));
+    return bytes;
+}
+
+/* One buffer of a component, but where it has no bytes. */
+static void add_component(const struct component *c, const char *name, struct work *work,
+                          const struct dims *d, struct size layers)
+{
+    struct size bytes = component_bytes(c, d);
+    enum weight_part first = (enum weight_part)0;
+    while (!(c->parts & BIT(first)))
+        first++;
+    if (c->kind == EXPERTS)
+        bytes = size_mul(d->z, bytes, size_slot(d->z, SLOT_LOCAL_EXPERTS));
+    if (!size_is_zero(d->z, bytes))
+        state(work, name, format_of(d->plan, first, c->kind), bytes, layers, NULL);
+}
+
+/* Attention of window layers with heads of their own. */
+static void window_attention(const struct plan *plan, struct work *work)
+{
+    struct dims d = fill_dims(plan, &work->sizes, MIXER_WINDOW);
+    if (plan_splits_attention(plan))
+        add_component(&components[0], "window_attention_weights", work, &d,
+                      layers_of(plan, d.z, WINDOW_LAYERS));
+}
+
+/* All that a mixer multiplies by, under one name. */
+static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
+                           enum mixer mixer, unsigned parts)
+{
+    const struct component all = {.in = IN_NONE, .parts = parts};
+    struct dims d = fill_dims(plan, &work->sizes, mixer);
+    add_component(&all, name, work, &d, cache_layers(d.z, plan, mixer));
 }
 
 /* The taps of a linear layer's convolution and its vectors, in 16 bits. */
@@ -333,8 +202,8 @@ static void shared_mixers(const struct plan *plan, struct work *work)
         for (unsigned k = 0; k < KIND_COUNT; k++)
             has |= kinds[k] && kind_mixer((enum layer_kind)k) == rows[i].mixer;
         if (has)
-            mixer_matrices(plan, work, rows[i].name, rows[i].mixer, 0,
-                           plan_part_format(plan, PART_ATTENTION_IN));
+            mixer_matrices(plan, work, rows[i].name, rows[i].mixer,
+                           ATTENTION_PARTS | INDEXER_PARTS);
     }
 }
 
@@ -369,16 +238,14 @@ static void streams_and_tables(const struct plan *plan, struct work *work)
 
 static void mixers(const struct plan *plan, struct work *work)
 {
-    enum dtype linear = plan_part_format(plan, PART_LINEAR);
     if (model_mixers(&plan->model, MIXER_LINEAR)) {
-        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, 0, linear);
+        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, BIT(PART_LINEAR));
         linear_vectors(plan, work);
     }
     if (plan_shares_kv(plan))
         shared_mixers(plan, work);
     else if (plan->model.indexer.heads)
-        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, FACT_INDEX,
-                       plan_part_format(plan, PART_INDEXER));
+        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, INDEXER_PARTS);
 }
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention and of
@@ -456,25 +323,26 @@ static void projection(const struct plan *plan, struct work *work)
 }
 
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
-static void absorbed(const struct plan *plan, struct work *work, const struct size *widths)
+static void absorbed(const struct plan *plan, struct work *work, const struct dims *d)
 {
     struct sizes *s = &work->sizes;
-    struct size bytes = size_times(s, size_mul(s, widths[KV_RANK], widths[KV_UP]), 2);
+    struct size matrix = size_mul(s, d->width[COL_KV_RANK], d->width[COL_KV_UP]);
+    struct size bytes = size_times(s, matrix, 2);
     state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(plan, s, ATTENTION_LAYERS),
           "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
 }
 
 /* The scales that OpenAI's kernels read on Hopper, [2 I / 256, H / 32] and [H / 256, I / 32] of
  * each expert padded up, beside those that were loaded. */
-static void swizzled_scales(const struct plan *plan, struct work *work,
-                            const struct size *widths)
+static void swizzled_scales(const struct plan *plan, struct work *work, const struct dims *d)
 {
     struct sizes *s = &work->sizes;
-    struct size wide = size_times(s, widths[INTER], plan->model.moe.glu ? 2 : 1);
-    struct size up = size_mul(s, size_up(s, wide, 256),
-                              size_up(s, size_ceil_by(s, widths[EXPERT_HIDDEN], 32), 2));
-    struct size down = size_mul(s, size_up(s, widths[EXPERT_HIDDEN], 256),
-                                size_up(s, size_ceil_by(s, widths[INTER], 32), 2));
+    struct size hidden = d->width[COL_ROUTED], inter = d->width[COL_INTER];
+    struct size wide = size_times(s, inter, plan->model.moe.glu ? 2 : 1);
+    struct size up =
+        size_mul(s, size_up(s, wide, 256), size_up(s, size_ceil_by(s, hidden, 32), 2));
+    struct size down =
+        size_mul(s, size_up(s, hidden, 256), size_up(s, size_ceil_by(s, inter, 32), 2));
     struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
     state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
           "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
@@ -507,11 +375,16 @@ static void rotary_table(const struct plan *plan, struct work *work)
 
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
-    struct size widths[WIDTHS];
-    fill_widths(plan, style, &work->sizes, widths);
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
-        i = component(plan, work, i, widths);
-    window_attention(plan, work, widths);
+    struct sizes *s = &work->sizes;
+    struct dims d = fill_dims(plan, s, model_attention_mixer(&plan->model));
+    struct dims experts = padded_dims(&style->experts, &d);
+    for (size_t i = 0; i < sizeof components / sizeof *components; i++) {
+        const struct component *c = &components[i];
+        if (c->layers != ALIKE_LAYERS || !plan_shares_kv(plan))
+            add_component(c, c->name, work, c->kind == EXPERTS ? &experts : &d,
+                          layers_of(plan, s, c->layers));
+    }
+    window_attention(plan, work);
     mixers(plan, work);
     streams_and_tables(plan, work);
     vectors(plan, work, style);
@@ -519,9 +392,9 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     serve_encoder_weights(plan, work);
     projection(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
-        absorbed(plan, work, widths);
+        absorbed(plan, work, &d);
     if (style->experts.swizzled_scales)
-        swizzled_scales(plan, work, widths);
+        swizzled_scales(plan, work, &experts);
     if (style->rotary_table && plan->model.max_position)
         rotary_table(plan, work);
 }
