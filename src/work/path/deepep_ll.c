@@ -35,8 +35,13 @@ static uint16_t build(struct layer *l)
     layer_dispatch(l, "dispatch",
                    (struct exchange){send, s.sends, receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_slots", CATEGORY_DISPATCH, l->activation, slots, l->H);
-    layer_reorder(l, "fill_slots",
-                  (struct reorder){arrived, index, place, x, l->received.used});
+    layer_op(l,
+             (struct op){.name = "fill_slots",
+                         .kernel = KERNEL_SCATTER, /* empty slots are never read */
+                         .rows = l->received.used,
+                         .bytes_read = layer_traffic(l, l->received.used, arrived),
+                         .bytes_written = layer_traffic(l, l->received.used, x)},
+             OPERANDS(IN(SRC, arrived), IN(INDEX, place), OUT(DST, x)));
     uint16_t y = layer_expert(l, x, slots, groups);
 
     uint16_t back =
