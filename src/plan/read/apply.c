@@ -320,6 +320,17 @@ enum status apply_mapping(struct loader *loader, const char *group, const struct
     return STATUS_OK;
 }
 
+enum status apply_names(struct loader *loader, const struct node *mapping,
+                        const char *const *except)
+{
+    for (const struct node *value = mapping->first; value; value = value->next)
+        if (!is_listed(value->key, except) && !schema_find(value->key) &&
+            !is_group(value->key) && !shorthand_find(value->key))
+            return strchr(value->key, '.') ? dotted_key(loader, value)
+                                           : unknown_key(loader, value->key, value->key_mark);
+    return STATUS_OK;
+}
+
 struct mark apply_origin(const struct loader *loader, const char *key)
 {
     size_t n;

@@ -33,6 +33,11 @@ enum status apply_override(struct loader *loader, const char *key, const struct 
 enum status apply_mapping(struct loader *loader, const char *group, const struct node *mapping,
                           const char *const *except);
 
+/* Only looks: STATUS_INPUT as apply_value's for the first key of a plan's own mapping that is
+ * none. */
+enum status apply_names(struct loader *loader, const struct node *mapping,
+                        const char *const *except);
+
 /* Where a field's value came from; file NULL: its default. */
 struct mark apply_origin(const struct loader *loader, const char *key);
 

@@ -66,9 +66,13 @@ static const struct node *part_value(const struct load *load, const struct node 
     return value;
 }
 
-static enum status missing_parts(struct load *load, bool model, bool cluster)
+/* A misspelt one beside the other is what is wrong; a file with neither is something else. */
+static enum status missing_parts(struct load *load, const struct node *root, bool model,
+                                 bool cluster)
 {
     struct mark file = {.file = load->file};
+    if (!model || !cluster)
+        TRY(apply_names(&load->loader, root, part_keys));
     err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
            model && cluster ? ", " : "", cluster ? "'cluster'" : "");
     return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
@@ -82,7 +86,7 @@ static enum status load_parts(struct load *load, const struct node *root)
     for (size_t i = 0; i < PARTS; i++)
         values[i] = part_value(load, root, part_keys[i]);
     if (!values[0] || !values[1])
-        return missing_parts(load, !values[0], !values[1]);
+        return missing_parts(load, root, !values[0], !values[1]);
     if (!values[2])
         values[2] = &generic;
     for (size_t i = 0; i < PARTS; i++)

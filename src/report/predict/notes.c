@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-enum { REASONS_SHOWN = 2, LABEL = 10 };
+enum { REASONS_SHOWN = 2, KEYS_SHOWN = 2, LABEL = 10 };
 
 static bool is_first(const struct note *notes, size_t i)
 {
@@ -25,6 +25,16 @@ static size_t print_reason(const struct prediction *p, size_t first, struct page
     text_printf(&line, ": %s", p->notes[first].text);
     page_item(page, 0, LABEL, first ? "" : "notes", text_string(&line));
     return keys;
+}
+
+void predict_notes_brief(const struct prediction *p, struct text *line)
+{
+    for (size_t i = 0; i < p->n_notes && i < KEYS_SHOWN; i++)
+        text_printf(line, "%s%s", i ? ", " : "; notes on ", p->notes[i].key);
+    if (p->n_notes > KEYS_SHOWN)
+        text_printf(line, " and %zu more", p->n_notes - KEYS_SHOWN);
+    if (p->n_notes)
+        text_printf(line, ": --format json");
 }
 
 void predict_notes_print(const struct prediction *prediction, struct page *page,

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_REPORT_PREDICT_NOTES_H
 #define MOEPLAN_REPORT_PREDICT_NOTES_H
 
+#include "base/text.h"
 #include "report/page.h"
 #include "sim/answer/predict.h"
 
@@ -9,5 +10,9 @@
  * are. */
 void predict_notes_print(const struct prediction *prediction, struct page *page,
                          struct arena *arena);
+
+/* Appends, for a screen without room for them, the keys that notes are on: the first two, and
+ * how many more. */
+void predict_notes_brief(const struct prediction *prediction, struct text *line);
 
 #endif

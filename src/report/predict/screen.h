@@ -19,7 +19,7 @@ enum brief {
     BRIEF_FIXES,    /* more than one fix of a kind, small categories */
     BRIEF_ASSUMED,  /* the stack's calibration; the formula of the buffer that crosses the limit
                      */
-    BRIEF_NOTES,    /* what notes say: their number stands */
+    BRIEF_NOTES,    /* what notes say: the keys they are on stand */
     BRIEF_TIME,     /* rates beside the seconds, all but the largest categories */
     BRIEF_STAGES,   /* each stage's bytes: the least and the most stand; layers of a stage */
     BRIEF_LINES,    /* the first fix of a kind where another takes one line */

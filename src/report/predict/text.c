@@ -71,7 +71,7 @@ static void print_collective(struct screen *screen)
 
 /* ---- what was assumed ---- */
 
-/* Limit, defaults and the number of notes in one item, when lines are short. */
+/* Limit, defaults and what notes are on in one item, when lines are short. */
 static void print_assumed_briefly(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -81,9 +81,8 @@ static void print_assumed_briefly(struct screen *screen)
     if (screen->brief < BRIEF_TIME &&
         predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
         text_printf(&text, "; %s", text_string(&defaults));
-    if (screen->brief >= BRIEF_NOTES && screen->view->prediction->n_notes)
-        text_printf(&text, "; %zu note%s: --format json", screen->view->prediction->n_notes,
-                    screen->view->prediction->n_notes == 1 ? "" : "s");
+    if (screen->brief >= BRIEF_NOTES)
+        predict_notes_brief(screen->view->prediction, &text);
     screen_item(screen, "assumed", text_string(&text));
 }
 
