@@ -314,6 +314,18 @@ void fix_list_batches(struct fix_search *search, struct fix_moves *moves)
         moves->list[moves->n++] = micro_batch_of(search, value);
 }
 
+/* A plan that asks an engine for all its sequences at once: as the engine has it, which runs so
+ * many as its own pool holds. No other change stands beside it, since any number fits so. */
+static void try_queue(struct fix_search *search)
+{
+    const struct fix_move move = {"workload.queue", "workload.queue=true",
+                                  "sequences that the engine's own pool does not hold wait",
+                                  FIX_THROUGHPUT};
+    if (search->plan->workload.mode == MODE_DECODE && plan_is_engine(search->plan) &&
+        !engine_queues(search->plan))
+        fix_keep(search, &move, 1);
+}
+
 /* One past the last move of the key that stands at i. */
 static size_t key_end(const struct fix_moves *moves, size_t i)
 {
@@ -475,6 +487,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     if (!fix_count_harmless(search, VERDICT_MARGINAL))
         fix_together(search, moves);
     fix_devices(search);
+    try_queue(search);
     evaluator_release(&search->evaluator);
     demand_banks_release(search->banks, FIX_BANKS);
     arena_release(&search->scratch);
