@@ -424,6 +424,7 @@ enum lora_experts {
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
+    struct word_list saved;   /* trained whole beside them: embed_tokens, lm_head */
     bool sharded;             /* vLLM, Megatron: over tp on both sides */
     bool share_experts;       /* one for all experts of a rank */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */

@@ -703,7 +703,7 @@ const struct job_case job_cases[] = {
      1},
     {"axolotl/lora.yml", "cluster=h200-8x1",
      "parallel.zero=0 precision.weights=fp8_channel lora.rank=16 lora.targets=[] "
-     "lora.plain_format=none "
+     "lora.modules_to_save=[lm_head] lora.plain_format=none "
      "optimizer.kind=adam8bit recompute.kind=full recompute.offload=[layer_input] "
      "workload.micro_batch=2 workload.global_batch=64 workload.sequence_length=4096",
      0},
@@ -721,11 +721,12 @@ const struct job_case job_cases[] = {
      "workload.global_batch=64 workload.colocated.reference=1",
      0},
     {"llamafactory/lora-sft.yaml", "",
-     "stack.kind=deepspeed parallel.zero=3 lora.rank=16 "
+     "lora.modules_to_save=[embed_tokens] stack.kind=deepspeed parallel.zero=3 "
+     "lora.rank=16 "
      "precision.weights=bf16 recompute.kind=full workload.micro_batch=1 "
      "workload.global_batch=64 workload.sequence_length=4096 "
      "parallel.live_parameters=1000000000",
-     0},
+     1},
     {"llamafactory/full.sh", "",
      "cluster.nodes=2 cluster.node.devices=8 stack.kind=deepspeed parallel.zero=3 "
      "optimizer.offload=1 optimizer.offload_params=true lora.rank=0 workload.micro_batch=4 "
@@ -819,7 +820,8 @@ const struct job_case job_cases[] = {
      1},
     {"swift/qlora.sh", "",
      "stack.kind=deepspeed parallel.zero=2 parallel.reduce_bucket=100000000 lora.rank=8 "
-     "lora.targets=[] precision.weights=nf4 recompute.offload=[layer_input] "
+     "lora.modules_to_save=[lm_head] lora.targets=[] precision.weights=nf4 "
+     "recompute.offload=[layer_input] "
      "workload.micro_batch=4 workload.global_batch=16 cluster.node.devices=2",
      0},
     {"swift/dpo.sh", "",

@@ -43,6 +43,20 @@ static uint64_t saved(const char *set, const char *name)
     return sum;
 }
 
+static bool makes_weight_gradients(const char *set)
+{
+    struct plan_built b;
+    bool found = false;
+    plan_build(base, set, true, &b);
+    for (size_t i = 0; i < b.work.n_ops; i++)
+        found = found ||
+                (b.work.ops[i].kernel == KERNEL_WGRAD &&
+                 !text_starts(b.work.ops[i].name, "wgrad_lora")) ||
+                b.work.ops[i].kernel == KERNEL_EMBED_GRAD;
+    arena_release(&b.arena);
+    return found;
+}
+
 #define QV "lora.rank=8 lora.targets=[q_proj,v_proj] "
 
 /* r = 8 on q and v: 3,342,336 parameters of 16 bytes beside 30,532,122,624 of 2. */
@@ -96,6 +110,34 @@ static void a_quantised_base(void **state)
     assert_int_equal(state_bytes(QV "precision.weights=nf4_double"),
                      4 * plain + (dense + experts) / 2 + d + e +
                          4 * ((d + 255) / 256 + (e + 255) / 256) + 16 * adapters);
+}
+
+/* embed_tokens and lm_head, of 151,936 x 2,048 each, trained in a copy: of a base in 16 bits
+ * that and its gradient and moments in 16, 8 bytes; with a master copy 16; of one in few bits,
+ * whose ends are f32, 16. Their gradients are made. */
+static void modules_are_trained_whole(void **state)
+{
+    (void)state;
+    const uint64_t one = UINT64_C(151936) * 2048;
+#define ENDS "lora.modules_to_save=[embed_tokens,lm_head] "
+    static const struct {
+        const char *set;
+        uint64_t bytes, modules;
+    } rows[] = {{"lora.modules_to_save=[lm_head]", 8, 1},
+                {ENDS, 8, 2},
+                {ENDS "precision.master=f32 precision.moments=f32", 16, 2},
+                {ENDS "precision.weights=nf4", 16, 2},
+                {ENDS "optimizer.kind=adam8bit", 12, 2},
+                {ENDS "parallel.zero=3", 1, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        const char *with = arena_join(&arena, QV, rows[i].set);
+        const char *none = arena_join(&arena, with, " lora.modules_to_save=[]");
+        assert_int_equal(state_bytes(with) - state_bytes(none),
+                         rows[i].bytes * rows[i].modules * one);
+        assert_true(makes_weight_gradients(with));
+        arena_release(&arena);
+    }
 }
 
 /* A frozen product saves no input; an adapted one its input and T r. */
@@ -422,20 +464,6 @@ static void only_adapters_travel(void **state)
     assert_int_equal(moved(QV OFFLOAD, "reload_weights"), adapters / 8);
 }
 
-static bool makes_weight_gradients(const char *set)
-{
-    struct plan_built b;
-    bool found = false;
-    plan_build(base, set, true, &b);
-    for (size_t i = 0; i < b.work.n_ops; i++)
-        found = found ||
-                (b.work.ops[i].kernel == KERNEL_WGRAD &&
-                 !text_starts(b.work.ops[i].name, "wgrad_lora")) ||
-                b.work.ops[i].kernel == KERNEL_EMBED_GRAD;
-    arena_release(&b.arena);
-    return found;
-}
-
 /* A frozen matrix passes the gradient of its rows on and has none of its own. */
 static void frozen_matrices_have_no_gradient(void **state)
 {
@@ -485,6 +513,7 @@ static void wrong_targets_are_refused(void **state)
         {"lora.experts=auto lora.targets=[down_proj]", "nothing is trained",
          "experts.down_proj"},
         {"lora.targets=[wq_b]", "nothing is trained", "all-linear"},
+        {"lora.modules_to_save=[lm_hed]", "'lm_hed' is none that is modelled", "lm_head"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         err = (struct err){0};
@@ -502,6 +531,7 @@ int main(void)
         cmocka_unit_test(only_adapters_have_states),
         cmocka_unit_test(adapters_of_a_ranks_experts),
         cmocka_unit_test(a_quantised_base),
+        cmocka_unit_test(modules_are_trained_whole),
         cmocka_unit_test(what_a_layer_saves),
         cmocka_unit_test(adapters_multiply),
         cmocka_unit_test(frozen_matrices_have_no_gradient_to_count),

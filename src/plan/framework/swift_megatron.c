@@ -114,6 +114,10 @@ static enum status set_adapters(struct job *job, bool adapters)
     const struct setting *s = job_setting(job, targets_flag);
     if (s && !(s->n == 1 && text_equal(s->values[0], "all-linear")))
         TRY(megatron_set_list(job, "lora.targets", targets_flag));
+    if (job_given(job, "modules_to_save"))
+        job_warn(job, job_setting(job, "modules_to_save")->mark,
+                 "modules_to_save matters to memory and is not modelled of Megatron: trained "
+                 "whole beside the adapters");
     return swift_set_adapter_format(job, true, "bf16");
 }
 

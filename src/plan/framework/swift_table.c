@@ -51,8 +51,8 @@
         RULE("lora_dtype", JOB_VALUE, "lora.format", "float32, bfloat16, float16", TUNER),     \
         MEMORY("target_regex", JOB_VALUE, NULL, "every matrix of a layer has an adapter here", \
                TUNER),                                                                         \
-        MEMORY("modules_to_save", JOB_LIST, NULL,                                              \
-               "trained whole beside the adapters, 16 bytes a parameter", TUNER),              \
+        RULE("modules_to_save lora_modules_to_save", JOB_LIST, "lora.modules_to_save",         \
+             "embed_tokens, lm_head; others, and Megatron's, warn", TUNER),                    \
         MEMORY("freeze_llm", JOB_VALUE, "false", TRAINED, TUNER),                              \
         MEMORY("freeze_parameters", JOB_LIST, NULL, TRAINED, TUNER),                           \
         MEMORY("freeze_parameters_ratio", JOB_VALUE, "0", TRAINED, TUNER),                     \

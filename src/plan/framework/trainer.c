@@ -221,6 +221,27 @@ static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], siz
     return n;
 }
 
+/* Modules trained whole beside the adapters: those a plan knows, by the last of their names. */
+static void set_saved(struct job *job)
+{
+    static const char flag[] = "lora_modules_to_save";
+    const struct setting *s = job_setting(job, flag);
+    const char *names[PLAN_NAMES], *known[2];
+    size_t n = s && !s->trouble ? split(job, s, names) : 0, n_known = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = last_of(names[i]);
+        if (!text_equal(name, "embed_tokens") && !text_equal(name, "lm_head"))
+            job_warn(job, s->mark,
+                     "module '%s', trained whole, matters to memory and is not modelled: 16 "
+                     "bytes a parameter at most",
+                     names[i]);
+        else if (n_known < 2)
+            known[n_known++] = name;
+    }
+    if (n_known)
+        job_set_list(job, "lora.modules_to_save", known, n_known, flag);
+}
+
 /* TRL's adapters. */
 static enum status set_adapter(struct job *job)
 {
@@ -244,6 +265,7 @@ static enum status set_adapter(struct job *job)
     if (n_all && (!all || n_all > n))
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");
+    set_saved(job);
     return STATUS_OK;
 }
 

@@ -63,6 +63,8 @@
              "by name; all-linear, all: every one", PEFT),                                     \
         RULE("lora_target_parameters target_parameters", JOB_LIST, "lora.targets",             \
              "of stacked experts: gate_up_proj, down_proj", PEFT),                             \
+        RULE("lora_modules_to_save modules_to_save additional_target", JOB_LIST,               \
+             "lora.modules_to_save", "embed_tokens, lm_head; others warn", PEFT),              \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
              "nf4_double with load_in_4bit", PEFT),                                            \

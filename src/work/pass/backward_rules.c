@@ -494,7 +494,7 @@ static void embed_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     uint16_t d = arrived(b, op, ROLE_DST);
-    if (d == WORK_NONE || l->frozen)
+    if (d == WORK_NONE || !backward_trains(b, op))
         return;
     uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(

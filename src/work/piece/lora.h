@@ -41,6 +41,14 @@ enum dtype lora_expert_format(const struct plan *plan);
 bool lora_shares_experts(const struct plan *plan);
 struct size lora_copies(const struct plan *plan, const struct dims *d);
 
+/* Modules trained whole beside the adapters (PEFT's modules_to_save): whether one is of them,
+ * of embed_tokens and lm_head; elements of this stage's, on a rank of tp; their format, which
+ * is that of the module that they copy (PEFT utils/other.py, ModulesToSaveWrapper: a deep copy,
+ * which the cast of adapters to f32 passes over). */
+bool lora_saves(const struct plan *plan, const char *module);
+struct size lora_saved(const struct plan *plan, struct sizes *z);
+enum dtype lora_saved_format(const struct plan *plan);
+
 /* Format of the gradients of what is trained: adapters in f32 have theirs in f32. */
 enum dtype lora_gradients(const struct plan *plan);
 

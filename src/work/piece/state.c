@@ -35,8 +35,8 @@ static struct shards state_sharers(const struct plan *plan, struct sizes *z)
 enum { STATES_FROM = 1 }; /* the stage of zero that shares the optimizer's states */
 
 /* A shard is the ceiling of the even part. */
-static struct shards share_out(const struct plan *plan, struct sizes *z, struct shards whole,
-                               unsigned from_zero)
+struct shards step_share_out(const struct plan *plan, struct sizes *z, struct shards whole,
+                             unsigned from_zero)
 {
     if (plan->parallel.zero < from_zero)
         return whole;
@@ -51,7 +51,7 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
     struct sizes *z = &work->sizes;
     struct shards whole = {size_slot(z, SLOT_DENSE_PARAMETERS),
                            size_slot(z, SLOT_EXPERT_PARAMETERS)};
-    return share_out(plan, z, whole, from_zero);
+    return step_share_out(plan, z, whole, from_zero);
 }
 
 struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero)
@@ -59,7 +59,8 @@ struct shards step_trained(const struct plan *plan, struct work *work, unsigned 
     if (!lora_is_on(plan))
         return step_shards(plan, work, from_zero);
     struct lora_sum sum = lora_parameters(plan, &work->sizes);
-    return share_out(plan, &work->sizes, (struct shards){sum.dense, sum.experts}, from_zero);
+    return step_share_out(plan, &work->sizes, (struct shards){sum.dense, sum.experts},
+                          from_zero);
 }
 
 /* ---- buffers in pairs: dense parameters, experts ---- */
@@ -146,7 +147,10 @@ static void add_host(struct state *s)
 {
     const struct plan *plan = s->plan;
     struct shards shards = step_trained(plan, s->work, 1);
-    struct size all = size_add(s->z, moved(s, shards.dense), moved(s, shards.experts));
+    struct shards saved = {lora_saved(plan, s->z), size_const(s->z, 0)};
+    struct size all =
+        size_sum(s->z, SIZES(moved(s, shards.dense), moved(s, shards.experts),
+                             moved(s, step_share_out(plan, s->z, saved, STATES_FROM).dense)));
     const struct {
         const char *name;
         uint64_t bits;
@@ -229,7 +233,7 @@ static struct shards factors(struct state *s)
     struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
     if (!lora_is_on(s->plan))
         sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
-    return share_out(s->plan, z, sums, 1);
+    return step_share_out(s->plan, z, sums, 1);
 }
 
 /* Muon's second moment: of what is no matrix of a layer. */
@@ -319,7 +323,7 @@ static struct shards scales(struct state *s, struct dtype_scale scale, struct sh
     struct sizes *z = s->z;
     struct dims d;
     if (scale.rows == UINT64_MAX)
-        return share_out(s->plan, z, sum_matrices(s, &d, columns_of), 3);
+        return step_share_out(s->plan, z, sum_matrices(s, &d, columns_of), 3);
     return (struct shards){size_ceil_by(z, elements.dense, scale.rows * scale.columns),
                            size_ceil_by(z, elements.experts, scale.rows * scale.columns)};
 }
@@ -492,6 +496,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
              lora_gradients(plan), 1);
     keep_master(&s);
     keep_moments(&s);
+    step_modules(plan, work, gradients_persist && !plan_steps_in_backward(plan));
     if (offloads(plan))
         add_host(&s);
     step_colocated(plan, work, first);

@@ -126,8 +126,13 @@ struct shards {
 /* Ranks that share out a copy of either. */
 struct shards step_sharers(const struct plan *plan, struct sizes *z);
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
-/* The same of what is trained: adapters, or all. */
+/* The same of any parameters of a rank of the model. */
+struct shards step_share_out(const struct plan *plan, struct sizes *sizes, struct shards whole,
+                             unsigned from_zero);
+/* Of what is trained: adapters, or all. */
 struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero);
+/* State of modules trained whole beside adapters (lora_saved). */
+void step_modules(const struct plan *plan, struct work *work, bool gradients_persist);
 
 /* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
 void stack_generic_again(const struct plan *plan, struct again *again);

@@ -141,6 +141,11 @@ static bool widens_head(const struct plan *plan)
     return plan_is_huggingface(plan) && plan->stack.cross_entropy == LOSS_CHUNKED && !whole;
 }
 
+static bool trains_head(const struct plan *plan)
+{
+    return !lora_is_on(plan) || lora_saves(plan, "lm_head");
+}
+
 /* Losses that run head and loss part by part make the gradients of the head's input and of its
  * matrix as they go: torchtitan's ChunkedLossWrapper in f32, whole until the last chunk,
  * Liger's fused linear cross entropy in the activations' format. */
@@ -161,7 +166,7 @@ static void add_parts(struct train *t)
         bool holds;
     } rows[] = {
         {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
-        {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, !lora_is_on(t->plan)},
+        {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, trains_head(t->plan)},
         {"logits", CATEGORY_LOGITS, sixteen, size_slot(t->z, SLOT_LOSS_ROWS), vocab, fused},
         {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, hidden, widens_head(t->plan)},
     };
@@ -204,7 +209,7 @@ static void add_head(struct train *t)
     add_logits(t);
     add_parts(t);
     enum cross_entropy loss = t->plan->stack.cross_entropy;
-    if (!lora_is_on(t->plan) && !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED &&
+    if (trains_head(t->plan) && !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED &&
         loss != LOSS_FUSED)
         head_tensor(t,
                     (struct buffer){.name = "d_head_weight",
