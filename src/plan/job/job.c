@@ -108,14 +108,15 @@ static size_t count_known(const struct job_framework *framework, const struct no
     return n;
 }
 
-/* Keys that a plan has and no framework's file. */
+/* Keys that a plan has and no framework's file, but for NeMo-RL's cluster, whose policy no plan
+ * has. */
 static bool is_plan(const struct node *root)
 {
-    static const char *const keys[] = {"cluster", "workload", "parallel", "precision", "stack"};
+    static const char *const keys[] = {"workload", "parallel", "precision", "stack"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (node_get(root, keys[i]))
             return true;
-    return false;
+    return node_get(root, "cluster") && !node_get(root, "policy");
 }
 
 /* Whose a file is that says it itself: of a kind that nobody has, the first to have such a key

@@ -96,7 +96,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron;
+    job_swift_megatron, job_nemo_rl;
 
 /* ---- a job while it is read ---- */
 
@@ -112,6 +112,7 @@ struct setting {
     struct mark mark;
     unsigned layer; /* later layers override: file, command line, environment */
     bool off;       /* --no-x */
+    bool null;      /* YAML's: as if it were not given, in the layers below either */
     bool used;
     const char *said; /* "--tp 8", "parallelism.tp" */
 };
@@ -168,6 +169,14 @@ void job_assume(struct job *job, const char *flag, const char *value, const char
 
 /* What a setting means in the words of another row, or of its own: holds against it. */
 void job_retell(struct job *job, const char *from, const char *flag, const char *value);
+
+/* "${a.b}", "${mul:${a.b},2}" and the like, of settings that the job says itself; others keep
+ * their trouble. */
+void job_interpolate(struct job *job);
+/* The text of one setting, without what others say; *trouble: why it is not known. */
+const char *job_resolve_text(struct job *job, const char *text, const char **trouble);
+/* Without a pair of quotes around it. */
+const char *job_unquoted(struct job *job, const char *text, size_t length);
 
 /* The job's own file holds against those that it names, which are layers below. */
 void job_raise(struct job *job, unsigned layer);
