@@ -119,6 +119,29 @@ const struct job_case job_cases[] = {
      "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
      "workload.colocated.engine=asleep",
      0},
+    {"bridge/pretrain-fields.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true parallel.pp=2 parallel.ep=8 "
+     "parallel.etp=1 workload.sequence_length=8192 workload.micro_batch=1 "
+     "workload.global_batch=128 moe.path=deepep moe.library=deepep precision.recipe=mxfp8 "
+     "precision.gradients=f32 precision.moments=bf16 optimizer.precision_aware=copied "
+     "stack.overlap.ep=true stack.cross_entropy=in_place "
+     "recompute.kind=selective",
+     2},
+    {"bridge/own-script.slurm", "",
+     "model.name=moonlight-16b-a3b parallel.tp=2 parallel.sp=true parallel.ep=4 lora.rank=16 "
+     "workload.sequence_length=4096 workload.global_batch=64 recompute.kind=full "
+     "cluster.node.devices=8 cluster.nodes=1",
+     2},
+    {"bridge/container.py", "",
+     "model.name=deepseek-v3 parallel.pp=4 parallel.vpp=4 parallel.ep=32 "
+     "parallel.schedule=interleaved moe.library=hybrid_ep workload.global_batch=2048 "
+     "precision.gradients=f32 recompute.kind=none",
+     0},
+    {"bridge/recipe-alone.sh", "",
+     "model.name=qwen3-235b-a22b parallel.tp=4 parallel.pp=16 parallel.ep=4 parallel.cp=1 "
+     "workload.sequence_length=2048 workload.micro_batch=1 workload.global_batch=64 "
+     "cluster.nodes=8",
+     1},
     {"nemo-rl/grpo-qwen3-30b.yaml", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true "
      "parallel.pp=4 "

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "plan/job/reader.h"
+#include "plan/framework/megatron.h"
 #include "plan/framework/trainer.h"
 
 /* ---- what starts a framework ---- */
@@ -212,6 +213,16 @@ static bool is_shown(const struct shell_words *words)
     return false;
 }
 
+/* A script of one's own beside the job that builds a configuration of Bridge. */
+static bool is_bridge(struct job *job, const char *name)
+{
+    const char *path, *text = NULL;
+    size_t length;
+    return text_ends(name, ".py") &&
+           job_other_file(job, name, &path, &text, &length) == STATUS_OK && text &&
+           bridge_is_python(text);
+}
+
 static bool find_in_command(struct job *job, const struct shell_command *command,
                             struct launch *launch)
 {
@@ -220,7 +231,8 @@ static bool find_in_command(struct job *job, const struct shell_command *command
     if (words->n && is_shown(words))
         return false;
     for (size_t i = 0; i < words->n; i++) {
-        launch->framework = by_company(words, i);
+        launch->framework =
+            is_bridge(job, words->items[i].text) ? &job_bridge : by_company(words, i);
         launch->launcher = launch->entry = i + 1;
         for (size_t j = 0; !launch->framework && j < sizeof entries / sizeof *entries; j++) {
             if (!is_entry(&entries[j], words, i))

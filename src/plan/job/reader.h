@@ -65,6 +65,8 @@ struct job_framework {
     const char *kind_key, *kind;
     const char *kinds; /* other words of the key that are its, spaces between; or NULL */
     bool toml;         /* such a file is TOML */
+    /* The settings of a script in Python that it is given to, read and not run; or NULL. */
+    enum status (*python)(struct job *job, const char *name, const char *text, size_t length);
     /* Variables in front of a launch with the ranks of a node, and with nodes, of which it
      * starts ranks by itself; or NULL. */
     const char *per_node, *nodes;

@@ -429,10 +429,13 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
 {
     if (s->trouble) {
         err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
+        bool python = s->mark.file && text_ends(s->mark.file, ".py");
         return err_hint(job->err,
                         "a job file is read and not run: write the value, or a default "
                         "as in %s",
-                        job->framework == &job_primus ? "${TP:8}" : "${TP:-8}");
+                        python                          ? "os.environ.get(\"TP\", 8)"
+                        : job->framework == &job_primus ? "${TP:8}"
+                                                        : "${TP:-8}");
     }
     if (s->n > 1)
         return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not a list", s->name,
