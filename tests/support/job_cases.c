@@ -142,6 +142,19 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=2048 workload.micro_batch=1 workload.global_batch=64 "
      "cluster.nodes=8",
      1},
+    {"verl/config-name.sh", "",
+     "stack.kind=megatron parallel.tp=4 parallel.sp=true parallel.ep=8 parallel.etp=1 "
+     "parallel.zero=1 recompute.kind=none precision.weights=bf16 workload.colocated.tp=4 "
+     "cluster.nodes=2",
+     0},
+    {"bridge/parts.py", "",
+     "model.name=qwen3-235b-a22b parallel.tp=2 parallel.pp=8 parallel.cp=1 parallel.ep=8 "
+     "workload.global_batch=1024 workload.micro_batch=1",
+     1},
+    {"fsdp/trl-config.sh", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=always workload.sequence_length=4096 "
+     "precision.weights=f32 cluster.nodes=1",
+     1},
     {"nemo-rl/grpo-qwen3-30b.yaml", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true "
      "parallel.pp=4 "

@@ -9,7 +9,9 @@
 /* The configuration's names in a script, and where settings go. */
 struct script {
     struct job *job;
-    const char *roots[8];
+    struct {
+        const char *name, *field; /* m of "m = cfg.model" is field "model" */
+    } roots[8];
     size_t n_roots;
     struct mark recipe; /* where it is called; line 0: nowhere */
 };
@@ -25,13 +27,18 @@ static const char *last_part(const char *name)
     return dot ? dot + 1 : name;
 }
 
-/* Behind the root that a name begins with; NULL: it has none. */
-static const char *behind_root(const struct script *script, const char *name)
+/* The field of the configuration that a name is, "" for all of it; NULL: it is none. */
+static const char *field_of(const struct script *script, const char *name)
 {
-    for (size_t i = 0; i < script->n_roots; i++) {
-        size_t n = strlen(script->roots[i]);
-        if (text_starts(name, script->roots[i]) && (name[n] == '.' || name[n] == '\0'))
-            return name + n + (name[n] == '.');
+    for (size_t i = script->n_roots; i > 0; i--) {
+        const char *root = script->roots[i - 1].name, *field = script->roots[i - 1].field;
+        size_t n = strlen(root);
+        if (!text_starts(name, root) || (name[n] && name[n] != '.'))
+            continue;
+        const char *rest = name + n + (name[n] == '.');
+        return *field && *rest ? arena_printf(script->job->arena, "%s.%s", field, rest)
+               : *rest         ? rest
+                               : field;
     }
     return NULL;
 }
@@ -65,7 +72,7 @@ static const char *known_word(const struct script *script, const struct python_v
                 !text_equal(value->text, "false");
     if (!name || text_starts(value->text, "torch."))
         return value->text;
-    field = behind_root(script, value->text);
+    field = field_of(script, value->text);
     for (size_t i = job->n_settings; field && i > 0; i--)
         if (text_equal(job->settings[i - 1].name, field) && job->settings[i - 1].n == 1)
             return job->settings[i - 1].values[0];
@@ -186,7 +193,7 @@ static const char *const arguments[][2] = {
     {"peft_scheme", "peft"},
 };
 
-static const char *field_of(const char *argument)
+static const char *argument_field(const char *argument)
 {
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
         if (text_equal(argument, arguments[i][0]))
@@ -206,10 +213,12 @@ static bool is_recipe(const struct python_value *value)
            (kind && (strstr(name, "_config") || text_ends(name, "_common")));
 }
 
-static void remember_root(struct script *script, const char *name)
+static void remember_root(struct script *script, const char *name, const char *field)
 {
-    if (script->n_roots < sizeof script->roots / sizeof *script->roots)
-        script->roots[script->n_roots++] = name;
+    if (script->n_roots == sizeof script->roots / sizeof *script->roots)
+        return;
+    script->roots[script->n_roots].name = name;
+    script->roots[script->n_roots++].field = field;
 }
 
 static enum status read_recipe_call(struct script *script,
@@ -224,7 +233,7 @@ static enum status read_recipe_call(struct script *script,
         return err_hint(job->err, "leave one of them in the script that is read");
     }
     script->recipe = statement->mark;
-    remember_root(script, statement->target);
+    remember_root(script, statement->target, "");
     if (text_equal(name, "ConfigContainer")) {
         add_arguments(script, "", call, statement->mark);
         return job->err->status;
@@ -232,7 +241,7 @@ static enum status read_recipe_call(struct script *script,
     add_word(script, "recipe", name, NULL, statement->mark);
     for (size_t i = 0; i < call->n; i++)
         if (call->items[i].name)
-            add_value(script, field_of(call->items[i].name), &call->items[i].value,
+            add_value(script, argument_field(call->items[i].name), &call->items[i].value,
                       statement->mark);
     return job->err->status;
 }
@@ -256,7 +265,7 @@ static void apply_flex(struct script *script, const struct python_statement *sta
 static bool hands_over(const struct script *script, const struct python_value *call)
 {
     for (size_t i = 0; i < call->n; i++)
-        if (behind_root(script, call->items[i].value.text))
+        if (field_of(script, call->items[i].value.text))
             return true;
     return false;
 }
@@ -275,7 +284,7 @@ static void read_call(struct script *script, const struct python_statement *stat
         return;
     }
     if (text_equal(function, "setattr") && call->n == 3) {
-        const char *part = behind_root(script, call->items[0].value.text);
+        const char *part = field_of(script, call->items[0].value.text);
         const char *name = known_word(script, &call->items[1].value);
         if (part && name) {
             add_value(script, *part ? arena_printf(job->arena, "%s.%s", part, name) : name,
@@ -297,7 +306,7 @@ static enum status read_statement(struct script *script,
                                   const struct python_statement *statement)
 {
     struct job *job = script->job;
-    const char *field = statement->target ? behind_root(script, statement->target) : NULL;
+    const char *field = statement->target ? field_of(script, statement->target) : NULL;
     if (statement->target && is_recipe(&statement->value) && !strchr(statement->target, '.'))
         return read_recipe_call(script, statement);
     if (!statement->target) {
@@ -305,6 +314,10 @@ static enum status read_statement(struct script *script,
             read_call(script, statement);
         return job->err->status;
     }
+    const char *alias =
+        statement->value.kind == PYTHON_WORD ? field_of(script, statement->value.text) : NULL;
+    if (!field && alias && !strchr(statement->target, '.')) /* m = cfg.model */
+        remember_root(script, statement->target, alias);
     if (!field)
         return STATUS_OK;
     if (!*field) { /* cfg = f(cfg, ..) */

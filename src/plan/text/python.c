@@ -203,6 +203,33 @@ static void read_import(struct reader *r, const char *text)
     }
 }
 
+/* "a, b.c = 1, 2": each of its own; what is not a list of as many is not known. */
+static enum status read_several(struct reader *r, const char *text, size_t length,
+                                struct python_statement like)
+{
+    const struct python_value all = like.value;
+    size_t commas = 0, i = 0;
+    for (size_t at = 0; at < length; at++) {
+        if (strchr("([{'\"", text[at]))
+            return STATUS_OK;
+        commas += text[at] == ',';
+    }
+    bool each = all.kind == PYTHON_LIST && all.n == commas + 1;
+    for (const char *at = text; at < text + length; i++) {
+        at += strspn(at, " ");
+        size_t n = strcspn(at, ",=");
+        n = at + n > text + length ? (size_t)(text + length - at) : n;
+        struct python_statement one = like;
+        one.target = target_of(r, at, n);
+        one.value =
+            each && i < all.n ? all.items[i].value : (struct python_value){.text = all.text};
+        if (one.target)
+            TRY(add(r, one));
+        at += n + 1;
+    }
+    return STATUS_OK;
+}
+
 static enum status read_statement(struct reader *r, const char *text, struct mark mark)
 {
     bool changes;
@@ -210,11 +237,11 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
     struct python_statement statement = {.mark = mark, .said = text, .nested = is_nested(r)};
     if (equals)
         statement.target = target_of(r, text, (size_t)(equals - text) - changes);
-    if (equals && !statement.target)
-        return STATUS_OK;
     if (begins_word(text, "return"))
         return STATUS_OK;
     statement.value = python_value(&r->scope, equals ? equals + 1 : text);
+    if (equals && !statement.target)
+        return read_several(r, text, (size_t)(equals - text), statement);
     if (changes)
         statement.value.kind = PYTHON_UNKNOWN;
     bool plain = statement.target && !strchr(statement.target, '.');

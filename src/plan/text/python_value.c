@@ -366,6 +366,13 @@ struct python_value python_value(struct python_scope *scope, const char *text)
     text = p.at;
     struct python_value value = parse(&p);
     skip(&p);
+    if (!p.failed && *p.at == ',') { /* a tuple without brackets */
+        struct python_value list = {.kind = PYTHON_LIST, .text = text};
+        p.at = text;
+        parse_items(&p, '\0', false, &list);
+        value = list;
+        p.at = p.failed ? p.at : "";
+    }
     if (p.failed || *p.at)
         value = unknown;
     if (value.kind != PYTHON_WORD && value.kind != PYTHON_NONE)
