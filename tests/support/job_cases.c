@@ -155,6 +155,10 @@ const struct job_case job_cases[] = {
      "stack.kind=fsdp parallel.zero=3 parallel.reshard=always workload.sequence_length=4096 "
      "precision.weights=f32 cluster.nodes=1",
      1},
+    {"deepspeed/sequences.sh", "",
+     "stack.kind=deepspeed parallel.cp=2 parallel.zero=3 workload.sequence_length=32768 "
+     "workload.micro_batch=1 workload.global_batch=8 recompute.kind=full",
+     0},
     {"nemo-rl/grpo-qwen3-30b.yaml", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true "
      "parallel.pp=4 "
