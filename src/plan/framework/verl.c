@@ -318,6 +318,10 @@ static enum status read_engine(struct job *job, struct away *away)
     TRY(either_on(job, states, &engine.states_flag));
     if (!text_equal(name, "hf"))
         colocated_set(job, &engine, away);
+    else
+        job_warn(job, job_setting(job, "rollout.name")->mark,
+                 "what the actor holds while it generates itself matters to memory and is not "
+                 "modelled: keys and values of all responses; the update is planned");
     return STATUS_OK;
 }
 
