@@ -45,13 +45,15 @@ static enum status drop_unless(struct job *job, const char *switch_flag, const c
 
 static enum status choose_trainer(struct job *job)
 {
-    bool dtensor = !nemo_rl_says(job, NEMO_MEGATRON "."), megatron = false;
-    TRY(job_switch(job, on_dtensor, &dtensor));
+    bool dtensor, megatron = false;
     TRY(job_switch(job, on_megatron, &megatron));
-    if (dtensor && megatron) {
-        job_fail(job, on_megatron, "both trainers are on");
-        return err_hint(job->err, "turn one of " NEMO_DTENSOR ".enabled and " NEMO_MEGATRON
-                                  ".enabled off");
+    dtensor = !megatron;
+    TRY(job_switch(job, on_dtensor, &dtensor));
+    if (dtensor == megatron) {
+        job_fail(job, on_megatron, "%s",
+                 megatron ? "both trainers are on" : "no trainer is on");
+        return err_hint(job->err, "one of " NEMO_DTENSOR ".enabled and " NEMO_MEGATRON
+                                  ".enabled is to be true");
     }
     if (!megatron) {
         drop_part(job, NEMO_MEGATRON ".");

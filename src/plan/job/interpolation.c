@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "plan/job/reader.h"
 
-enum { NESTING = 12, RESOLVED = 4096, TERMS = 2 };
+enum { NESTING = 12, RESOLVED = 4096, TERMS = 2, LOOK_UPS = 20000 };
 
 const char *job_unquoted(struct job *job, const char *text, size_t length)
 {
@@ -67,7 +67,7 @@ const char *job_resolve_text(struct job *job, const char *text, const char **tro
 struct resolver {
     struct job *job;
     const char *name;
-    unsigned depth;
+    unsigned depth, *left; /* look-ups that all settings of the job have */
 };
 
 static bool resolve(struct resolver in, const char *text, size_t length, struct text *out);
@@ -99,10 +99,13 @@ static const char *absolute(struct resolver in, const char *key)
 static bool look_up(struct resolver in, const char *key, struct text *out)
 {
     const char *name = absolute(in, key);
+    if (!*in.left)
+        return false;
+    --*in.left;
     const struct setting *s = setting_of(in.job, name);
     if (!s || s->null || s->n != 1)
         return false;
-    const struct resolver inner = {in.job, name, in.depth + 1};
+    const struct resolver inner = {in.job, name, in.depth + 1, in.left};
     return resolve(inner, s->values[0], strlen(s->values[0]), out);
 }
 
@@ -182,12 +185,12 @@ static bool resolve(struct resolver in, const char *text, size_t length, struct 
     return true;
 }
 
-static bool resolve_values(struct job *job, struct setting *s)
+static bool resolve_values(struct job *job, struct setting *s, unsigned *left)
 {
     const char **values = arena_alloc(job->arena, s->n + 1, sizeof *values);
     for (size_t i = 0; i < s->n; i++) {
         struct text out = {.arena = job->arena};
-        const struct resolver in = {job, s->name, 0};
+        const struct resolver in = {job, s->name, 0, left};
         if (!resolve(in, s->values[i], strlen(s->values[i]), &out))
             return false;
         values[i] = text_string(&out);
@@ -198,12 +201,13 @@ static bool resolve_values(struct job *job, struct setting *s)
 
 void job_interpolate(struct job *job)
 {
+    unsigned left = LOOK_UPS;
     for (size_t i = 0; i < job->n_settings; i++) {
         struct setting *s = &job->settings[i];
         bool any = false;
         for (size_t j = 0; j < s->n; j++)
             any = any || strstr(s->values[j], "${");
-        if (!any || !resolve_values(job, s))
+        if (!any || !resolve_values(job, s, &left))
             continue;
         s->trouble = NULL;
         s->null = s->n == 1 && text_equal(s->values[0], "null");
