@@ -132,6 +132,11 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=4096 workload.global_batch=64 recompute.kind=full "
      "cluster.node.devices=8 cluster.nodes=1",
      2},
+    {"bridge/performance.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=1 parallel.ep=8 workload.micro_batch=4 "
+     "precision.recipe=mxfp8 precision.gradients=bf16 moe.library=hybrid_ep "
+     "stack.graphs=partial recompute.kind=none",
+     2},
     {"bridge/container.py", "",
      "model.name=deepseek-v3 parallel.pp=4 parallel.vpp=4 parallel.ep=32 "
      "parallel.schedule=interleaved moe.library=hybrid_ep workload.global_batch=2048 "
@@ -197,6 +202,11 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=4096 workload.micro_batch=2 workload.global_batch=128 "
      "optimizer.precision_aware=none precision.gradients=bf16 precision.master=f32 "
      "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
+     0},
+    {"nemo-rl/dpo-automodel.yaml", "",
+     "stack.kind=torchtitan parallel.ep=8 moe.path=deepep recompute.kind=none "
+     "workload.micro_batch=2 workload.global_batch=32 workload.sequence_length=2048 "
+     "workload.packing.length=0 workload.colocated.engine=none cluster.node.devices=8",
      0},
     {"nemo-rl/lora.yaml", "",
      "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "

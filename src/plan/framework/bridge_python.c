@@ -153,6 +153,13 @@ static void add_call(struct script *script, const char *name, const struct pytho
     if (text_equal(name, "mixed_precision")) /* another one: what was said of it is gone */
         add_setting(script, (struct setting){
                                 .name = "grad_reduce_in_fp32", .mark = mark, .null = true});
+    bool dtype = text_equal(function, "_perf_precision") || /* of the performance recipes */
+                 text_equal(function, "get_precision_config");
+    if (text_equal(name, "mixed_precision") && dtype && first) {
+        add_setting(script, (struct setting){.name = name, .mark = mark, .null = true});
+        add_value(script, "compute_dtype", first, mark);
+        return;
+    }
     if (text_equal(name, "mixed_precision") && !text_equal(function, "MixedPrecisionConfig")) {
         add_word(script, name, function, NULL, mark);
     } else if (text_equal(function, "default_peft_config") && first) {

@@ -211,8 +211,8 @@ static enum status read_recompute(struct job *job, const char *flag)
 {
     bool on = false;
     TRY(job_switch(job, flag, &on));
-    if (on)
-        job_set(job, "recompute.kind", "full", flag);
+    if (on || !draft_find(&job->draft, "recompute.kind"))
+        job_set(job, "recompute.kind", on ? "full" : "none", flag);
     return STATUS_OK;
 }
 
