@@ -14,6 +14,7 @@ struct script {
     } roots[8];
     size_t n_roots;
     struct mark recipe; /* where it is called; line 0: nowhere */
+    bool other;         /* what follows is of another one than --line says */
 };
 
 bool bridge_is_python(const char *text)
@@ -234,10 +235,14 @@ static enum status read_recipe_call(struct script *script,
     struct job *job = script->job;
     const struct python_value *call = &statement->value;
     const char *name = last_part(call->callee);
+    unsigned line = job->shell ? 0 : job->request->line;
+    script->other = line && statement->mark.line != line;
+    if (script->other)
+        return STATUS_OK;
     if (script->recipe.line) {
         err_at(job->err, STATUS_INPUT, statement->mark,
                "a second configuration, after that on line %u", script->recipe.line);
-        return err_hint(job->err, "leave one of them in the script that is read");
+        return err_hint(job->err, "choose one, as in import --line %u", script->recipe.line);
     }
     script->recipe = statement->mark;
     remember_root(script, statement->target, "");
@@ -316,6 +321,8 @@ static enum status read_statement(struct script *script,
     const char *field = statement->target ? field_of(script, statement->target) : NULL;
     if (statement->target && is_recipe(&statement->value) && !strchr(statement->target, '.'))
         return read_recipe_call(script, statement);
+    if (script->other)
+        return STATUS_OK;
     if (!statement->target) {
         if (!statement->nested || hands_over(script, &statement->value))
             read_call(script, statement);
@@ -357,8 +364,10 @@ enum status bridge_read_python(struct job *job, const char *name, const char *te
     if (!job->mark.line)
         job->mark = script.recipe;
     if (!script.recipe.line && !job->shell) {
-        err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
-               "no recipe of Megatron-Bridge is called in this script");
+        unsigned line = job->request->line;
+        err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, line > 0},
+               "no recipe of Megatron-Bridge is called %s",
+               line ? "on this line" : "in this script");
         return err_hint(job->err, "cfg = qwen3_30b_a3b_pretrain_config() or "
                                   "cfg = ConfigContainer(..), and cfg.model.x = ..");
     }
