@@ -208,6 +208,11 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.global_batch=32 workload.sequence_length=2048 "
      "workload.packing.length=0 workload.colocated.engine=none cluster.node.devices=8",
      0},
+    {"nemo-rl/sft-missing.yaml", "",
+     "stack.kind=fsdp model.name=llama-3.1-8b parallel.tp=2 workload.sequence_length=16384 "
+     "workload.micro_batch=1 workload.packing.length=8192 recompute.kind=full "
+     "workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
+     1},
     {"nemo-rl/lora.yaml", "",
      "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "
      "precision.weights=f32 optimizer.offload=1 optimizer.offload_params=true "

@@ -74,12 +74,12 @@ bool nemo_rl_says(const struct job *job, const char *head)
                                "cluster: {gpus_per_node: 1, num_nodes: 1}\n"
 
 static const struct own {
-    const char *file, *script, *text;
+    const char *file, *script, *kind, *text; /* script, kind: whose it is unless told */
 } own[] = {
-    {"grpo_math_1B.yaml", "run_grpo", GRPO("true", "false")},
-    {"grpo_math_1B_megatron.yaml", NULL, GRPO("false", "true")},
-    {"sft.yaml", "run_sft", SUPERVISED("sft", "32", "1")},
-    {"dpo.yaml", "run_dpo", SUPERVISED("dpo", "128", "2")},
+    {"grpo_math_1B.yaml", "run_grpo", "grpo.", GRPO("true", "false")},
+    {"grpo_math_1B_megatron.yaml", NULL, NULL, GRPO("false", "true")},
+    {"sft.yaml", "run_sft", "sft.", SUPERVISED("sft", "32", "1")},
+    {"dpo.yaml", "run_dpo", "dpo.", SUPERVISED("dpo", "128", "2")},
 };
 
 /* Files that are read, each in a layer above those that it inherits from. */
@@ -89,12 +89,12 @@ struct files {
 };
 
 /* Values that stand unless they are given; none of them is the user's to be told of. */
-static enum status add_own(struct files *files, const struct own *file)
+static enum status add_own(struct files *files, const struct own *file, unsigned layer)
 {
     struct job *job = files->job;
     struct node *root = NULL;
     size_t first = job->n_settings;
-    job->layer = JOB_FILE + ++files->n;
+    job->layer = layer;
     TRY(source_read_text(file->file, file->text, strlen(file->text), job->arena, &root,
                          job->err));
     TRY(job_add_node(job, "", root));
@@ -114,6 +114,20 @@ static const struct own *own_file(const char *name)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (text_equal(own[i].file, text_base_name(name)))
             return &own[i];
+    return NULL;
+}
+
+/* The one that a script, or a file of such settings, has where nothing is named; NULL: there is
+ * none. */
+static const struct own *own_of(const struct job *job)
+{
+    for (size_t j = 0; j < sizeof own / sizeof *own; j++) {
+        for (size_t i = 0; own[j].script && job->command && i < job->command->n; i++)
+            if (text_starts(text_base_name(job->command->items[i].text), own[j].script))
+                return &own[j];
+        if (own[j].kind && nemo_rl_says(job, own[j].kind))
+            return &own[j];
+    }
     return NULL;
 }
 
@@ -187,14 +201,15 @@ static enum status add_parent(struct files *files, const char *child, const char
     TRY(job_other_file(job, beside(job, child, name), &path, &text, &length));
     if (text)
         return add_text(files, path, text, length);
-    const struct own *known = own_file(name);
+    const struct own *known = own_file(name), *instead = own_of(job);
     if (known)
-        return add_own(files, known);
+        return add_own(files, known, JOB_FILE + ++files->n);
+    instead = instead ? instead : &own[0];
     job_warn(job, mark,
              "'%s' is not there, and what it sets may matter to memory: what this job does not "
-             "say is taken as in NeMo-RL's grpo_math_1B.yaml",
-             name);
-    return add_own(files, &own[0]);
+             "say is taken as in NeMo-RL's %s",
+             name, instead->file);
+    return add_own(files, instead, JOB_FILE); /* below all that are there */
 }
 
 static enum status add_parents(struct files *files, const char *child, const char *const *names,
@@ -218,12 +233,8 @@ static enum status add_script(struct files *files)
                    ? add_parent(files, "", config->values[0], config->mark)
                    : job_need_file(job, "config", config->values[0], JOB_FILE);
     }
-    for (size_t i = 0; job->command && i < job->command->n; i++)
-        for (size_t j = 0; j < sizeof own / sizeof *own; j++)
-            if (own[j].script &&
-                text_starts(text_base_name(job->command->items[i].text), own[j].script))
-                return add_own(files, &own[j]);
-    return STATUS_OK;
+    const struct own *known = own_of(job);
+    return known ? add_own(files, known, JOB_FILE) : STATUS_OK;
 }
 
 enum status nemo_rl_add_files(struct job *job)
