@@ -186,8 +186,10 @@ static enum status read_batch(struct job *job)
     bool packed = false, overflow = false;
     TRY(job_count(job, length_flag, &length));
     TRY(job_count(job, batch_flag, &batch));
-    if (!length && !job_requested(job, "workload.sequence_length"))
-        return job_refuse(job, "'%s' is missing", length_flag);
+    if (!length && !job_requested(job, "workload.sequence_length")) {
+        job_refuse(job, "'%s' is missing", length_flag);
+        return err_hint(job->err, "say it, or inherit it: defaults: grpo_math_1B.yaml");
+    }
     TRY(read_micro_batch(job, length, pair, &packed));
     if (batch && !packed) /* else how many micro-batches they make is the data's */
         job_set_count(job, "workload.global_batch", checked_mul(batch, pair, &overflow),
