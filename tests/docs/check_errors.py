@@ -35,7 +35,8 @@ QUANTITIES = {
     "all": "seconds",
 }
 FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "axolotl", "llamafactory",
-              "slime", "automodel", "swift", "megatron-swift", "vllm", "sglang", "trtllm"]
+              "slime", "automodel", "nemo-rl", "swift", "megatron-swift", "vllm", "sglang",
+              "trtllm"]
 
 
 def moeplan(*arguments):

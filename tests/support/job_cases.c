@@ -119,6 +119,105 @@ const struct job_case job_cases[] = {
      "parallel.cp=2 recompute.kind=full workload.packing.length=4096 "
      "workload.colocated.engine=asleep",
      0},
+    {"bridge/pretrain-fields.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true parallel.pp=2 parallel.ep=8 "
+     "parallel.etp=1 workload.sequence_length=8192 workload.micro_batch=1 "
+     "workload.global_batch=128 moe.path=deepep moe.library=deepep precision.recipe=mxfp8 "
+     "precision.gradients=f32 precision.moments=bf16 optimizer.precision_aware=copied "
+     "stack.overlap.ep=true stack.cross_entropy=in_place "
+     "recompute.kind=selective",
+     2},
+    {"bridge/own-script.slurm", "",
+     "model.name=moonlight-16b-a3b parallel.tp=2 parallel.sp=true parallel.ep=4 lora.rank=16 "
+     "workload.sequence_length=4096 workload.global_batch=64 recompute.kind=full "
+     "cluster.node.devices=8 cluster.nodes=1",
+     2},
+    {"bridge/performance.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=1 parallel.ep=8 workload.micro_batch=4 "
+     "precision.recipe=mxfp8 precision.gradients=bf16 moe.library=hybrid_ep "
+     "stack.graphs=partial recompute.kind=none",
+     2},
+    {"bridge/container.py", "",
+     "model.name=deepseek-v3 parallel.pp=4 parallel.vpp=4 parallel.ep=32 "
+     "parallel.schedule=interleaved moe.library=hybrid_ep workload.global_batch=2048 "
+     "precision.gradients=f32 recompute.kind=none",
+     0},
+    {"bridge/recipe-alone.sh", "",
+     "model.name=qwen3-235b-a22b parallel.tp=4 parallel.pp=16 parallel.ep=4 parallel.cp=1 "
+     "workload.sequence_length=2048 workload.micro_batch=1 workload.global_batch=64 "
+     "cluster.nodes=8",
+     1},
+    {"verl/config-name.sh", "",
+     "stack.kind=megatron parallel.tp=4 parallel.sp=true parallel.ep=8 parallel.etp=1 "
+     "parallel.zero=1 recompute.kind=none precision.weights=bf16 workload.colocated.tp=4 "
+     "cluster.nodes=2",
+     0},
+    {"bridge/parts.py", "",
+     "model.name=qwen3-235b-a22b parallel.tp=2 parallel.pp=8 parallel.cp=1 parallel.ep=8 "
+     "workload.global_batch=1024 workload.micro_batch=1",
+     1},
+    {"fsdp/trl-config.sh", "",
+     "stack.kind=fsdp parallel.zero=3 parallel.reshard=always workload.sequence_length=4096 "
+     "precision.weights=f32 cluster.nodes=1",
+     1},
+    {"deepspeed/sequences.sh", "",
+     "stack.kind=deepspeed parallel.cp=2 parallel.zero=3 workload.sequence_length=32768 "
+     "workload.micro_batch=1 workload.global_batch=8 recompute.kind=full",
+     0},
+    {"nemo-rl/grpo-qwen3-30b.yaml", "",
+     "stack.kind=megatron model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true "
+     "parallel.pp=4 "
+     "parallel.ep=8 parallel.etp=1 parallel.zero=1 workload.sequence_length=8192 "
+     "workload.micro_batch=1 workload.global_batch=512 workload.packing.length=0 "
+     "precision.weights=bf16 precision.gradients=bf16 optimizer.precision_aware=native "
+     "optimizer.offload=1 recompute.kind=full moe.path=ragged_a2a stack.overlap.dp=true "
+     "workload.colocated.engine=asleep workload.colocated.tp=4 "
+     "workload.colocated.fraction=0.7 workload.colocated.reference=1 cluster.nodes=8 "
+     "cluster.node.devices=8",
+     0},
+    {"nemo-rl/grpo-longer.yaml", "",
+     "parallel.tp=4 parallel.pp=4 parallel.cp=2 parallel.stages=[] optimizer.offload=0 "
+     "workload.sequence_length=32768 workload.micro_batch=1 workload.packing.length=16384 "
+     "precision.gradients=f32 moe.path=deepep moe.library=deepep workload.colocated.tp=4 "
+     "cluster.nodes=16",
+     0},
+    {"nemo-rl/grpo-automodel.yaml", "",
+     "stack.kind=torchtitan parallel.ep=8 parallel.zero=3 parallel.reshard=never "
+     "moe.path=deepep workload.micro_batch=4 workload.sequence_length=4096 "
+     "precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.colocated.tp=2 workload.colocated.fraction=0.6 cluster.nodes=2",
+     1},
+    {"nemo-rl/grpo-apart.sh", "",
+     "stack.kind=torchtitan parallel.ep=8 parallel.reshard=always "
+     "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
+     0},
+    {"nemo-rl/sft-dtensor.yaml", "",
+     "stack.kind=fsdp parallel.tp=2 parallel.sp=false parallel.pp=1 parallel.zero=3 "
+     "parallel.reshard=always workload.sequence_length=4096 workload.micro_batch=2 "
+     "workload.global_batch=128 workload.colocated.engine=none "
+     "workload.colocated.reference=0 optimizer.step=fused lora.rank=0 cluster.nodes=1",
+     0},
+    {"nemo-rl/dpo.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.ep=8 "
+     "workload.sequence_length=4096 workload.micro_batch=2 workload.global_batch=128 "
+     "optimizer.precision_aware=none precision.gradients=bf16 precision.master=f32 "
+     "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
+     0},
+    {"nemo-rl/dpo-automodel.yaml", "",
+     "stack.kind=torchtitan parallel.ep=8 moe.path=deepep recompute.kind=none "
+     "workload.micro_batch=2 workload.global_batch=32 workload.sequence_length=2048 "
+     "workload.packing.length=0 workload.colocated.engine=none cluster.node.devices=8",
+     0},
+    {"nemo-rl/sft-missing.yaml", "",
+     "stack.kind=fsdp model.name=llama-3.1-8b parallel.tp=2 workload.sequence_length=16384 "
+     "workload.micro_batch=1 workload.packing.length=8192 recompute.kind=full "
+     "workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
+     1},
+    {"nemo-rl/lora.yaml", "",
+     "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "
+     "precision.weights=f32 optimizer.offload=1 optimizer.offload_params=true "
+     "workload.sequence_length=2048 workload.micro_batch=1 workload.colocated.engine=none",
+     2},
     {"primus/mixtral-pipeline.yaml", "",
      "model.layers=56 parallel.pp=4 parallel.vpp=7 parallel.schedule=interleaved "
      "parallel.ep=8 recompute.kind=full recompute.layers=2 parallel.zero=1 cluster.nodes=8 "

@@ -107,9 +107,9 @@ static void no_job_is_forgotten(void **state)
 {
     (void)state;
     static const char *const folders[] = {
-        "megatron",  "bridge", "maxtext", "torchtitan", "vllm",          "sglang",
-        "deepspeed", "fsdp",   "trtllm",  "axolotl",    "llamafactory",  "slime",
-        "automodel", "verl",   "primus",  "swift",      "megatron-swift"};
+        "megatron",  "bridge", "maxtext", "torchtitan", "vllm",           "sglang",
+        "deepspeed", "fsdp",   "trtllm",  "axolotl",    "llamafactory",   "slime",
+        "automodel", "verl",   "primus",  "swift",      "megatron-swift", "nemo-rl"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
@@ -182,6 +182,11 @@ static void lists_are_taken_over(void **state)
         {"torchtitan/deepseek-671b.toml", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
         {"torchtitan/parts.toml", "parallel.stages", "[12, 15]"},
+        {"bridge/container.py", "parallel.stages",
+         "[4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]"},
+        {"bridge/recipe-alone.sh", "parallel.stages",
+         "[5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5]"},
+        {"bridge/pretrain-fields.py", "recompute.modules", "[moe_act, layernorm]"},
         {"bridge/lists.yaml", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
         {"megatron/gpt-oss-windows.slurm", "model.layer_types", "[window, full]"},
@@ -218,6 +223,11 @@ static void lists_are_taken_over(void **state)
         {"verl/states-away.sh", "workload.colocated.away", "[states]"},
         {"verl/critic-away.sh", "workload.colocated.away", "[weights, states, critic]"},
         {"verl/dapo-megatron.sh", "workload.colocated.away", "[]"},
+        {"nemo-rl/grpo-qwen3-30b.yaml", "workload.colocated.away",
+         "[weights, states, reference]"},
+        {"nemo-rl/grpo-qwen3-30b.yaml", "parallel.stages", "[11, 13, 13, 11]"},
+        {"nemo-rl/dpo.sh", "workload.colocated.away", "[reference]"},
+        {"nemo-rl/lora.yaml", "lora.targets", "[q_proj, v_proj]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};

@@ -241,7 +241,7 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
     if (text_ends(call->operands[0], ".yaml") || text_ends(call->operands[0], ".yml"))
         return err_hint(err,
                         "jobs in YAML are MaxText's (base_config), Accelerate's, axolotl's, "
-                        "LLaMA-Factory's, ms-swift's, AutoModel's, "
+                        "LLaMA-Factory's, ms-swift's, AutoModel's, NeMo-RL's, "
                         "Megatron-Bridge's, Primus's, Kubernetes manifests and Compose files; "
                         "'--from FRAMEWORK' says whose it is, or import the launch script");
     return err_hint(err, "config.json of one of: %s", text_string(&known));
@@ -292,8 +292,9 @@ const struct command command_import = {
         "plan it stands for, with the origin of each value: scripts and command lines of "
         "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, DeepSpeed, Accelerate and the "
         "Trainer (DeepSpeed, FSDP), TRL, axolotl, LLaMA-Factory, ms-swift and Megatron-SWIFT, "
-        "NeMo AutoModel, slime, verl, vLLM, SGLang and TensorRT-LLM, YAML of MaxText, Bridge, "
-        "Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift and AutoModel, torchtitan TOML, "
+        "NeMo AutoModel, NeMo-RL, slime, verl, vLLM, SGLang and TensorRT-LLM, YAML of MaxText, "
+        "Bridge, Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift, AutoModel and NeMo-RL, "
+        "torchtitan TOML, "
         "DeepSpeed JSON. Nothing in a job is "
         "run.\n"
         "\n"

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/framework/automodel.h"
 #include "plan/job/rows.h"
 
 #define SCHEDULER "automodel nemo_automodel/components/training/step_scheduler.py"
@@ -149,7 +150,7 @@ static bool has_backend(struct job *job)
     return job_drafted(job, "parallel.ep", 1) > 1 || job_drafted(job, "parallel.pp", 1) > 1;
 }
 
-static enum status read_experts(struct job *job)
+enum status automodel_set_experts(struct job *job)
 {
     static const char flags_of_path[] = "model.backend.dispatcher model.backend.enable_deepep";
     const char *dispatcher = "";
@@ -358,9 +359,9 @@ static enum status read_formats(struct job *job)
 /* ---- adapters ---- */
 
 /* "*.q_proj" is q_proj; a pattern that is more than that may be any. */
-static size_t targets_of(struct job *job, const char *words[PLAN_NAMES])
+static size_t targets_of(struct job *job, const char *flag, const char *words[PLAN_NAMES])
 {
-    const struct setting *s = job_setting(job, "peft.target_modules");
+    const struct setting *s = job_setting(job, flag);
     size_t n = 0;
     for (size_t i = 0; s && !s->trouble && i < s->n && n < PLAN_NAMES; i++) {
         const char *dot = strrchr(s->values[i], '.'), *last = dot ? dot + 1 : s->values[i];
@@ -371,10 +372,17 @@ static size_t targets_of(struct job *job, const char *words[PLAN_NAMES])
     return n;
 }
 
+void automodel_set_targets(struct job *job, const char *flag, bool all)
+{
+    const char *words[PLAN_NAMES];
+    size_t n = all ? 0 : targets_of(job, flag, words);
+    if (n)
+        job_set_list(job, "lora.targets", words, n, flag);
+}
+
 static enum status read_adapter(struct job *job)
 {
-    static const char list_flag[] = "peft.target_modules";
-    const char *words[PLAN_NAMES], *format = "bf16";
+    const char *format = "bf16";
     bool all = false, four = false, eight = false;
     uint64_t rank = 8;
     TRY(job_count(job, "peft.dim", &rank));
@@ -384,11 +392,9 @@ static enum status read_adapter(struct job *job)
     TRY(dtype_of(job, "peft.lora_dtype", &format));
     if (!job_given(job, "peft._target_") && !job_given(job, "peft.dim"))
         return STATUS_OK;
-    size_t n = all ? 0 : targets_of(job, words);
     job_set_count(job, "lora.rank", rank, "peft.dim peft._target_");
     job_set(job, "lora.format", format, "peft.lora_dtype");
-    if (n)
-        job_set_list(job, "lora.targets", words, n, list_flag);
+    automodel_set_targets(job, "peft.target_modules", all);
     if (!four && !eight)
         return STATUS_OK;
     const char *flag = four ? "quantization.load_in_4bit" : "quantization.load_in_8bit";
@@ -403,7 +409,7 @@ static enum status automodel_finish(struct job *job)
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.pretrained_model_name_or_path"));
     if (backend)
-        TRY(read_experts(job));
+        TRY(automodel_set_experts(job));
     TRY(read_layout(job, backend));
     TRY(read_stages(job));
     TRY(read_batch(job));

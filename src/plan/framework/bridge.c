@@ -90,6 +90,37 @@ static bool says_layout(struct job *job)
     return false;
 }
 
+/* A setting that none of Bridge's is called: there is a recipe whose values are known. */
+static const char recipe_mark[] = "recipe: its values";
+
+static bool takes_recipe(const struct job *job)
+{
+    for (size_t i = 0; i < job->n_settings; i++)
+        if (text_equal(job->settings[i].name, recipe_mark))
+            return true;
+    return false;
+}
+
+/* A recipe's own values, where the job is its function's, or says no layout at all: names of
+ * recipes stay while what they set changes, so those who say some of it may mean another. */
+static enum status add_recipe(struct job *job, bool python)
+{
+    const char *recipe = NULL, *commit;
+    TRY(job_word(job, "recipe", &recipe));
+    const struct setting *s = job_setting(job, "recipe");
+    if (!recipe || (!python && says_layout(job)))
+        return STATUS_OK;
+    TRY(bridge_add_recipe(job, recipe, &commit));
+    if (!commit)
+        return STATUS_OK;
+    job_add(job, (struct setting){.name = recipe_mark, .said = recipe_mark, .used = true});
+    job_warn(job, s->mark,
+             "what recipe '%s' sets by itself is taken of Megatron-Bridge %s, and matters to "
+             "memory: other versions set other values",
+             recipe, commit);
+    return job->err->status;
+}
+
 static enum status read_recipe(struct job *job)
 {
     const char *recipe = NULL;
@@ -99,19 +130,21 @@ static enum status read_recipe(struct job *job)
     const char *model = recipe ? model_of_recipe(job, recipe) : NULL;
     if (!recipe || (!model && !job_given(job, flag)))
         return STATUS_OK;
+    const struct setting *s = job_setting(job, flag);
+    struct mark mark = s ? s->mark : job_place(job);
+    if (model && !draft_find(&job->draft, "model"))
+        draft_set(&job->draft, "model", model, mark, s ? s->said : "the script's name");
+    if (takes_recipe(job))
+        return STATUS_OK;
     if (!says_layout(job)) {
         job_fail(job, flag, "recipe '%s' sets the layout, and as a Python function is not read",
                  recipe);
         return err_hint(job->err, "say it as overrides of the job, or as --set parallel.tp=1 "
                                   "--set parallel.pp=4 --set parallel.ep=8");
     }
-    const struct setting *s = job_setting(job, flag);
-    job_warn(job, s ? s->mark : job_place(job),
+    job_warn(job, mark,
              "recipe '%s' is a Python function, which is not read: what it sets is missing",
              recipe);
-    if (model && !draft_find(&job->draft, "model"))
-        draft_set(&job->draft, "model", model, s ? s->mark : job_place(job),
-                  s ? s->said : "the script's name");
     return STATUS_OK;
 }
 
@@ -239,10 +272,31 @@ static enum status read_encoder(struct job *job)
     return STATUS_OK;
 }
 
+/* The script that is launched, where it is there to be read. */
+static enum status read_script(struct job *job, bool *python)
+{
+    const char *path, *text;
+    size_t length;
+    for (size_t i = 0; job->command && i < job->command->n; i++) {
+        const char *name = job->command->items[i].text;
+        if (!text_ends(name, ".py"))
+            continue;
+        TRY(job_other_file(job, name, &path, &text, &length));
+        if (text && bridge_is_python(text)) {
+            *python = true;
+            return bridge_read_python(job, path, text, length);
+        }
+    }
+    return STATUS_OK;
+}
+
 /* The performance scripts name the device and the number of ranks. */
 static enum status bridge_prepare(struct job *job)
 {
     const char *device = NULL;
+    bool python = !job->shell && text_ends(job->file, ".py");
+    TRY(read_script(job, &python));
+    TRY(add_recipe(job, python));
     TRY(job_count(job, "num_gpus", &job->size.world));
     TRY(job_count(job, "gpus_per_node", &job->size.per_node));
     TRY(job_word(job, "gpu", &device));
@@ -277,6 +331,7 @@ static enum status complete_layout(struct job *job)
 
 static enum status bridge_finish(struct job *job)
 {
+    TRY(job_set_model(job, "hf_path"));
     TRY(read_recipe(job));
     TRY(read_provider(job));
     bool named = job_given(job, "num-layers") || draft_find(&job->draft, "model");
@@ -317,5 +372,6 @@ const struct job_framework job_bridge = {
     .write_flag = bridge_write_flag,
     .names = NAMES_BRIDGE,
     .files = true,
+    .python = bridge_read_python,
     .trains = true,
 };

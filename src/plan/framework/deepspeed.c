@@ -6,6 +6,7 @@
 #include "plan/framework/trainer.h"
 #include "plan/schema/schema.h"
 
+#define PARALLEL "accelerate docs/source/concept_guides/sequence_parallelism.md"
 #define CONFIG "deepspeed/runtime/config.py"
 #define ZERO "deepspeed/runtime/zero/config.py"
 #define OFFLOAD "deepspeed/runtime/zero/offload_config.py"
@@ -80,7 +81,15 @@ static const struct job_flag flags[] = {
          "given",
          CONFIG),
     RULE("tensor_parallel.autotp_size", JOB_VALUE, "parallel.tp", "1 unless given", CONFIG),
-    RULE("sequence_parallel_size", JOB_VALUE, "parallel.cp", "1 unless given", CONFIG),
+    RULE("sequence_parallel_size parallelism_config_sp_size sp_size", JOB_VALUE, "parallel.cp",
+         "1 unless given; of Accelerate's mesh, too", CONFIG),
+    IDLE("parallelism_config_dp_shard_size dp_shard_size", JOB_VALUE,
+         "what the sequences' ranks leave", PARALLEL),
+    IDLE("parallelism_config_dp_replicate_size dp_replicate_size", JOB_VALUE,
+         "DeepSpeed shares out over all of them", PARALLEL),
+    NEITHER("parallelism_config_sp_backend sp_backend", JOB_VALUE, PARALLEL),
+    NEITHER("parallelism_config_sp_seq_length sp_seq_length", JOB_VALUE, PARALLEL),
+    NEITHER("parallelism_config_sp_attn_implementation", JOB_VALUE, PARALLEL),
     RULE("expert_parallel.enabled", JOB_VALUE, "parallel.ep", "with autoep_size", AUTO_EP),
     RULE("expert_parallel.autoep_size", JOB_VALUE, "parallel.ep", "etp 1, path ragged_a2a",
          AUTO_EP),
@@ -440,7 +449,7 @@ const struct job_framework job_deepspeed = {
     .stack = "deepspeed",
     .source = "deepspeedai/DeepSpeed edaa72212672",
     .syntax = JOB_DASHES,
-    .sections = "deepspeed_config.",
+    .sections = "deepspeed_config. parallelism_config.",
     .wrapped = true,
     .flags = flags,
     .n_flags = &n_flags,

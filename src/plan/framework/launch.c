@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "plan/job/reader.h"
+#include "plan/framework/megatron.h"
 #include "plan/framework/trainer.h"
 
 /* ---- what starts a framework ---- */
@@ -122,6 +123,23 @@ static bool is_slime(const struct shell_words *words, size_t i)
     return false;
 }
 
+/* "uv run examples/run_grpo.py --config FILE policy.precision=float16": others' scripts have
+ * such names, too, and neither its folder nor its overrides. */
+static bool is_nemo_rl(const struct shell_words *words, size_t i)
+{
+    static const char *const names[] = {"run_grpo", "run_sft",      "run_dpo",
+                                        "run_rm",   "run_vlm_grpo", "run_distillation"};
+    static const char *const own[] = {"policy.", "+policy.", "++policy.", "grpo.", "cluster."};
+    const char *text = words->items[i].text, *name = text_base_name(text);
+    bool named = false, told = strstr(text, "examples/run_") != NULL;
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+        named = named || text_starts(name, names[j]);
+    for (size_t j = i + 1; j < words->n; j++)
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            told = told || text_starts(words->items[j].text, own[k]);
+    return named && told && text_ends(name, ".py");
+}
+
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
 static const struct job_framework *by_company(const struct shell_words *words, size_t i)
 {
@@ -136,6 +154,8 @@ static const struct job_framework *by_company(const struct shell_words *words, s
         return &job_llamafactory;
     if (is_slime(words, i))
         return &job_slime;
+    if (is_nemo_rl(words, i))
+        return &job_nemo_rl;
     if (text_ends(text, "llm_finetune/finetune.py") ||
         text_ends(text, "llm_pretrain/pretrain.py"))
         return &job_automodel;
@@ -193,6 +213,16 @@ static bool is_shown(const struct shell_words *words)
     return false;
 }
 
+/* A script of one's own beside the job that builds a configuration of Bridge. */
+static bool is_bridge(struct job *job, const char *name)
+{
+    const char *path, *text = NULL;
+    size_t length;
+    return text_ends(name, ".py") &&
+           job_other_file(job, name, &path, &text, &length) == STATUS_OK && text &&
+           bridge_is_python(text);
+}
+
 static bool find_in_command(struct job *job, const struct shell_command *command,
                             struct launch *launch)
 {
@@ -201,7 +231,8 @@ static bool find_in_command(struct job *job, const struct shell_command *command
     if (words->n && is_shown(words))
         return false;
     for (size_t i = 0; i < words->n; i++) {
-        launch->framework = by_company(words, i);
+        launch->framework =
+            is_bridge(job, words->items[i].text) ? &job_bridge : by_company(words, i);
         launch->launcher = launch->entry = i + 1;
         for (size_t j = 0; !launch->framework && j < sizeof entries / sizeof *entries; j++) {
             if (!is_entry(&entries[j], words, i))
@@ -399,8 +430,37 @@ static enum status none_found(struct job *job, const struct shell *shell)
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
         "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
         "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
-        "train.py, accelerate launch, "
+        "train.py, NeMo-RL's run_grpo.py, accelerate launch, "
         "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+}
+
+/* The commands of a variable that a batch script runs, COMMAND="uv run .." sbatch ray.sub of
+ * NeMo-RL's clusters: behind the words that start it, and where it stands. NULL: there is none.
+ */
+static enum status read_handed(struct job *job, const struct shell *shell,
+                               const struct shell_command *outer, struct shell **inner)
+{
+    static const char name[] = "COMMAND", script[] = "ray.sub";
+    const struct shell_words *words = &outer->words;
+    bool own = outer->n_variables <= shell->n_variables; /* not of a command handed over */
+    const struct shell_variable *v =
+        own ? shell_variable(shell, outer->n_variables, name, true) : NULL;
+    *inner = NULL;
+    if (!words->n || !v || v->value.n != 1 || v->trouble ||
+        !text_equal(text_base_name(words->items[words->n - 1].text), script))
+        return STATUS_OK;
+    const struct shell_word *word = &v->value.items[0];
+    struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
+    TRY(shell_read(job->file, word->text, strlen(word->text), job->arena, read, job->err));
+    for (size_t i = 0; i < read->n_commands; i++) {
+        struct shell_command *command = &read->commands[i];
+        command->mark = outer->mark;
+        command->n_variables = outer->n_variables;
+        for (size_t j = 0; j < command->words.n; j++)
+            command->words.items[j].mark = word->mark;
+    }
+    *inner = read;
+    return STATUS_OK;
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
@@ -408,7 +468,11 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
     struct launch found = {0}, chosen = {0};
     unsigned line = job->request->line;
     for (size_t i = 0; i < shell->n_commands; i++) {
-        if (!find_in_command(job, &shell->commands[i], &found) ||
+        struct shell *inner;
+        TRY(read_handed(job, shell, &shell->commands[i], &inner));
+        if (inner)
+            TRY(choose(job, inner, &found));
+        if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
             (line && shell->commands[i].mark.line != line))
             continue;
         if (chosen.command) {

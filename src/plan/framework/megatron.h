@@ -68,6 +68,18 @@ void megatron_write_rest(struct job_writer *writer);
  * (peft/utils.py, ParallelLinearAdapter): bridge.c */
 enum status bridge_set_adapters(struct job *job);
 
+/* Does the text of a Python script look like one that builds a configuration of Bridge?
+ * bridge_python.c */
+bool bridge_is_python(const char *text);
+
+/* What it sets, as settings. */
+enum status bridge_read_python(struct job *job, const char *name, const char *text,
+                               size_t length);
+
+/* What a recipe sets by itself, below everything else; *commit NULL: it is not known.
+ * bridge_recipes.c */
+enum status bridge_add_recipe(struct job *job, const char *recipe, const char **commit);
+
 /* Launches of Megatron-Bridge: bridge_write.c */
 enum status bridge_write(struct job_writer *writer);
 void bridge_write_flag(struct job_writer *writer, const char *name, const char *value);

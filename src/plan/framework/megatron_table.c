@@ -323,7 +323,10 @@ const struct job_flag megatron_flags[] = {
     NEITHER("peft.dropout", JOB_VALUE, PEFT),
 
     /* ---- what a script of Bridge's says ---- */
-    RULE("recipe", JOB_VALUE, "model", "the model, where its name is known", SCRIPT),
+    RULE("recipe", JOB_VALUE, "model",
+         "the model, where its name is known; of some their values, too", SCRIPT),
+    RULE("hf_path", JOB_VALUE, "model", "of AutoBridge.from_hf_pretrained, or a recipe's",
+         SCRIPT),
     RULE("model_recipe_name mr", JOB_VALUE, "model", "the model, where its name is known",
          SCRIPT),
     RULE("model_family_name m", JOB_VALUE, "model", "with model_recipe_name", SCRIPT),

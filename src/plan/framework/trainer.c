@@ -443,6 +443,7 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
 {
     size_t end = accelerate_ends(words);
     end = end ? end : trl_ends(words);
+    job->command = words; /* whose own files of Accelerate's have names alone */
     const struct job_framework *found = NULL;
     bool configured = false;
     *launcher = end;

@@ -134,7 +134,7 @@ enum status trainer_read_files(struct job *job, const struct trainer_file *known
 static bool begins(const struct setting *s, const char *const *heads)
 {
     for (; *heads; heads++)
-        if (text_starts(s->name, *heads))
+        if (!s->null && text_starts(s->name, *heads))
             return true;
     return false;
 }

@@ -261,9 +261,15 @@ static enum status read_megatron(struct job *job)
 
 enum status verl_read_layout(struct job *job)
 {
-    static const char engine_flag[] = "engine", strategy_flag[] = "actor.strategy";
-    const char *strategy = "fsdp",
-               *flag = job_given(job, strategy_flag) ? strategy_flag : engine_flag;
+    static const char engine_flag[] = "engine", strategy_flag[] = "actor.strategy",
+                      config_flag[] = "config-name";
+    const char *strategy = "fsdp", *config = "";
+    bool told = job_given(job, strategy_flag);
+    TRY(job_word(job, config_flag, &config));
+    if (strstr(config,
+               "megatron")) /* ppo_megatron_trainer.yaml: every strategy is Megatron's */
+        strategy = "megatron";
+    const char *flag = told ? strategy_flag : engine_flag;
     TRY(job_word(job, flag, &strategy));
     if (text_equal(strategy, "megatron"))
         return read_megatron(job);
@@ -312,6 +318,10 @@ static enum status read_engine(struct job *job, struct away *away)
     TRY(either_on(job, states, &engine.states_flag));
     if (!text_equal(name, "hf"))
         colocated_set(job, &engine, away);
+    else
+        job_warn(job, job_setting(job, "rollout.name")->mark,
+                 "what the actor holds while it generates itself matters to memory and is not "
+                 "modelled: keys and values of all responses; the update is planned");
     return STATUS_OK;
 }
 

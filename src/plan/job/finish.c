@@ -375,8 +375,7 @@ static const char *near_flag(const struct job *job, const char *unknown)
 }
 
 /* A flag that is given as it is without being given: a switch is off unless its row says
- * "true".
- */
+ * "true", and a list that is empty. */
 static bool says_default(const struct setting *s)
 {
     const char *fallback = s->flag->fallback;
@@ -384,6 +383,8 @@ static bool says_default(const struct setting *s)
         s->n == 1 && (text_equal(s->values[0], "false") || text_equal(s->values[0], "False"));
     if (s->flag->shape == JOB_SWITCH)
         return (s->off || no) != (fallback && text_equal(fallback, "true"));
+    if (s->flag->shape == JOB_LIST && s->n == 0)
+        return true;
     return fallback && s->n == 1 && text_equal(s->values[0], fallback);
 }
 
@@ -414,7 +415,7 @@ static void note_rest(struct job *job)
 {
     for (size_t i = 0; i < job->n_settings; i++) {
         struct setting *s = &job->settings[i];
-        if (s->used && (!s->flag || s->flag->read <= JOB_RULE))
+        if (s->null || (s->used && (!s->flag || s->flag->read <= JOB_RULE)))
             continue;
         bool later = false; /* only the one that holds is reported */
         for (size_t j = i + 1; j < job->n_settings && s->flag; j++)
@@ -450,6 +451,7 @@ static enum status need_model(struct job *job)
 enum status job_finish(struct job *job, const char *text, size_t length)
 {
     struct draft *asked = arena_alloc(job->arena, 1, sizeof *asked);
+    job_interpolate(job);
     if (job->framework->prepare)
         TRY(job->framework->prepare(job));
     TRY(apply_lines(job, text, length));

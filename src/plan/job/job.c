@@ -108,14 +108,15 @@ static size_t count_known(const struct job_framework *framework, const struct no
     return n;
 }
 
-/* Keys that a plan has and no framework's file. */
+/* Keys that a plan has and no framework's file, but for NeMo-RL's cluster, whose policy no plan
+ * has. */
 static bool is_plan(const struct node *root)
 {
-    static const char *const keys[] = {"cluster", "workload", "parallel", "precision", "stack"};
+    static const char *const keys[] = {"workload", "parallel", "precision", "stack"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (node_get(root, keys[i]))
             return true;
-    return false;
+    return node_get(root, "cluster") && !node_get(root, "policy");
 }
 
 /* Whose a file is that says it itself: of a kind that nobody has, the first to have such a key
@@ -226,6 +227,19 @@ static enum status read_toml(const struct input *in)
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
+/* A script in Python, of whoever reads such. */
+static enum status read_python(const struct input *in)
+{
+    for (size_t i = 0; job_frameworks[i]; i++) {
+        struct job job = new_job(in, job_frameworks[i]);
+        if (!job.framework->python)
+            continue;
+        TRY(job.framework->python(&job, job.file, in->text, in->length));
+        return deliver(in, &job);
+    }
+    return STATUS_OK;
+}
+
 /* A text without a file's name is TOML when it begins with a section: [model] alone on a line.
  */
 static bool begins_section(const char *text)
@@ -244,6 +258,8 @@ static enum status read_input(const struct input *in)
     const struct job_framework *from = job_framework_named(in->request->from);
     if (in->request->from && !from)
         return job_unknown_framework(in->request->from, in->arena, in->err);
+    if (text_ends(in->name, ".py"))
+        return read_python(in);
     if (launch_is_script(in->name, in->text, in->length))
         return read_script(in, in->text, in->length);
     if (container_is(in->text, in->length))

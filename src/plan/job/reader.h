@@ -65,6 +65,8 @@ struct job_framework {
     const char *kind_key, *kind;
     const char *kinds; /* other words of the key that are its, spaces between; or NULL */
     bool toml;         /* such a file is TOML */
+    /* The settings of a script in Python that it is given to, read and not run; or NULL. */
+    enum status (*python)(struct job *job, const char *name, const char *text, size_t length);
     /* Variables in front of a launch with the ranks of a node, and with nodes, of which it
      * starts ranks by itself; or NULL. */
     const char *per_node, *nodes;
@@ -96,7 +98,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron;
+    job_swift_megatron, job_nemo_rl;
 
 /* ---- a job while it is read ---- */
 
@@ -112,6 +114,7 @@ struct setting {
     struct mark mark;
     unsigned layer; /* later layers override: file, command line, environment */
     bool off;       /* --no-x */
+    bool null;      /* YAML's: as if it were not given, in the layers below either */
     bool used;
     const char *said; /* "--tp 8", "parallelism.tp" */
 };
@@ -168,6 +171,14 @@ void job_assume(struct job *job, const char *flag, const char *value, const char
 
 /* What a setting means in the words of another row, or of its own: holds against it. */
 void job_retell(struct job *job, const char *from, const char *flag, const char *value);
+
+/* "${a.b}", "${mul:${a.b},2}" and the like, of settings that the job says itself; others keep
+ * their trouble. */
+void job_interpolate(struct job *job);
+/* The text of one setting, without what others say; *trouble: why it is not known. */
+const char *job_resolve_text(struct job *job, const char *text, const char **trouble);
+/* Without a pair of quotes around it. */
+const char *job_unquoted(struct job *job, const char *text, size_t length);
 
 /* The job's own file holds against those that it names, which are layers below. */
 void job_raise(struct job *job, unsigned layer);

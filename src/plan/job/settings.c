@@ -114,61 +114,11 @@ static enum status added(const struct job *job)
 
 /* ---- trees ---- */
 
-/* "${oc.env:NAME,default}" of OmegaConf: the default, since the environment is not asked. */
-static const char *resolve_omega(struct job *job, const char *text, const char **trouble)
-{
-    static const char prefix[] = "${oc.env:";
-    size_t length = strlen(text), head = sizeof prefix - 1;
-    if (!text_starts(text, "${"))
-        return text;
-    const char *comma = strchr(text, ',');
-    if (length > head && text_starts(text, prefix) && comma && text[length - 1] == '}') {
-        comma += 1 + strspn(comma + 1, " ");
-        return arena_strndup(job->arena, comma, (size_t)(text + length - 1 - comma));
-    }
-    *trouble = arena_printf(job->arena, "'%.60s' is worked out when the job starts", text);
-    return text;
-}
-
-static bool is_quoted(const char *text, size_t length)
-{
-    return length > 1 && strchr("\"'", text[0]) && text[length - 1] == text[0];
-}
-
-/* "${NAME:default}" of Primus, anywhere in a text: the default likewise. NULL: there is none.
- */
-static const char *resolve_named(struct job *job, const char *text)
-{
-    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    struct text out = {.arena = job->arena};
-    bool found = false;
-    while (*text) {
-        size_t name = text_starts(text, "${") ? strspn(text + 2, capitals) : 0;
-        const char *end = name && text[2 + name] == ':' ? strchr(text, '}') : NULL;
-        if (!end) {
-            text_printf(&out, "%c", *text++);
-            continue;
-        }
-        const char *value = text + 3 + name;
-        size_t length = (size_t)(end - value), quotes = is_quoted(value, length);
-        text_printf(&out, "%.*s", (int)(length - 2 * quotes), value + quotes);
-        text = end + 1;
-        found = true;
-    }
-    return found ? text_string(&out) : NULL;
-}
-
-static const char *resolve(struct job *job, const char *text, const char **trouble)
-{
-    const char *named = strchr(text, '$') ? resolve_named(job, text) : NULL;
-    return named ? named : resolve_omega(job, text, trouble);
-}
-
 /* A list inside a list is its scalars with commas. */
 static const char *leaf(struct job *job, const struct node *node, const char **trouble)
 {
     if (node->kind == NODE_SCALAR)
-        return resolve(job, node->text, trouble);
+        return job_resolve_text(job, node->text, trouble);
     bool flat = node->kind == NODE_SEQUENCE;
     struct text text = {.arena = job->arena};
     for (const struct node *item = flat ? node->first : NULL; item; item = item->next) {
@@ -193,15 +143,17 @@ static enum status add_leaf(struct job *job, const char *name, const struct node
                               .mark = node->key ? node->key_mark : node->mark,
                               .values = values,
                               .n = n};
-    if (node_is_null(node))
-        return STATUS_OK; /* as if it were not there */
-    if (node->kind == NODE_SEQUENCE)
+    setting.null = node_is_null(node);
+    if (setting.null)
+        setting.n = 0;
+    else if (node->kind == NODE_SEQUENCE)
         for (const struct node *item = node->first; item && i < n; item = item->next)
             values[i++] = leaf(job, item, &setting.trouble);
     else
         values[0] = leaf(job, node, &setting.trouble);
     if (values[0] && values[0] != node->text && text_equal(values[0], "null"))
-        return STATUS_OK;
+        setting.null = true;
+    setting.used = setting.null; /* as if it were not there, in the layers below either */
     job_add(job, setting);
     return added(job);
 }
@@ -375,8 +327,7 @@ static enum status add_override(struct job *job, const struct shell_word *word)
         return STATUS_OK;
     }
     const char **values = arena_alloc(job->arena, 1, sizeof *values);
-    size_t n = strlen(value), quotes = is_quoted(value, n); /* a second pair: Hydra's own */
-    values[0] = arena_strndup(job->arena, value + quotes, n - 2 * quotes);
+    values[0] = job_unquoted(job, value, strlen(value)); /* a second pair: Hydra's own */
     s.values = values;
     s.n = 1;
     job_add(job, s);
@@ -434,7 +385,7 @@ struct setting *job_setting(struct job *job, const char *name)
         if (!best || s->layer >= best->layer)
             best = s;
     }
-    return best;
+    return best && best->null ? NULL : best;
 }
 
 bool job_given(struct job *job, const char *name)
@@ -478,10 +429,13 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
 {
     if (s->trouble) {
         err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
+        bool python = s->mark.file && text_ends(s->mark.file, ".py");
         return err_hint(job->err,
                         "a job file is read and not run: write the value, or a default "
                         "as in %s",
-                        job->framework == &job_primus ? "${TP:8}" : "${TP:-8}");
+                        python                          ? "os.environ.get(\"TP\", 8)"
+                        : job->framework == &job_primus ? "${TP:8}"
+                                                        : "${TP:-8}");
     }
     if (s->n > 1)
         return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not a list", s->name,

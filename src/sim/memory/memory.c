@@ -147,7 +147,8 @@ static uint64_t left_bytes(const struct work *work, const uint64_t *values,
                            const struct moment *moment)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; work->leaves && i < work->placed_end[0][SEGMENT_COUNT - 1]; i++) {
+    size_t end = work->leaves ? work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1] : 0;
+    for (size_t i = 0; i < end; i++) {
         const struct buffer *buffer = &work->buffers[work->placed[i]];
         if (buffer->leaves && exists(buffer, moment->schedule) && surrounds(buffer, moment))
             bytes += values[buffer->all.node];

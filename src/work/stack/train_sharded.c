@@ -1,6 +1,7 @@
 /* Weights that data-parallel ranks share out (zero 3): what is gathered of a layer while it
  * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/derive.h"
 #include "work/list/dtype.h"
 #include "work/piece/lora.h"
@@ -141,9 +142,21 @@ enum dtype stack_reduces_in(const struct plan *plan)
     return plan->stack.kind == STACK_FSDP ? plan->precision.activations : DTYPE_NONE;
 }
 
-/* What stays gathered from forward to backward: every layer of the stage. */
+/* The tick of a name; 0: there is none. */
+static uint16_t tick_named(const struct work *work, const char *name)
+{
+    for (size_t i = 0; i < work->n_ticks; i++)
+        if (work->ticks[i].name && text_equal(work->ticks[i].name, name))
+            return (uint16_t)i;
+    return 0;
+}
+
+/* What stays gathered from forward to backward: every layer of the stage. Backward shares it
+ * out again (torch _fsdp_param_group.py, post_backward), so it is gone when an engine that
+ * slept takes its turn. */
 static void add_kept(struct train *t)
 {
+    uint16_t sync = tick_named(t->work, "sync"), rollout = tick_named(t->work, "rollout");
     struct size sum = size_const(t->z, 0);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
@@ -158,6 +171,9 @@ static void add_kept(struct train *t)
                                          .n_dims = 1,
                                          .dims = {sum},
                                          .life = LIFE_PERSISTENT,
+                                         .leaves = rollout > 0,
+                                         .first = sync,
+                                         .last = rollout,
                                          .source = "FSDP2 reshard_after_forward false"});
 }
 

@@ -1,0 +1,381 @@
+/* Expressions of Python; see python.h. */
+#include "plan/text/python_value.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+
+enum { PYTHON_NESTING = 24, PYTHON_ITEMS = 512, PYTHON_LARGEST = 1000000000 };
+
+struct parser {
+    struct python_scope *scope;
+    const char *at;
+    unsigned depth;
+    bool failed;
+};
+
+static struct python_value parse(struct parser *p);
+
+static const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = ""};
+
+void python_bind(struct python_scope *scope, const char *name, struct python_value value)
+{
+    scope->names = arena_grow(scope->arena, scope->names, scope->n, &scope->capacity,
+                              sizeof *scope->names);
+    scope->names[scope->n++] = (struct python_name){name, value};
+}
+
+static const struct python_value *look_up(const struct python_scope *scope, const char *name)
+{
+    for (size_t i = scope->n; i > 0; i--)
+        if (text_equal(scope->names[i - 1].name, name))
+            return &scope->names[i - 1].value;
+    return NULL;
+}
+
+static void skip(struct parser *p)
+{
+    p->at += strspn(p->at, " \t\r\n\\");
+}
+
+static bool take(struct parser *p, const char *token)
+{
+    skip(p);
+    if (!text_starts(p->at, token))
+        return false;
+    p->at += strlen(token);
+    return true;
+}
+
+static struct python_value fail(struct parser *p)
+{
+    p->failed = true;
+    return unknown;
+}
+
+/* ---- literals ---- */
+
+size_t python_string_length(const char *at, const char *end)
+{
+    static const char prefixes[] = "rRbBuUfF";
+    const char *begin = at;
+    while (at < end && at - begin < 2 && strchr(prefixes, *at))
+        at++;
+    if (at >= end || !strchr("'\"", *at))
+        return 0;
+    char quote = *at;
+    size_t marks = end - at > 2 && at[1] == quote && at[2] == quote ? 3 : 1;
+    for (at += marks; at < end; at++) {
+        if (*at == '\\' && at + 1 < end) {
+            at++;
+            continue;
+        }
+        if (*at == '\n' && marks == 1)
+            return 0;
+        bool closes =
+            *at == quote && (marks == 1 || (end - at > 2 && at[1] == quote && at[2] == quote));
+        if (closes)
+            return (size_t)(at - begin) + marks;
+    }
+    return 0;
+}
+
+static struct python_value word(const char *text)
+{
+    return (struct python_value){.kind = PYTHON_WORD, .text = text};
+}
+
+/* One of f"..." is made when the script runs. */
+static struct python_value parse_string(struct parser *p, size_t length)
+{
+    const char *text = p->at;
+    size_t prefix = strcspn(text, "'\"");
+    bool made = strpbrk(arena_strndup(p->scope->arena, text, prefix), "fF") != NULL;
+    size_t marks = length - prefix >= 6 && text[prefix + 1] == text[prefix] &&
+                           text[prefix + 2] == text[prefix]
+                       ? 3
+                       : 1;
+    p->at += length;
+    if (made || memchr(text, '\\', length))
+        return unknown;
+    struct python_value value = word(
+        arena_strndup(p->scope->arena, text + prefix + marks, length - prefix - 2 * marks));
+    value.quoted = true;
+    return value;
+}
+
+static struct python_value parse_number(struct parser *p)
+{
+    struct text digits = {.arena = p->scope->arena};
+    double value;
+    while (isalnum((unsigned char)*p->at) || strchr("._", *p->at) ||
+           (strchr("+-", *p->at) && digits.length &&
+            strchr("eE", digits.data[digits.length - 1]))) {
+        if (!*p->at)
+            break;
+        if (*p->at != '_')
+            text_append_n(&digits, p->at, 1);
+        p->at++;
+    }
+    const char *text = text_string(&digits);
+    if (!number_real(text, &value))
+        return fail(p);
+    struct python_value number = word(text);
+    number.number = true;
+    return number;
+}
+
+/* ---- lists and calls ---- */
+
+static size_t name_length(const char *at)
+{
+    size_t n = 0;
+    if (!isalpha((unsigned char)*at) && *at != '_')
+        return 0;
+    while (isalnum((unsigned char)at[n]) || at[n] == '_')
+        n++;
+    return n;
+}
+
+/* "name=" of an argument; NULL: by its place. */
+static const char *argument_name(struct parser *p)
+{
+    skip(p);
+    size_t n = name_length(p->at), blank = n ? strspn(p->at + n, " \t\n") : 0;
+    if (!n || p->at[n + blank] != '=' || p->at[n + blank + 1] == '=')
+        return NULL;
+    const char *name = arena_strndup(p->scope->arena, p->at, n);
+    p->at += n + blank + 1;
+    return name;
+}
+
+static void parse_items(struct parser *p, char close, bool named, struct python_value *out)
+{
+    size_t capacity = 0;
+    for (;;) {
+        skip(p);
+        if (*p->at == close) {
+            p->at++;
+            return;
+        }
+        struct python_argument item = {.name = named ? argument_name(p) : NULL};
+        item.value = parse(p);
+        if (p->failed || out->n == PYTHON_ITEMS) {
+            p->failed = true;
+            return;
+        }
+        out->items =
+            arena_grow(p->scope->arena, out->items, out->n, &capacity, sizeof *out->items);
+        out->items[out->n++] = item;
+        skip(p);
+        if (*p->at == ',')
+            p->at++;
+        else if (*p->at != close) {
+            p->failed = true;
+            return;
+        }
+    }
+}
+
+/* int(x) is x, os.environ.get("A", x) x: the environment is not asked. */
+static struct python_value simplify(struct python_value call)
+{
+    static const char *const same[] = {"int", "float", "str", "bool", "list", "tuple"};
+    static const char *const defaults[] = {"os.environ.get", "os.getenv", "environ.get",
+                                           "getenv"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (text_equal(call.callee, same[i]))
+            return call.n == 1 && !call.items[0].name ? call.items[0].value : unknown;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (text_equal(call.callee, defaults[i]))
+            return call.n == 2 ? call.items[1].value : unknown;
+    return call;
+}
+
+/* What follows a call is of what it gives: it stays the call. */
+static void skip_chain(struct parser *p)
+{
+    for (;;) {
+        size_t n = *p->at == '.' ? name_length(p->at + 1) : 0;
+        struct python_value ignored = {0};
+        if (!n)
+            return;
+        p->at += 1 + n;
+        if (*p->at != '(')
+            continue;
+        p->at++;
+        parse_items(p, ')', true, &ignored);
+        if (p->failed)
+            return;
+    }
+}
+
+/* A function by the name it was imported as. */
+static const char *imported(struct parser *p, const char *name)
+{
+    const struct python_value *value = look_up(p->scope, name);
+    return value && value->kind == PYTHON_WORD && !value->number && !value->quoted ? value->text
+                                                                                   : name;
+}
+
+static struct python_value parse_name(struct parser *p)
+{
+    static const char *const constants[][2] = {{"True", "true"}, {"False", "false"}};
+    static const char *const words[] = {"lambda", "not", "await", "yield"};
+    size_t n = name_length(p->at);
+    while (p->at[n] == '.' && name_length(p->at + n + 1))
+        n += 1 + name_length(p->at + n + 1);
+    const char *name = arena_strndup(p->scope->arena, p->at, n);
+    p->at += n;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_equal(name, words[i]))
+            return fail(p);
+    for (size_t i = 0; i < 2; i++)
+        if (text_equal(name, constants[i][0]))
+            return word(constants[i][1]);
+    if (text_equal(name, "None"))
+        return (struct python_value){.kind = PYTHON_NONE, .text = "null"};
+    if (*p->at != '(') {
+        const struct python_value *value = look_up(p->scope, name);
+        struct python_value is = value ? *value : word(name);
+        if (is.kind == PYTHON_UNKNOWN)
+            is.text = name;
+        return is;
+    }
+    struct python_value call = {.kind = PYTHON_CALL, .callee = imported(p, name), .text = ""};
+    p->at++;
+    parse_items(p, ')', true, &call);
+    if (!p->failed)
+        skip_chain(p);
+    return p->failed ? unknown : simplify(call);
+}
+
+static struct python_value parse_atom(struct parser *p)
+{
+    skip(p);
+    size_t length = python_string_length(p->at, p->at + strlen(p->at));
+    if (length)
+        return parse_string(p, length);
+    if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1])))
+        return parse_number(p);
+    if (name_length(p->at))
+        return parse_name(p);
+    if (take(p, "-")) {
+        struct python_value value = parse_atom(p);
+        if (!value.number)
+            return unknown;
+        value.text = arena_printf(p->scope->arena, "-%s", value.text);
+        return value;
+    }
+    if (*p->at != '[' && *p->at != '(')
+        return fail(p);
+    bool list = *p->at == '[';
+    const char *begin = p->at++;
+    struct python_value value = {.kind = PYTHON_LIST, .text = ""};
+    parse_items(p, list ? ']' : ')', false, &value);
+    bool tuple = list || (p->at > begin + 2 && p->at[-2] == ',');
+    return !p->failed && !tuple && value.n == 1 ? value.items[0].value : value;
+}
+
+/* ---- sums and products ---- */
+
+static struct python_value repeat(struct parser *p, const struct python_value *list,
+                                  const struct python_value *more, uint64_t times)
+{
+    size_t n = list->n * times, extra = more ? more->n : 0;
+    struct python_value out = {.kind = PYTHON_LIST, .text = "", .n = n + extra};
+    if (list->n > PYTHON_ITEMS || times > PYTHON_ITEMS || out.n > PYTHON_ITEMS)
+        return fail(p);
+    out.items = arena_alloc(p->scope->arena, out.n + 1, sizeof *out.items);
+    for (size_t i = 0; i < n; i++)
+        out.items[i] = list->items[i % list->n];
+    for (size_t i = 0; i < extra; i++)
+        out.items[n + i] = more->items[i];
+    return out;
+}
+
+static bool whole(const struct python_value *value, uint64_t *number)
+{
+    return value->number && number_count(value->text, number) && *number <= PYTHON_LARGEST;
+}
+
+static struct python_value combine(struct parser *p, struct python_value a,
+                                   const char *operation, struct python_value b)
+{
+    uint64_t x = 0, y = 0;
+    bool first = whole(&a, &x), second = whole(&b, &y);
+    if (a.kind == PYTHON_LIST && b.kind == PYTHON_LIST && *operation == '+')
+        return repeat(p, &a, &b, 1);
+    if (a.kind == PYTHON_LIST && second && text_equal(operation, "*"))
+        return repeat(p, &a, NULL, y);
+    bool divides = text_equal(operation, "//");
+    if (!first || !second || (divides && !y) || (*operation == '-' && y > x) ||
+        text_equal(operation, "/"))
+        return unknown;
+    uint64_t value = divides             ? x / y
+                     : *operation == '*' ? x * y
+                     : *operation == '+' ? x + y
+                                         : x - y;
+    struct python_value out = word(arena_printf(p->scope->arena, "%" PRIu64, value));
+    out.number = true;
+    return out;
+}
+
+/* Operators of one rank, left to right. */
+static struct python_value parse_operators(struct parser *p, const char *const *operators,
+                                           struct python_value (*operand)(struct parser *))
+{
+    struct python_value value = operand(p);
+    for (size_t i = 0; operators[i] && !p->failed;) {
+        skip(p);
+        bool power = text_starts(p->at, "**");
+        if (power || !take(p, operators[i])) {
+            i++;
+            continue;
+        }
+        struct python_value other = operand(p);
+        value = combine(p, value, operators[i], other);
+        i = 0;
+    }
+    return value;
+}
+
+static struct python_value parse_product(struct parser *p)
+{
+    static const char *const operators[] = {"//", "*", "/", NULL};
+    return parse_operators(p, operators, parse_atom);
+}
+
+static struct python_value parse(struct parser *p)
+{
+    static const char *const operators[] = {"+", "-", NULL};
+    if (p->failed || p->depth++ == PYTHON_NESTING)
+        return fail(p);
+    struct python_value value = parse_operators(p, operators, parse_product);
+    p->depth--;
+    return value;
+}
+
+struct python_value python_value(struct python_scope *scope, const char *text)
+{
+    struct parser p = {.scope = scope, .at = text + strspn(text, " ")};
+    text = p.at;
+    struct python_value value = parse(&p);
+    skip(&p);
+    if (!p.failed && *p.at == ',') { /* a tuple without brackets */
+        struct python_value list = {.kind = PYTHON_LIST, .text = text};
+        p.at = text;
+        parse_items(&p, '\0', false, &list);
+        value = list;
+        p.at = p.failed ? p.at : "";
+    }
+    if (p.failed || *p.at)
+        value = unknown;
+    if (value.kind != PYTHON_WORD && value.kind != PYTHON_NONE)
+        value.text = text;
+    return value;
+}
