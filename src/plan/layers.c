@@ -1,6 +1,8 @@
 /* See layers.h. */
 #include "plan/layers.h"
 
+#include <string.h>
+
 static const struct kind_row {
     enum mixer mixer;
     enum ffn ffn;
@@ -43,10 +45,8 @@ static bool is_part(enum layer_type type)
 
 bool model_has_parts(const struct model *model)
 {
-    for (uint64_t i = 0; i < model->layer_types.n; i++)
-        if (is_part(model->layer_types.value[i]))
-            return true;
-    return false;
+    const struct enum_list *list = &model->layer_types;
+    return memchr(list->value, LAYER_DENSE, list->n) || memchr(list->value, LAYER_MOE, list->n);
 }
 
 static enum mixer mixer_of(enum layer_type type)
@@ -78,14 +78,21 @@ struct progression {
 };
 
 /* Adds their types to count. A list repeats, so the types of a progression do after as many
- * terms as the list is long: models of 10^9 layers take no longer. */
+ * terms as the list is long: models of 10^9 layers take no longer. Rules ask for them by the
+ * dozen, of every plan that a search tries: nothing is divided on the way. */
 static void count_types(const struct enum_list *list, const struct progression *p,
                         uint64_t count[LAYER_TYPES])
 {
-    uint64_t period = list->n ? list->n : 1;
-    for (uint64_t i = 0; i < period && i < p->n; i++) {
-        uint64_t at = (p->first % period + p->step % period * i) % period;
-        count[list->n ? list->value[at] : LAYER_FULL] += (p->n - i + period - 1) / period;
+    uint64_t period = list->n;
+    if (!period) {
+        count[LAYER_FULL] += p->n;
+        return;
+    }
+    uint64_t whole = p->n / period, rest = p->n % period, end = whole ? period : rest;
+    uint64_t at = p->first % period, step = p->step % period;
+    for (uint64_t i = 0; i < end; i++) {
+        count[list->value[at]] += whole + (i < rest);
+        at = at + step < period ? at + step : at + step - period;
     }
 }
 
@@ -155,26 +162,46 @@ uint64_t model_row_width(const struct model *model)
     return model->moe.latent_size ? model->moe.latent_size : model->hidden;
 }
 
-/* Layers with a mixer and a network, MIXER_COUNT and FFN_COUNT for any. */
-static uint64_t count_with(const struct model *model, enum mixer mixer, enum ffn ffn)
+static struct progression all_layers(const struct model *model)
 {
-    uint64_t count[KIND_COUNT] = {0}, sum = 0;
-    model_layers(model, 0, model->layers, count);
-    for (unsigned i = 0; i < KIND_COUNT; i++)
-        if ((mixer == MIXER_COUNT || rows[i].mixer == mixer) &&
-            (ffn == FFN_COUNT || rows[i].ffn == ffn))
-            sum += count[i];
-    return sum;
+    return (struct progression){.first = 0, .step = 1, .n = model->layers};
 }
 
 uint64_t model_mixers(const struct model *model, enum mixer mixer)
 {
-    return count_with(model, mixer, FFN_COUNT);
+    const struct progression all = all_layers(model);
+    uint64_t count[LAYER_TYPES] = {0}, sum = 0;
+    count_types(&model->layer_types, &all, count);
+    for (unsigned i = 0; i < LAYER_TYPES; i++)
+        sum += mixer_of((enum layer_type)i) == mixer ? count[i] : 0;
+    return sum;
 }
 
+bool model_has_mixer(const struct model *model, enum mixer mixer)
+{
+    const struct enum_list *list = &model->layer_types;
+    if (!list->n)
+        return mixer == MIXER_FULL && model->layers;
+    size_t named = list->n < model->layers ? list->n : model->layers;
+    for (unsigned i = 0; i < LAYER_TYPES; i++)
+        if (mixer_of((enum layer_type)i) == mixer && memchr(list->value, (int)i, named))
+            return true;
+    return false;
+}
+
+/* Where layers are no parts, their list says nothing of networks. */
 uint64_t model_ffns(const struct model *model, enum ffn ffn)
 {
-    return count_with(model, MIXER_COUNT, ffn);
+    const struct progression all = all_layers(model);
+    uint64_t count[LAYER_TYPES] = {0};
+    if (model_has_parts(model)) {
+        count_types(&model->layer_types, &all, count);
+    } else {
+        count[LAYER_MOE] = moe_layers(model, 0, all.n).n;
+        count[LAYER_DENSE] = all.n - count[LAYER_MOE];
+    }
+    uint64_t moe = count[LAYER_MOE], dense = count[LAYER_DENSE];
+    return ffn == FFN_MOE ? moe : ffn == FFN_DENSE ? dense : all.n - moe - dense;
 }
 
 static uint64_t own_or(uint64_t own, uint64_t other)
@@ -234,27 +261,27 @@ bool plan_has_own_window(const struct plan *plan)
 
 bool plan_has_window(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
+    return model_has_mixer(&plan->model, MIXER_WINDOW);
 }
 
 bool plan_has_chunk(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
+    return model_has_mixer(&plan->model, MIXER_CHUNK);
 }
 
 bool plan_has_linear(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+    return model_has_mixer(&plan->model, MIXER_LINEAR);
 }
 
 bool plan_has_csa(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_CSA) > 0;
+    return model_has_mixer(&plan->model, MIXER_CSA);
 }
 
 bool plan_has_hca(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_HCA) > 0;
+    return model_has_mixer(&plan->model, MIXER_HCA);
 }
 
 bool plan_shares_kv(const struct plan *plan)

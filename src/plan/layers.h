@@ -114,6 +114,7 @@ bool plan_shares_kv(const struct plan *plan);
 
 /* Layers with this mixer, this network; without prediction modules. */
 uint64_t model_mixers(const struct model *model, enum mixer mixer);
+bool model_has_mixer(const struct model *model, enum mixer mixer); /* one at least */
 uint64_t model_ffns(const struct model *model, enum ffn ffn);
 
 #endif

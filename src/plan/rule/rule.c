@@ -94,22 +94,25 @@ static void hint_part(char hint[RULE_TEXT], const struct rule *rule, const struc
     arena_release(&arena);
 }
 
-static bool check_positive(const struct rule *rule, const struct plan *plan, char *text)
+/* Whether a rule of numbers holds. */
+static bool holds(const struct rule *rule, const struct plan *plan)
 {
-    if (real_of(&rule->a, plan) > 0)
-        return false;
-    snprintf(text, RULE_TEXT, "%s is 0, it must be larger", rule->a.name);
-    return true;
+    if (rule->shape == RULE_POSITIVE)
+        return real_of(&rule->a, plan) > 0;
+    uint64_t a = count_of(&rule->a, plan), b = count_of(&rule->b, plan);
+    return rule->shape == RULE_AT_MOST   ? a <= b
+           : rule->shape == RULE_DIVIDES ? b > 0 && a % b == 0
+                                         : a == b;
 }
 
-static bool check_pair(const struct rule *rule, const struct plan *plan, char *text, char *hint)
+static void say_positive(const struct rule *rule, char *text)
+{
+    snprintf(text, RULE_TEXT, "%s is 0, it must be larger", rule->a.name);
+}
+
+static void say_pair(const struct rule *rule, const struct plan *plan, char *text, char *hint)
 {
     uint64_t a = count_of(&rule->a, plan), b = count_of(&rule->b, plan);
-    bool holds = rule->shape == RULE_AT_MOST   ? a <= b
-                 : rule->shape == RULE_DIVIDES ? b > 0 && a % b == 0
-                                               : a == b;
-    if (holds)
-        return false;
     const char *verb = rule->shape == RULE_AT_MOST   ? "is more than"
                        : rule->shape == RULE_DIVIDES ? "is not divisible by"
                                                      : "is not";
@@ -121,7 +124,6 @@ static bool check_pair(const struct rule *rule, const struct plan *plan, char *t
         else
             hint_divisors(hint, rule, a, b);
     }
-    return true;
 }
 
 bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
@@ -130,12 +132,16 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
     if (rule->applies && !rule->applies(plan))
         return false;
     hint[0] = '\0';
-    bool broken = rule->shape == RULE_OTHER      ? rule->broken(plan, text, hint)
-                  : rule->shape == RULE_POSITIVE ? check_positive(rule, plan, text)
-                                                 : check_pair(rule, plan, text, hint);
-    if (broken && rule->hint)
+    bool other = rule->shape == RULE_OTHER;
+    if (other ? !rule->broken(plan, text, hint) : holds(rule, plan))
+        return false;
+    if (rule->shape == RULE_POSITIVE)
+        say_positive(rule, text);
+    else if (!other)
+        say_pair(rule, plan, text, hint);
+    if (rule->hint)
         snprintf(hint, RULE_TEXT, "%s", rule->hint);
-    return broken;
+    return true;
 }
 
 const struct rule *rule_at(size_t i)
@@ -161,11 +167,20 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
     return NULL;
 }
 
-static bool obeys(const struct rule_set *set, const struct plan *plan)
+/* The same without a word about it: searches ask of plans by the thousand, most of which break
+ * some rule. */
+static bool breaks(const struct rule *rule, const struct plan *plan)
 {
     char text[RULE_TEXT], hint[RULE_TEXT];
+    if (rule->applies && !rule->applies(plan))
+        return false;
+    return rule->shape == RULE_OTHER ? rule->broken(plan, text, hint) : !holds(rule, plan);
+}
+
+static bool obeys(const struct rule_set *set, const struct plan *plan)
+{
     for (size_t i = 0; i < set->n; i++)
-        if (rule_broken(&set->rules[i], plan, text, hint))
+        if (breaks(&set->rules[i], plan))
             return false;
     return true;
 }
@@ -209,9 +224,8 @@ void rule_parts_of(const char *key, struct rule_parts *parts)
 
 bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan)
 {
-    char text[RULE_TEXT], hint[RULE_TEXT];
     for (size_t i = 0; i < n; i++)
-        if (rule_broken(rules[i], plan, text, hint))
+        if (breaks(rules[i], plan))
             return false;
     return true;
 }

@@ -46,7 +46,7 @@ static bool has_rank(const struct plan *plan)
 
 static bool has_reuse(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_REUSE) > 0;
+    return model_has_mixer(&plan->model, MIXER_REUSE);
 }
 
 static bool has_indexer(const struct plan *plan)
@@ -116,8 +116,8 @@ static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hin
 {
     const struct model *m = &plan->model;
     bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
-    bool others = model_mixers(m, MIXER_FULL) || model_mixers(m, MIXER_CHUNK) ||
-                  model_mixers(m, MIXER_REUSE) || model_mixers(m, MIXER_LINEAR);
+    bool others = model_has_mixer(m, MIXER_FULL) || model_has_mixer(m, MIXER_CHUNK) ||
+                  model_has_mixer(m, MIXER_REUSE) || model_has_mixer(m, MIXER_LINEAR);
     if (entries && !shared) {
         snprintf(text, RULE_TEXT,
                  "layers of type csa and hca have model.attention.kind shared_kv");

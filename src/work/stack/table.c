@@ -301,19 +301,14 @@ enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *
     return STATUS_INPUT;
 }
 
-static bool has_linear(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
-}
-
 static bool has_delta_net(const struct plan *plan)
 {
-    return has_linear(plan) && plan->model.linear.kind == LINEAR_GATED_DELTA_NET;
+    return plan_has_linear(plan) && plan->model.linear.kind == LINEAR_GATED_DELTA_NET;
 }
 
 static bool reuses_choice(const struct plan *plan)
 {
-    return model_mixers(&plan->model, MIXER_REUSE) > 0;
+    return model_has_mixer(&plan->model, MIXER_REUSE);
 }
 
 static bool has_latent_rows(const struct plan *plan)
@@ -358,9 +353,9 @@ static const struct {
      "how it caches compressed entries is not known", "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
      "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
-    {1u << STACK_MAXTEXT, has_linear, "recurrent layers are",
+    {1u << STACK_MAXTEXT, plan_has_linear, "recurrent layers are",
      "MaxText itself has none but gated delta nets", NULL},
-    {1u << STACK_NXD, has_linear, "recurrent layers are",
+    {1u << STACK_NXD, plan_has_linear, "recurrent layers are",
      "NxD itself has softmax attention alone", NULL},
     {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, reuses_choice,
      "attention that reuses an indexer's choice is", "model.layer_types names it", NULL},
