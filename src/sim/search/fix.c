@@ -112,13 +112,14 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
     if (stack_has(search->plan) && !stack_has(changed))
         return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
+    struct fix_known *known = fix_known_of(search, changed);
     /* most of what is tried is far too large */
-    if (!number && fix_state_exceeds(search, changed, verdict_limit(changed)))
+    if (!number && fix_state_exceeds(search, changed, known, verdict_limit(changed)))
         return false;
-    bool routed = fix_evaluate(search, changed, number, true, result);
+    bool routed = fix_evaluate(search, changed, known, number, true, result);
     if (!is_good(search, result) || !routed)
         return is_good(search, result);
-    fix_evaluate(search, changed, number, false, result);
+    fix_evaluate(search, changed, known, number, false, result);
     return is_good(search, result);
 }
 
@@ -454,23 +455,10 @@ static void put_harmless_first(struct fix_search *search)
     search->fixes[0] = last;
 }
 
-const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           const struct profile *profile, struct arena *arena, size_t *n)
+/* On the devices that there are. */
+static void try_here(struct fix_search *search, struct fix_moves *moves)
 {
-    /* Too large for a stack, and of pages most of which nothing will touch. */
-    struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
-    search->plan = plan;
-    search->routing = routing;
-    search->profile = profile;
-    search->arena = arena;
-    search->accept = VERDICT_MARGINAL;
-    search->evaluator.routing = routing;
-    search->evaluator.banks = search->banks;
-    search->evaluator.n_banks = FIX_BANKS;
-    struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
-    search->changed = arena_alloc(arena, 1, sizeof *search->changed);
-    fix_list_moves(plan, arena, moves);
     bool fewer = try_micro_batch(search);
     try_each(search, moves, alone);
     for (size_t i = moves->n; i < FIX_MOVES; i++)
@@ -486,6 +474,26 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     }
     if (!fix_count_harmless(search, VERDICT_MARGINAL))
         fix_together(search, moves);
+}
+
+const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
+                           const struct profile *profile, struct arena *arena, size_t *n)
+{
+    /* Too large for a stack, and of pages most of which nothing will touch. */
+    struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
+    search->plan = plan;
+    search->routing = routing;
+    search->profile = profile;
+    search->arena = arena;
+    search->accept = VERDICT_MARGINAL;
+    search->evaluator.routing = routing;
+    search->evaluator.banks = search->banks;
+    search->evaluator.n_banks = FIX_BANKS;
+    struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
+    search->changed = arena_alloc(arena, 1, sizeof *search->changed);
+    fix_list_moves(plan, arena, moves);
+    if (!fix_is_hopeless(search, plan, moves, true))
+        try_here(search, moves);
     fix_devices(search);
     try_queue(search);
     evaluator_release(&search->evaluator);

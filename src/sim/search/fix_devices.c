@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "sim/search/fix_parts.h"
 
 /* So many times the present hardware; GROW_FEW where something else helps as it is. Slices of
@@ -69,7 +70,8 @@ static void consider(struct fix_search *search, const struct fix_move *moves, si
 static bool joins(const struct fix_search *search, const struct fix_move *moves, size_t n)
 {
     struct plan changed;
-    return fix_apply(search->plan, moves, n, &changed) && plan_joined_replicas(&changed) > 1;
+    return plan_is_engine(search->plan) && fix_apply(search->plan, moves, n, &changed) &&
+           plan_joined_replicas(&changed) > 1;
 }
 
 /* One change of the layout that does not fit without more devices, to stages or of another
@@ -116,6 +118,8 @@ static bool is_enough(struct fix_search *search, struct fix_move more, bool seve
     if (!fix_apply(search->plan, &more, 1, &larger))
         return false;
     fix_list_moves(&larger, search->arena, moves);
+    if (fix_is_hopeless(search, &larger, moves, false))
+        return false;
     try_layouts(search, moves, false, more, needs);
     if (!needs->n ||
         search->plan->workload.mode == MODE_TRAIN) /* stages do not answer sooner */

@@ -1,28 +1,35 @@
-/* What the searches for fixes have evaluated already: single changes come back in pairs, pairs
- * in threes, and every change in what is needed of several. A plan is known by the words in
- * which it differs from the one to be fixed; see fix_parts.h. */
+/* What the searches for fixes know already: single changes come back in pairs, pairs in threes,
+ * and every change in what is needed of several. A plan is known by the words in which it
+ * differs from the one to be fixed; see fix_parts.h. What it holds all the time is asked for
+ * first, by a list of nothing else, which takes a fraction of the whole one's making. */
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/rule/rule.h"
+#include "sim/memory/steady.h"
+#include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
+#include "work/list/shape.h"
+#include "work/stack/stack.h"
 
 enum { WORDS_MOST = 32, BLOCK = 32 };
 
-/* Words of a plan that differ, and with what of routing they are asked for. */
-struct change {
-    bool least;
-    size_t n;
-    struct word {
-        size_t at;
-        uint64_t value;
-    } words[WORDS_MOST];
+/* A word of a plan that differs. */
+struct word {
+    size_t at;
+    uint64_t value;
 };
 
 struct fix_known {
     struct fix_known *next; /* of the same hash */
-    struct change what;
-    bool routed;
-    struct evaluation result; /* what came of it */
+    size_t n;
+    const struct word *words; /* [n] */
+    bool lawful;              /* model, cluster and parallel obey their rules */
+    uint64_t exceeds, within; /* the state needs more than the one, no more than the other */
+    struct fix_result {
+        bool known, routed;
+        struct evaluation of;
+    } results[2]; /* with the 99th percentile of what routing asks for, with the least of it */
 };
 
 static uint64_t word_of(const struct plan *plan, size_t at)
@@ -40,74 +47,135 @@ static bool same_block(const struct plan *a, const struct plan *b, size_t at, si
            0;
 }
 
-/* False when more differs than is worth keeping. */
-static bool describe(const struct plan *base, const struct plan *changed, bool least,
-                     struct change *out)
+/* The words that differ; false when they are more than are worth keeping. */
+static bool describe(const struct plan *base, const struct plan *changed,
+                     struct word words[WORDS_MOST], size_t *n)
 {
-    const size_t words = sizeof *base / sizeof(uint64_t);
-    out->least = least;
-    out->n = 0;
-    for (size_t first = 0, end; first < words; first = end) {
-        end = first + BLOCK < words ? first + BLOCK : words;
+    const size_t all = sizeof *base / sizeof(uint64_t);
+    *n = 0;
+    for (size_t first = 0, end; first < all; first = end) {
+        end = first + BLOCK < all ? first + BLOCK : all;
         if (same_block(base, changed, first, end - first))
             continue;
         for (size_t at = first; at < end; at++) {
             uint64_t value = word_of(changed, at);
             if (value == word_of(base, at))
                 continue;
-            if (out->n == WORDS_MOST)
+            if (*n == WORDS_MOST)
                 return false;
-            out->words[out->n++] = (struct word){at, value};
+            words[(*n)++] = (struct word){at, value};
         }
     }
     return true;
 }
 
-static bool same_plan(const struct change *a, const struct change *b)
+static struct fix_known **slot_of(struct fix_search *search, const struct word *words, size_t n)
 {
-    return a->n == b->n && memcmp(a->words, b->words, a->n * sizeof *a->words) == 0;
-}
-
-static struct fix_known **slot_of(struct fix_search *search, const struct change *what)
-{
-    uint64_t hash = hash_bytes(HASH_START, what->words, what->n * sizeof *what->words);
+    uint64_t hash = hash_bytes(HASH_START, words, n * sizeof *words);
     struct fix_known **slot = &search->known[(hash >> 32) % FIX_KNOWN];
-    while (*slot && !((*slot)->what.least == what->least && same_plan(&(*slot)->what, what)))
+    while (*slot && ((*slot)->n != n || memcmp((*slot)->words, words, n * sizeof *words) != 0))
         slot = &(*slot)->next;
     return slot;
 }
 
+struct fix_known *fix_known_of(struct fix_search *search, const struct plan *changed)
+{
+    struct word words[WORDS_MOST];
+    size_t n;
+    bool brief = describe(search->plan, changed, words, &n);
+    struct fix_known **slot = brief ? slot_of(search, words, n) : NULL;
+    if (slot && *slot)
+        return *slot;
+    struct fix_known *known = arena_alloc(search->arena, 1, sizeof *known);
+    *known = (struct fix_known){.within = UINT64_MAX};
+    known->lawful = rule_check_layout(changed);
+    if (!slot)
+        return known;
+    struct word *kept = arena_alloc(search->arena, n, sizeof *kept);
+    memcpy(kept, words, n * sizeof *kept);
+    known->n = n;
+    known->words = kept;
+    return *slot = known;
+}
+
+/* ---- what it holds all the time ---- */
+
+/* A list of nothing else. */
+struct state_list {
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+};
+
+static void list_state(struct fix_search *search, const struct plan *plan,
+                       struct state_list *list)
+{
+    arena_clear(&search->scratch);
+    work_init(&list->work, &search->scratch);
+    step_state(plan, &list->work, false);
+    work_index(&list->work);
+    list->values = arena_alloc(&search->scratch, list->work.sizes.n, sizeof *list->values);
+    slots_from_plan(plan, &list->slots);
+}
+
+uint64_t fix_state_bytes(struct fix_search *search, const struct plan *plan)
+{
+    struct state_list list;
+    struct memory_peak peak;
+    unsigned schedule;
+    list_state(search, plan, &list);
+    return verdict_evaluate(plan, &list.work, &list.slots, list.values, &peak, &schedule)
+               ? peak.total_bytes
+               : 0;
+}
+
+static bool state_exceeds(struct fix_search *search, const struct plan *plan, uint64_t bytes)
+{
+    struct state_list list;
+    struct steady none = {0}; /* of one evaluation nothing is kept */
+    list_state(search, plan, &list);
+    return verdict_exceeds(plan, &list.work, &list.slots, list.values, &none, bytes);
+}
+
+bool fix_state_exceeds(struct fix_search *search, const struct plan *changed,
+                       struct fix_known *known, uint64_t bytes)
+{
+    if (changed->workload.mode != MODE_TRAIN || !known->lawful || bytes >= known->within)
+        return false;
+    if (bytes < known->exceeds)
+        return true;
+    bool exceeds = state_exceeds(search, changed, bytes);
+    if (exceeds)
+        known->exceeds = bytes + 1;
+    else
+        known->within = bytes;
+    return exceeds;
+}
+
+/* ---- all of it ---- */
+
 /* A change of one mere number has the structure of the plan as it is, one that was evaluated
  * last the structure of that, every other one its own. */
-static uint64_t structure_of(struct fix_search *search, const struct change *what, bool number)
+static uint64_t structure_of(struct fix_search *search, const struct fix_known *known,
+                             bool number)
 {
-    bool again = search->last && same_plan(&search->last->what, what);
-    uint64_t own = again ? search->structure : ++search->structure;
+    uint64_t own = search->last == known ? search->structure : ++search->structure;
     return number ? 0 : own;
 }
 
-bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool number,
-                  bool least, struct evaluation *result)
+bool fix_evaluate(struct fix_search *search, const struct plan *changed,
+                  struct fix_known *known, bool number, bool least, struct evaluation *result)
 {
-    struct change what;
-    bool brief = describe(search->plan, changed, least, &what);
-    struct fix_known **slot = brief ? slot_of(search, &what) : NULL;
-    if (slot && *slot) {
-        *result = (*slot)->result;
-        return (*slot)->routed;
+    struct fix_result *found = &known->results[least];
+    if (!found->known && known->lawful) {
+        search->evaluator.least = least;
+        evaluate(&search->evaluator, changed, structure_of(search, known, number), &found->of);
+        search->last = known;
+        found->of.wall = NULL; /* of a list that the next one replaces */
+        found->of.by = NULL;
+        found->routed = search->evaluator.routed;
     }
-    search->evaluator.least = least;
-    evaluate(&search->evaluator, changed,
-             brief ? structure_of(search, &what, number) : ++search->structure, result);
-    search->last = NULL;
-    result->wall = NULL; /* of a list that the next one replaces */
-    result->by = NULL;
-    if (!slot)
-        return search->evaluator.routed;
-    struct fix_known *kept = arena_alloc(search->arena, 1, sizeof *kept);
-    kept->what = what;
-    kept->routed = search->evaluator.routed;
-    kept->result = *result;
-    *slot = search->last = kept;
-    return kept->routed;
+    found->known = true;
+    *result = found->of;
+    return found->routed;
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/rule/rule.h"
 #include "sim/search/fix_parts.h"
 
 enum { AXES = 5, AXIS_VALUES = 16, TRIPLE = 3 };
@@ -65,8 +64,7 @@ static void consider(struct fix_search *search, const struct fix_move *candidate
                      struct best *best)
 {
     struct evaluation result;
-    if (!fix_apply(search->plan, candidate, TRIPLE, search->changed) ||
-        !rule_check_layout(search->changed) || !fix_fits(search, candidate, TRIPLE, &result))
+    if (!fix_fits(search, candidate, TRIPLE, &result))
         return;
     double seconds = fix_seconds(search, candidate, TRIPLE);
     if (seconds >= best->seconds_per_token || !are_needed(search, candidate))

@@ -1,5 +1,6 @@
 /* What the searches for fixes share: the changes there are (fix_moves.c), one and two of them
- * (fix.c), more of them (fix_together.c), more devices (fix_devices.c). */
+ * (fix.c), more of them (fix_together.c), more devices (fix_devices.c); what is known of a plan
+ * already (fix_known.c), and what need not be tried (fix_floor.c). */
 #ifndef MOEPLAN_SIM_SEARCH_FIX_PARTS_H
 #define MOEPLAN_SIM_SEARCH_FIX_PARTS_H
 
@@ -36,7 +37,7 @@ struct fix_search {
     struct demand_bank banks[FIX_BANKS];       /* by routing: most changes leave it as it is */
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
-    struct fix_known *known[FIX_KNOWN], *last; /* what was evaluated, by hash, and last */
+    struct fix_known *known[FIX_KNOWN], *last; /* by hash; what was evaluated last */
     double seconds_per_token;                  /* of the plan as it is, once it is timed */
     bool timed;
     struct fix *fixes;
@@ -60,20 +61,33 @@ void fix_list_batches(struct fix_search *search, struct fix_moves *moves);
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);
 
+/* What is known of a changed plan, for the two below, which work it out once, however often
+ * they are asked. */
+struct fix_known *fix_known_of(struct fix_search *search, const struct plan *changed);
+
+/* Whether weights, gradients and optimizer of a training plan need more than that on some
+ * stage: then the whole of it does. False where that is not known. */
+bool fix_state_exceeds(struct fix_search *search, const struct plan *changed,
+                       struct fix_known *known, uint64_t bytes);
+
 /* Evaluates a changed plan, with the least that routing can ask for or with its 99th
- * percentile; once, however often it is asked for. `number`: nothing but a number of the sizes
- * changed (evaluate_is_slot). The result has no wall. Whether its sizes follow routing. */
-bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool number,
-                  bool least, struct evaluation *result);
+ * percentile. `number`: nothing but a number of the sizes changed (evaluate_is_slot). The
+ * result has no wall. Whether its sizes follow routing. */
+bool fix_evaluate(struct fix_search *search, const struct plan *changed,
+                  struct fix_known *known, bool number, bool least, struct evaluation *result);
 
 /* Whether the plan with n moves is as good as `accept`, and not above the limit. Routing is
  * sampled only when the least that it can ask for fits. */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
 
-/* Whether weights, gradients and optimizer of a training plan need more than that on some
- * stage: then the whole of it does. False where that is not known. */
-bool fix_state_exceeds(struct fix_search *search, const struct plan *changed, uint64_t bytes);
+/* Bytes of them on the stage that has most; 0 where a size overflows. */
+uint64_t fix_state_bytes(struct fix_search *search, const struct plan *plan);
+
+/* Whether the state is too large whatever of these moves are made, however many: those that
+ * change the result are left out without `numerics`. */
+bool fix_is_hopeless(struct fix_search *search, const struct plan *plan,
+                     const struct fix_moves *moves, bool numerics);
 
 /* Device-seconds per token of the plan with n moves; HUGE_VAL where it cannot be timed. */
 double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n);

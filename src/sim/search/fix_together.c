@@ -15,10 +15,12 @@ static bool has_key(const struct fix_move *taken, size_t n, const char *key)
 }
 
 /* Whether what the plan holds all the time is enough to know that more is missing. */
-static bool lacks_more(struct fix_search *search, const struct plan *changed, uint64_t excess)
+static bool lacks_more(struct fix_search *search, const struct plan *changed,
+                       struct fix_known *known, uint64_t excess)
 {
     uint64_t limit = verdict_limit(changed);
-    return excess <= UINT64_MAX - limit && fix_state_exceeds(search, changed, limit + excess);
+    return excess <= UINT64_MAX - limit &&
+           fix_state_exceeds(search, changed, known, limit + excess);
 }
 
 /* What is missing on the device and, of what waits there, on the host. */
@@ -44,11 +46,12 @@ static bool take_best(struct fix_search *search, const struct fix_moves *moves,
         struct plan changed;
         memcpy(tried, taken, n * sizeof *tried);
         tried[n] = moves->list[i];
-        if (has_key(taken, n, tried[n].key) ||
-            !fix_apply(search->plan, tried, n + 1, &changed) ||
-            lacks_more(search, &changed, last ? 0 : least))
+        if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
             continue;
-        fix_evaluate(search, &changed, false, true, &result);
+        struct fix_known *known = fix_known_of(search, &changed);
+        if (lacks_more(search, &changed, known, last ? 0 : least))
+            continue;
+        fix_evaluate(search, &changed, known, false, true, &result);
         uint64_t over = excess_of(&result);
         if (!result.valid || over > least || (over == least && !found))
             continue;
@@ -146,6 +149,8 @@ void fix_together(struct fix_search *search, const struct fix_moves *moves)
     for (size_t i = 0; i < search->n; i++)
         if (fix_offloads(&search->fixes[i]))
             moves = fix_moves_but(moves, FIX_OFFLOAD, search->arena);
-    if (!together(search, harmless_of(search, moves)) && !search->n)
+    bool harmless = !fix_is_hopeless(search, search->plan, moves, false) &&
+                    together(search, harmless_of(search, moves));
+    if (!harmless && !search->n)
         together(search, moves);
 }
