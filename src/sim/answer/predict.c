@@ -20,6 +20,13 @@ struct other {
     struct evaluation result;
 };
 
+/* One sampled step after the other. */
+struct steps {
+    struct slots slots;
+    uint64_t *values;
+    struct steady steady;
+};
+
 struct context {
     const struct plan *plan;
     struct arena *arena;
@@ -256,26 +263,35 @@ static void report_walls(const struct context *c, struct memory_report *m)
     m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->result.schedule));
 }
 
+/* What the step of these slots needs; more than there is where a size overflows. */
+static uint64_t slots_bytes(const struct context *c, struct steps *step)
+{
+    struct memory_peak peak;
+    unsigned schedule;
+    steady_next(&step->steady);
+    return verdict_evaluate_steady(c->plan, &c->work, &step->slots, step->values, &step->steady,
+                                   &peak, &schedule)
+               ? peak.total_bytes
+               : UINT64_MAX;
+}
+
 /* The least rows of a rank, however they fall, at which the step's memory ends: by bisection,
  * as memory grows with rows. The certified worst case must not fit. */
-static uint64_t rows_that_end(const struct context *c, struct other *step, uint64_t limit_bytes)
+static uint64_t rows_that_end(const struct context *c, struct steps *step, uint64_t limit_bytes)
 {
     uint64_t fits = 0, ends = c->demand.worst.rows;
     while (ends - fits > 1) {
         uint64_t middle = fits + (ends - fits) / 2;
         struct demand demand = demand_of_rows(&c->source, middle);
         set_alike(c, &demand, &step->slots);
-        bool over =
-            !evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result) ||
-            step->result.peak.total_bytes > limit_bytes;
-        *(over ? &ends : &fits) = middle;
+        *(slots_bytes(c, step) > limit_bytes ? &ends : &fits) = middle;
     }
     return ends;
 }
 
 /* No sample ran out: what is left of the chance. Rank, layer and micro-step that decide may be
  * any (the union bound). */
-static double chance_unseen(const struct context *c, struct other *step,
+static double chance_unseen(const struct context *c, struct steps *step,
                             const struct memory_report *m)
 {
     if (m->worst_bytes <= m->limit_bytes)
@@ -301,32 +317,30 @@ static uint64_t percentile_error(const double *sorted, uint64_t n)
 }
 
 /* Bytes of a sampled step. */
-static uint64_t step_bytes(const struct context *c, uint64_t s, struct other *step)
+static uint64_t step_bytes(const struct context *c, uint64_t s, struct steps *step)
 {
     set_alike(c, &c->demand.samples[s], &step->slots);
     if (c->stages.n)
         demand_step_to_slots(&c->source, &c->stages, s, &step->slots);
-    return evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result)
-               ? step->result.peak.total_bytes
-               : UINT64_MAX;
+    return slots_bytes(c, step);
 }
 
 /* Where layers are routed apart, numbers have errors of their own. */
-static uint64_t error_bytes(const struct context *c, const double *sorted, struct other *step,
+static uint64_t error_bytes(const struct context *c, const double *sorted, struct steps *step,
                             const struct memory_report *m)
 {
     if (!c->stages.n)
         return percentile_error(sorted, c->demand.n);
     set_demand(c, &c->demand.p99, DEMAND_HIGH, &step->slots);
-    evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result);
-    return step->result.peak.total_bytes - m->total_bytes;
+    return slots_bytes(c, step) - m->total_bytes;
 }
 
 /* Expected and worst totals, and the chance of running out in a step: each sampled step through
  * the list. */
 static void report_spread(const struct context *c, struct memory_report *m)
 {
-    struct other step = {.values = arena_alloc(c->arena, c->work.sizes.n, sizeof *step.values)};
+    struct steps step = {.values = arena_alloc(c->arena, c->work.sizes.n, sizeof *step.values),
+                         .steady = {.arena = c->arena}};
     double *sorted = arena_alloc(c->arena, c->demand.n, sizeof *sorted);
     uint64_t hits = 0;
     m->has_distribution = true;
@@ -511,7 +525,9 @@ static enum status report_time(const struct context *c, const struct predict_opt
     if (!options->time)
         return STATUS_OK;
     struct time_ask ask = *options->time;
-    ask.rows = ask.routing == options->routing ? c->rows : NULL;
+    bool same = ask.routing == options->routing;
+    ask.rows = same ? c->rows : NULL;
+    ask.drawn = same && c->sampled && !options->exact ? &c->demand : NULL;
     return predict_time(c->plan, &ask, c->arena, out, err);
 }
 

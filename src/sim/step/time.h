@@ -72,7 +72,8 @@ struct time_report {
 
 struct time_ask {
     const struct routing_data *routing; /* or NULL */
-    const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
+    const struct rows *rows;           /* the plan's laws of routing when they stand, or NULL */
+    const struct demand_spread *drawn; /* what was sampled of them for the plan, or NULL */
     const struct profile *profile;
     const struct profile *control; /* a served plan priced by another, too, or NULL */
     bool spread;                   /* p50 and p99 by playing every sample */

@@ -396,7 +396,9 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
     TRY(serve_load_of(plan, arena, &load, err));
     serve_timed_plan(plan, load.sequences, decode);
-    TRY(time_of(decode, ask, arena, out, err));
+    struct time_ask step = *ask;
+    step.drawn = NULL; /* of another plan, if of any */
+    TRY(time_of(decode, &step, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->step_s / out->low_s, out->high_s / out->step_s,
                     &out->serving);
@@ -409,20 +411,32 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     return STATUS_OK;
 }
 
+/* What routing asks for: as it was drawn for memory, where that was of this plan. */
+static enum status ask_demand(struct context *c, bool drawn, struct err *err)
+{
+    const struct rates *rates = &c->stepper->pricing.rates;
+    if (!drawn || !time_is_routed(c->plan))
+        return time_demand(c->plan, rates, c->ask->routing, c->ask->rows, c->arena, &c->spread,
+                           &c->routed, err);
+    c->routed = true;
+    c->spread = *c->ask->drawn;
+    time_load(c->plan, rates, &c->spread.expected);
+    return STATUS_OK;
+}
+
 enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
                     struct time_report *out, struct err *err)
 {
     if (plan->workload.mode == MODE_SERVE)
         return time_serving(plan, ask, arena, out, err);
-    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
+    const struct plan *held = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
     struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
-    struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
+    struct context c = {.plan = held, .ask = ask, .arena = arena, .stepper = stepper};
     c.out = out;
     *out = (struct time_report){.present = true};
     stepper->routing = ask->routing;
-    TRY(stepper_build(stepper, plan, ask->profile, arena, err));
-    TRY(time_demand(plan, &stepper->pricing.rates, ask->routing, ask->rows, arena, &c.spread,
-                    &c.routed, err));
+    TRY(stepper_build(stepper, held, ask->profile, arena, err));
+    TRY(ask_demand(&c, ask->drawn && held == plan, err));
     bool ok = report_all(&c);
     stepper_release(stepper);
     return ok ? STATUS_OK : overflow(out, err);
