@@ -6,17 +6,12 @@
 #include "sim/step/interval.h"
 #include "work/stack/stack.h"
 
-enum { MOST = 4096 };
-
-struct known {
-    bool known;
-    double value;
-};
+enum { MOST = 1 << 20 }; /* of a table of which few pages are touched */
 
 struct search_errors {
     const struct search_ask *ask;
     bool tells[SEARCH_KEYS];
-    struct known *known; /* by the keys that tell; NULL: too many of their values */
+    double *known; /* by the keys that tell, 0: not asked yet; NULL: too many of their values */
 };
 
 static double error_of(const struct profile *profile, const struct plan *plan)
@@ -81,8 +76,7 @@ double search_error(struct search_errors *e, const struct plan *plan,
         return error_of(e->ask->profile, plan);
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         at = e->tells[key] ? at * e->ask->space->n[key] + index[key] : at;
-    struct known *error = &e->known[at];
-    if (!error->known)
-        *error = (struct known){true, error_of(e->ask->profile, plan)};
-    return error->value;
+    if (!(e->known[at] > 0))
+        e->known[at] = error_of(e->ask->profile, plan);
+    return e->known[at];
 }
