@@ -35,9 +35,8 @@ def differs(hit, said):
     )
 
 
-def check(moeplan, plan):
+def check(moeplan, plan, found):
     """Layouts checked, and how many of them are another plan's."""
-    found = output(moeplan, "search", plan, "--format", "json")
     hits, wrong = found["best"][:6] + found["pareto"][:6], 0
     for hit in hits:
         sets = [f"--set={key}={word(value)}" for key, value in hit["set"].items()]
@@ -48,9 +47,8 @@ def check(moeplan, plan):
     return len(hits), wrong
 
 
-def sizes_differ(moeplan, plan):
+def sizes_differ(moeplan, plan, ranks):
     """Whether twice the nodes are searched otherwise by --devices than by the plan's own key."""
-    ranks = output(moeplan, "search", plan, "--format", "json")["ranks"]
     command = [moeplan, "search", plan, "--format", "csv", f"--devices={2 * ranks}"]
     sized = subprocess.run(command, capture_output=True, text=True, check=False)
     if sized.returncode not in (0, FITS_NOT):
@@ -66,9 +64,10 @@ def sizes_differ(moeplan, plan):
 
 
 def main(moeplan, *plans):
-    counts = [check(moeplan, plan) for plan in plans]
+    found = {plan: output(moeplan, "search", plan, "--format", "json") for plan in plans}
+    counts = [check(moeplan, plan, found[plan]) for plan in plans]
     checked, wrong = (sum(column) for column in zip(*counts))
-    wrong += sum(sizes_differ(moeplan, plan) for plan in plans)
+    wrong += sum(sizes_differ(moeplan, plan, found[plan]["ranks"]) for plan in plans)
     print(f"{checked} layouts of {len(plans)} plans, {wrong} are not what predict says")
     return wrong > 0 or checked < 4 * len(plans)
 
