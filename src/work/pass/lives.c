@@ -1,8 +1,6 @@
 /* See lives.h. */
 #include "work/pass/lives.h"
 
-#include <string.h>
-
 void work_loop_range(const struct work *work, uint16_t op, uint16_t *first, uint16_t *last)
 {
     *first = *last = op;
@@ -101,7 +99,6 @@ void lives_from_use(struct work *work)
     size_t n = work->n_buffers;
     struct arena scratch = {0};
     struct use *uses = arena_alloc(&scratch, n * SEGMENT_COUNT, sizeof *uses);
-    memset(uses, 0, n * SEGMENT_COUNT * sizeof *uses);
     note_all(work, uses);
     for (size_t i = 0; i < work->n_ops; i++)
         work_tick(work, (struct tick){.name = work->ops[i].name,
