@@ -1,15 +1,12 @@
 /* What no layout goes below: the state of a training step, shared out evenly over all ranks. A
  * plan whose state is too large even so is not tried in a thousand layouts; see fix_parts.h. */
-#include <string.h>
-
 #include "base/text.h"
 #include "plan/engine.h"
 #include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
 
-enum {
-    ROUNDING = 4096
-}; /* bytes: what the shares of a rank's dozen buffers are rounded up by */
+/* Bytes that the shares of a rank's dozen buffers are rounded up by. */
+enum { ROUNDING = 4096 };
 
 /* Every parameter once over all ranks: tensors, experts, stages and replicas can share it out
  * over so many at most, and the fullest of them has no less than the mean. */
