@@ -421,10 +421,12 @@ enum lora_experts {
 };
 
 /* Adapters are trained, everything else is frozen; rank 0: all is trained. */
+enum saved_module { SAVED_EMBED_TOKENS, SAVED_LM_HEAD };
+
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
-    struct word_list saved;   /* trained whole beside them: embed_tokens, lm_head */
+    struct enum_list saved;   /* enum saved_module: trained whole beside them */
     bool sharded;             /* vLLM, Megatron: over tp on both sides */
     bool share_experts;       /* one for all experts of a rank */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */

@@ -178,6 +178,7 @@ static const struct silent {
     {"lora.experts", "of adapters"},
     {"lora.fused_experts", "of adapters"},
     {"lora.plain_format", "of adapters"},
+    {"lora.modules_to_save", "of adapters"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
     {"precision.keep_transpose", "of recipes that quantise weights"},

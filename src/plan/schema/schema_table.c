@@ -787,7 +787,7 @@ const struct field schema_table[] = {
          "share_expert_adapters), in place of one for each"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
-    WORDS("lora.modules_to_save", lora.saved, "[]",
+    ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
     FORMAT("lora.format", lora.format, words_format, "f32",

@@ -40,6 +40,7 @@ const char *const words_loss[] = {"f32", "in_place", "te", "torch", "chunked", "
 const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
+const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};
 const char *const words_away[] = {"weights", "states", "reference", "critic", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",

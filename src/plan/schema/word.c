@@ -127,6 +127,8 @@ static const struct meaning {
     {words_away, "states", "master copy and moments, until the update"},
     {words_away, "reference", "frozen copies, but for the pass that reads them"},
     {words_away, "critic", "its weights and states, but for its own step"},
+    {words_saved, "embed_tokens", "the embedding"},
+    {words_saved, "lm_head", "the head, of its own where it was tied to the embedding"},
     {words_encoder, "all", "its layers and the projector"},
     {words_encoder, "projector", "what turns its patches into tokens: no layer runs backward"},
     {words_encoder, "none", "nothing of it"},

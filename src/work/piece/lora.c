@@ -142,27 +142,26 @@ enum dtype lora_expert_format(const struct plan *plan)
     return whole ? lora_plain(plan) : plan->precision.weights;
 }
 
-static const char *const modules[] = {"embed_tokens", "lm_head"};
-
-bool lora_saves(const struct plan *plan, const char *module)
+bool lora_saves(const struct plan *plan, enum saved_module module)
 {
-    const struct word_list *words = &plan->lora.saved;
+    const struct enum_list *saved = &plan->lora.saved;
     bool found = false;
-    for (uint64_t i = 0; i < words->n; i++)
-        found = found || text_equal(words->word[i], module);
+    for (uint64_t i = 0; i < saved->n; i++)
+        found = found || saved->value[i] == module;
     return found && lora_is_on(plan) && plan_is_huggingface(plan);
 }
 
 struct size lora_saved(const struct plan *plan, struct sizes *z)
 {
-    static const enum slot stages[] = {SLOT_STAGE_EMBEDDING, SLOT_STAGE_HEAD};
+    static const enum slot stages[] = {
+        [SAVED_EMBED_TOKENS] = SLOT_STAGE_EMBEDDING, [SAVED_LM_HEAD] = SLOT_STAGE_HEAD};
     struct size n = size_const(z, 0);
     struct dims d;
-    if (!lora_saves(plan, modules[0]) && !lora_saves(plan, modules[1]))
+    if (!lora_saves(plan, SAVED_EMBED_TOKENS) && !lora_saves(plan, SAVED_LM_HEAD))
         return n;
     dims_fill(&d, plan, z);
     for (unsigned i = 0; i < 2; i++)
-        if (lora_saves(plan, modules[i]))
+        if (lora_saves(plan, (enum saved_module)i))
             n = size_add(z, n, size_slot(z, stages[i]));
     return size_product(z, SIZES(n, d.width[COL_VOCAB], d.width[COL_HIDDEN]));
 }
@@ -317,26 +316,6 @@ static enum status check_stacked(const struct plan *plan, const char *name, stru
                          "stacked ones have stacks fsdp and deepspeed (lora.experts)");
 }
 
-static const char *module_at(const void *table, size_t i)
-{
-    return ((const char *const *)table)[i];
-}
-
-static enum status check_saved(const struct plan *plan, struct err *err)
-{
-    const struct word_list *words = &plan->lora.saved;
-    for (uint64_t i = 0; i < words->n && lora_is_on(plan); i++) {
-        const char *word = words->word[i];
-        if (text_equal(word, modules[0]) || text_equal(word, modules[1]))
-            continue;
-        err_set(err, STATUS_INPUT, "lora.modules_to_save: '%s' is none that is modelled", word);
-        const char *nearest = text_nearest(word, 2, module_at, modules);
-        return nearest ? err_hint(err, "did you mean '%s'?", nearest)
-                       : err_hint(err, "embed_tokens, lm_head");
-    }
-    return STATUS_OK;
-}
-
 static enum status check_any(const struct plan *plan, struct sizes *z, struct err *err)
 {
     uint64_t layers[KIND_COUNT] = {0};
@@ -359,7 +338,6 @@ enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err
 {
     const struct word_list *words = &plan->lora.targets;
     enum dtype left = plan->lora.plain;
-    TRY(check_saved(plan, err));
     if (lora_stacks_experts(plan) && left != DTYPE_NONE && !dtype_is_plain(left)) {
         err_set(err, STATUS_INPUT,
                 "lora.plain_format: what is left whole is in no format of few bits");

@@ -45,7 +45,7 @@ struct size lora_copies(const struct plan *plan, const struct dims *d);
  * of embed_tokens and lm_head; elements of this stage's, on a rank of tp; their format, which
  * is that of the module that they copy (PEFT utils/other.py, ModulesToSaveWrapper: a deep copy,
  * which the cast of adapters to f32 passes over). */
-bool lora_saves(const struct plan *plan, const char *module);
+bool lora_saves(const struct plan *plan, enum saved_module module);
 struct size lora_saved(const struct plan *plan, struct sizes *z);
 enum dtype lora_saved_format(const struct plan *plan);
 

@@ -23,7 +23,7 @@ uint16_t step_embedding(struct step *s)
     struct layer *l = &s->l;
     s->labels = labels(s);
     uint16_t table = table_of(s, "embedding_table");
-    l->work->buffers[table].trained = s->training && lora_saves(s->plan, "embed_tokens");
+    l->work->buffers[table].trained = s->training && lora_saves(s->plan, SAVED_EMBED_TOKENS);
     uint16_t x = step_rows(s, "embedded", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
                            s->d.width[COL_HIDDEN]);
     uint16_t op = step_op(s, "embedding", KERNEL_EMBED,
@@ -74,7 +74,7 @@ static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
     struct size vocab = head_width(s), hidden = s->d.width[COL_HIDDEN];
     uint16_t w = layer_weights_as(l, "head_table", layer_wide_format(l), l->one, hidden, vocab);
     uint16_t logits = step_rows(s, "logits", CATEGORY_LOGITS, rows, vocab);
-    l->work->buffers[w].trained = s->training && lora_saves(s->plan, "lm_head");
+    l->work->buffers[w].trained = s->training && lora_saves(s->plan, SAVED_LM_HEAD);
     layer_gemm(l, "logits", x, w, WORK_NONE, logits, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = hidden, .n = vocab, .groups = l->one});
     return logits;

@@ -18,7 +18,7 @@ static void add_embedding(struct train *t)
                                                      .kind = OP_EMBED,
                                                      .segment = SEGMENT_EMBED,
                                                      .phase = PHASE_BACKWARD});
-    if (lora_is_on(t->plan) && !lora_saves(t->plan, "embed_tokens")) /* frozen */
+    if (lora_is_on(t->plan) && !lora_saves(t->plan, SAVED_EMBED_TOKENS)) /* frozen */
         return;
     work_buffer(t->work, (struct buffer){
                              .name = "d_embedding_weight",

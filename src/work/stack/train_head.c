@@ -143,7 +143,7 @@ static bool widens_head(const struct plan *plan)
 
 static bool trains_head(const struct plan *plan)
 {
-    return !lora_is_on(plan) || lora_saves(plan, "lm_head");
+    return !lora_is_on(plan) || lora_saves(plan, SAVED_LM_HEAD);
 }
 
 /* Losses that run head and loss part by part make the gradients of the head's input and of its
