@@ -55,8 +55,8 @@ static enum mixer mixer_of(enum layer_type type)
         [LAYER_FULL] = MIXER_FULL,   [LAYER_WINDOW] = MIXER_WINDOW,
         [LAYER_CHUNK] = MIXER_CHUNK, [LAYER_LINEAR] = MIXER_LINEAR,
         [LAYER_REUSE] = MIXER_REUSE, [LAYER_CSA] = MIXER_CSA,
-        [LAYER_HCA] = MIXER_HCA,     [LAYER_DENSE] = MIXER_NONE,
-        [LAYER_MOE] = MIXER_NONE};
+        [LAYER_HCA] = MIXER_HCA,     [LAYER_BLOCKS] = MIXER_BLOCKS,
+        [LAYER_DENSE] = MIXER_NONE,  [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
 
@@ -121,10 +121,20 @@ void model_layers(const struct model *model, uint64_t first, uint64_t end,
     }
 }
 
+static bool has_type(const struct model *model, enum layer_type type)
+{
+    for (uint64_t i = 0; i < model->layer_types.n; i++)
+        if (model->layer_types.value[i] == type)
+            return true;
+    return false;
+}
+
 enum layer_kind model_mtp_kind(const struct model *model)
 {
     if (model->attention.kind == ATTENTION_SHARED_KV)
         return model->moe.experts ? KIND_WINDOW_MOE : KIND_WINDOW_DENSE;
+    if (has_type(model, LAYER_BLOCKS))
+        return model->moe.experts ? KIND_BLOCKS_MOE : KIND_BLOCKS_DENSE;
     return model->moe.experts ? KIND_MOE : KIND_DENSE;
 }
 
@@ -175,6 +185,12 @@ uint64_t model_mixers(const struct model *model, enum mixer mixer)
 uint64_t model_ffns(const struct model *model, enum ffn ffn)
 {
     return count_with(model, MIXER_COUNT, ffn);
+}
+
+bool model_has_indexer(const struct model *model, enum mixer mixer)
+{
+    bool full = mixer == MIXER_FULL && model->attention.kind != ATTENTION_GQA;
+    return model->indexer.heads && (full || mixer == MIXER_CSA || mixer == MIXER_BLOCKS);
 }
 
 static uint64_t own_or(uint64_t own, uint64_t other)
@@ -255,6 +271,11 @@ bool plan_has_csa(const struct plan *plan)
 bool plan_has_hca(const struct plan *plan)
 {
     return model_mixers(&plan->model, MIXER_HCA) > 0;
+}
+
+bool plan_has_blocks(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_BLOCKS) > 0;
 }
 
 bool plan_shares_kv(const struct plan *plan)

@@ -81,9 +81,11 @@ struct linear {
     enum dtype conv_state; /* of the convolution's columns; NONE: the activations' */
 };
 
-/* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5). */
+/* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5), in layers of type
+ * blocks as whole blocks of so many, for each group of queries its own (MiniMax-M3). */
 struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
+    uint64_t block;                  /* layers of type blocks */
 };
 
 /* What turns images into tokens of the model: layers of bidirectional attention over patches,

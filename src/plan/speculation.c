@@ -6,6 +6,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 
 bool plan_speculates(const struct plan *plan)
 {
@@ -61,6 +62,7 @@ bool drafter_of(const struct model *model, struct drafter *out)
 
 static void take_module(struct model *model)
 {
+    const bool blocks = kind_mixer(model_mtp_kind(model)) == MIXER_BLOCKS;
     model->layers = 1;
     model->dense_layers = model->moe.experts ? 0 : 1;
     model->moe_every = 1;
@@ -68,6 +70,8 @@ static void take_module(struct model *model)
     model->moe.hash_layers = 0;
     if (model->attention.kind == ATTENTION_SHARED_KV)
         model->layer_types = (struct enum_list){1, {LAYER_WINDOW}};
+    if (blocks)
+        model->layer_types = (struct enum_list){1, {LAYER_BLOCKS}};
     model->mtp_layers = 0;
     model->mtp_enabled = false;
 }

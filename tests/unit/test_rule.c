@@ -57,6 +57,9 @@ static void change(struct plan *plan, const char *changes)
     "model.attention.window=4 model.attention.csa_ratio=4 model.attention.hca_ratio=8 "        \
     "model.layer_types=[window,csa,hca] model.indexer.heads=4 model.indexer.head_dim=8 "       \
     "model.indexer.top_k=16 "
+#define BLOCKS                                                                                 \
+    "model.layer_types=[blocks,full] model.indexer.heads=4 model.indexer.head_dim=8 "          \
+    "model.indexer.top_k=16 model.indexer.block=4"
 #define INDEXER                                                                                \
     MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
                  "model.indexer.head_dim=8 model.indexer.top_k=16"
@@ -141,7 +144,20 @@ static const struct {
      "the state of linear layers over context-parallel ranks is not modelled"},
     {"indexer-reads-mla", "model.indexer.heads=4", INDEXER,
      "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank",
-     "leave model.indexer out"},
+     "leave model.indexer out; kind gqa has one in layers of type blocks"},
+    {"shared-kv-types", MLA MLA_DIMS "model.layer_types=[blocks,full]", BLOCKS,
+     "layers of type blocks have model.attention.kind gqa", "set model.attention.kind to gqa"},
+    {"shared-kv-types", BLOCKS " model.layer_types=[blocks,reuse]", BLOCKS,
+     "layers of type reuse have model.attention.kind mla",
+     "name no layers of type reuse in model.layer_types"},
+    {"blocks-need-indexer", BLOCKS " model.indexer.heads=2", BLOCKS,
+     "indexer heads 2 is not kv_heads 4",
+     "in layers of type blocks every group of queries has its own choice"},
+    {"blocks-size", BLOCKS " model.indexer.block=0", BLOCKS,
+     "indexer block is 0, it must be larger", "layer_types names blocks layers"},
+    {"blocks-are-whole", BLOCKS " model.indexer.top_k=18", BLOCKS,
+     "indexer top_k 18 is not divisible by indexer block 4",
+     "layers of type blocks choose whole blocks"},
     {"indexer-size", INDEXER " model.indexer.head_dim=0", INDEXER,
      "indexer head_dim is 0, it must be larger", "the model has an indexer"},
     {"indexer-top-k", INDEXER " model.indexer.top_k=0", INDEXER,

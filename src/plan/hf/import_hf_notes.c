@@ -56,6 +56,7 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         {"num_nextn_predict_layers", model->mtp_layers > 0},
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
+        {"sparse_attention_config", model->indexer.block > 0},
         {"mlp_layer_types",
          model->moe.hash_layers > 0 || dense_first(value, model->dense_layers)},
     };

@@ -43,6 +43,7 @@ static const struct import_word activations[] = {{"silu", ACTIVATION_SILU},
                                                  {"relu", ACTIVATION_RELU},
                                                  {"relu2", ACTIVATION_RELU},
                                                  {"swiglu_oai", ACTIVATION_SWIGLU_OAI},
+                                                 {"swigluoai", ACTIVATION_SWIGLU_OAI},
                                                  {"situ", ACTIVATION_SILU}, /* noted */
                                                  {NULL, 0}};
 static const struct import_word scales[] = {{"post", GATE_POST}, {"pre", GATE_PRE}, {NULL, 0}};
@@ -203,6 +204,27 @@ static const struct import_field minimax_m2[] = {
     WORD(moe.router.score, "scoring_func", "sigmoid", scores),
     BOOL(moe.router.normalize, NULL, "true"),
     BOOL(moe.router.bias, "use_routing_bias", "true"),
+};
+
+/* Layers that choose blocks of keys; its activation is that of gpt-oss whatever hidden_act says
+ * (modular_minimax_m3_vl.py). Absent keys are those of MiniMaxM3VLTextConfig. */
+static const struct import_field minimax_m3[] = {
+    LOCAL_EXPERTS,
+    COUNT(dense_intermediate, "dense_intermediate_size", "12288"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+    WORD(attention.qk_norm_all_heads, "qk_norm_type", "per_head", norm_types),
+    COUNT(indexer.heads, "index_n_heads", "4"),
+    COUNT(indexer.head_dim, "index_head_dim", "128"),
+    COUNT(indexer.block, "index_block_size", "128"),
+    COUNT(indexer.top_k, "index_topk_blocks", "16"), /* blocks yet */
+    COUNT(mtp_layers, "num_mtp_modules", "0"),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    COUNT(moe.shared_intermediate, "shared_intermediate_size", "3072"),
+    WORD(moe.activation, NULL, "swiglu_oai", activations),
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, NULL, "true"),
+    BOOL(moe.router.bias, "use_routing_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2"),
 };
 
 static const struct import_field arctic[] = {
@@ -665,6 +687,11 @@ const struct import_family import_families[] = {
     {{"minimax_m2", "MiniMaxM2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(minimax_m2)},
      import_finish_minimax},
+    {{"minimax_m3_vl", "minimax_m3_vl_text", "minimax_m3",
+      "MiniMaxM3SparseForConditionalGeneration", "MiniMaxM3SparseForCausalLM",
+      "MiniMaxM3VLForConditionalGeneration", "MiniMaxM3VLForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(minimax_m3)},
+     import_finish_minimax_m3},
     {{"arctic", "ArcticForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(arctic)},
      import_finish_arctic},
@@ -769,8 +796,6 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"lfm2", "short convolutions"},
     {"Lfm2", "short convolutions"},
-    {"minimax_m3", "sparse and dense attention layers"},
-    {"MiniMaxM3", "sparse and dense attention layers"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

@@ -57,11 +57,12 @@ static bool has_indexer(const struct plan *plan)
 static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
 {
     const struct attention *a = &plan->model.attention;
-    if (a->kind != ATTENTION_GQA && a->q_lora_rank)
+    if (a->kind == ATTENTION_GQA ? plan_has_blocks(plan) : a->q_lora_rank > 0)
         return false;
     snprintf(text, RULE_TEXT,
              "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank");
-    snprintf(hint, RULE_TEXT, "leave model.indexer out");
+    snprintf(hint, RULE_TEXT,
+             "leave model.indexer out; kind gqa has one in layers of type blocks");
     return true;
 }
 
@@ -95,6 +96,11 @@ static bool shares_values(const struct plan *plan)
     return has_values(plan) && plan->model.attention.k_eq_v;
 }
 
+static bool has_block(const struct plan *plan)
+{
+    return plan_has_blocks(plan) && plan->model.indexer.block > 0;
+}
+
 static uint64_t window_kv_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
@@ -116,8 +122,20 @@ static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hin
 {
     const struct model *m = &plan->model;
     bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
+    bool blocks = plan_has_blocks(plan) && m->attention.kind != ATTENTION_GQA;
     bool others = model_mixers(m, MIXER_FULL) || model_mixers(m, MIXER_CHUNK) ||
                   model_mixers(m, MIXER_REUSE) || model_mixers(m, MIXER_LINEAR);
+    bool reuse = has_reuse(plan) && has_indexer(plan) && m->attention.kind == ATTENTION_GQA;
+    if (blocks) {
+        snprintf(text, RULE_TEXT, "layers of type blocks have model.attention.kind gqa");
+        snprintf(hint, RULE_TEXT, "set model.attention.kind to gqa");
+        return true;
+    }
+    if (reuse) {
+        snprintf(text, RULE_TEXT, "layers of type reuse have model.attention.kind mla");
+        snprintf(hint, RULE_TEXT, "name no layers of type reuse in model.layer_types");
+        return true;
+    }
     if (entries && !shared) {
         snprintf(text, RULE_TEXT,
                  "layers of type csa and hca have model.attention.kind shared_kv");
@@ -311,6 +329,29 @@ static const struct rule rules[] = {
      .a = MEMBER("indexer heads", model.indexer.heads),
      .hint = "layer_types names csa layers",
      .also = {"model.layer_types"}},
+    {.name = "blocks-need-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_EQUAL,
+     .applies = plan_has_blocks,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .b = MEMBER("kv_heads", model.attention.kv_heads),
+     .hint = "in layers of type blocks every group of queries has its own choice",
+     .also = {"model.layer_types", "model.attention.kv_heads"}},
+    {.name = "blocks-size",
+     .key = "model.indexer.block",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_blocks,
+     .a = MEMBER("indexer block", model.indexer.block),
+     .hint = "layer_types names blocks layers",
+     .also = {"model.layer_types"}},
+    {.name = "blocks-are-whole",
+     .key = "model.indexer.top_k",
+     .shape = RULE_DIVIDES,
+     .applies = has_block,
+     .a = MEMBER("indexer top_k", model.indexer.top_k),
+     .b = MEMBER("indexer block", model.indexer.block),
+     .hint = "layers of type blocks choose whole blocks",
+     .also = {"model.indexer.block"}},
     {.name = "linear-heads",
      .key = "model.linear.heads",
      .shape = RULE_POSITIVE,

@@ -185,11 +185,13 @@ const struct field schema_table[] = {
     /* ---- model.indexer: sparse attention ---- */
 
     COUNT("model.indexer.heads", model.indexer.heads, 0, 1e6, "0",
-          "mla, csa layers: heads of the indexer that chooses keys; 0: none"),
+          "mla, csa and blocks layers: heads of the indexer that chooses keys; 0: none"),
     COUNT("model.indexer.head_dim", model.indexer.head_dim, 0, 1e6, "0",
           "size of an indexer's head"),
     COUNT("model.indexer.top_k", model.indexer.top_k, 0, 1e9, "0",
           "keys that a token attends to at most"),
+    COUNT("model.indexer.block", model.indexer.block, 0, 1e6, "0",
+          "keys of a block, which layers of type blocks choose whole (MiniMax-M3: 128)"),
 
     /* ---- model.encoder: images before the language model ---- */
 

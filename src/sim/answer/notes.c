@@ -85,6 +85,19 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
     return n;
 }
 
+/* What training keeps of chosen blocks is their kernels' own. */
+static size_t add_blocks(const struct plan *plan, struct note *note)
+{
+    if (plan->workload.mode != MODE_TRAIN || !plan_has_blocks(plan))
+        return 0;
+    *note = (struct note){
+        "model.layer_types",
+        "assumed: blocks are chosen and read by MSA's kernels (attn_implementation "
+        "MiniMaxAI/msa); transformers' sdpa makes a mask of heads x S x S in every layer, "
+        "which is not counted"};
+    return 1;
+}
+
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
 {
     if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
@@ -128,6 +141,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_draft(plan, notes + *n);
     *n += add_experts(plan, arena, notes + *n);
     *n += add_compressed(plan, notes + *n);
+    *n += add_blocks(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

@@ -131,6 +131,7 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_INDEX_HEADS] = model->indexer.heads;
     v[SLOT_INDEX_DIM] = model->indexer.head_dim;
     v[SLOT_INDEX_TOP_K] = model->indexer.top_k;
+    v[SLOT_INDEX_BLOCK] = model->indexer.block;
     v[SLOT_CSA_RATIO] = a->csa_ratio;
     v[SLOT_HCA_RATIO] = a->hca_ratio;
     v[SLOT_O_GROUPS] = a->o_groups;

@@ -73,6 +73,7 @@
     X(INDEX_HEADS, "h_idx", "heads of the indexer")                                            \
     X(INDEX_DIM, "d_idx", "size of one")                                                       \
     X(INDEX_TOP_K, "K_idx", "keys it chooses")                                                 \
+    X(INDEX_BLOCK, "B_idx", "keys of a block that it chooses whole")                           \
     X(CSA_RATIO, "m_csa", "tokens that become an entry in layers of type csa")                 \
     X(HCA_RATIO, "m_hca", "tokens that become an entry in layers of type hca")                 \
     X(O_GROUPS, "g_o", "groups of heads of a low-rank output projection")                      \

@@ -136,13 +136,20 @@ static void fill_attention_widths(struct dims *d)
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
 }
 
+/* Of grouped queries the indexer chooses blocks, with a head for each group: they go over tp as
+ * the groups do. */
 static void fill_index_widths(struct dims *d)
 {
-    struct size *w = d->width;
+    struct size *w = d->width, chosen = size_slot(d->z, SLOT_INDEX_TOP_K);
     w[COL_INDEX_HEADS] = size_slot(d->z, SLOT_INDEX_HEADS);
+    if (d->plan->model.attention.kind == ATTENTION_GQA) {
+        w[COL_INDEX_HEADS] = per_tp(d, w[COL_INDEX_HEADS]);
+        chosen = size_mul(d->z, w[COL_INDEX_HEADS],
+                          size_div(d->z, chosen, size_slot(d->z, SLOT_INDEX_BLOCK)));
+    }
     w[COL_INDEX_K] = size_slot(d->z, SLOT_INDEX_DIM);
     w[COL_INDEX_Q] = size_mul(d->z, w[COL_INDEX_HEADS], w[COL_INDEX_K]);
-    w[COL_INDEX_TOP_K] = size_slot(d->z, SLOT_INDEX_TOP_K);
+    w[COL_INDEX_CHOSEN] = chosen;
 }
 
 /* What the input projection writes and the convolution sees: linear_widths as sizes. */
@@ -312,11 +319,13 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const uint64_t index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA;
-    static const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] =
-                                                     FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS,
-                                                 [MIXER_REUSE] = FACT_SPARSE,
-                                                 [MIXER_CSA] = FACT_INDEX | FACT_SPARSE};
+    const uint64_t index =
+        FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA | FACT_BLOCKS;
+    const uint64_t own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS;
+    const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
+                                          [MIXER_REUSE] = FACT_SPARSE,
+                                          [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
+                                          [MIXER_BLOCKS] = own | FACT_BLOCKS};
     const struct model *model = &d->plan->model;
     bool refill = (mixer == MIXER_WINDOW) != (d->mixer == MIXER_WINDOW);
     d->mixer = mixer;
@@ -327,7 +336,8 @@ void dims_mixer(struct dims *d, enum mixer mixer)
                                      : MIX_SOFTMAX;
     d->facts &= ~(index | FACT_K_EQ_V);
     d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
-    d->facts |= model->indexer.heads ? chosen[mixer] : 0;
+    if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer))
+        d->facts |= chosen[mixer];
     d->facts |= mixer == MIXER_CSA ? FACT_CSA : mixer == MIXER_HCA ? FACT_HCA : 0;
 }
 

@@ -99,7 +99,7 @@ static struct size shared_width(const struct serve *v, const struct dims *d)
 }
 
 /* What the projections write: of grouped queries q (with its gate), k and v, and beside them a
- * gate per head. */
+ * gate per head, or what chooses blocks. */
 static struct size projected_width(const struct serve *v, struct size in)
 {
     struct dims d;
@@ -110,7 +110,11 @@ static struct size projected_width(const struct serve *v, struct size in)
     struct size width = d.width[COL_UP_OUT];
     if (v->shared)
         return size_add(v->s, width, shared_width(v, &d));
-    return d.facts & FACT_HEAD_GATE ? size_add(v->s, width, d.width[COL_HEADS]) : width;
+    if (d.facts & FACT_HEAD_GATE)
+        width = size_add(v->s, width, d.width[COL_HEADS]);
+    if (d.facts & FACT_BLOCKS)
+        width = size_sum(v->s, SIZES(width, d.width[COL_INDEX_Q], d.width[COL_INDEX_K]));
+    return width;
 }
 
 /* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),

@@ -245,7 +245,8 @@ static void mixers(const struct plan *plan, struct work *work)
     if (plan_shares_kv(plan))
         shared_mixers(plan, work);
     else if (plan->model.indexer.heads)
-        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, INDEXER_PARTS);
+        mixer_matrices(plan, work, "indexer_weights",
+                       plan_has_blocks(plan) ? MIXER_BLOCKS : MIXER_FULL, INDEXER_PARTS);
 }
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention and of
@@ -261,12 +262,13 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     if (model_attention_mixer(&plan->model) == MIXER_WINDOW)
         plain = window;
     uint64_t attention = plain->norms + plain->biases;
-    struct size beside = size_const(s, 0); /* in layers with entries */
-    for (unsigned m = MIXER_CSA; m <= MIXER_HCA && plan_shares_kv(plan); m++)
-        beside =
-            size_add(s, beside,
-                     size_times(s, cache_layers(s, plan, (enum mixer)m),
-                                params.mixer[m].norms + params.mixer[m].biases - attention));
+    struct size beside = size_const(s, 0); /* in layers with entries, and of chosen blocks */
+    for (unsigned m = MIXER_CSA; m <= MIXER_BLOCKS; m++)
+        if (model_mixers(&plan->model, (enum mixer)m))
+            beside = size_add(
+                s, beside,
+                size_times(s, cache_layers(s, plan, (enum mixer)m),
+                           params.mixer[m].norms + params.mixer[m].biases - attention));
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    params.latent.norms + (gated ? plan->model.hidden : 0);
