@@ -131,11 +131,11 @@ static bool has_type(const struct model *model, enum layer_type type)
 
 enum layer_kind model_mtp_kind(const struct model *model)
 {
-    if (model->attention.kind == ATTENTION_SHARED_KV)
-        return model->moe.experts ? KIND_WINDOW_MOE : KIND_WINDOW_DENSE;
-    if (has_type(model, LAYER_BLOCKS))
-        return model->moe.experts ? KIND_BLOCKS_MOE : KIND_BLOCKS_DENSE;
-    return model->moe.experts ? KIND_MOE : KIND_DENSE;
+    bool window = model->mtp_window || model->attention.kind == ATTENTION_SHARED_KV;
+    enum mixer mixer = window                          ? MIXER_WINDOW
+                       : has_type(model, LAYER_BLOCKS) ? MIXER_BLOCKS
+                                                       : MIXER_FULL;
+    return kind_of(mixer, model->moe.experts && !model->mtp_dense ? FFN_MOE : FFN_DENSE);
 }
 
 void model_kinds(const struct model *model, bool has[KIND_COUNT])
@@ -276,6 +276,11 @@ bool plan_has_hca(const struct plan *plan)
 bool plan_has_blocks(const struct plan *plan)
 {
     return model_mixers(&plan->model, MIXER_BLOCKS) > 0;
+}
+
+bool plan_has_modules(const struct plan *plan)
+{
+    return plan->model.mtp_enabled && plan->model.mtp_layers > 0;
 }
 
 bool plan_shares_kv(const struct plan *plan)

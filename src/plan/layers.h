@@ -78,9 +78,10 @@ bool model_has_parts(const struct model *model);
  * are MoE layers wherever there are experts. */
 void model_kinds(const struct model *model, bool has[KIND_COUNT]);
 
-/* The kind of a prediction module's layer: full attention, a window where one head is key and
- * value, chosen blocks where the model has such layers (vLLM models/minimax_m3/nvidia/mtp.py:
- * force_sparse_attn), and experts where there are any (layer-kinds.md 1.8 and 1.9). */
+/* The kind of a prediction module's layer: full attention, a window where the model says so or
+ * one head is key and value, chosen blocks where the model has such layers (vLLM
+ * models/minimax_m3/nvidia/mtp.py: force_sparse_attn), and experts where there are any and it
+ * does not say that modules are dense (layer-kinds.md 1.8 and 1.9). */
 enum layer_kind model_mtp_kind(const struct model *model);
 
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
@@ -115,6 +116,8 @@ bool plan_has_linear(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
 bool plan_has_blocks(const struct plan *plan);
+/* Whether prediction modules are part of the run. */
+bool plan_has_modules(const struct plan *plan);
 /* Whether tables of the vocabulary name the experts of all layers. */
 bool plan_routes_by_tables(const struct plan *plan);
 /* Query heads of window layers. */

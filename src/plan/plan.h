@@ -140,6 +140,8 @@ struct model {
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;
+    bool mtp_window;           /* their attention has a window (MiMo-V2, Step-3.5) */
+    bool mtp_dense;            /* their network is dense where the model has experts */
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     bool norm_bias;   /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */

@@ -62,16 +62,16 @@ bool drafter_of(const struct model *model, struct drafter *out)
 
 static void take_module(struct model *model)
 {
-    const bool blocks = kind_mixer(model_mtp_kind(model)) == MIXER_BLOCKS;
+    const enum layer_kind kind = model_mtp_kind(model);
+    const enum mixer mixer = kind_mixer(kind);
     model->layers = 1;
-    model->dense_layers = model->moe.experts ? 0 : 1;
+    model->dense_layers = kind_ffn(kind) == FFN_DENSE;
     model->moe_every = 1;
     model->layer_types.n = 0;
     model->moe.hash_layers = 0;
-    if (model->attention.kind == ATTENTION_SHARED_KV)
-        model->layer_types = (struct enum_list){1, {LAYER_WINDOW}};
-    if (blocks)
-        model->layer_types = (struct enum_list){1, {LAYER_BLOCKS}};
+    if (mixer != MIXER_FULL)
+        model->layer_types =
+            (struct enum_list){1, {mixer == MIXER_WINDOW ? LAYER_WINDOW : LAYER_BLOCKS}};
     model->mtp_layers = 0;
     model->mtp_enabled = false;
 }

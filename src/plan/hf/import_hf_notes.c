@@ -92,6 +92,12 @@ static void note_assumed(const struct node *config, const struct model *model, s
     else if (is_set(experts) && !text_equal(experts->text, "fp8"))
         note(out, experts,
              "a format of experts that is not known; they are taken for the rest's");
+    const struct node *other = node_get(config, "attention_other_setting");
+    const struct node *modules = node_get(config, "num_nextn_predict_layers");
+    if (model->mtp_layers && is_set(other) && is_set(modules))
+        note(out, modules,
+             "an output layer of each prediction module's own is not counted: vLLM puts the "
+             "model's in its place");
     if (model->residual_streams > 1 && is_set(streams))
         note(out, streams,
              "copies of the residual are counted in the activations' format, which eager code "

@@ -512,7 +512,9 @@ static const struct import_field mimo_v2[] = {
     COUNT(window.head_dim, "swa_head_dim", "0"),
     COUNT(window.v_head_dim, "swa_v_head_dim", "0"),
     BOOL(window.sinks, "add_swa_attention_sink_bias", "false"),
-    COUNT(mtp_layers, NULL, "0"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "3"), /* of the published checkpoints */
+    BOOL(mtp_window, NULL, "true"),
+    BOOL(mtp_dense, NULL, "true"),
 };
 
 /* attention_other_setting is what window layers have; the checkpoint's own names and those that
@@ -528,6 +530,8 @@ static const struct import_field step3p5[] = {
     COUNT(window.kv_heads, "attention_other_setting.num_attention_groups", "0"),
     COUNT(window.head_dim, "attention_other_setting.head_dim", "0"),
     COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(mtp_dense, NULL, "true"), /* layers behind the model's are not in moe_layers_enum */
     COUNT(moe.experts, "moe_num_experts", "0"),
     COUNT(moe.top_k, "moe_top_k", "0"),
     COUNT(moe.intermediate, "moe_intermediate_size", NULL),

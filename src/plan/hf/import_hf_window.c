@@ -115,5 +115,7 @@ enum status import_finish_step(const struct node *config, struct model *model, s
                       "configuration has no 'moe_num_experts'");
     if (model->moe.shared_intermediate)
         model->moe.shared_experts = 1;
+    model->mtp_window =
+        import_item_is(config, "layer_types", model->layers, "sliding_attention");
     return import_layers(config, model, all_full, err);
 }

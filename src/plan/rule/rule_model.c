@@ -11,11 +11,16 @@ static bool has_experts(const struct plan *plan)
     return plan_moe_layers(plan) > 0;
 }
 
+static bool has_dense_modules(const struct plan *plan)
+{
+    return plan_has_modules(plan) && kind_ffn(model_mtp_kind(&plan->model)) == FFN_DENSE;
+}
+
 /* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
     return model_ffns(&plan->model, FFN_DENSE) > 0 || plan->model.dense_layers > 0 ||
-           plan->block.kind != BLOCK_MOE;
+           plan->block.kind != BLOCK_MOE || has_dense_modules(plan);
 }
 
 static bool has_groups(const struct plan *plan)
@@ -94,6 +99,15 @@ static bool has_two_gates(const struct plan *plan, char text[RULE_TEXT], char hi
 static bool shares_values(const struct plan *plan)
 {
     return has_values(plan) && plan->model.attention.k_eq_v;
+}
+
+/* What heads a window's attention has only layers of that type say. */
+static bool module_window_broken(const struct plan *plan, char text[RULE_TEXT],
+                                 char hint[RULE_TEXT])
+{
+    snprintf(text, RULE_TEXT, "mtp_window without layers of type window");
+    snprintf(hint, RULE_TEXT, "name some in model.layer_types, or leave mtp_window out");
+    return plan->model.mtp_window && !plan_has_window(plan);
 }
 
 static bool has_block(const struct plan *plan)
@@ -308,6 +322,12 @@ static const struct rule rules[] = {
      .b = MEMBER("o_groups", model.attention.o_groups),
      .hint = "kind shared_kv projects groups of heads down",
      .also = {"model.attention.heads"}},
+    {.name = "mtp-window-there",
+     .key = "model.mtp_window",
+     .shape = RULE_OTHER,
+     .applies = plan_has_modules,
+     .broken = module_window_broken,
+     .also = {"model.layer_types"}},
     {.name = "csa-ratio",
      .key = "model.attention.csa_ratio",
      .shape = RULE_POSITIVE,

@@ -43,7 +43,7 @@
     X(STAGE_MOE_LAYERS, "l_moe", "MoE layers on the heaviest pipeline stage")                  \
     X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
     X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
-    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
+    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe or l_dense")         \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
     X(ENCODER_IN_FLIGHT, "n_flight_encoder",                                                   \
