@@ -144,9 +144,10 @@ struct model {
     bool mtp_dense;            /* their network is dense where the model has experts */
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
-    bool norm_bias;   /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
-    bool layer_scale; /* one learned factor on a layer's output (Gemma 4) */
-    bool head_bias;   /* the head has a [vocab] bias (Phi-3.5-MoE) */
+    uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
+    bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */
+    bool head_bias;          /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
     enum dtype checkpoint;  /* format of the matrices as published; none: 16 bits */
     struct enum_list plain; /* enum weight_part: of them in plain_format instead */

@@ -69,6 +69,7 @@ static void take_module(struct model *model)
     model->moe_every = 1;
     model->layer_types.n = 0;
     model->moe.hash_layers = 0;
+    model->residual_block = 0;
     if (mixer != MIXER_FULL)
         model->layer_types =
             (struct enum_list){1, {mixer == MIXER_WINDOW ? LAYER_WINDOW : LAYER_BLOCKS}};

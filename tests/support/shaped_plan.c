@@ -220,6 +220,16 @@ static void choose_blocks(struct rng *rng, struct plan *plan)
     model->indexer = (struct indexer){model->attention.kv_heads, 8, 4, 2};
 }
 
+/* Attention residuals in blocks of one to three layers, in three of eight plans that may have
+ * them. */
+static void sum_blocks(struct rng *rng, struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    uint64_t size = rng_below(rng, 8);
+    if (model->residual_streams == 1 && !model_has_parts(model) && !model->mtp_enabled)
+        plan->model.residual_block = size < 4 ? size : 0;
+}
+
 static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct rng *blocks,
                  enum stack_kind stack, struct plan *plan)
 {
@@ -242,6 +252,7 @@ static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct r
     }
     share_kv(layers, plan);
     choose_blocks(blocks, plan);
+    sum_blocks(blocks, plan);
 }
 
 /* Experts split over all replicas of attention, in a third of the engines' plans. */

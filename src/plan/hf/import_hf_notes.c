@@ -54,6 +54,7 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         {"moe_latent_size", model->moe.latent_size > 0},
         {"routed_expert_hidden_size", model->moe.latent_size > 0},
         {"num_nextn_predict_layers", model->mtp_layers > 0},
+        {"attn_res_block_size", model->residual_block > 0},
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
         {"sparse_attention_config", model->indexer.block > 0},

@@ -374,6 +374,7 @@ static const struct import_field kimi_linear[] = {
     BOOL(attention.output_gate, "mla_use_output_gate", "false"),
     COUNT(moe.latent_size, "routed_expert_hidden_size", "0"),
     BOOL(moe.latent_norm, "latent_moe_use_norm", "false"),
+    COUNT(residual_block, "attn_res_block_size", "0"),
 };
 
 static const struct import_field lightning[] = {

@@ -74,6 +74,8 @@ const struct field schema_table[] = {
          "their network is dense, dense_intermediate wide (MiMo-V2, Step-3.7)"),
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
+    COUNT("model.residual_block", model.residual_block, 0, 1000000000, "0",
+          "layers of a block of attention residuals, whose sum all later ones read (Kimi-K3)"),
     COUNT("model.residual_streams", model.residual_streams, 1, 64, "1",
           "copies of the residual that hyper-connections mix before and after every mixer and "
           "network (DeepSeek-V4: 4)"),

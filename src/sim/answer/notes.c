@@ -64,7 +64,8 @@ static size_t add_experts(const struct plan *plan, struct arena *arena, struct n
     return 1;
 }
 
-/* What is counted by a guess of models with compressed entries and hyper-connections. */
+/* What is counted by a guess of models with compressed entries, hyper-connections or attention
+ * residuals, and what is not counted. */
 static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
 {
     const struct model *model = &plan->model;
@@ -78,6 +79,12 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
         notes[n++] = (struct note){
             "model.residual_streams",
             "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
+    if (plan->workload.mode == MODE_TRAIN && model->residual_block)
+        notes[n++] =
+            (struct note){"model.residual_block",
+                          "of attention residuals training counts the vectors: neither what "
+                          "they keep for the "
+                          "backward pass nor the sums of blocks that they read and send"};
     if (plan_shares_kv(plan) && plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4)
         notes[n++] = (struct note){
             "model.checkpoint",

@@ -44,6 +44,10 @@
     X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
     X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
     X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe or l_dense")         \
+    X(BLOCKS_IN, "n_res_in", "blocks of attention residuals that a stage takes over")          \
+    X(BLOCKS_OUT, "n_res", "those that there are behind its last layer")                       \
+    X(BLOCKS_MOVED, "n_res_moved",                                                             \
+      "those that a mixer or network reads or writes, mean over the stage (x1000)")            \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
     X(ENCODER_IN_FLIGHT, "n_flight_encoder",                                                   \

@@ -226,6 +226,14 @@ struct size dims_streams(struct sizes *z, const struct plan *plan)
                                             : hidden;
 }
 
+struct size dims_with_blocks(struct sizes *z, const struct plan *plan, enum slot blocks)
+{
+    struct size streams = dims_streams(z, plan);
+    if (!plan->model.residual_block)
+        return streams;
+    return size_add(z, streams, size_mul(z, size_slot(z, blocks), size_slot(z, SLOT_HIDDEN)));
+}
+
 static void fill_stream_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -294,6 +302,7 @@ static uint64_t facts_of(const struct plan *plan)
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
         {plan->model.residual_streams > 1, FACT_STREAMS},
+        {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {moe->experts > p->ep, FACT_SORTED},

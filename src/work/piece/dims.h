@@ -124,6 +124,7 @@ enum col {
 #define FACT_K_EQ_V FACT(36)     /* no matrix for v */
 #define FACT_GLU FACT(37)        /* networks have a gate and an up matrix */
 #define FACT_RESIDUAL FACT(38)   /* a dense network beside the experts */
+#define FACT_BLOCK_SUMS FACT(40) /* attention residuals read sums of blocks of layers */
 #define FACT_BLOCKS FACT(39)     /* the indexer chooses blocks, by the layer's input alone */
 
 /* Those that follow from the mixer. */
@@ -184,6 +185,8 @@ struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
 
 /* Columns of all copies of the residual. */
 struct size dims_streams(struct sizes *sizes, const struct plan *plan);
+/* The same and the sums of blocks that attention residuals read, as many as a slot says. */
+struct size dims_with_blocks(struct sizes *sizes, const struct plan *plan, enum slot blocks);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

@@ -500,7 +500,7 @@ uint16_t step_attention(struct step *s, uint16_t x)
 {
     s->l.module = MODULE_ATTENTION_NORM;
     struct streams streams = step_streams(s, "attention", x);
-    uint16_t normed = step_norm(s, "attention_norm", streams.row);
+    uint16_t normed = step_norm_in(s, "attention_norm", streams.row);
     uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;

@@ -15,8 +15,8 @@ struct serve {
     enum moe_path path;
     struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
     struct size hidden, heads; /* heads: of one tensor-parallel rank, of the layer at hand */
-    struct size streams;       /* width of all copies of the residual */
-    enum mixer mixer;          /* of the layer at hand */
+    struct size streams; /* width of all copies of the residual, or of it and sums of blocks */
+    enum mixer mixer;    /* of the layer at hand */
     struct size zero;
     bool mla, shared, decode;
 };
@@ -52,8 +52,8 @@ static void take_mixer(struct serve *v, enum mixer mixer)
 
 /* ---- attention ---- */
 
-/* The residual stream, or all that hyper-connections mix, and the normalised hidden, alive
- * through the layer. */
+/* The residual stream, or all that hyper-connections mix or attention residuals read, and the
+ * normalised hidden, alive through the layer. */
 static uint16_t stream(const struct serve *v, enum segment segment)
 {
     struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->streams);
@@ -407,7 +407,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .tokens = size_slot(s, SLOT_TOKENS),
                       .hidden = size_slot(s, SLOT_HIDDEN),
                       .zero = size_const(s, 0),
-                      .streams = dims_streams(s, plan),
+                      .streams = dims_with_blocks(s, plan, SLOT_BLOCKS_OUT),
                       .mla = plan->model.attention.kind == ATTENTION_MLA,
                       .shared = plan_shares_kv(plan),
                       .decode = plan->workload.mode == MODE_DECODE};

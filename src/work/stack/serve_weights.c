@@ -308,6 +308,9 @@ static void ends(const struct plan *plan, struct work *work)
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
+        norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
+                                  size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
     if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
         norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
