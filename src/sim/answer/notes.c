@@ -80,11 +80,10 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
             "model.residual_streams",
             "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
     if (plan->workload.mode == MODE_TRAIN && model->residual_block)
-        notes[n++] =
-            (struct note){"model.residual_block",
-                          "of attention residuals training counts the vectors: neither what "
-                          "they keep for the "
-                          "backward pass nor the sums of blocks that they read and send"};
+        notes[n++] = (struct note){
+            "model.residual_block",
+            "of attention residuals training counts the vectors alone: not what is "
+            "kept, read and sent of the sums of blocks"};
     if (plan_shares_kv(plan) && plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4)
         notes[n++] = (struct note){
             "model.checkpoint",

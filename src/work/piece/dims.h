@@ -124,8 +124,8 @@ enum col {
 #define FACT_K_EQ_V FACT(36)     /* no matrix for v */
 #define FACT_GLU FACT(37)        /* networks have a gate and an up matrix */
 #define FACT_RESIDUAL FACT(38)   /* a dense network beside the experts */
-#define FACT_BLOCK_SUMS FACT(40) /* attention residuals read sums of blocks of layers */
 #define FACT_BLOCKS FACT(39)     /* the indexer chooses blocks, by the layer's input alone */
+#define FACT_BLOCK_SUMS FACT(40) /* attention residuals read sums of blocks of layers */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \

@@ -75,8 +75,7 @@ uint16_t step_norm(struct step *s, const char *name, uint16_t x)
     return y;
 }
 
-/* Bytes of so many thousandths of sums of blocks. What training keeps of them is not modelled.
- */
+/* What training keeps of them is not modelled. */
 static bool reads_blocks(const struct step *s)
 {
     return s->d.facts & FACT_BLOCK_SUMS && !s->training;
@@ -85,12 +84,13 @@ static bool reads_blocks(const struct step *s)
 uint16_t step_norm_in(struct step *s, const char *name, uint16_t x)
 {
     uint16_t y = step_norm(s, name, x);
+    if (!reads_blocks(s))
+        return y;
     struct sizes *z = s->l.z;
     struct op *op = &s->l.work->ops[s->l.work->n_ops - 1];
     struct size moved =
         size_mul(z, s->l.work->buffers[x].bytes, size_slot(z, SLOT_BLOCKS_MOVED));
-    if (reads_blocks(s))
-        op->bytes_read = size_add(z, op->bytes_read, size_div(z, moved, size_const(z, 1000)));
+    op->bytes_read = size_add(z, op->bytes_read, size_div(z, moved, size_const(z, 1000)));
     return y;
 }
 
