@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 /* GiB with two decimals, as engines print them */
 #define HUNDREDTHS(n) ((uint64_t)(n)*GIB / 100)
@@ -334,7 +335,9 @@ uint64_t engine_room(const struct plan *plan)
 /* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token, of
  * models with an indexer 64 (server_args.py, "page size to 64 for DeepSeek DSA"),
  * TensorRT-LLM's blocks 32. Of one head that is key and value 256, 64 entries of csa and 2 of
- * hca (vLLM models/deepseek_v4/compressor.py; SGLang asks for multiples of 128). */
+ * hca (vLLM models/deepseek_v4/compressor.py; SGLang asks for multiples of 128). Of layers that
+ * choose blocks one of these (vLLM models/minimax_m3/common/indexer.py,
+ * get_supported_kernel_block_sizes; SGLang's page_size for these models). */
 uint64_t engine_cache_block(const struct plan *plan)
 {
     if (plan->memory.cache_block)
@@ -345,6 +348,8 @@ uint64_t engine_cache_block(const struct plan *plan)
         return 1;
     if (plan->model.attention.kind == ATTENTION_SHARED_KV)
         return 256;
+    if (plan_has_blocks(plan))
+        return plan->model.indexer.block;
     if (plan->stack.kind == STACK_SGLANG)
         return plan->model.indexer.heads ? 64 : 1;
     if (plan->model.attention.kind != ATTENTION_MLA)

@@ -55,8 +55,8 @@ static enum mixer mixer_of(enum layer_type type)
         [LAYER_FULL] = MIXER_FULL,   [LAYER_WINDOW] = MIXER_WINDOW,
         [LAYER_CHUNK] = MIXER_CHUNK, [LAYER_LINEAR] = MIXER_LINEAR,
         [LAYER_REUSE] = MIXER_REUSE, [LAYER_CSA] = MIXER_CSA,
-        [LAYER_HCA] = MIXER_HCA,     [LAYER_DENSE] = MIXER_NONE,
-        [LAYER_MOE] = MIXER_NONE};
+        [LAYER_HCA] = MIXER_HCA,     [LAYER_BLOCKS] = MIXER_BLOCKS,
+        [LAYER_DENSE] = MIXER_NONE,  [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
 
@@ -128,11 +128,21 @@ void model_layers(const struct model *model, uint64_t first, uint64_t end,
     }
 }
 
+static bool has_type(const struct model *model, enum layer_type type)
+{
+    for (uint64_t i = 0; i < model->layer_types.n; i++)
+        if (model->layer_types.value[i] == type)
+            return true;
+    return false;
+}
+
 enum layer_kind model_mtp_kind(const struct model *model)
 {
-    if (model->attention.kind == ATTENTION_SHARED_KV)
-        return model->moe.experts ? KIND_WINDOW_MOE : KIND_WINDOW_DENSE;
-    return model->moe.experts ? KIND_MOE : KIND_DENSE;
+    bool window = model->mtp_window || model->attention.kind == ATTENTION_SHARED_KV;
+    enum mixer mixer = window                          ? MIXER_WINDOW
+                       : has_type(model, LAYER_BLOCKS) ? MIXER_BLOCKS
+                                                       : MIXER_FULL;
+    return kind_of(mixer, model->moe.experts && !model->mtp_dense ? FFN_MOE : FFN_DENSE);
 }
 
 void model_kinds(const struct model *model, bool has[KIND_COUNT])
@@ -202,6 +212,12 @@ uint64_t model_ffns(const struct model *model, enum ffn ffn)
     }
     uint64_t moe = count[LAYER_MOE], dense = count[LAYER_DENSE];
     return ffn == FFN_MOE ? moe : ffn == FFN_DENSE ? dense : all.n - moe - dense;
+}
+
+bool model_has_indexer(const struct model *model, enum mixer mixer)
+{
+    bool full = mixer == MIXER_FULL && model->attention.kind != ATTENTION_GQA;
+    return model->indexer.heads && (full || mixer == MIXER_CSA || mixer == MIXER_BLOCKS);
 }
 
 static uint64_t own_or(uint64_t own, uint64_t other)
@@ -282,6 +298,16 @@ bool plan_has_csa(const struct plan *plan)
 bool plan_has_hca(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_HCA);
+}
+
+bool plan_has_blocks(const struct plan *plan)
+{
+    return model_has_mixer(&plan->model, MIXER_BLOCKS);
+}
+
+bool plan_has_modules(const struct plan *plan)
+{
+    return plan->model.mtp_enabled && plan->model.mtp_layers > 0;
 }
 
 bool plan_shares_kv(const struct plan *plan)

@@ -19,6 +19,7 @@ enum mixer {
     MIXER_REUSE,  /* full attention that reuses an indexer's choice */
     MIXER_CSA,    /* a window and chosen compressed entries */
     MIXER_HCA,    /* a window and all compressed entries */
+    MIXER_BLOCKS, /* blocks of keys that an indexer chooses */
     MIXER_NONE,   /* the layer is a network alone */
     MIXER_COUNT
 };
@@ -48,6 +49,9 @@ enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
     X(HCA_DENSE, HCA, DENSE, "hca dense layer", "hca_dense")                                   \
     X(HCA_MOE, HCA, MOE, "hca moe layer", "hca_moe")                                           \
     X(HCA, HCA, NONE, "hca layer", "hca")                                                      \
+    X(BLOCKS_DENSE, BLOCKS, DENSE, "blocks dense layer", "blocks_dense")                       \
+    X(BLOCKS_MOE, BLOCKS, MOE, "blocks moe layer", "blocks_moe")                               \
+    X(BLOCKS, BLOCKS, NONE, "blocks layer", "blocks")                                          \
     X(FFN_DENSE, NONE, DENSE, "dense network", "dense_alone")                                  \
     X(FFN_MOE, NONE, MOE, "moe network", "moe_alone")
 
@@ -74,8 +78,10 @@ bool model_has_parts(const struct model *model);
  * are MoE layers wherever there are experts. */
 void model_kinds(const struct model *model, bool has[KIND_COUNT]);
 
-/* The kind of a prediction module's layer: full attention, a window where one head is key and
- * value, and experts where there are any (layer-kinds.md 1.8 and 1.9). */
+/* The kind of a prediction module's layer: full attention, a window where the model says so or
+ * one head is key and value, chosen blocks where the model has such layers (vLLM
+ * models/minimax_m3/nvidia/mtp.py: force_sparse_attn), and experts where there are any and it
+ * does not say that modules are dense (layer-kinds.md 1.8 and 1.9). */
 enum layer_kind model_mtp_kind(const struct model *model);
 
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
@@ -83,6 +89,10 @@ uint64_t model_row_width(const struct model *model);
 
 /* The first kind with experts; KIND_MOE in a model without. */
 enum layer_kind model_expert_kind(const struct model *model);
+
+/* Whether layers with this mixer have an indexer of their own: full attention of latents, csa
+ * and blocks, where the model has one. */
+bool model_has_indexer(const struct model *model, enum mixer mixer);
 
 /* The heads of layers with this mixer: what model.window says of window layers in place, the
  * value size of grouped queries filled in. */
@@ -105,6 +115,9 @@ bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
+bool plan_has_blocks(const struct plan *plan);
+/* Whether prediction modules are part of the run. */
+bool plan_has_modules(const struct plan *plan);
 /* Whether tables of the vocabulary name the experts of all layers. */
 bool plan_routes_by_tables(const struct plan *plan);
 /* Query heads of window layers. */

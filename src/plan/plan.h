@@ -81,9 +81,11 @@ struct linear {
     enum dtype conv_state; /* of the convolution's columns; NONE: the activations' */
 };
 
-/* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5). */
+/* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5), in layers of type
+ * blocks as whole blocks of so many, for each group of queries its own (MiniMax-M3). */
 struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
+    uint64_t block;                  /* layers of type blocks */
 };
 
 /* What turns images into tokens of the model: layers of bidirectional attention over patches,
@@ -138,11 +140,14 @@ struct model {
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;
+    bool mtp_window;           /* their attention has a window (MiMo-V2, Step-3.5) */
+    bool mtp_dense;            /* their network is dense where the model has experts */
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
-    bool norm_bias;   /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
-    bool layer_scale; /* one learned factor on a layer's output (Gemma 4) */
-    bool head_bias;   /* the head has a [vocab] bias (Phi-3.5-MoE) */
+    uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
+    bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */
+    bool head_bias;          /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
     enum dtype checkpoint;  /* format of the matrices as published; none: 16 bits */
     struct enum_list plain; /* enum weight_part: of them in plain_format instead */

@@ -6,6 +6,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 
 bool plan_speculates(const struct plan *plan)
 {
@@ -61,13 +62,17 @@ bool drafter_of(const struct model *model, struct drafter *out)
 
 static void take_module(struct model *model)
 {
+    const enum layer_kind kind = model_mtp_kind(model);
+    const enum mixer mixer = kind_mixer(kind);
     model->layers = 1;
-    model->dense_layers = model->moe.experts ? 0 : 1;
+    model->dense_layers = kind_ffn(kind) == FFN_DENSE;
     model->moe_every = 1;
     model->layer_types.n = 0;
     model->moe.hash_layers = 0;
-    if (model->attention.kind == ATTENTION_SHARED_KV)
-        model->layer_types = (struct enum_list){1, {LAYER_WINDOW}};
+    model->residual_block = 0;
+    if (mixer != MIXER_FULL)
+        model->layer_types =
+            (struct enum_list){1, {mixer == MIXER_WINDOW ? LAYER_WINDOW : LAYER_BLOCKS}};
     model->mtp_layers = 0;
     model->mtp_enabled = false;
 }

@@ -19,6 +19,7 @@ enum layer_type {
     LAYER_CSA,    /* a window, and of what is before it what an indexer chooses of entries that
                      stand for attention.csa_ratio tokens each */
     LAYER_HCA,    /* a window, and all entries that stand for attention.hca_ratio tokens each */
+    LAYER_BLOCKS, /* of blocks of indexer.block keys those that an indexer chooses */
     LAYER_DENSE,
     LAYER_MOE,
     LAYER_TYPES

@@ -189,6 +189,10 @@ static void draw_even(struct rng *rng, struct plan *plan)
     plan->workload.micro_batch = 1 + rng_below(rng, 2);
     plan->stack.vocab_multiple = 0;
     plan->recompute.kind = rng_below(rng, 2) ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+    if (plan_has_blocks(plan)) { /* every tp rank makes all keys that blocks are chosen by */
+        plan->parallel.tp = 1;
+        plan->parallel.sp = false;
+    }
     if (rng_below(rng, 3) || plan->stack.kind == STACK_HOST)
         return;
     plan->lora.rank = 8 + 8 * rng_below(rng, 2); /* tp ranks each have A of the whole input */

@@ -205,8 +205,33 @@ static void draw_kimi(struct rng *rng, struct plan *plan)
     }
 }
 
-static void base(struct rng *rng, struct rng *layers, struct rng *kimi, enum stack_kind stack,
-                 struct plan *plan)
+/* Layers that choose blocks, in a quarter of the plans of stacks that have them. */
+static void choose_blocks(struct rng *rng, struct plan *plan)
+{
+    static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_FSDP,   STACK_DEEPSPEED,
+                                             STACK_VLLM,    STACK_SGLANG, STACK_HOST};
+    struct model *model = &plan->model;
+    bool has = false;
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        has |= plan->stack.kind == stacks[i];
+    if (rng_below(rng, 4) || !has || model->attention.kind != ATTENTION_GQA)
+        return;
+    model->layer_types = (struct enum_list){2, {LAYER_FULL, LAYER_BLOCKS}};
+    model->indexer = (struct indexer){model->attention.kv_heads, 8, 4, 2};
+}
+
+/* Attention residuals in blocks of one to three layers, in three of eight plans that may have
+ * them. */
+static void sum_blocks(struct rng *rng, struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    uint64_t size = rng_below(rng, 8);
+    if (model->residual_streams == 1 && !model_has_parts(model) && !model->mtp_enabled)
+        plan->model.residual_block = size < 4 ? size : 0;
+}
+
+static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct rng *blocks,
+                 enum stack_kind stack, struct plan *plan)
 {
     plan_tiny(plan);
     draw_layers(layers, &plan->model);
@@ -226,6 +251,8 @@ static void base(struct rng *rng, struct rng *layers, struct rng *kimi, enum sta
             plan->model.indexer.heads = 4;
     }
     share_kv(layers, plan);
+    choose_blocks(blocks, plan);
+    sum_blocks(blocks, plan);
 }
 
 /* Experts split over all replicas of attention, in a third of the engines' plans. */
@@ -257,13 +284,15 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, joined; /* apart: what layers there are moves no other draw */
+    struct rng rng, layers, kimi, blocks,
+        joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
     rng_init(&layers, draws_seed(seed), stack, 1, 0, 0);
     rng_init(&kimi, draws_seed(seed), stack, 4, 0, 0);
+    rng_init(&blocks, draws_seed(seed), stack, 5, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
-        base(&rng, &layers, &kimi, stack, plan);
+        base(&rng, &layers, &kimi, &blocks, stack, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);

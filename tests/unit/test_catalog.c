@@ -141,16 +141,16 @@ static void unknown_names_get_the_nearest(void **state)
     }
 }
 
-static void hybrid_models_are_refused_with_the_reason(void **state)
+static void unsupported_models_are_refused_with_the_reason(void **state)
 {
     struct scratch *s = *state;
     static const char *const names[] = {
-        "minimax-m3",
+        "gemma-4-e2b",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_null(find(s, CATALOG_MODEL, names[i]));
         assert_int_equal(s->err.status, STATUS_INPUT);
-        assert_non_null(strstr(s->err.text, "is not supported: hybrid attention"));
+        assert_non_null(strstr(s->err.text, "is not supported: embeddings of every layer"));
         assert_non_null(strstr(s->err.text, names[i]));
     }
 }
@@ -257,7 +257,7 @@ int main(void)
         TEST(a_file_of_another_kind_is_passed_over),
         TEST(the_data_folder_comes_before_the_shipped_one),
         TEST(unknown_names_get_the_nearest),
-        TEST(hybrid_models_are_refused_with_the_reason),
+        TEST(unsupported_models_are_refused_with_the_reason),
         TEST(clusters_compose_from_their_device),
         TEST(odd_cluster_names_do_not_compose),
         TEST(a_guessed_cluster_divides_by_no_odd_name),

@@ -65,6 +65,42 @@ static void step_reads_both_dialects(void **state)
     "\"num_key_value_heads\": 2, \"head_dim\": 16, \"global_head_dim\": 32, "                  \
     "\"num_global_key_value_heads\": 1, "
 
+#define SIX                                                                                    \
+    "\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\", "   \
+    "\"full_attention\", \"sliding_attention\""
+
+/* Items of layer_types behind the model's layers are the modules'. */
+static void step_reads_its_modules(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *types;
+        enum layer_kind kind;
+    } rows[] = {{", \"sliding_attention\"]", KIND_WINDOW_DENSE}, {"]", KIND_DENSE}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        struct model model = {0};
+        const char *text = arena_printf(
+            &arena,
+            "{\"model_type\": \"step3p5\", \"num_hidden_layers\": 6, "
+            "\"hidden_size\": 64, \"vocab_size\": 100, \"num_attention_heads\": 4, "
+            "\"head_dim\": 16, \"intermediate_size\": 96, "
+            "\"moe_intermediate_size\": 32, \"sliding_window\": 8, " OWN
+            "\"num_nextn_predict_layers\": 1, \"layer_types\": [" SIX "%s}",
+            rows[i].types);
+        assert_int_equal(read(text, &arena, &model, &notes, &err), STATUS_OK);
+        assert_int_equal(model.mtp_layers, 1);
+        assert_int_equal(model_mtp_kind(&model), rows[i].kind);
+        assert_string_equal(text_string(&notes),
+                            "'num_nextn_predict_layers' (line 1): an output layer of each "
+                            "prediction module's own is not counted: vLLM puts the model's in "
+                            "its place\n");
+        arena_release(&arena);
+    }
+}
+
 /* Global heads of keys count where keys are values; without a list every sixth layer is full.
  */
 static void gemma_reads_its_global_heads(void **state)
@@ -130,15 +166,15 @@ static void mimo_reads_its_window_heads(void **state)
                                "\"num_nextn_predict_layers\": 3}",
                           &arena, &model, &notes, &err),
                      STATUS_OK);
-    assert_string_equal(text_string(&notes), "'num_nextn_predict_layers' (line 1): prediction "
-                                             "modules are not counted\n");
+    assert_string_equal(text_string(&notes), "");
     assert_int_equal(model.window.kv_heads, 4);
     assert_int_equal(model.window.heads + model.window.head_dim + model.window.v_head_dim, 0);
     assert_true(model.window.sinks);
     assert_false(model.attention.sinks);
     assert_int_equal(model.attention.window, 8);
     assert_int_equal(model.dense_layers, 1);
-    assert_int_equal(model.mtp_layers, 0);
+    assert_int_equal(model.mtp_layers, 3);
+    assert_int_equal(model_mtp_kind(&model), KIND_WINDOW_DENSE);
     arena_release(&arena);
 }
 
@@ -176,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_reads_both_dialects),
+        cmocka_unit_test(step_reads_its_modules),
         cmocka_unit_test(gemma_reads_its_global_heads),
         cmocka_unit_test(what_smaller_gemmas_have_more_is_named),
         cmocka_unit_test(mimo_reads_its_window_heads),

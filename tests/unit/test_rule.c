@@ -57,6 +57,9 @@ static void change(struct plan *plan, const char *changes)
     "model.attention.window=4 model.attention.csa_ratio=4 model.attention.hca_ratio=8 "        \
     "model.layer_types=[window,csa,hca] model.indexer.heads=4 model.indexer.head_dim=8 "       \
     "model.indexer.top_k=16 "
+#define BLOCKS                                                                                 \
+    "model.layer_types=[blocks,full] model.indexer.heads=4 model.indexer.head_dim=8 "          \
+    "model.indexer.top_k=16 model.indexer.block=4"
 #define INDEXER                                                                                \
     MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
                  "model.indexer.head_dim=8 model.indexer.top_k=16"
@@ -120,6 +123,16 @@ static const struct {
      "o_lora_rank is 0, it must be larger", "kind shared_kv needs it"},
     {"o-groups-divide-heads", SHARED_KV "model.attention.o_groups=3", SHARED_KV,
      "heads 8 is not divisible by o_groups 3", "kind shared_kv projects groups of heads down"},
+    {"residual-block-alone", "model.residual_block=2 model.residual_streams=2",
+     "model.residual_block=2", "residual_block with residual_streams is not modelled",
+     "leave residual_block out"},
+    {"residual-block-alone", "model.residual_block=2 model.mtp_layers=1 model.mtp_enabled=true",
+     "model.residual_block=2", "residual_block with prediction modules is not modelled",
+     "leave residual_block out"},
+    {"mtp-window-there", "model.mtp_layers=1 model.mtp_enabled=true model.mtp_window=true",
+     "model.mtp_layers=1 model.mtp_enabled=true model.mtp_window=true " WINDOWS,
+     "mtp_window without layers of type window",
+     "name some in model.layer_types, or leave mtp_window out"},
     {"csa-ratio", SHARED_KV "model.attention.csa_ratio=0",
      SHARED_KV "model.layer_types=[window,csa]", "csa_ratio is 0, it must be larger",
      "layer_types names csa layers"},
@@ -141,7 +154,20 @@ static const struct {
      "the state of linear layers over context-parallel ranks is not modelled"},
     {"indexer-reads-mla", "model.indexer.heads=4", INDEXER,
      "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank",
-     "leave model.indexer out"},
+     "leave model.indexer out; kind gqa has one in layers of type blocks"},
+    {"shared-kv-types", MLA MLA_DIMS "model.layer_types=[blocks,full]", BLOCKS,
+     "layers of type blocks have model.attention.kind gqa", "set model.attention.kind to gqa"},
+    {"shared-kv-types", BLOCKS " model.layer_types=[blocks,reuse]", BLOCKS,
+     "layers of type reuse have model.attention.kind mla",
+     "name no layers of type reuse in model.layer_types"},
+    {"blocks-need-indexer", BLOCKS " model.indexer.heads=2", BLOCKS,
+     "indexer heads 2 is not kv_heads 4",
+     "in layers of type blocks every group of queries has its own choice"},
+    {"blocks-size", BLOCKS " model.indexer.block=0", BLOCKS,
+     "indexer block is 0, it must be larger", "layer_types names blocks layers"},
+    {"blocks-are-whole", BLOCKS " model.indexer.top_k=18", BLOCKS,
+     "indexer top_k 18 is not divisible by indexer block 4",
+     "layers of type blocks choose whole blocks"},
     {"indexer-size", INDEXER " model.indexer.head_dim=0", INDEXER,
      "indexer head_dim is 0, it must be larger", "the model has an indexer"},
     {"indexer-top-k", INDEXER " model.indexer.top_k=0", INDEXER,

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/layers.h"
 #include "plan/read/load.h"
 #include "plan/speculation.h"
 #include "sim/answer/predict.h"
@@ -101,6 +102,60 @@ static void a_module_is_a_layer(void **state)
     arena_release(&plain.arena);
     arena_release(&drafts.arena);
     arena_release(&arena);
+}
+
+/* MiMo-V2's and Step-3.7's modules are window layers with a dense network: a cache of the
+ * window's tokens, no experts, and a pass of one such layer. */
+static void a_module_may_have_a_window_and_a_dense_network(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        uint64_t windows, dense, token, attention, network;
+    } rows[] = {
+        /* window layers and dense ones; of a token, of attention and network in bytes */
+        {"mimo-v2-flash", 39, 1, 8 * (192 + 128) * 2, 4096 * (64 + 8) * (192 + 128) / 8,
+         3 * 4096 * 16384 / 8},
+        {"step-3.7-flash", 33, 3, 8 * 256 * 2, 4096 * (96 * 257 + 8 * 256) * 2 / 8,
+         3 * 4096 * 11264 * 2 / 8},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static const char text[] = "model: %s\ncluster: h200-8x1\nstack: vllm\n"
+                                   "parallel: {tp: 8, ep: 8, sp: true}\n"
+                                   "workload: {mode: decode, micro_batch: 8, "
+                                   "context_length: 4096%s}\n";
+        struct told plain, drafts;
+        struct arena arena = {0};
+        const char *asked = ", speculation: {tokens: 3, method: mtp}";
+        tell(arena_printf(&arena, text, rows[i].model, ""), &plain);
+        tell(arena_printf(&arena, text, rows[i].model, asked), &drafts);
+        print_message("%s\n", rows[i].model);
+        const uint64_t window = plain.plan.model.attention.window;
+        assert_int_equal(model_mtp_kind(&plain.plan.model), KIND_WINDOW_DENSE);
+        assert_int_equal(drafts.plan.model.mtp_layers, 3);
+        assert_int_equal(bytes_of(&plain, "window_cache"),
+                         rows[i].windows * 8 * window * rows[i].token / 8);
+        assert_int_equal(bytes_of(&drafts, "window_cache"),
+                         (rows[i].windows + 3) * 8 * window * rows[i].token / 8);
+        assert_int_equal(bytes_of(&drafts, "kv_cache"), bytes_of(&plain, "kv_cache"));
+        uint64_t more = bytes_of(&drafts, "window_attention_weights") -
+                        bytes_of(&plain, "window_attention_weights");
+        uint64_t wider =
+            bytes_of(&drafts, "dense_mlp_weights") - bytes_of(&plain, "dense_mlp_weights");
+        /* scales of 128 x 128 beside fp8 */
+        assert_within((double)more, 3.0 * (double)rows[i].attention, 1e-3);
+        assert_within((double)wider, 3.0 * (double)rows[i].network, 1e-3);
+        assert_int_equal(rows[i].dense * wider, 3 * bytes_of(&plain, "dense_mlp_weights"));
+        assert_int_equal(bytes_of(&drafts, "expert_weights"),
+                         bytes_of(&plain, "expert_weights"));
+        struct plan module;
+        plan_draft(&drafts.plan, 1, &module);
+        assert_int_equal(model_ffns(&module.model, FFN_MOE), 0);
+        assert_int_equal(model_mixers(&module.model, MIXER_WINDOW), 1);
+        arena_release(&plain.arena);
+        arena_release(&drafts.arena);
+        arena_release(&arena);
+    }
 }
 
 static const char pair[] =
@@ -302,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_of_a_step_are_a_geometric_sum),
         cmocka_unit_test(a_module_is_a_layer),
+        cmocka_unit_test(a_module_may_have_a_window_and_a_dense_network),
         cmocka_unit_test(a_draft_model_is_a_model),
         cmocka_unit_test(steps_answer_several_tokens),
         cmocka_unit_test(answers_follow_acceptance),

@@ -252,6 +252,7 @@ static const struct spelling {
     {PART_LINEAR,
      {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"}},
     {PART_INDEXER, {"self_attn.indexer.wq_b", "self_attn.indexer.wk"}},
+    {PART_INDEXER, {"self_attn.index_q_proj", "self_attn.index_k_proj"}},
     {PART_DENSE, {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}},
     {PART_DENSE, {"mlp.gate_up_proj", "mlp.down_proj"}},
     {PART_DENSE, {"mixer.up_proj", "mixer.down_proj"}},
@@ -262,6 +263,9 @@ static const struct spelling {
      {"mlp.shared_expert.gate_proj", "mlp.shared_expert.up_proj",
       "mlp.shared_expert.down_proj"}},
     {PART_SHARED, {"mixer.shared_experts.up_proj", "mixer.shared_experts.down_proj"}},
+    {PART_SHARED,
+     {"block_sparse_moe.shared_experts.gate_proj", "block_sparse_moe.shared_experts.up_proj",
+      "block_sparse_moe.shared_experts.down_proj"}},
     {PART_SHARED,
      {"feed_forward.shared_expert.gate_proj", "feed_forward.shared_expert.up_proj",
       "feed_forward.shared_expert.down_proj"}},
@@ -326,13 +330,12 @@ static bool has_part(const struct model *model, enum weight_part part, uint64_t 
         enum mixer mixer = kind_mixer((enum layer_kind)k);
         enum ffn ffn = kind_ffn((enum layer_kind)k);
         bool attends = mixer != MIXER_LINEAR && mixer != MIXER_NONE, moe = ffn == FFN_MOE;
-        bool indexed = mixer == MIXER_FULL || mixer == MIXER_CSA;
         const bool has[WEIGHT_PARTS] = {
             [PART_AUTO] = moe,
             [PART_ATTENTION_IN] = attends,
             [PART_ATTENTION_OUT] = attends,
             [PART_LINEAR] = mixer == MIXER_LINEAR,
-            [PART_INDEXER] = indexed && model->indexer.heads,
+            [PART_INDEXER] = model_has_indexer(model, mixer),
             [PART_DENSE] = ffn == FFN_DENSE,
             [PART_SHARED] = moe && model->moe.shared_intermediate,
             [PART_LATENT] = moe && model->moe.latent_size,

@@ -34,6 +34,30 @@ const struct node *import_item(const struct node *config, const char *key, uint6
     return item;
 }
 
+bool import_item_is(const struct node *config, const char *key, uint64_t i, const char *text)
+{
+    const struct node *item = import_item(config, key, i);
+    return item && item->kind == NODE_SCALAR && text_equal(item->text, text);
+}
+
+enum status import_dense_first(const struct node *config, const char *key, const char *dense,
+                               struct model *model, struct err *err)
+{
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
+    uint64_t n = 0;
+    if (!list)
+        return STATUS_OK;
+    while (n < model->layers && import_item_is(config, key, n, dense))
+        n++;
+    for (uint64_t i = n; i < model->layers; i++)
+        if (import_item_is(config, key, i, dense))
+            return err_at(err, STATUS_INPUT, list->mark,
+                          "'%s' must begin with the layers without experts and have no others",
+                          key);
+    model->dense_layers = n;
+    return STATUS_OK;
+}
+
 static bool is_true(const struct node *config, const char *key)
 {
     const struct node *value = import_value(config, key, NODE_SCALAR);
@@ -92,6 +116,7 @@ static const struct import_word type_names[] = {
     {"linear_attention", LAYER_LINEAR},
     {"compressed_sparse_attention", LAYER_CSA},
     {"heavily_compressed_attention", LAYER_HCA},
+    {"minimax_m3_sparse", LAYER_BLOCKS},
     {"mamba", LAYER_LINEAR},
     {"moe", LAYER_MOE},
     {"mlp", LAYER_DENSE},
@@ -441,6 +466,59 @@ enum status import_finish_indexed(const struct node *config, struct model *model
 {
     TRY(import_finish_deepseek(config, model, err));
     return set_layers(config, model, indexed, err);
+}
+
+/* ---- chosen blocks ---- */
+
+/* sparse_attention_freq: 1 is a layer that chooses blocks. */
+static enum layer_type chooses(const struct node *config, uint64_t i)
+{
+    const struct node *sparse = import_value(config, "sparse_attention_config", NODE_MAPPING);
+    const struct node *use =
+        sparse ? import_value(sparse, "use_sparse_attention", NODE_SCALAR) : NULL;
+    bool none = !sparse || (use && text_equal(use->text, "false")) ||
+                !import_value(sparse, "sparse_attention_freq", NODE_SEQUENCE);
+    return none || import_item_is(sparse, "sparse_attention_freq", i, "0") ? LAYER_FULL
+                                                                           : LAYER_BLOCKS;
+}
+
+/* sparse_disable_index_value: 0 in a layer that chooses blocks asks for values of its own. */
+static enum status check_index_values(const struct node *sparse, const struct model *model,
+                                      struct err *err)
+{
+    const char *values = "sparse_disable_index_value";
+    for (uint64_t i = 0; i < model->layers; i++)
+        if (import_item_is(sparse, "sparse_attention_freq", i, "1") &&
+            import_item_is(sparse, values, i, "0"))
+            return err_at(err, STATUS_INPUT, import_item(sparse, values, i)->mark,
+                          "'%s' must be 1 where 'sparse_attention_freq' is: values of the "
+                          "indexer are not modelled",
+                          values);
+    return STATUS_OK;
+}
+
+/* What the checkpoint calls sparse_ in a mapping transformers writes flat as index_; the
+ * mapping wins there (modular_minimax_m3_vl.py, MiniMaxM3VLTextConfig). */
+enum status import_finish_minimax_m3(const struct node *config, struct model *model,
+                                     struct err *err)
+{
+    const struct node *sparse = import_value(config, "sparse_attention_config", NODE_MAPPING);
+    struct indexer *indexer = &model->indexer;
+    model->moe.shared_intermediate *= model->moe.shared_experts;
+    TRY(import_dense_first(config, "moe_layer_freq", "0", model, err));
+    TRY(import_dense_first(config, "mlp_layer_types", "dense", model, err));
+    TRY(import_layers(config, model, chooses, err));
+    if (sparse) {
+        indexer->heads = import_count(sparse, "sparse_num_index_heads", indexer->heads);
+        indexer->head_dim = import_count(sparse, "sparse_index_dim", indexer->head_dim);
+        indexer->block = import_count(sparse, "sparse_block_size", indexer->block);
+        indexer->top_k = import_count(sparse, "sparse_topk_blocks", indexer->top_k);
+        TRY(check_index_values(sparse, model, err));
+    }
+    indexer->top_k *= indexer->block;
+    if (!model_mixers(model, MIXER_BLOCKS))
+        *indexer = (struct indexer){0};
+    return STATUS_OK;
 }
 
 /* ---- compressed entries ---- */

@@ -54,8 +54,10 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         {"moe_latent_size", model->moe.latent_size > 0},
         {"routed_expert_hidden_size", model->moe.latent_size > 0},
         {"num_nextn_predict_layers", model->mtp_layers > 0},
+        {"attn_res_block_size", model->residual_block > 0},
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
+        {"sparse_attention_config", model->indexer.block > 0},
         {"mlp_layer_types",
          model->moe.hash_layers > 0 || dense_first(value, model->dense_layers)},
     };
@@ -91,6 +93,12 @@ static void note_assumed(const struct node *config, const struct model *model, s
     else if (is_set(experts) && !text_equal(experts->text, "fp8"))
         note(out, experts,
              "a format of experts that is not known; they are taken for the rest's");
+    const struct node *other = node_get(config, "attention_other_setting");
+    const struct node *modules = node_get(config, "num_nextn_predict_layers");
+    if (model->mtp_layers && is_set(other) && is_set(modules))
+        note(out, modules,
+             "an output layer of each prediction module's own is not counted: vLLM puts the "
+             "model's in its place");
     if (model->residual_streams > 1 && is_set(streams))
         note(out, streams,
              "copies of the residual are counted in the activations' format, which eager code "

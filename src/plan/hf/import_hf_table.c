@@ -43,6 +43,7 @@ static const struct import_word activations[] = {{"silu", ACTIVATION_SILU},
                                                  {"relu", ACTIVATION_RELU},
                                                  {"relu2", ACTIVATION_RELU},
                                                  {"swiglu_oai", ACTIVATION_SWIGLU_OAI},
+                                                 {"swigluoai", ACTIVATION_SWIGLU_OAI},
                                                  {"situ", ACTIVATION_SILU}, /* noted */
                                                  {NULL, 0}};
 static const struct import_word scales[] = {{"post", GATE_POST}, {"pre", GATE_PRE}, {NULL, 0}};
@@ -205,6 +206,27 @@ static const struct import_field minimax_m2[] = {
     BOOL(moe.router.bias, "use_routing_bias", "true"),
 };
 
+/* Layers that choose blocks of keys; its activation is that of gpt-oss whatever hidden_act says
+ * (modular_minimax_m3_vl.py). Absent keys are those of MiniMaxM3VLTextConfig. */
+static const struct import_field minimax_m3[] = {
+    LOCAL_EXPERTS,
+    COUNT(dense_intermediate, "dense_intermediate_size", "12288"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+    WORD(attention.qk_norm_all_heads, "qk_norm_type", "per_head", norm_types),
+    COUNT(indexer.heads, "index_n_heads", "4"),
+    COUNT(indexer.head_dim, "index_head_dim", "128"),
+    COUNT(indexer.block, "index_block_size", "128"),
+    COUNT(indexer.top_k, "index_topk_blocks", "16"), /* blocks yet */
+    COUNT(mtp_layers, "num_mtp_modules", "0"),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    COUNT(moe.shared_intermediate, "shared_intermediate_size", "3072"),
+    WORD(moe.activation, NULL, "swiglu_oai", activations),
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, NULL, "true"),
+    BOOL(moe.router.bias, "use_routing_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2"),
+};
+
 static const struct import_field arctic[] = {
     LOCAL_EXPERTS,
     COUNT(dense_intermediate, "intermediate_size", NULL),
@@ -352,6 +374,7 @@ static const struct import_field kimi_linear[] = {
     BOOL(attention.output_gate, "mla_use_output_gate", "false"),
     COUNT(moe.latent_size, "routed_expert_hidden_size", "0"),
     BOOL(moe.latent_norm, "latent_moe_use_norm", "false"),
+    COUNT(residual_block, "attn_res_block_size", "0"),
 };
 
 static const struct import_field lightning[] = {
@@ -490,7 +513,9 @@ static const struct import_field mimo_v2[] = {
     COUNT(window.head_dim, "swa_head_dim", "0"),
     COUNT(window.v_head_dim, "swa_v_head_dim", "0"),
     BOOL(window.sinks, "add_swa_attention_sink_bias", "false"),
-    COUNT(mtp_layers, NULL, "0"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "3"), /* of the published checkpoints */
+    BOOL(mtp_window, NULL, "true"),
+    BOOL(mtp_dense, NULL, "true"),
 };
 
 /* attention_other_setting is what window layers have; the checkpoint's own names and those that
@@ -506,6 +531,8 @@ static const struct import_field step3p5[] = {
     COUNT(window.kv_heads, "attention_other_setting.num_attention_groups", "0"),
     COUNT(window.head_dim, "attention_other_setting.head_dim", "0"),
     COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(mtp_dense, NULL, "true"), /* layers behind the model's are not in moe_layers_enum */
     COUNT(moe.experts, "moe_num_experts", "0"),
     COUNT(moe.top_k, "moe_top_k", "0"),
     COUNT(moe.intermediate, "moe_intermediate_size", NULL),
@@ -665,6 +692,11 @@ const struct import_family import_families[] = {
     {{"minimax_m2", "MiniMaxM2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(minimax_m2)},
      import_finish_minimax},
+    {{"minimax_m3_vl", "minimax_m3_vl_text", "minimax_m3",
+      "MiniMaxM3SparseForConditionalGeneration", "MiniMaxM3SparseForCausalLM",
+      "MiniMaxM3VLForConditionalGeneration", "MiniMaxM3VLForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(minimax_m3)},
+     import_finish_minimax_m3},
     {{"arctic", "ArcticForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(arctic)},
      import_finish_arctic},
@@ -769,8 +801,6 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"lfm2", "short convolutions"},
     {"Lfm2", "short convolutions"},
-    {"minimax_m3", "sparse and dense attention layers"},
-    {"MiniMaxM3", "sparse and dense attention layers"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

@@ -56,6 +56,11 @@ extern const size_t import_n_refusals;
  * untouched otherwise. model->hidden is set. import_hf_vision.c */
 void import_hf_vision(const struct node *config, struct model *model);
 
+/* The layers without experts stand first: `dense` of them in a list by that key, and no others
+ * after them; sets dense_layers where the list is there. */
+enum status import_dense_first(const struct node *config, const char *key, const char *dense,
+                               struct model *model, struct err *err);
+
 /* The rules between keys that families share; see import_hf_finish.c. */
 enum status import_finish_deepseek(const struct node *config, struct model *model,
                                    struct err *err);
@@ -81,6 +86,7 @@ const struct node *import_value(const struct node *config, const char *key,
                                 enum node_kind kind);
 uint64_t import_count(const struct node *config, const char *key, uint64_t otherwise);
 const struct node *import_item(const struct node *config, const char *key, uint64_t at);
+bool import_item_is(const struct node *config, const char *key, uint64_t at, const char *text);
 
 /* layer_types, or a function of the layer's number from 0; the shortest list that says the
  * same. Items beyond the model's layers are those of prediction modules. */
@@ -89,6 +95,8 @@ enum status import_layers(const struct node *config, struct model *model,
                           struct err *err);
 
 /* And those that say which layers are of which type; see import_hf_layers.c. */
+enum status import_finish_minimax_m3(const struct node *config, struct model *model,
+                                     struct err *err);
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
                                   struct err *err);
 enum status import_finish_llama4(const struct node *config, struct model *model,

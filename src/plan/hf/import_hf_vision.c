@@ -179,6 +179,22 @@ static void pixtral(struct vision *v, struct encoder *e)
                            linear(v->text_hidden, v->text_hidden, bias), 0));
 }
 
+/* MiniMax-M3's: CLIP's layers behind a norm, rotary positions; two products a patch and two of
+ * the merged ones, all with biases (transformers minimax_m3_vl/modular_minimax_m3_vl.py). */
+static void minimax_m3(struct vision *v, struct encoder *e)
+{
+    const struct node *how = node_get(v->config, "img_token_compression_config");
+    how = how && how->kind == NODE_MAPPING ? how : v->config;
+    uint64_t wide = number_in(v, v->outer, "projector_hidden_size", NULL, v->text_hidden);
+    read_patches(v, e, 14, number_in(v, how, "temporal_patch_size", NULL, 2),
+                 number_in(v, how, "spatial_merge_size", NULL, 2));
+    v->missing |= !is_within(v, "minimax_m3_vl");
+    e->embedding = sum(linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
+    e->projector = sum(linear(e->hidden, wide, true), linear(wide, v->text_hidden, true),
+                       sum(linear(mul(e->merge, v->text_hidden), wide, true),
+                           linear(wide, v->text_hidden, true), 0));
+}
+
 static const struct {
     const char *names[9];
     void (*read)(struct vision *v, struct encoder *e);
@@ -191,6 +207,7 @@ static const struct {
     {{"moonvit", NULL}, moonvit},
     {{"siglip_vision_model", NULL}, siglip},
     {{"pixtral", NULL}, pixtral},
+    {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3},
 };
 
 void import_hf_vision(const struct node *config, struct model *model)

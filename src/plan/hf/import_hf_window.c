@@ -7,33 +7,6 @@
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
 
-/* Item i of a list is the text. */
-static bool item_is(const struct node *config, const char *key, uint64_t i, const char *text)
-{
-    const struct node *item = import_item(config, key, i);
-    return item && item->kind == NODE_SCALAR && text_equal(item->text, text);
-}
-
-/* The layers without experts stand first: *dense of them, and the list names no others after
- * them. */
-static enum status dense_first(const struct node *config, const char *key, const char *dense,
-                               struct model *model, struct err *err)
-{
-    const struct node *list = import_value(config, key, NODE_SEQUENCE);
-    uint64_t n = 0;
-    if (!list)
-        return STATUS_OK;
-    while (n < model->layers && item_is(config, key, n, dense))
-        n++;
-    for (uint64_t i = n; i < model->layers; i++)
-        if (item_is(config, key, i, dense))
-            return err_at(err, STATUS_INPUT, list->mark,
-                          "'%s' must begin with the layers without experts and have no others",
-                          key);
-    model->dense_layers = n;
-    return STATUS_OK;
-}
-
 /* ---- families ---- */
 
 static enum layer_type sixth_full(const struct node *config, uint64_t i)
@@ -70,14 +43,14 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
 
 static enum layer_type hybrid_layer(const struct node *config, uint64_t i)
 {
-    return item_is(config, "hybrid_layer_pattern", i, "1") ? LAYER_WINDOW : LAYER_FULL;
+    return import_item_is(config, "hybrid_layer_pattern", i, "1") ? LAYER_WINDOW : LAYER_FULL;
 }
 
 enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err)
 {
     if (!model->attention.window)
         model->attention.window = import_count(config, "sliding_window_size", 0);
-    TRY(dense_first(config, "moe_layer_freq", "0", model, err));
+    TRY(import_dense_first(config, "moe_layer_freq", "0", model, err));
     return import_layers(config, model, hybrid_layer, err);
 }
 
@@ -136,11 +109,13 @@ enum status import_finish_step(const struct node *config, struct model *model, s
 {
     read_other_names(config, model);
     TRY(read_enum(config, model, err));
-    TRY(dense_first(config, "mlp_layer_types", "dense", model, err));
+    TRY(import_dense_first(config, "mlp_layer_types", "dense", model, err));
     if (!model->moe.experts)
         return err_at(err, STATUS_INPUT, config->mark,
                       "configuration has no 'moe_num_experts'");
     if (model->moe.shared_intermediate)
         model->moe.shared_experts = 1;
+    model->mtp_window =
+        import_item_is(config, "layer_types", model->layers, "sliding_attention");
     return import_layers(config, model, all_full, err);
 }

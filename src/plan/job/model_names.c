@@ -81,6 +81,7 @@ static const struct model_name {
     {"minimax-m2.5", "minimax-m2", NULL, NULL, NULL, NULL, "fp8_block"}, /* same shape */
     {"minimax-m2.5", "minimax-m2.1", NULL, NULL, NULL, NULL, "fp8_block"},
     {"minimax-m2.7", "minimax-m2.7", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.7", NULL},
+    {"minimax-m3", "minimax-m3", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M3", NULL},
     {"qwen3-32b", "qwen3-32b", "qwen3-32b", "qwen3 32B", "qwen3_32b", "Qwen/Qwen3-32B", NULL},
     {"qwen3-next-80b-a3b", "qwen3-next-80b-a3b", "qwen3-next-80b-a3b", NULL,
      "qwen3_next_80b_a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct", NULL},

@@ -47,7 +47,6 @@ static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
     {"gemma-4-e", "embeddings of every layer, and layers without keys and values of their own"},
-    {"minimax-m3", "hybrid attention (sparse and dense layers)"},
 };
 
 /* ---- roots ---- */

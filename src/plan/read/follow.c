@@ -123,7 +123,7 @@ static void follow_states(struct loader *loader)
 {
     struct plan *plan = loader->plan;
     struct linear *l = &plan->model.linear;
-    bool serves = plan->workload.mode != MODE_TRAIN && model_mixers(&plan->model, MIXER_LINEAR);
+    bool serves = plan->workload.mode != MODE_TRAIN && plan_has_linear(plan);
     if (!serves || l->state != DTYPE_NONE)
         return;
     enum dtype columns = l->conv_state ? l->conv_state : plan->precision.activations;

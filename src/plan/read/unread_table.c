@@ -84,6 +84,8 @@ static bool has_others(const struct plan *plan)
     HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
 #define CSA HAS_LAYERS(plan_has_csa, "the model has csa layers", "the model has no csa layers")
 #define HCA HAS_LAYERS(plan_has_hca, "the model has hca layers", "the model has no hca layers")
+#define BLOCKS                                                                                 \
+    HAS_LAYERS(plan_has_blocks, "the model has blocks layers", "the model has no blocks layers")
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
@@ -234,6 +236,9 @@ const struct unread_row unread_rows[] = {
     /* ---- model ---- */
     WHEN("model.mtp_layers", ON("model.mtp_enabled")),
     WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
+    WHEN("model.mtp_window", ON("model.mtp_enabled"), ABOVE("model.mtp_layers", 0), KV_APART),
+    WHEN("model.mtp_dense", ON("model.mtp_enabled"), ABOVE("model.mtp_layers", 0),
+         ABOVE("model.moe.experts", 0)),
     WHEN("model.checkpoint", ENGINE, INFERS, PARTS_BY_CHECKPOINT),
     WHEN("model.plain", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
@@ -279,6 +284,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.conv_state", LINEAR, INFERS, ABOVE("model.linear.conv", 0)),
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),
+    WHEN("model.indexer.block", BLOCKS),
     WHEN("model.encoder.hidden", ENCODES),
     WHEN("model.encoder.heads", ENCODES, SEES),
     WHEN("model.encoder.intermediate", ENCODES),

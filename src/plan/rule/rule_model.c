@@ -11,11 +11,16 @@ static bool has_experts(const struct plan *plan)
     return plan_moe_layers(plan) > 0;
 }
 
+static bool has_dense_modules(const struct plan *plan)
+{
+    return plan_has_modules(plan) && kind_ffn(model_mtp_kind(&plan->model)) == FFN_DENSE;
+}
+
 /* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
     return model_ffns(&plan->model, FFN_DENSE) > 0 || plan->model.dense_layers > 0 ||
-           plan->block.kind != BLOCK_MOE;
+           plan->block.kind != BLOCK_MOE || has_dense_modules(plan);
 }
 
 static bool has_groups(const struct plan *plan)
@@ -57,11 +62,12 @@ static bool has_indexer(const struct plan *plan)
 static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
 {
     const struct attention *a = &plan->model.attention;
-    if (a->kind != ATTENTION_GQA && a->q_lora_rank)
+    if (a->kind == ATTENTION_GQA ? plan_has_blocks(plan) : a->q_lora_rank > 0)
         return false;
     snprintf(text, RULE_TEXT,
              "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank");
-    snprintf(hint, RULE_TEXT, "leave model.indexer out");
+    snprintf(hint, RULE_TEXT,
+             "leave model.indexer out; kind gqa has one in layers of type blocks");
     return true;
 }
 
@@ -95,6 +101,38 @@ static bool shares_values(const struct plan *plan)
     return has_values(plan) && plan->model.attention.k_eq_v;
 }
 
+/* What heads a window's attention has only layers of that type say. */
+static bool module_window_broken(const struct plan *plan, char text[RULE_TEXT],
+                                 char hint[RULE_TEXT])
+{
+    snprintf(text, RULE_TEXT, "mtp_window without layers of type window");
+    snprintf(hint, RULE_TEXT, "name some in model.layer_types, or leave mtp_window out");
+    return plan->model.mtp_window && !plan_has_window(plan);
+}
+
+static bool sums_blocks(const struct plan *plan)
+{
+    return plan->model.residual_block > 0;
+}
+
+static bool block_sums_broken(const struct plan *plan, char text[RULE_TEXT],
+                              char hint[RULE_TEXT])
+{
+    const struct model *model = &plan->model;
+    const char *with = model->residual_streams > 1 ? "residual_streams"
+                       : model_has_parts(model) ? "layers that are a mixer or a network alone"
+                       : plan_has_modules(plan) ? "prediction modules"
+                                                : NULL;
+    snprintf(text, RULE_TEXT, "residual_block with %s is not modelled", with ? with : "");
+    snprintf(hint, RULE_TEXT, "leave residual_block out");
+    return with != NULL;
+}
+
+static bool has_block(const struct plan *plan)
+{
+    return plan_has_blocks(plan) && plan->model.indexer.block > 0;
+}
+
 static uint64_t window_kv_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
@@ -116,8 +154,20 @@ static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hin
 {
     const struct model *m = &plan->model;
     bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
+    bool blocks = plan_has_blocks(plan) && m->attention.kind != ATTENTION_GQA;
     bool others = model_has_mixer(m, MIXER_FULL) || model_has_mixer(m, MIXER_CHUNK) ||
                   model_has_mixer(m, MIXER_REUSE) || model_has_mixer(m, MIXER_LINEAR);
+    bool reuse = has_reuse(plan) && has_indexer(plan) && m->attention.kind == ATTENTION_GQA;
+    if (blocks) {
+        snprintf(text, RULE_TEXT, "layers of type blocks have model.attention.kind gqa");
+        snprintf(hint, RULE_TEXT, "set model.attention.kind to gqa");
+        return true;
+    }
+    if (reuse) {
+        snprintf(text, RULE_TEXT, "layers of type reuse have model.attention.kind mla");
+        snprintf(hint, RULE_TEXT, "name no layers of type reuse in model.layer_types");
+        return true;
+    }
     if (entries && !shared) {
         snprintf(text, RULE_TEXT,
                  "layers of type csa and hca have model.attention.kind shared_kv");
@@ -290,6 +340,18 @@ static const struct rule rules[] = {
      .b = MEMBER("o_groups", model.attention.o_groups),
      .hint = "kind shared_kv projects groups of heads down",
      .also = {"model.attention.heads"}},
+    {.name = "residual-block-alone",
+     .key = "model.residual_block",
+     .shape = RULE_OTHER,
+     .applies = sums_blocks,
+     .broken = block_sums_broken,
+     .also = {"model.residual_streams", "model.mtp_enabled"}},
+    {.name = "mtp-window-there",
+     .key = "model.mtp_window",
+     .shape = RULE_OTHER,
+     .applies = plan_has_modules,
+     .broken = module_window_broken,
+     .also = {"model.layer_types"}},
     {.name = "csa-ratio",
      .key = "model.attention.csa_ratio",
      .shape = RULE_POSITIVE,
@@ -311,6 +373,29 @@ static const struct rule rules[] = {
      .a = MEMBER("indexer heads", model.indexer.heads),
      .hint = "layer_types names csa layers",
      .also = {"model.layer_types"}},
+    {.name = "blocks-need-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_EQUAL,
+     .applies = plan_has_blocks,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .b = MEMBER("kv_heads", model.attention.kv_heads),
+     .hint = "in layers of type blocks every group of queries has its own choice",
+     .also = {"model.layer_types", "model.attention.kv_heads"}},
+    {.name = "blocks-size",
+     .key = "model.indexer.block",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_blocks,
+     .a = MEMBER("indexer block", model.indexer.block),
+     .hint = "layer_types names blocks layers",
+     .also = {"model.layer_types"}},
+    {.name = "blocks-are-whole",
+     .key = "model.indexer.top_k",
+     .shape = RULE_DIVIDES,
+     .applies = has_block,
+     .a = MEMBER("indexer top_k", model.indexer.top_k),
+     .b = MEMBER("indexer block", model.indexer.block),
+     .hint = "layers of type blocks choose whole blocks",
+     .also = {"model.indexer.block"}},
     {.name = "linear-heads",
      .key = "model.linear.heads",
      .shape = RULE_POSITIVE,

@@ -68,8 +68,14 @@ const struct field schema_table[] = {
           "multi-token prediction modules; counted only with model.mtp_enabled"),
     BOOL("model.mtp_enabled", model.mtp_enabled, "false",
          "whether the multi-token prediction modules are part of the run"),
+    BOOL("model.mtp_window", model.mtp_window, "false",
+         "attention of these modules is that of window layers (MiMo-V2, Step-3.7)"),
+    BOOL("model.mtp_dense", model.mtp_dense, "false",
+         "their network is dense, dense_intermediate wide (MiMo-V2, Step-3.7)"),
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
+    COUNT("model.residual_block", model.residual_block, 0, 1000000000, "0",
+          "layers of a block of attention residuals, whose sum all later ones read (Kimi-K3)"),
     COUNT("model.residual_streams", model.residual_streams, 1, 64, "1",
           "copies of the residual that hyper-connections mix before and after every mixer and "
           "network (DeepSeek-V4: 4)"),
@@ -185,11 +191,13 @@ const struct field schema_table[] = {
     /* ---- model.indexer: sparse attention ---- */
 
     COUNT("model.indexer.heads", model.indexer.heads, 0, 1e6, "0",
-          "mla, csa layers: heads of the indexer that chooses keys; 0: none"),
+          "mla, csa and blocks layers: heads of the indexer that chooses keys; 0: none"),
     COUNT("model.indexer.head_dim", model.indexer.head_dim, 0, 1e6, "0",
           "size of an indexer's head"),
     COUNT("model.indexer.top_k", model.indexer.top_k, 0, 1e9, "0",
           "keys that a token attends to at most"),
+    COUNT("model.indexer.block", model.indexer.block, 0, 1e6, "0",
+          "keys of a block, which layers of type blocks choose whole (MiniMax-M3: 128)"),
 
     /* ---- model.encoder: images before the language model ---- */
 

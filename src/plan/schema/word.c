@@ -85,6 +85,7 @@ static const struct meaning {
     {words_layer, "csa",
      "a window, and compressed entries that an indexer chooses (DeepSeek-V4)"},
     {words_layer, "hca", "a window, and all of fewer compressed entries (DeepSeek-V4)"},
+    {words_layer, "blocks", "attention to blocks of keys that an indexer chooses (MiniMax-M3)"},
     {words_part, "auto",
      "as the checkpoint has them (model.plain); of another mxfp4 one all but experts, of an "
      "nvfp4 one of an MLA model what leads into attention"},

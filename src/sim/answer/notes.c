@@ -64,7 +64,8 @@ static size_t add_experts(const struct plan *plan, struct arena *arena, struct n
     return 1;
 }
 
-/* What is counted by a guess of models with compressed entries and hyper-connections. */
+/* What is counted by a guess of models with compressed entries, hyper-connections or attention
+ * residuals, and what is not counted. */
 static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
 {
     const struct model *model = &plan->model;
@@ -78,11 +79,29 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
         notes[n++] = (struct note){
             "model.residual_streams",
             "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
+    if (plan->workload.mode == MODE_TRAIN && model->residual_block)
+        notes[n++] = (struct note){
+            "model.residual_block",
+            "of attention residuals training counts the vectors alone: not what is "
+            "kept, read and sent of the sums of blocks"};
     if (plan_shares_kv(plan) && plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4)
         notes[n++] = (struct note){
             "model.checkpoint",
             "assumed: fp4 experts have a byte of scale per 32; no source says how many"};
     return n;
+}
+
+/* What training keeps of chosen blocks is their kernels' own. */
+static size_t add_blocks(const struct plan *plan, struct note *note)
+{
+    if (plan->workload.mode != MODE_TRAIN || !plan_has_blocks(plan))
+        return 0;
+    *note = (struct note){
+        "model.layer_types",
+        "assumed: blocks are chosen and read by MSA's kernels (attn_implementation "
+        "MiniMaxAI/msa); transformers' sdpa makes a mask of heads x S x S in every layer, "
+        "which is not counted"};
+    return 1;
 }
 
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
@@ -128,6 +147,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_draft(plan, notes + *n);
     *n += add_experts(plan, arena, notes + *n);
     *n += add_compressed(plan, notes + *n);
+    *n += add_blocks(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

@@ -44,7 +44,7 @@ struct refold {
     const struct work *work;
     struct arena *arena;
     struct run {
-        uint8_t begin, end;
+        uint16_t begin, end;
     } still[SLOT_COUNT]; /* [n_still] slots that do not move, those that stand together */
     size_t n_still;
     struct sizes_moving part;
@@ -67,6 +67,9 @@ static void mark_moving(bool moves[SLOT_COUNT])
         SLOT_STAGE_EMBEDDING,
         SLOT_STAGE_HEAD,
         SLOT_STAGE_MTP,
+        SLOT_BLOCKS_IN,
+        SLOT_BLOCKS_OUT,
+        SLOT_BLOCKS_MOVED,
         SLOT_HEAD_IN_FLIGHT,
         SLOT_EMPTY_IN_FLIGHT,
         SLOT_ENCODER_IN_FLIGHT,
@@ -94,8 +97,8 @@ static void list_still(struct refold *r, const bool moves[SLOT_COUNT])
         if (moves[i])
             continue;
         if (i == 0 || moves[i - 1])
-            r->still[r->n_still++].begin = (uint8_t)i;
-        r->still[r->n_still - 1].end = (uint8_t)(i + 1);
+            r->still[r->n_still++].begin = (uint16_t)i;
+        r->still[r->n_still - 1].end = (uint16_t)(i + 1);
     }
 }
 

@@ -8,7 +8,9 @@
 #include "plan/speculation.h"
 #include "work/piece/cache.h"
 
-/* Layers of the stage by mixer, those that reuse an indexer's choice among the full ones. */
+/* Layers of the stage by mixer, those that reuse an indexer's choice or choose blocks among the
+ * full ones: pages of all are one group's (vLLM v1/kv_cache_interface.py,
+ * UniformTypeKVCacheSpecs). */
 static void count_layers(const struct plan *plan, const struct slots *slots,
                          uint64_t count[MIXER_COUNT])
 {
@@ -23,7 +25,7 @@ static void count_layers(const struct plan *plan, const struct slots *slots,
         enum mixer mixer = kind_mixer((enum layer_kind)k);
         uint64_t layers = slots->value[slot_kind_layers((enum layer_kind)k)];
         if (cache_name(mixer) || mixer == MIXER_LINEAR)
-            count[mixer == MIXER_REUSE ? MIXER_FULL : mixer] += layers;
+            count[mixer == MIXER_REUSE || mixer == MIXER_BLOCKS ? MIXER_FULL : mixer] += layers;
     }
 }
 
@@ -122,6 +124,19 @@ static double group_all(const struct plan *plan, const uint64_t count[MIXER_COUN
     return count[MIXER_FULL] ? (1 - engine_window_ratio(plan)) * (double)slide : 0;
 }
 
+/* What layers that choose blocks have of so many tokens beside keys and values. */
+static uint64_t choice_bytes(const struct plan *plan, const struct slots *slots,
+                             uint64_t tokens)
+{
+    bool overflow = false;
+    uint64_t layers = 0, each = cache_layer_bytes(plan, MIXER_BLOCKS, tokens) -
+                                cache_layer_bytes(plan, MIXER_FULL, tokens);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kind_mixer((enum layer_kind)k) == MIXER_BLOCKS)
+            layers += slots->value[slot_kind_layers((enum layer_kind)k)];
+    return checked_mul(layers, each, &overflow);
+}
+
 /* A draft model's keys and values of the same tokens. */
 static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
 {
@@ -218,6 +233,8 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         out->block_bytes =
             bytes_of_all(plan, each, out->block_tokens,
                          joined || !count[MIXER_FULL] ? 1 : engine_window_ratio(plan));
+    out->block_bytes =
+        checked_add(out->block_bytes, choice_bytes(plan, slots, out->block_tokens), &overflow);
     out->block_bytes =
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }

@@ -121,18 +121,17 @@ static struct params_part count_shared(const struct model *model, enum mixer mix
 
 /* ---- the indexer of sparse attention ---- */
 
-static bool has_indexer(const struct model *model, enum mixer mixer)
-{
-    return (mixer == MIXER_FULL || mixer == MIXER_CSA) && model->indexer.heads > 0;
-}
-
 /* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of
- * entries come from a compressor in place of wk. */
+ * entries come from a compressor in place of wk. Of blocks q and k alone, [ni di, H] and
+ * [di, H] (transformers minimax_m3_vl/modular_minimax_m3_vl.py, MiniMaxM3VLIndexer). */
 static uint64_t indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
 {
     const struct indexer *i = &model->indexer;
-    if (!has_indexer(model, mixer))
+    if (!model_has_indexer(model, mixer))
         return 0;
+    if (mixer == MIXER_BLOCKS)
+        return checked_mul3(checked_add(i->heads, 1, overflow), i->head_dim, model->hidden,
+                            overflow);
     uint64_t q = checked_mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
     uint64_t keys = mixer == MIXER_CSA
                         ? compressor_matrices(model, mixer, i->head_dim, overflow)
@@ -140,12 +139,13 @@ static uint64_t indexer_matrices(const struct model *model, enum mixer mixer, bo
     return mul_add(i->heads, model->hidden, checked_add(keys, q, overflow), overflow);
 }
 
-/* A LayerNorm with its bias; of entries' keys a norm, and the compressor's bias. */
+/* A LayerNorm with its bias, or of blocks a norm of queries and one of keys; of entries' keys a
+ * norm, and the compressor's bias. */
 static void indexer_vectors(const struct model *model, enum mixer mixer,
                             struct params_part *part, bool *overflow)
 {
     uint64_t size = model->indexer.head_dim, keys = checked_mul(2, size, overflow);
-    if (!has_indexer(model, mixer))
+    if (!model_has_indexer(model, mixer))
         return;
     if (mixer == MIXER_CSA) {
         part->biases = mul_add(mixer_ratio(model, mixer), keys, part->biases, overflow);
@@ -318,6 +318,8 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
                    ? checked_mul3(low_rank_gates(&model->linear), model->linear.rank,
                                   model->hidden, overflow)
                    : 0;
+    if (mixer == MIXER_BLOCKS) /* its queries go with the heads that they choose for */
+        return checked_mul(model->indexer.head_dim, model->hidden, overflow);
     if (mixer == MIXER_NONE || a->kind == ATTENTION_GQA)
         return 0;
     if (a->kind == ATTENTION_SHARED_KV)
@@ -336,8 +338,21 @@ static uint64_t reach_compressed(const struct model *model, enum mixer mixer, ui
     bool overflow = false;
     uint64_t ratio = mixer_ratio(model, mixer), n = ratio ? s / ratio : 0;
     uint64_t window = params_reach(model, MIXER_WINDOW, s);
-    entries.attention.window = has_indexer(model, mixer) ? model->indexer.top_k : 0;
+    entries.attention.window = model_has_indexer(model, mixer) ? model->indexer.top_k : 0;
     return checked_add(window, n ? params_reach(&entries, MIXER_WINDOW, n) : 0, &overflow);
+}
+
+/* A token's own block up to itself and the others whole, as soon as there are so many. */
+static uint64_t reach_blocks(const struct indexer *indexer, uint64_t s)
+{
+    bool overflow = false;
+    uint64_t block = indexer->block, kept = indexer->top_k;
+    if (!block || s <= kept)
+        return s;
+    uint64_t rest = (s - kept) % block, whole = s - kept - rest;
+    uint64_t others = checked_mul3(2, s - kept, kept > block ? kept - block : 0, &overflow);
+    uint64_t own = mul_add(whole, block, checked_mul(rest, rest, &overflow), &overflow);
+    return mul_add(kept, kept, checked_add(others, own, &overflow), &overflow) / s;
 }
 
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length)
@@ -347,7 +362,9 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
              chunk = model->attention.chunk;
     if (mixer == MIXER_CSA || mixer == MIXER_HCA)
         return reach_compressed(model, mixer, s);
-    if (model->indexer.heads && (mixer == MIXER_FULL || mixer == MIXER_REUSE)) {
+    if (mixer == MIXER_BLOCKS)
+        return reach_blocks(&model->indexer, s);
+    if (model_has_indexer(model, MIXER_FULL) && (mixer == MIXER_FULL || mixer == MIXER_REUSE)) {
         window = model->indexer.top_k;
         mixer = MIXER_WINDOW;
     }
@@ -370,7 +387,7 @@ static uint64_t attention_flop(const struct model *model, enum mixer mixer,
     uint64_t core =
         checked_mul3(a.heads, dims, params_reach(model, mixer, sequence_length), overflow);
     uint64_t ratio = mixer_ratio(model, mixer);
-    if (!has_indexer(model, mixer))
+    if (!model_has_indexer(model, mixer))
         return core;
     return checked_add(core,
                        checked_mul3(model->indexer.heads, model->indexer.head_dim,

@@ -16,7 +16,9 @@ uint64_t mixer_overlap(enum mixer mixer);
 
 /* Of its matrices: those that tensor parallelism leaves whole: MLA's down projections, the
  * indexer, the low ranks of KDA's gates; where one head is key and value, that head and what
- * compresses it (vLLM models/deepseek_v4/attention.py: disable_tp). */
+ * compresses it (vLLM models/deepseek_v4/attention.py: disable_tp); of a choice of blocks its
+ * one key (models/minimax_m3/nvidia/model.py: index_q goes over tp as k does, index_k is on
+ * every rank). */
 uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow);
 
 /* FLOP per token, forward, of what no matrix of the model multiplies: attention's two products,

@@ -60,6 +60,14 @@ static struct params_part count_norms(const struct model *model, uint64_t n, boo
     return (struct params_part){.norms = values, .biases = model->norm_bias ? values : 0};
 }
 
+/* Of attention residuals a norm and a vector of weights, which say how much of the sum of each
+ * block a mixer or network reads (vLLM models/kimi_k3/nvidia/model.py, ..._res_norm and
+ * ..._res_proj). */
+static struct params_part count_block_sums(const struct model *model)
+{
+    return (struct params_part){.norms = model->residual_block ? 2 * model->hidden : 0};
+}
+
 /* Of n copies of the residual: what a mixer or network reads is weighed out of them by n
  * numbers of a token, its result added by n, and the copies are mixed by n^2: a matrix [n H,
  * n^2 + 2 n] with a bias and three scales (layer-kinds.md 1.8). */
@@ -67,7 +75,7 @@ static struct params_part count_streams(const struct model *model, bool *overflo
 {
     uint64_t n = model->residual_streams, mixes = checked_mul(n, n + 2, overflow);
     if (n <= 1)
-        return (struct params_part){0};
+        return count_block_sums(model);
     return (struct params_part){.matrices = checked_mul3(mixes, n, model->hidden, overflow),
                                 .biases = checked_add(mixes, 3, overflow)};
 }
@@ -76,7 +84,7 @@ static struct params_part count_streams_end(const struct model *model, bool *ove
 {
     uint64_t n = model->residual_streams;
     if (n <= 1)
-        return (struct params_part){0};
+        return count_block_sums(model);
     return (struct params_part){.matrices = checked_mul3(n, n, model->hidden, overflow),
                                 .biases = n + 1};
 }

@@ -68,7 +68,8 @@ uint64_t params_part_total(struct params_part part);
 /* Twice the mean number of tokens that a token's attention reaches in a sequence of S, itself
  * counted half: S where it reaches all before it, 2 W - W^2 / S in a window of W < S, C in
  * chunks of C that divide S; a window and as many entries of S / ratio as of tokens in a
- * sequence so long. Divisions are floors. */
+ * sequence so long; W in blocks of B, its own among them, (2 W - B) - W (W - B) / S where B
+ * divides S. Divisions are floors. */
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length);
 
 /* FLOP of causal attention's two products for one token, forward, all layers, averaged over a

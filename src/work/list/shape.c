@@ -131,6 +131,7 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_INDEX_HEADS] = model->indexer.heads;
     v[SLOT_INDEX_DIM] = model->indexer.head_dim;
     v[SLOT_INDEX_TOP_K] = model->indexer.top_k;
+    v[SLOT_INDEX_BLOCK] = model->indexer.block;
     v[SLOT_CSA_RATIO] = a->csa_ratio;
     v[SLOT_HCA_RATIO] = a->hca_ratio;
     v[SLOT_O_GROUPS] = a->o_groups;
@@ -238,6 +239,9 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     v[SLOT_STAGE_EMBEDDING] = stage->embedding;
     v[SLOT_STAGE_HEAD] = stage->head;
     v[SLOT_STAGE_MTP] = stage->mtp_layers;
+    v[SLOT_BLOCKS_IN] = stage->blocks_in;
+    v[SLOT_BLOCKS_OUT] = stage->blocks_out;
+    v[SLOT_BLOCKS_MOVED] = stage->blocks_moved;
     memcpy(&v[SLOT_KIND_LAYERS], stage->layers, sizeof stage->layers);
     memcpy(&v[SLOT_KIND_IN_FLIGHT], stage->in_flight, sizeof stage->in_flight);
     memcpy(&v[SLOT_KIND_KEPT], stage->kept, sizeof stage->kept);
@@ -272,7 +276,8 @@ void slots_keep_stage(const struct slots *stage, struct slots *slots)
         SLOT_STAGE_HEAD,         SLOT_STAGE_MTP,         SLOT_HEAD_IN_FLIGHT,
         SLOT_EMPTY_IN_FLIGHT,    SLOT_ENCODER_IN_FLIGHT, SLOT_ENCODER_FROZEN,
         SLOT_DENSE_PARAMETERS,   SLOT_PLAIN_PARAMETERS,  SLOT_EXPERT_PARAMETERS,
-        SLOT_PARAMETERS,
+        SLOT_PARAMETERS,         SLOT_BLOCKS_IN,         SLOT_BLOCKS_OUT,
+        SLOT_BLOCKS_MOVED,
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         slots->value[kept[i]] = stage->value[kept[i]];

@@ -43,7 +43,11 @@
     X(STAGE_MOE_LAYERS, "l_moe", "MoE layers on the heaviest pipeline stage")                  \
     X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
     X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
-    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
+    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe or l_dense")         \
+    X(BLOCKS_IN, "n_res_in", "blocks of attention residuals that a stage takes over")          \
+    X(BLOCKS_OUT, "n_res", "those that there are behind its last layer")                       \
+    X(BLOCKS_MOVED, "n_res_moved",                                                             \
+      "those that a mixer or network reads or writes, mean over the stage (x1000)")            \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
     X(ENCODER_IN_FLIGHT, "n_flight_encoder",                                                   \
@@ -73,6 +77,7 @@
     X(INDEX_HEADS, "h_idx", "heads of the indexer")                                            \
     X(INDEX_DIM, "d_idx", "size of one")                                                       \
     X(INDEX_TOP_K, "K_idx", "keys it chooses")                                                 \
+    X(INDEX_BLOCK, "B_idx", "keys of a block that it chooses whole")                           \
     X(CSA_RATIO, "m_csa", "tokens that become an entry in layers of type csa")                 \
     X(HCA_RATIO, "m_hca", "tokens that become an entry in layers of type hca")                 \
     X(O_GROUPS, "g_o", "groups of heads of a low-rank output projection")                      \

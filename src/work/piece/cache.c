@@ -11,7 +11,8 @@ const char *cache_name(enum mixer mixer)
     static const char *const names[MIXER_COUNT] = {
         [MIXER_FULL] = "kv_cache",        [MIXER_WINDOW] = "window_cache",
         [MIXER_CHUNK] = "chunk_cache",    [MIXER_REUSE] = "reuse_kv_cache",
-        [MIXER_CSA] = "csa_window_cache", [MIXER_HCA] = "hca_window_cache"};
+        [MIXER_CSA] = "csa_window_cache", [MIXER_HCA] = "hca_window_cache",
+        [MIXER_BLOCKS] = "blocks_cache"};
     return names[mixer];
 }
 
@@ -80,13 +81,18 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
 }
 
 /* Keys of tokens are in 8 bits with an f32 scale, keys of entries only where the cache is in 8
- * bits (SGLang model_executor/pool_configurator.py, DSV4PoolConfigurator). */
+ * bits (SGLang model_executor/pool_configurator.py, DSV4PoolConfigurator). Those that choose
+ * blocks are as the activations whatever the cache's format (vLLM
+ * models/minimax_m3/common/indexer.py, indexer_kv_dtype bf16; SGLang's MiniMaxSparseKVPool,
+ * index_dtype of the model). */
 static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
 {
     const struct indexer *i = &plan->model.indexer;
     unsigned bits = dtype_bits(plan->precision.kv_cache);
-    if (!i->heads || (mixer != MIXER_FULL && mixer != MIXER_CSA))
+    if (!model_has_indexer(&plan->model, mixer))
         return 0;
+    if (mixer == MIXER_BLOCKS)
+        return i->head_dim * dtype_bits(plan->precision.activations) / 8;
     return mixer == MIXER_FULL || bits == 8 ? i->head_dim + 4 : i->head_dim * bits / 8;
 }
 

@@ -9,6 +9,7 @@
  *   linear  a state [heads, head_dim, key_dim] in linear.state, and the last conv - 1 columns
  * that the convolution saw, one more for every token drafted; whatever n is an indexer adds n x
  * (head_dim + 4): 8-bit keys and an f32 scale (DeepSeek-V3.2 in vLLM)
+ *   blocks  n tokens x width, and n keys of the indexer as wide as activations
  *
  * width: keys and values of the rank's heads, or MLA's latent, or the one head that is both,
  * whole on every rank. Blocks and what an engine holds beside this while it prefills are the

@@ -136,13 +136,20 @@ static void fill_attention_widths(struct dims *d)
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
 }
 
+/* Of grouped queries the indexer chooses blocks, with a head for each group: they go over tp as
+ * the groups do. */
 static void fill_index_widths(struct dims *d)
 {
-    struct size *w = d->width;
+    struct size *w = d->width, chosen = size_slot(d->z, SLOT_INDEX_TOP_K);
     w[COL_INDEX_HEADS] = size_slot(d->z, SLOT_INDEX_HEADS);
+    if (d->plan->model.attention.kind == ATTENTION_GQA) {
+        w[COL_INDEX_HEADS] = per_tp(d, w[COL_INDEX_HEADS]);
+        chosen = size_mul(d->z, w[COL_INDEX_HEADS],
+                          size_div(d->z, chosen, size_slot(d->z, SLOT_INDEX_BLOCK)));
+    }
     w[COL_INDEX_K] = size_slot(d->z, SLOT_INDEX_DIM);
     w[COL_INDEX_Q] = size_mul(d->z, w[COL_INDEX_HEADS], w[COL_INDEX_K]);
-    w[COL_INDEX_TOP_K] = size_slot(d->z, SLOT_INDEX_TOP_K);
+    w[COL_INDEX_CHOSEN] = chosen;
 }
 
 /* What the input projection writes and the convolution sees: linear_widths as sizes. */
@@ -219,6 +226,14 @@ struct size dims_streams(struct sizes *z, const struct plan *plan)
                                             : hidden;
 }
 
+struct size dims_with_blocks(struct sizes *z, const struct plan *plan, enum slot blocks)
+{
+    struct size streams = dims_streams(z, plan);
+    if (!plan->model.residual_block)
+        return streams;
+    return size_add(z, streams, size_mul(z, size_slot(z, blocks), size_slot(z, SLOT_HIDDEN)));
+}
+
 static void fill_stream_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -287,6 +302,7 @@ static uint64_t facts_of(const struct plan *plan)
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
         {plan->model.residual_streams > 1, FACT_STREAMS},
+        {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {moe->experts > p->ep, FACT_SORTED},
@@ -312,11 +328,13 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const uint64_t index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA;
-    static const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] =
-                                                     FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS,
-                                                 [MIXER_REUSE] = FACT_SPARSE,
-                                                 [MIXER_CSA] = FACT_INDEX | FACT_SPARSE};
+    const uint64_t index =
+        FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA | FACT_BLOCKS;
+    const uint64_t own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS;
+    const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
+                                          [MIXER_REUSE] = FACT_SPARSE,
+                                          [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
+                                          [MIXER_BLOCKS] = own | FACT_BLOCKS};
     const struct model *model = &d->plan->model;
     bool refill = (mixer == MIXER_WINDOW) != (d->mixer == MIXER_WINDOW);
     d->mixer = mixer;
@@ -327,7 +345,8 @@ void dims_mixer(struct dims *d, enum mixer mixer)
                                      : MIX_SOFTMAX;
     d->facts &= ~(index | FACT_K_EQ_V);
     d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
-    d->facts |= model->indexer.heads ? chosen[mixer] : 0;
+    if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer))
+        d->facts |= chosen[mixer];
     d->facts |= mixer == MIXER_CSA ? FACT_CSA : mixer == MIXER_HCA ? FACT_HCA : 0;
 }
 

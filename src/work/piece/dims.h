@@ -39,19 +39,19 @@ enum col {
     COL_KV_UP,     /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
-    COL_STREAMS,      /* all copies of the residual: hidden where there is one */
-    COL_STREAM_MIXES, /* numbers of a token that weigh and mix them */
-    COL_SHARED_KV,    /* the head that is key and value, whole on every rank of tp */
-    COL_CSA_IN,       /* what entries of csa are made of: kv and gate, of two windows */
-    COL_HCA_IN,       /* likewise of hca: kv and gate */
-    COL_INDEX_IN,     /* likewise of the indexer's keys of entries */
-    COL_GROUP_IN,     /* heads x size of one group of a low-rank output */
-    COL_O_RANKS,      /* ranks of all a tp rank's groups */
-    COL_OUT_IN,       /* what the output projection reads: those, or the context */
-    COL_INDEX_Q,      /* indexer: heads x size, whole on every rank of tp */
-    COL_INDEX_K,      /* size of one */
-    COL_INDEX_HEADS,  /* weights of its heads */
-    COL_INDEX_TOP_K,
+    COL_STREAMS,       /* all copies of the residual: hidden where there is one */
+    COL_STREAM_MIXES,  /* numbers of a token that weigh and mix them */
+    COL_SHARED_KV,     /* the head that is key and value, whole on every rank of tp */
+    COL_CSA_IN,        /* what entries of csa are made of: kv and gate, of two windows */
+    COL_HCA_IN,        /* likewise of hca: kv and gate */
+    COL_INDEX_IN,      /* likewise of the indexer's keys of entries */
+    COL_GROUP_IN,      /* heads x size of one group of a low-rank output */
+    COL_O_RANKS,       /* ranks of all a tp rank's groups */
+    COL_OUT_IN,        /* what the output projection reads: those, or the context */
+    COL_INDEX_Q,       /* indexer: heads x size, whole on every rank of tp but of blocks */
+    COL_INDEX_K,       /* size of one */
+    COL_INDEX_HEADS,   /* weights of its heads */
+    COL_INDEX_CHOSEN,  /* what it chooses: keys, or blocks of every head */
     COL_LINEAR_KEYS,   /* keys x size of a linear layer */
     COL_LINEAR_VALUES, /* heads x size */
     COL_LINEAR_IN,     /* what its input projection writes */
@@ -124,12 +124,14 @@ enum col {
 #define FACT_K_EQ_V FACT(36)     /* no matrix for v */
 #define FACT_GLU FACT(37)        /* networks have a gate and an up matrix */
 #define FACT_RESIDUAL FACT(38)   /* a dense network beside the experts */
+#define FACT_BLOCKS FACT(39)     /* the indexer chooses blocks, by the layer's input alone */
+#define FACT_BLOCK_SUMS FACT(40) /* attention residuals read sums of blocks of layers */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
-     FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V)
+     FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
@@ -183,6 +185,8 @@ struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
 
 /* Columns of all copies of the residual. */
 struct size dims_streams(struct sizes *sizes, const struct plan *plan);
+/* The same and the sums of blocks that attention residuals read, as many as a slot says. */
+struct size dims_with_blocks(struct sizes *sizes, const struct plan *plan, enum slot blocks);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

@@ -438,6 +438,40 @@ static void fill_in_flight(const struct plan *plan, const struct chunks *chunks,
     stage->empty_in_flight = alive->empty;
 }
 
+/* The sum of floor(i / size) over the first n numbers. */
+static uint64_t sum_of_floors(uint64_t n, uint64_t size)
+{
+    uint64_t whole = n / size;
+    return size * (whole * (whole - (whole > 0)) / 2) + whole * (n % size);
+}
+
+/* Of attention residuals, whose block every residual_block-th layer begins: its mixer reads the
+ * blocks before it and writes one more, its network reads that too (vLLM
+ * models/kimi_k3/nvidia/model.py, prev_valid_blocks). Ranks with several chunks have the mean
+ * of the model. */
+static void take_blocks(const struct plan *plan, const struct layout *layout,
+                        struct stage *stage)
+{
+    const uint64_t size = plan->model.residual_block;
+    uint64_t first = 0, last = plan->model.layers;
+    if (!size)
+        return;
+    if (chunk_count(plan) == plan->parallel.pp &&
+        plan->parallel.schedule != PIPELINE_DUALPIPE) {
+        first =
+            layout ? written_before(layout, stage->index) : layers_before(plan, stage->index);
+        last = layout ? written_before(layout, stage->index + 1)
+                      : layers_before(plan, stage->index + 1);
+    }
+    stage->blocks_in = ceil_div(first, size);
+    stage->blocks_out = ceil_div(last, size);
+    uint64_t places = 2 * (last - first), moved = stage->blocks_out - stage->blocks_in;
+    moved += sum_of_floors(last + size - 1, size) - sum_of_floors(first + size - 1, size);
+    moved += sum_of_floors(last, size) - sum_of_floors(first, size) + (last - first);
+    if (places)
+        stage->blocks_moved = moved / places * 1000 + moved % places * 1000 / places;
+}
+
 unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,
                        struct stage stages[STAGE_MOMENTS])
 {
@@ -451,6 +485,7 @@ unsigned stage_moments(const struct plan *plan, uint64_t index, const struct par
         .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
     stage_of_chunks(&chunks, first);
     stage_parameters(plan, params, first);
+    take_blocks(plan, written ? &layout : NULL, first);
     for (unsigned i = chunks.moments; i-- > 0;) {
         stages[i] = *first;
         fill_in_flight(plan, &chunks, &chunks.moment[i], &stages[i]);

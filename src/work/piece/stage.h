@@ -20,6 +20,9 @@ struct stage {
     uint64_t dense_layers, moe_layers; /* of them with such a network */
     uint64_t mtp_layers;               /* prediction modules on this rank */
     bool embedding, head;              /* holds the first, the last chunk */
+    /* of attention residuals: blocks that it takes over, and that are there behind it; and what
+     * a mixer or network of its layers reads and writes of them, mean, x 1000 */
+    uint64_t blocks_in, blocks_out, blocks_moved;
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
     uint64_t in_flight[KIND_COUNT];
     /* of the layers above those that recompute.layers leaves alone, or whose inputs

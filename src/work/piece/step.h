@@ -55,6 +55,9 @@ uint16_t step_reduced(struct step *s, const char *name, uint16_t x);
 
 /* Runs of ops of one segment. */
 uint16_t step_norm(struct step *s, const char *name, uint16_t x);
+/* The norm of what a mixer or network reads: under attention residuals the same kernel weighs
+ * sums of blocks beside x, and begins a block (vLLM models/kimi_k3/nvidia/ops/attn_res.py). */
+uint16_t step_norm_in(struct step *s, const char *name, uint16_t x);
 uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b);
 /* What a mixer or network reads of the residual x: x itself, or under hyper-connections a
  * weighed sum of its copies, by numbers that a product of all of them makes of every token; and
@@ -69,6 +72,8 @@ uint16_t step_into(struct step *s, const char *name, const struct streams *strea
 /* All copies of the embedded tokens; and before the head one of all. */
 uint16_t step_copies(struct step *s, uint16_t x);
 uint16_t step_one(struct step *s, uint16_t x);
+/* Before the head, and of all tokens, what attention residuals make of x and of all blocks. */
+uint16_t step_weighed(struct step *s, uint16_t x);
 /* The sequence gathered over tp where sp splits it; x itself elsewhere. */
 uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 

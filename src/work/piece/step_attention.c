@@ -53,11 +53,28 @@ static struct size reach_entries(struct step *s, struct size tokens, struct size
     return size_add(z, mean_of(z, tokens, kept), mean_of(z, n, most));
 }
 
+/* Of blocks: a token's own up to itself, the others whole. */
+static struct size reach_blocks(struct step *s, struct size n)
+{
+    struct sizes *z = s->l.z;
+    struct size block = size_slot(z, SLOT_INDEX_BLOCK);
+    struct size kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
+    struct size beyond = size_sub(z, n, kept);
+    struct size whole = size_mul(z, size_div(z, beyond, block), block);
+    struct size rest = size_sub(z, beyond, whole);
+    struct size others = size_mul(z, size_times(z, beyond, 2), size_sub(z, kept, block));
+    struct size sum = size_sum(z, SIZES(size_mul(z, kept, kept), others,
+                                        size_mul(z, whole, block), size_mul(z, rest, rest)));
+    return size_div(z, sum, n);
+}
+
 /* Twice the mean number of tokens that a token meets, causal: params_reach as a size. */
 static struct size reach(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size n = size_slot(z, SLOT_ATTENDED);
+    if (s->d.facts & FACT_BLOCKS)
+        return reach_blocks(s, n);
     struct size kept = cache_tokens(z, s->plan, s->d.mixer, n);
     if (has_entries(s))
         return reach_entries(s, n, kept);
@@ -116,9 +133,48 @@ static uint16_t heads_rows(struct step *s, const char *name, enum col width)
     return step_rows(s, name, CATEGORY_ATTENTION, s->d.rows[ROW_FULL], s->d.width[width]);
 }
 
+/* Scores of the indexer against every token in reach, and the keys or blocks with the best: no
+ * gradient flows through the choice (transformers and NeMo Automodel run it without). Its
+ * queries come from a latent that the layer's have too or, of blocks, from the layer's input;
+ * keys may be of entries, from a compressor of their own. */
+static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
+{
+    struct sizes *z = s->l.z;
+    bool entries = has_entries(s), blocks = s->d.facts & FACT_BLOCKS;
+    struct size rows = s->d.rows[blocks ? ROW_FULL : ROW_LOCAL];
+    if (!(s->d.facts & FACT_INDEX))
+        return WORK_NONE;
+    uint16_t q = step_product(s, "index_q", from, "index_query", CATEGORY_ATTENTION);
+    uint16_t k =
+        entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
+                : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+    uint16_t w =
+        blocks ? WORK_NONE
+               : step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
+    uint16_t chosen = layer_rows(&s->l, "chosen_keys", CATEGORY_METADATA, DTYPE_I32,
+                                 layer_fixed(rows), s->d.width[COL_INDEX_CHOSEN]);
+    uint16_t op = step_op(s, "index", KERNEL_INDEX,
+                          OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
+                                   MANY(2, true, false, w), MANY(3, false, true, chosen)));
+    struct size context = size_slot(z, SLOT_CONTEXT), attended = size_slot(z, SLOT_ATTENDED);
+    if (entries) {
+        context = entries_of(s, context);
+        attended = entries_of(s, attended);
+    }
+    struct size reached = s->decode ? size_times(z, context, 2) : attended;
+    s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
+    if (s->decode)
+        s->l.work->ops[op].bytes_read =
+            size_add(z, s->l.work->ops[op].bytes_read,
+                     size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), context,
+                                           cache_index_bytes(&s->d))));
+    return chosen;
+}
+
 static struct heads gqa(struct step *s, uint16_t x)
 {
     uint16_t all = step_gathered(s, "attention_in", x);
+    uint16_t chosen = s->d.facts & FACT_BLOCKS ? choose(s, all, all) : WORK_NONE;
     uint16_t qkv = step_product(s, "qkv", all, "qkv_out", CATEGORY_ATTENTION);
     s->l.module = MODULE_ROPE;
     if (s->d.facts & FACT_QK_NORM)
@@ -128,7 +184,7 @@ static struct heads gqa(struct step *s, uint16_t x)
                       heads_rows(s, "v", COL_V),
                       WORK_NONE,
                       WORK_NONE,
-                      WORK_NONE,
+                      chosen,
                       WORK_NONE};
     uint16_t split =
         s->d.facts & FACT_OUTPUT_GATE ? heads_rows(s, "output_gate", COL_CONTEXT) : WORK_NONE;
@@ -148,41 +204,6 @@ static uint16_t latent(struct step *s, const char *matrix, const char *name, uin
     uint16_t down = step_product(s, matrix, x, name, CATEGORY_ATTENTION);
     s->l.module = MODULE_UP;
     return step_gathered(s, name, step_norm(s, arena_join(s->l.arena, name, "_norm"), down));
-}
-
-/* Scores of the indexer against every token in reach, and the keys with the best: no gradient
- * flows through the choice (transformers runs it without). */
-static uint16_t choose(struct step *s, uint16_t x, uint16_t q_latent)
-{
-    struct sizes *z = s->l.z;
-    if (!(s->d.facts & FACT_INDEX))
-        return WORK_NONE;
-    uint16_t q = step_product(s, "index_q", q_latent, "index_query", CATEGORY_ATTENTION);
-    bool entries = has_entries(s); /* keys are of entries, from a compressor of their own */
-    uint16_t k =
-        entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
-                : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
-    uint16_t w = step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
-    uint16_t chosen =
-        layer_rows(&s->l, "chosen_keys", CATEGORY_METADATA, DTYPE_I32,
-                   layer_fixed(s->d.rows[ROW_LOCAL]), s->d.width[COL_INDEX_TOP_K]);
-    uint16_t op = step_op(s, "index", KERNEL_INDEX,
-                          OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
-                                   MANY(2, true, false, w), MANY(3, false, true, chosen)));
-    struct size context = size_slot(z, SLOT_CONTEXT), attended = size_slot(z, SLOT_ATTENDED);
-    if (entries) {
-        context = entries_of(s, context);
-        attended = entries_of(s, attended);
-    }
-    struct size reached = s->decode ? size_times(z, context, 2) : attended;
-    s->l.work->ops[op].flop =
-        size_product(z, SIZES(s->d.rows[ROW_LOCAL], s->d.width[COL_INDEX_Q], reached));
-    if (s->decode)
-        s->l.work->ops[op].bytes_read =
-            size_add(z, s->l.work->ops[op].bytes_read,
-                     size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), context,
-                                           cache_index_bytes(&s->d))));
-    return chosen;
 }
 
 /* q, and what the indexer makes of the same latent. */
@@ -479,7 +500,7 @@ uint16_t step_attention(struct step *s, uint16_t x)
 {
     s->l.module = MODULE_ATTENTION_NORM;
     struct streams streams = step_streams(s, "attention", x);
-    uint16_t normed = step_norm(s, "attention_norm", streams.row);
+    uint16_t normed = step_norm_in(s, "attention_norm", streams.row);
     uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;

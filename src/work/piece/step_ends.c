@@ -186,7 +186,8 @@ uint16_t step_head(struct step *s, uint16_t x)
     size_t first = l->work->n_ops;
     project_mtp(s, x);
     l->layers = size_mul(l->z, l->layers, losses(s));
-    uint16_t normed = step_norm(s, "final_norm", step_one(s, last_rows(s, x, rows)));
+    uint16_t normed =
+        step_norm(s, "final_norm", step_one(s, last_rows(s, step_weighed(s, x), rows)));
     uint16_t in = s->training                       ? step_gathered(s, "head_in", normed)
                   : plan_head_replicas(s->plan) > 1 ? layer_join(l, "head_in", normed)
                                                     : normed;

@@ -9,7 +9,7 @@ uint16_t step_dense(struct step *s, uint16_t x)
     l->module = MODULE_MLP_NORM;
     bool joins = plan_dense_replicas(s->plan) > 1;
     struct streams streams = step_streams(s, "mlp", x);
-    uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", streams.row));
+    uint16_t normed = step_gathered(s, "mlp_in", step_norm_in(s, "mlp_norm", streams.row));
     if (joins)
         normed = layer_join(l, "mlp_in", normed);
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
@@ -82,7 +82,7 @@ uint16_t step_experts(struct step *s, uint16_t x)
     struct met met = {false, false, false, false};
     l->module = MODULE_MLP_NORM;
     struct streams streams = step_streams(s, "mlp", x);
-    l->x = step_norm(s, "mlp_norm", streams.row);
+    l->x = step_norm_in(s, "mlp_norm", streams.row);
     size_t first = l->work->n_ops;
     uint16_t out = layer_forward(l);
     for (size_t i = first; i < l->work->n_ops; i++)

@@ -336,12 +336,17 @@ void step_pipeline(struct step *s, enum phase phase)
     if (s->plan->parallel.pp == 1)
         return;
     bool back = phase == PHASE_BACKWARD;
-    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_STREAMS];
+    struct size rows = s->d.rows[ROW_LOCAL], before = s->d.width[COL_STREAMS], behind = before;
+    if (!s->training) {
+        before = dims_with_blocks(l->z, s->plan, SLOT_BLOCKS_IN);
+        behind = dims_with_blocks(l->z, s->plan, SLOT_BLOCKS_OUT);
+    }
     uint16_t out = step_rows(s, back ? "d_stage_input" : "stage_output", CATEGORY_COMMUNICATION,
-                             rows, hidden);
+                             rows, behind);
     uint16_t in = step_rows(s, back ? "d_stage_output" : "stage_input", CATEGORY_COMMUNICATION,
-                            rows, hidden);
-    struct size chunks = size_slot(l->z, SLOT_VPP), bytes = l->work->buffers[out].bytes;
+                            rows, before);
+    struct size chunks = size_slot(l->z, SLOT_VPP);
+    struct size sent = l->work->buffers[out].bytes, taken = l->work->buffers[in].bytes;
     struct size downs = size_sub(l->z, chunks, size_slot(l->z, SLOT_STAGE_HEAD));
     struct size ups = size_sub(l->z, chunks, size_slot(l->z, SLOT_STAGE_EMBEDDING));
     l->backward = back;
@@ -350,10 +355,10 @@ void step_pipeline(struct step *s, enum phase phase)
                          .kernel = KERNEL_COLLECTIVE,
                          .args.collective = {.how = SEND},
                          .group = GROUP_PP,
-                         .bytes_read = size_mul(l->z, bytes, back ? ups : downs),
-                         .bytes_written = size_mul(l->z, bytes, back ? downs : ups),
-                         .bytes_sent = size_mul(l->z, bytes, back ? ups : downs),
-                         .bytes_received = size_mul(l->z, bytes, back ? downs : ups)},
+                         .bytes_read = size_mul(l->z, sent, back ? ups : downs),
+                         .bytes_written = size_mul(l->z, taken, back ? downs : ups),
+                         .bytes_sent = size_mul(l->z, sent, back ? ups : downs),
+                         .bytes_received = size_mul(l->z, taken, back ? downs : ups)},
              OPERANDS(IN(SRC, out), OUT(DST, in)));
     l->backward = false;
 }

@@ -75,6 +75,39 @@ uint16_t step_norm(struct step *s, const char *name, uint16_t x)
     return y;
 }
 
+/* What training keeps of them is not modelled. */
+static bool reads_blocks(const struct step *s)
+{
+    return s->d.facts & FACT_BLOCK_SUMS && !s->training;
+}
+
+uint16_t step_norm_in(struct step *s, const char *name, uint16_t x)
+{
+    uint16_t y = step_norm(s, name, x);
+    if (!reads_blocks(s))
+        return y;
+    struct sizes *z = s->l.z;
+    struct op *op = &s->l.work->ops[s->l.work->n_ops - 1];
+    struct size moved =
+        size_mul(z, s->l.work->buffers[x].bytes, size_slot(z, SLOT_BLOCKS_MOVED));
+    op->bytes_read = size_add(z, op->bytes_read, size_div(z, moved, size_const(z, 1000)));
+    return y;
+}
+
+uint16_t step_weighed(struct step *s, uint16_t x)
+{
+    if (!reads_blocks(s))
+        return x;
+    struct sizes *z = s->l.z;
+    struct size bytes = s->l.work->buffers[x].bytes;
+    uint16_t row = step_rows(s, "weighed", CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL],
+                             s->d.width[COL_HIDDEN]);
+    uint16_t op = step_op(s, "weigh_blocks", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, row)));
+    s->l.work->ops[op].bytes_read =
+        size_add(z, bytes, size_mul(z, bytes, size_slot(z, SLOT_BLOCKS_OUT)));
+    return row;
+}
+
 uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b)
 {
     const struct buffer *source = &s->l.work->buffers[a];

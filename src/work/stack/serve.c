@@ -15,8 +15,8 @@ struct serve {
     enum moe_path path;
     struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
     struct size hidden, heads; /* heads: of one tensor-parallel rank, of the layer at hand */
-    struct size streams;       /* width of all copies of the residual */
-    enum mixer mixer;          /* of the layer at hand */
+    struct size streams; /* width of all copies of the residual, or of it and sums of blocks */
+    enum mixer mixer;    /* of the layer at hand */
     struct size zero;
     bool mla, shared, decode;
 };
@@ -52,8 +52,8 @@ static void take_mixer(struct serve *v, enum mixer mixer)
 
 /* ---- attention ---- */
 
-/* The residual stream, or all that hyper-connections mix, and the normalised hidden, alive
- * through the layer. */
+/* The residual stream, or all that hyper-connections mix or attention residuals read, and the
+ * normalised hidden, alive through the layer. */
 static uint16_t stream(const struct serve *v, enum segment segment)
 {
     struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->streams);
@@ -99,7 +99,7 @@ static struct size shared_width(const struct serve *v, const struct dims *d)
 }
 
 /* What the projections write: of grouped queries q (with its gate), k and v, and beside them a
- * gate per head. */
+ * gate per head, or what chooses blocks. */
 static struct size projected_width(const struct serve *v, struct size in)
 {
     struct dims d;
@@ -110,7 +110,11 @@ static struct size projected_width(const struct serve *v, struct size in)
     struct size width = d.width[COL_UP_OUT];
     if (v->shared)
         return size_add(v->s, width, shared_width(v, &d));
-    return d.facts & FACT_HEAD_GATE ? size_add(v->s, width, d.width[COL_HEADS]) : width;
+    if (d.facts & FACT_HEAD_GATE)
+        width = size_add(v->s, width, d.width[COL_HEADS]);
+    if (d.facts & FACT_BLOCKS)
+        width = size_sum(v->s, SIZES(width, d.width[COL_INDEX_Q], d.width[COL_INDEX_K]));
+    return width;
 }
 
 /* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),
@@ -403,7 +407,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .tokens = size_slot(s, SLOT_TOKENS),
                       .hidden = size_slot(s, SLOT_HIDDEN),
                       .zero = size_const(s, 0),
-                      .streams = dims_streams(s, plan),
+                      .streams = dims_with_blocks(s, plan, SLOT_BLOCKS_OUT),
                       .mla = plan->model.attention.kind == ATTENTION_MLA,
                       .shared = plan_shares_kv(plan),
                       .decode = plan->workload.mode == MODE_DECODE};

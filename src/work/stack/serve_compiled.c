@@ -79,15 +79,19 @@ static void time_embedding(const struct plan *plan, struct work *work, struct si
 }
 
 /* Hidden rows and residual stream that a stage takes from the one before it; of
- * hyper-connections all streams and nothing else. */
+ * hyper-connections all streams and nothing else, of attention residuals the sums of blocks. */
 static void hold_incoming(const struct plan *plan, struct work *work, struct size tokens)
 {
     static const char *const names[] = {"incoming_hidden", "incoming_residual"};
     struct sizes *s = &work->sizes;
     const size_t n = plan->model.residual_streams > 1 ? 1 : 2;
+    struct size hidden = size_slot(s, SLOT_HIDDEN), blocks = size_slot(s, SLOT_BLOCKS_IN);
     struct size later = size_sub(s, size_const(s, 1), size_slot(s, SLOT_STAGE_EMBEDDING));
     for (size_t i = 0; i < n; i++) {
-        struct buffer buffer = rows_of(plan, names[i], tokens, dims_streams(s, plan));
+        struct buffer buffer =
+            rows_of(plan, names[i], tokens,
+                    i && plan->model.residual_block ? size_mul(s, blocks, hidden)
+                                                    : dims_streams(s, plan));
         buffer.segment = SEGMENT_STEP;
         buffer.life = LIFE_PERSISTENT;
         buffer.count = later;

@@ -37,13 +37,15 @@ static void add_attention(struct sum *sum, enum mixer mixer)
 {
     const struct plan *plan = sum->plan;
     const struct attention own = model_attention(&plan->model, mixer), *a = &own;
+    const struct indexer *index = &plan->model.indexer;
     uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
     uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
     uint64_t values = a->k_eq_v ? 0 : kv * a->v_head_dim;
     enum dtype in = plan_part_format(plan, PART_ATTENTION_IN);
     enum dtype out = plan_part_format(plan, PART_ATTENTION_OUT);
     if (a->kind == ATTENTION_GQA) {
-        add(sum, in, 1, hidden, (heads + kv) * a->head_dim + values);
+        uint64_t choice = mixer == MIXER_BLOCKS ? ceil_div(index->heads, tp) + 1 : 0;
+        add(sum, in, 1, hidden, (heads + kv) * a->head_dim + values + choice * index->head_dim);
         add(sum, out, 1, heads * a->v_head_dim, hidden);
         return;
     }
@@ -120,9 +122,10 @@ void serve_remainders(const struct plan *plan, struct work *work,
     struct sizes *s = &work->sizes;
     uint64_t tp = plan->parallel.tp;
     struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0}, window = {plan, 0};
-    struct sum others = {plan, 0};
-    bool own = plan_splits_attention(plan);
+    struct sum others = {plan, 0}, blocks = {plan, 0};
+    bool own = plan_splits_attention(plan) || plan_has_blocks(plan);
     add_attention(&window, MIXER_WINDOW);
+    add_attention(&blocks, MIXER_BLOCKS);
     add_attention(&others, model_attention_mixer(&plan->model));
     dense.bytes = moe.bytes = own ? 0 : others.bytes;
     add_network(&dense, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
@@ -148,4 +151,6 @@ void serve_remainders(const struct plan *plan, struct work *work,
     hold(work, "allocator_remainders_attention", others.bytes, full);
     hold(work, "allocator_remainders_window", window.bytes,
          cache_layers(s, plan, MIXER_WINDOW));
+    hold(work, "allocator_remainders_blocks", blocks.bytes,
+         cache_layers(s, plan, MIXER_BLOCKS));
 }

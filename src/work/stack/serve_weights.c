@@ -245,7 +245,8 @@ static void mixers(const struct plan *plan, struct work *work)
     if (plan_shares_kv(plan))
         shared_mixers(plan, work);
     else if (plan->model.indexer.heads)
-        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, INDEXER_PARTS);
+        mixer_matrices(plan, work, "indexer_weights",
+                       plan_has_blocks(plan) ? MIXER_BLOCKS : MIXER_FULL, INDEXER_PARTS);
 }
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention and of
@@ -261,12 +262,13 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     if (model_attention_mixer(&plan->model) == MIXER_WINDOW)
         plain = window;
     uint64_t attention = plain->norms + plain->biases;
-    struct size beside = size_const(s, 0); /* in layers with entries */
-    for (unsigned m = MIXER_CSA; m <= MIXER_HCA && plan_shares_kv(plan); m++)
-        beside =
-            size_add(s, beside,
-                     size_times(s, cache_layers(s, plan, (enum mixer)m),
-                                params.mixer[m].norms + params.mixer[m].biases - attention));
+    struct size beside = size_const(s, 0); /* in layers with entries, and of chosen blocks */
+    for (unsigned m = MIXER_CSA; m <= MIXER_BLOCKS; m++)
+        if (model_mixers(&plan->model, (enum mixer)m))
+            beside = size_add(
+                s, beside,
+                size_times(s, cache_layers(s, plan, (enum mixer)m),
+                           params.mixer[m].norms + params.mixer[m].biases - attention));
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    params.latent.norms + (gated ? plan->model.hidden : 0);
@@ -306,6 +308,9 @@ static void ends(const struct plan *plan, struct work *work)
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
+        norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
+                                  size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
     if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
         norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);

@@ -351,6 +351,13 @@ static const struct {
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
      "hyper-connections and attention of kind shared_kv are",
      "how it caches compressed entries is not known", "use stack generic, vllm or sglang"},
+    {1u << STACK_TRTLLM, plan_has_blocks, "attention to chosen blocks of keys is",
+     "how it caches the indexer's keys is not known", "use stack generic, vllm or sglang"},
+    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT |
+         1u << STACK_NXD,
+     plan_has_blocks, "attention to chosen blocks of keys is",
+     "Megatron-Bridge runs full attention in its place (model.layer_types: [full])",
+     "use stack fsdp, deepspeed or generic"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
      "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
     {1u << STACK_MAXTEXT, plan_has_linear, "recurrent layers are",

@@ -79,7 +79,7 @@ static const struct train_tensor attention[] = {
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, FACT_GATED, ROW_FULL, COL_CONTEXT,
      .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT},
-    {"chosen_keys", CATEGORY_METADATA, IN_ALL, FACT_SPARSE, ROW_FULL, COL_INDEX_TOP_K,
+    {"chosen_keys", CATEGORY_METADATA, IN_ALL, FACT_SPARSE, ROW_FULL, COL_INDEX_CHOSEN,
      DTYPE_I32, .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION},
     {"d_attention_context", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_CONTEXT,
      .first = BACK_PROJECTION, .last = BACK_ATTENTION},
