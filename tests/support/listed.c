@@ -43,6 +43,22 @@ uint64_t *listed_sizes(const struct plan *plan, struct work *work)
     return values;
 }
 
+uint64_t listed_category(const struct plan *plan, enum category category)
+{
+    struct arena arena = {0};
+    struct work work;
+    struct err err = {0};
+    uint64_t sum = 0;
+    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    uint64_t *values = listed_sizes(plan, &work);
+    for (size_t b = 0; b < work.n_buffers; b++)
+        if (work.buffers[b].category == category)
+            sum += values[work.buffers[b].all.node];
+    arena_release(&arena);
+    return sum;
+}
+
 uint64_t listed_at(const struct listed *l, struct size size)
 {
     return l->values[size.node];

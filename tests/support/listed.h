@@ -22,6 +22,9 @@ bool listed_plan(const struct plan *plan, struct listed *l);
 /* What the sizes of a list come to by the plan alone, without routing; fails past 64 bits. */
 uint64_t *listed_sizes(const struct plan *plan, struct work *work);
 
+/* Bytes of the buffers of a category in the list of a plan, which the stack builds. */
+uint64_t listed_category(const struct plan *plan, enum category category);
+
 /* Sizes of a rank; false when the routing cannot be sampled. */
 bool listed_evaluate(struct listed *l, uint64_t rank);
 uint64_t listed_at(const struct listed *l, struct size size);

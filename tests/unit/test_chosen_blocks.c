@@ -175,23 +175,6 @@ static void sequences_keep_all_tokens_and_a_key_of_each(void **state)
     arena_release(&arena);
 }
 
-/* Bytes of the list's buffers of a category. */
-static uint64_t listed(const struct plan *plan, enum category category)
-{
-    struct arena arena = {0};
-    struct work work;
-    struct err err = {0};
-    uint64_t sum = 0;
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    uint64_t *values = listed_sizes(plan, &work);
-    for (size_t b = 0; b < work.n_buffers; b++)
-        if (work.buffers[b].category == category)
-            sum += values[work.buffers[b].all.node];
-    arena_release(&arena);
-    return sum;
-}
-
 static void a_list_holds_what_is_counted(void **state)
 {
     (void)state;
@@ -203,8 +186,9 @@ static void a_list_holds_what_is_counted(void **state)
     plan.workload.context_length = 32768;
     plan.workload.micro_batch = 3;
     params_count(&plan.model, &p);
-    assert_int_equal(listed(&plan, CATEGORY_WEIGHTS), 2 * p.parameters);
-    assert_int_equal(listed(&plan, CATEGORY_KV_CACHE), 3 * cache_sequence_bytes(&plan, 32768));
+    assert_int_equal(listed_category(&plan, CATEGORY_WEIGHTS), 2 * p.parameters);
+    assert_int_equal(listed_category(&plan, CATEGORY_KV_CACHE),
+                     3 * cache_sequence_bytes(&plan, 32768));
     /* one module as a model of its own, with the embedding and head that it shares */
     struct plan draft;
     plan.workload.speculation = (struct speculation){.tokens = 1, .method = DRAFT_MTP};

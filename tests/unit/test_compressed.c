@@ -120,23 +120,6 @@ static void eight_bits_are_packed(void **state)
     arena_release(&arena);
 }
 
-/* Bytes of the list's buffers of a category. */
-static uint64_t listed(const struct plan *plan, enum category category)
-{
-    struct arena arena = {0};
-    struct work work;
-    struct err err = {0};
-    uint64_t sum = 0;
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    uint64_t *values = listed_sizes(plan, &work);
-    for (size_t b = 0; b < work.n_buffers; b++)
-        if (work.buffers[b].category == category)
-            sum += values[work.buffers[b].all.node];
-    arena_release(&arena);
-    return sum;
-}
-
 /* Every parameter stands once in 2 bytes, hyper-connections in 4, the tables of the first three
  * layers beside them; and the cache of 3 sequences is what their layers keep. */
 static void a_list_holds_what_is_counted(void **state)
@@ -157,13 +140,13 @@ static void a_list_holds_what_is_counted(void **state)
         uint64_t streams = params_part_total(p.streams) * 2 * plan.model.layers +
                            params_part_total(p.streams_end);
         uint64_t tables = 3 * plan.model.vocab * plan.model.moe.top_k * 4;
-        assert_int_equal(listed(&plan, CATEGORY_WEIGHTS),
+        assert_int_equal(listed_category(&plan, CATEGORY_WEIGHTS),
                          2 * p.parameters + 2 * streams + tables);
         uint64_t each = cache_sequence_bytes(&plan, 32768);
         for (unsigned m = 0; m < MIXER_COUNT; m++)
             each += model_mixers(&plan.model, (enum mixer)m) *
                     cache_open_bytes(&plan, (enum mixer)m);
-        assert_int_equal(listed(&plan, CATEGORY_KV_CACHE), 3 * each);
+        assert_int_equal(listed_category(&plan, CATEGORY_KV_CACHE), 3 * each);
         arena_release(&arena);
     }
 }
