@@ -75,6 +75,8 @@ static uint64_t adapters_gathered(struct listed *l, bool dense, bool experts)
     if (!lora_is_on(&l->plan))
         return 0;
     struct lora_sum sum = lora_parameters(&l->plan, &l->work.sizes);
+    struct size saved = lora_saved(&l->plan, &l->work.sizes);
+    sum.dense = size_add(&l->work.sizes, sum.dense, saved);
     uint64_t *values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *values);
     sizes_eval(&l->work.sizes, &l->slots, values);
     return (dense ? values[sum.dense.node] : 0) + (experts ? values[sum.experts.node] : 0);
@@ -134,7 +136,10 @@ static void check_copies(struct listed *l, uint64_t seed)
             listed_at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].dims[0]);
         parts[experts] += listed_at(l, op->layers);
     }
+    struct sizes *z = &l->work.sizes;
     struct shards shards = step_trained(&l->plan, &l->work, 1); /* nodes behind the list's */
+    struct shards saved = {lora_saved(&l->plan, z), size_const(z, 0)};
+    shards.dense = size_add(z, shards.dense, step_share_out(&l->plan, z, saved, 1).dense);
     uint64_t *values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *values);
     sizes_eval(&l->work.sizes, &l->slots, values);
     const uint64_t of[2] = {same.dense > 1 ? values[shards.dense.node] : 0,
@@ -160,19 +165,27 @@ static void check_optimizer(const struct listed *l, uint64_t seed)
         uint64_t bytes = listed_at(l, buffer->bytes) * listed_at(l, buffer->count);
         bool critics = text_ends(buffer->name, "critic_moments"); /* updated in its own turn */
         bool moments = buffer->category == CATEGORY_OPTIMIZER && buffer->state && !critics;
-        bool master = text_ends(buffer->name, "master_weights");
-        bool weights = l->plan.lora.rank ? text_ends(buffer->name, "adapters")
+        bool master = text_ends(buffer->name, "master_weights") ||
+                      text_equal(buffer->name, "saved_modules_master");
+        bool weights = l->plan.lora.rank ? text_ends(buffer->name, "adapters") ||
+                                               text_equal(buffer->name, "saved_modules")
                                          : text_equal(buffer->name, "weights") ||
                                                text_equal(buffer->name, "expert_weights") ||
                                                text_ends(buffer->name, "quantized_weights");
         kept += moments || master ? bytes : 0;
         state += weights && buffer->state ? bytes : 0;
     }
+    uint64_t written = 0;
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        if (text_equal(op->name, "optimizer_of_modules"))
+            written += listed_at(l, op->bytes_written);
+    }
     for (size_t i = 0; i < l->work.n_ops; i++) {
         const struct op *op = &l->work.ops[i];
         if (!text_equal(op->name, "optimizer"))
             continue;
-        uint64_t written = listed_at(l, op->bytes_written);
+        written += listed_at(l, op->bytes_written);
         bool whole = l->plan.parallel.zero == 0 || l->plan.parallel.zero == 3;
         if (whole ? written != state + kept : written < kept || written > state + kept)
             fail_msg("seed %" PRIu64 ": the optimizer writes %" PRIu64 " bytes of %" PRIu64,

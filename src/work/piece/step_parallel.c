@@ -183,12 +183,12 @@ static struct shards segment_weights(struct step *s)
                            kind_ffn(kind) == FFN_MOE ? expert_parameters(s) : none};
 }
 
-/* Adapters among them. */
+/* Adapters beside them; beside the ends modules that are trained whole. */
 static struct shards segment_adapters(struct step *s)
 {
     struct sizes *z = s->l.z;
     if (!lora_is_on(s->plan) || s->l.segment == SEGMENT_HEAD)
-        return (struct shards){size_const(z, 0), size_const(z, 0)};
+        return (struct shards){lora_saved(s->plan, z), size_const(z, 0)};
     struct lora_sum sum = lora_layer(s->plan, z, segment_kind(s->l.segment));
     return (struct shards){sum.dense, sum.experts};
 }
@@ -288,6 +288,7 @@ static unsigned copied(struct step *s, enum dtype dtype, struct weights_part out
 {
     enum { NEVER = 4 }; /* no stage of zero shards it */
     struct shards all = step_trained(s->plan, s->l.work, NEVER);
+    all.dense = size_add(s->l.z, all.dense, lora_saved(s->plan, s->l.z));
     return held_by_many(s, all, dtype, lora_is_on(s->plan), out);
 }
 

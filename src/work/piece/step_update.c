@@ -138,6 +138,27 @@ static struct size gradient_bytes(struct step *s, struct pair gradients)
                           size_add(z, shards.dense, shards.experts));
 }
 
+/* Modules that are trained whole beside adapters (state_modules.c). */
+static void update_modules(struct step *s)
+{
+    struct layer *l = &s->l;
+    const struct pair kept = state_of(s, "saved_modules_master", "saved_modules_moments");
+    const struct pair weights = state_of(s, "saved_modules", ""),
+                      gradients = state_of(s, "saved_modules_gradients", "");
+    if (weights.number[0] == WORK_NONE)
+        return;
+    struct size states = bytes_of(s, kept), written = own_part(s, weights, 3);
+    struct size read = size_add(l->z, own_part(s, gradients, 2), states);
+    layer_op(l,
+             (struct op){.name = "optimizer_of_modules",
+                         .kernel = KERNEL_UPDATE,
+                         .bytes_read = size_add(l->z, read, written),
+                         .bytes_written = size_add(l->z, states, written)},
+             OPERANDS(IN(SRC, gradients.number[0]), MANY(2, true, true, kept.number[0]),
+                      MANY(4, true, true, kept.number[1]),
+                      MANY(6, true, true, weights.number[0])));
+}
+
 void step_update(struct step *s)
 {
     struct layer *l = &s->l;
@@ -183,6 +204,7 @@ void step_update(struct step *s)
             MANY(11, true, true, scales.number[1]), MANY(12, true, true, factors.number[0]),
             MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
             MANY(15, false, true, copies.number[1])));
+    update_modules(s);
     if (s->plan->optimizer.offload > 0)
         host_update(s, plan_steps_in_backward(s->plan) ? weights : gradients, weights);
     step_gather_all(s);
