@@ -1,5 +1,6 @@
 #!/bin/sh
-# 96 columns, no tab, no space at the end of a line, a line feed at the end of a file.
+# 96 columns, no tab, no space at the end of a line, a line feed at the end of a file, no mark
+# that a merge left.
 root=${1:?usage: check_text.sh ROOT}
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$root" || exit 1

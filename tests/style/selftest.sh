@@ -100,6 +100,7 @@ catches sizes 'function has 91 lines' src/base/x.c "int f(void)\n{\n$(lines 88 '
 catches sizes 'the limit is 5 %' src/base/x.c "int f(void)\n{\n$(lines 47 '    f();')}\n"
 catches text 'tab' src/base/x.c 'int\tx;\n'
 catches text 'space at the end' src/base/x.c 'int x; \n'
+catches text 'unfinished merge' src/base/x.c '<<<<<<< HEAD\nint x;\n'
 catches text '97 columns' src/base/x.c "/*$(lines 92 x | sed 's/.n//g') */\n"
 catches names 'no topic' src/base/json_util.c 'int x;\n'
 catches names 'no topic' tests/common.sh ':\n'

@@ -3,6 +3,7 @@ function fail(text) {
     failed = 1
 }
 /\t/ { fail("tab") }
+/^(<<<<<<<|>>>>>>>) / { fail("a mark of an unfinished merge") }
 /[ \t\r]$/ { fail("space at the end of the line") }
 FILENAME !~ /\.(md|yaml)$/ {
     columns = $0
