@@ -24,8 +24,8 @@ const struct layer_matrix *matrices_of_layer(size_t *n);
 /* Whether a matrix exists in a layer of the mixer at hand and a network (IN_DENSE, ...). */
 bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, unsigned in);
 
-/* The matrices that a checkpoint has in place of one that is multiplied at once (q, k and v;
- * gate and up): their columns, where those of `matrix` are its own too. Returns how many. */
+/* The columns of the matrices that a checkpoint has in place of one that is multiplied at once
+ * (q, k and v; gate and up); of any other matrix its own. Returns how many there are. */
 enum { MATRIX_PIECES = 4 };
 size_t matrix_pieces(const struct layer_matrix *matrix, const struct dims *dims,
                      enum col pieces[MATRIX_PIECES]);

@@ -63,6 +63,22 @@ struct shards step_trained(const struct plan *plan, struct work *work, unsigned 
                           from_zero);
 }
 
+void step_keep(struct work *work, const char *name, enum category category, enum dtype dtype,
+               struct size elements, uint64_t count, const char *source)
+{
+    if (count && dtype != DTYPE_NONE)
+        work_buffer(work, (struct buffer){.name = name,
+                                          .category = category,
+                                          .segment = SEGMENT_STEP,
+                                          .dtype = dtype,
+                                          .n_dims = 1,
+                                          .dims = {elements},
+                                          .count = size_const(&work->sizes, count),
+                                          .life = LIFE_PERSISTENT,
+                                          .state = true,
+                                          .source = source});
+}
+
 /* ---- buffers in pairs: dense parameters, experts ---- */
 
 struct state {
@@ -243,14 +259,8 @@ static void keep_plain_moment(struct state *s)
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
     if (s->plan->parallel.zero >= STATES_FROM)
         plain = size_ceil_div(z, plain, state_sharers(s->plan, z).dense);
-    work_buffer(s->work, (struct buffer){.name = "adam_second_moments",
-                                         .category = CATEGORY_OPTIMIZER,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = state_moment2(s->plan),
-                                         .n_dims = 1,
-                                         .dims = {plain},
-                                         .life = LIFE_PERSISTENT,
-                                         .state = true});
+    step_keep(s->work, "adam_second_moments", CATEGORY_OPTIMIZER, state_moment2(s->plan), plain,
+              1, NULL);
 }
 
 static void keep_moments(struct state *s)
@@ -330,15 +340,8 @@ static struct shards scales(struct state *s, struct dtype_scale scale, struct sh
 
 static void keep_plain(struct state *s, const char *name, struct size elements)
 {
-    work_buffer(s->work, (struct buffer){.name = name,
-                                         .category = CATEGORY_WEIGHTS,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = lora_plain(s->plan),
-                                         .n_dims = 1,
-                                         .dims = {elements},
-                                         .life = LIFE_PERSISTENT,
-                                         .state = true,
-                                         .source = "training-stacks.md 5: QLoRA"});
+    step_keep(s->work, name, CATEGORY_WEIGHTS, lora_plain(s->plan), elements, 1,
+              "training-stacks.md 5: QLoRA");
 }
 
 /* A frozen base in few bits: the layers' matrices with their scales, experts too where they are
@@ -428,16 +431,9 @@ static void keep_transposes(struct state *s)
     if (!recipe_keeps_transposes(s->plan))
         return;
     sum = recipe_matrices(s->plan, s->z);
-    work_buffer(s->work,
-                (struct buffer){.name = "fp8_transposes",
-                                .category = CATEGORY_WEIGHTS,
-                                .segment = SEGMENT_STEP,
-                                .dtype = DTYPE_FP8,
-                                .n_dims = 1,
-                                .dims = {size_add(s->z, sum.elements[0], sum.elements[1])},
-                                .life = LIFE_PERSISTENT,
-                                .state = true,
-                                .source = "Megatron-FSDP keep_fp8_transpose_cache"});
+    step_keep(s->work, "fp8_transposes", CATEGORY_WEIGHTS, DTYPE_FP8,
+              size_add(s->z, sum.elements[0], sum.elements[1]), 1,
+              "Megatron-FSDP keep_fp8_transpose_cache");
 }
 
 /* What is frozen of an encoder has weights and nothing else; beside a quantised base it stays
@@ -452,14 +448,8 @@ static void keep_frozen(struct state *s)
         return;
     if (s->plan->parallel.zero >= 3)
         elements = size_ceil_div(z, elements, step_sharers(s->plan, z).dense);
-    work_buffer(s->work, (struct buffer){.name = "encoder_weights",
-                                         .category = CATEGORY_WEIGHTS,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = dtype_is_plain(format) ? format : DTYPE_BF16,
-                                         .n_dims = 1,
-                                         .dims = {elements},
-                                         .life = LIFE_PERSISTENT,
-                                         .state = true});
+    step_keep(s->work, "encoder_weights", CATEGORY_WEIGHTS,
+              dtype_is_plain(format) ? format : DTYPE_BF16, elements, 1, NULL);
 }
 
 /* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce). DeepSpeed

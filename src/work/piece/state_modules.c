@@ -14,21 +14,10 @@ static uint64_t moments_of_ends(enum optimizer_kind kind)
     return n[kind];
 }
 
-/* A number of f32 or whole-byte elements that stay. */
-static void keep_one(struct work *work, const char *name, enum category category,
-                     enum dtype dtype, struct size elements, uint64_t count)
+static void keep(struct work *work, const char *name, enum category category, enum dtype dtype,
+                 struct size elements, uint64_t count)
 {
-    if (count && dtype != DTYPE_NONE)
-        work_buffer(work, (struct buffer){.name = name,
-                                          .category = category,
-                                          .segment = SEGMENT_STEP,
-                                          .dtype = dtype,
-                                          .n_dims = 1,
-                                          .dims = {elements},
-                                          .count = size_const(&work->sizes, count),
-                                          .life = LIFE_PERSISTENT,
-                                          .state = true,
-                                          .source = "PEFT utils/other.py"});
+    step_keep(work, name, category, dtype, elements, count, "PEFT utils/other.py");
 }
 
 /* Modules trained whole beside adapters: copies in the base's format, with gradients and, but
@@ -50,13 +39,13 @@ void step_modules(const struct plan *plan, struct work *work, bool gradients)
         shard[zero] = step_share_out(plan, z, (struct shards){all, none}, zero).dense;
     if (plan->optimizer.offload > 0)
         shard[1] = size_sub(z, shard[1], size_scale_up(z, shard[1], REAL_OFFLOAD));
-    keep_one(work, "saved_modules", CATEGORY_WEIGHTS, format, shard[3], 1);
+    keep(work, "saved_modules", CATEGORY_WEIGHTS, format, shard[3], 1);
     if (gradients)
-        keep_one(work, "saved_modules_gradients", CATEGORY_GRADIENTS, format, shard[2], 1);
-    keep_one(work, "saved_modules_master", CATEGORY_MASTER, p->master, shard[1], masters);
-    keep_one(work, "saved_modules_moments", CATEGORY_OPTIMIZER,
-             bytes     ? DTYPE_F32
-             : masters ? p->moments
-                       : format,
-             shard[1], moments_of_ends(kind));
+        keep(work, "saved_modules_gradients", CATEGORY_GRADIENTS, format, shard[2], 1);
+    keep(work, "saved_modules_master", CATEGORY_MASTER, p->master, shard[1], masters);
+    keep(work, "saved_modules_moments", CATEGORY_OPTIMIZER,
+         bytes     ? DTYPE_F32
+         : masters ? p->moments
+                   : format,
+         shard[1], moments_of_ends(kind));
 }
