@@ -480,12 +480,12 @@ enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err)
     return check_guards(gpu, true, gpu->started, err);
 }
 
-enum status gpu_settle(struct gpu *gpu, const char *name, double *seconds, struct err *err)
+enum status gpu_settle(struct gpu *gpu, const char *name, struct err *err)
 {
     if (!gpu->driver->mark)
         return STATUS_OK;
     TRY(gpu->driver->mark(gpu->device, GPU_MARK_END, err));
-    return gpu->driver->wait(gpu->device, name, gpu->limit_s, seconds, err);
+    return gpu->driver->wait(gpu->device, name, gpu->limit_s, NULL, err);
 }
 
 enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,

@@ -81,7 +81,7 @@ enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call
                       const uint64_t *memory, uint64_t groups, struct err *err);
 enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err);
 /* Until all that was begun has ended; `name`: what it is, when it hangs. */
-enum status gpu_settle(struct gpu *gpu, const char *name, double *seconds, struct err *err);
+enum status gpu_settle(struct gpu *gpu, const char *name, struct err *err);
 
 /* Both. */
 enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,

@@ -106,12 +106,15 @@ struct gpu_driver {
     void (*release)(void *device, void *program);
     enum status (*find)(void *device, void *program, const char *name, void **kernel,
                         struct err *err);
+    /* Lets launches of a kernel have so many bytes of work-group memory beside its own; NULL:
+     * none ever has any. */
+    enum status (*allow)(void *device, void *kernel, uint32_t local_bytes, struct err *err);
     /* Begins one, between marks of its own; one at a time. */
     enum status (*launch)(void *device, const struct gpu_launch *launch, struct err *err);
     /* NULL: there are none but a launch's. */
     enum status (*mark)(void *device, enum gpu_mark mark, struct err *err);
     /* Until the last END: what was begun before has ended. Longer than the limit is a hang of
-     * `name`. */
+     * `name`. seconds: between the last launch's marks; NULL where there may have been none. */
     enum status (*wait)(void *device, const char *name, double limit_s, double *seconds,
                         struct err *err);
     /* Makes the device the calling thread's, for a library that asks; NULL: nobody does. */

@@ -74,6 +74,12 @@ static uint64_t matrix_width(const struct gpu_view *view)
     return view->dims[view->n_dims == 2 ? 1 : 2];
 }
 
+/* Which of a call's views is the result. */
+static unsigned result_number(enum engine_kind kind)
+{
+    return kind == ENGINE_WGRAD ? 5 : 6;
+}
+
 const char *engine_kind_name(enum engine_kind kind)
 {
     static const char *const names[ENGINE_KINDS] = {"gemm", "turned", "wgrad", "gated"};
@@ -113,7 +119,7 @@ bool engine_takes(enum kernel kernel, const struct gpu_call *call, enum engine_k
         return false;
     if (wgrad && call->view[6].present)
         return false; /* a bias has its gradient in the portable kernel alone */
-    const struct gpu_view *result = &call->view[wgrad ? 5 : 6];
+    const struct gpu_view *result = &call->view[result_number(*kind)];
     uint64_t width = wgrad ? other->width : matrix_width(other);
     return is_whole(src, src->width) && is_whole(other, width) && is_result(result) &&
            (wgrad || result->width % 8 == 0);
@@ -136,18 +142,25 @@ uint64_t engine_groups(const struct engine *engine, enum engine_kind kind,
     return stay && stay < tiles ? stay : tiles;
 }
 
-struct gpu_matrix engine_matrix(const struct gpu_call *call, enum engine_kind kind,
-                                unsigned operand, uint64_t memory)
+bool engine_sends(const struct gpu_call *call, enum engine_kind kind)
 {
-    const struct gpu_view *view = &call->view[operand];
-    bool weight = operand == 1 && kind != ENGINE_WGRAD, many = weight && view->n_dims > 2;
+    return kind != ENGINE_GATED && call->view[result_number(kind)].format == FORMAT_BF16;
+}
+
+struct gpu_matrix engine_matrix(const struct gpu_call *call, enum engine_kind kind,
+                                unsigned operand, const uint64_t *memory)
+{
+    bool wgrad = kind == ENGINE_WGRAD, result = operand == ENGINE_RESULT;
+    unsigned number = result ? result_number(kind) : operand;
+    const struct gpu_view *view = &call->view[number];
+    bool weight = wgrad ? result : operand == 1, many = weight && view->n_dims > 2;
     uint64_t columns = weight ? matrix_width(view) : view->width;
     bool across = operand == 0 ? kind != ENGINE_WGRAD : kind == ENGINE_TURNED;
-    return (struct gpu_matrix){.memory = memory + view->offset,
+    return (struct gpu_matrix){.memory = memory[number] + view->offset,
                                .columns = columns,
                                .rows = many ? view->dims[1] : view->rows,
                                .matrices = many ? view->rows : 1,
-                               .box_rows = !across        ? 64
-                                           : operand == 0 ? 128
-                                                          : 256};
+                               .box_rows = result || !across ? 64
+                                           : operand == 0    ? 128
+                                                             : 256};
 }

@@ -36,8 +36,10 @@ bool engine_takes(enum kernel kernel, const struct gpu_call *call, enum engine_k
 uint64_t engine_groups(const struct engine *engine, enum engine_kind kind,
                        const struct gpu_call *call, uint64_t units);
 
-/* What the loader is told of operand 0 or 1. */
+/* What the loader is told of operand 0 or 1, or of the result, if it is to know that. */
+enum { ENGINE_RESULT = 2, ENGINE_MAPS };
+bool engine_sends(const struct gpu_call *call, enum engine_kind kind);
 struct gpu_matrix engine_matrix(const struct gpu_call *call, enum engine_kind kind,
-                                unsigned operand, uint64_t memory);
+                                unsigned operand, const uint64_t *memory);
 
 #endif

@@ -141,9 +141,8 @@ enum status gpu_group_move(struct gpu_group *group, const void *from, void *to, 
 
 enum status gpu_group_settle(struct gpu_group *group, struct err *err)
 {
-    double seconds;
     for (unsigned i = 0; i < group->n; i++)
-        TRY(gpu_settle(group->of[i], "copies of an exchange", &seconds, err));
+        TRY(gpu_settle(group->of[i], "copies of an exchange", err));
     group->moving = false;
     return STATUS_OK;
 }

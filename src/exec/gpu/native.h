@@ -145,6 +145,7 @@ enum status native_build(void *device, struct gpu_build *build, void **program,
 void native_release(void *device, void *program);
 enum status native_find(void *device, void *program, const char *name, void **kernel,
                         struct err *err);
+enum status native_allow(void *device, void *kernel, uint32_t local_bytes, struct err *err);
 enum status native_launch(void *device, const struct gpu_launch *launch, struct err *err);
 enum status native_mark(void *device, enum gpu_mark mark, struct err *err);
 enum status native_wait(void *device, const char *name, double limit_s, double *seconds,
@@ -160,8 +161,9 @@ enum status native_bus(void *device, char name[32], struct err *err);
     .alloc = native_alloc, .free = native_free, .left = native_left, .fill = native_fill,      \
     .read = native_read, .write = native_write, .copy = native_copy, .reach = native_reach,    \
     .copy_to = native_copy_to, .build = native_build, .release = native_release,               \
-    .find = native_find, .launch = native_launch, .mark = native_mark, .wait = native_wait,    \
-    .enter = native_enter, .kernels = native_kernels, .architecture = native_architecture,     \
-    .units = native_units, .bus = native_bus, .addresses = true
+    .find = native_find, .allow = native_allow, .launch = native_launch, .mark = native_mark,  \
+    .wait = native_wait, .enter = native_enter, .kernels = native_kernels,                     \
+    .architecture = native_architecture, .units = native_units, .bus = native_bus,             \
+    .addresses = true
 
 #endif

@@ -7,10 +7,13 @@
 #include "exec/gpu/native_cuda.h"
 #include "exec/stopwatch.h"
 
+/* A sleep of a microsecond takes fifty: most kernels have ended before. */
+static const double awake_s = 2e-4;
+
 static enum status wait_for_end(const struct native_device *d, const char *name, double limit_s,
                                 struct err *err)
 {
-    double begin_s = stopwatch_now_s();
+    double begin_s = stopwatch_now_s(), waited_s;
     struct timespec pause = {0, 2000};
     for (;;) {
         int code = d->native->f.event_query(d->end);
@@ -18,10 +21,13 @@ static enum status wait_for_end(const struct native_device *d, const char *name,
             return STATUS_OK;
         if (code != NATIVE_NOT_READY)
             return native_failed(d->native, err, name, code);
-        if (stopwatch_now_s() - begin_s > limit_s)
+        waited_s = stopwatch_now_s() - begin_s;
+        if (waited_s > limit_s)
             return err_set(err, STATUS_SYSTEM,
                            "kernel \"%s\" has not ended after %g s: the device hangs", name,
                            limit_s);
+        if (waited_s < awake_s)
+            continue;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 1000000)
             pause.tv_nsec *= 2;
@@ -35,6 +41,8 @@ enum status native_wait(void *device, const char *name, double limit_s, double *
     float ms = 0;
     NATIVE_TRY(d->native, current, d->which);
     TRY(wait_for_end(d, name, limit_s, err));
+    if (!seconds) /* a device that was given nothing yet has no beginning */
+        return STATUS_OK;
     NATIVE_TRY(d->native, event_elapsed, &ms, d->begin, d->end);
     *seconds = (double)ms * 1e-3;
     return STATUS_OK;
@@ -45,6 +53,14 @@ enum status native_mark(void *device, enum gpu_mark mark, struct err *err)
     const struct native_device *d = device;
     NATIVE_DO(d, event_record, mark == GPU_MARK_BEGIN ? d->begin : d->end, NULL);
     return STATUS_OK;
+}
+
+enum status native_allow(void *device, void *kernel, uint32_t local_bytes, struct err *err)
+{
+    const struct native_device *d = device;
+    NATIVE_TRY(d->native, current, d->which);
+    int code = cuda_allow_local(d->native->library, kernel, local_bytes);
+    return code == 0 ? STATUS_OK : native_failed(d->native, err, "cuFuncSetAttribute", code);
 }
 
 enum status native_launch(void *device, const struct gpu_launch *launch, struct err *err)
@@ -65,9 +81,6 @@ enum status native_launch(void *device, const struct gpu_launch *launch, struct 
         parameters[n++] = &memory[i];
     }
     NATIVE_TRY(d->native, current, d->which);
-    int code = cuda_allow_local(d->native->library, launch->kernel, launch->local_bytes);
-    if (code != 0)
-        return native_failed(d->native, err, "cuFuncSetAttribute", code);
     if (launch->groups > INT32_MAX)
         return err_set(err, STATUS_INPUT, "kernel \"%s\" has %llu work-groups, the limit is %d",
                        launch->name, (unsigned long long)launch->groups, INT32_MAX);

@@ -503,11 +503,12 @@ static enum status opencl_wait(void *device, const char *name, double limit_s, d
 {
     struct opencl_device *d = device;
     void *event = d->event;
-    *seconds = 0;
+    if (seconds)
+        *seconds = 0;
     if (!event)
         return STATUS_OK;
     enum status status = wait_for(d, event, name, limit_s, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && seconds)
         status = seconds_of(d, event, seconds, err);
     d->opencl->cl.clReleaseEvent(event);
     d->event = NULL;

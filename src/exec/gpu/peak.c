@@ -26,6 +26,7 @@ struct peak {
     bool checking;
     char launched[32];  /* the name of the product that was begun last */
     char left_out[256]; /* engines that are not used, and why */
+    uint64_t units;     /* of the device; 0: unknown */
     uint64_t on_engine, portable;
 };
 
@@ -40,6 +41,7 @@ struct peak *peak_create(const struct gpu_driver *driver, void *device, const ch
     peak->driver = driver;
     peak->device = device;
     peak->name = name;
+    peak->units = driver->units(device);
     peak->engine = engine_next(NULL, driver->architecture(device));
     return peak;
 }
@@ -84,6 +86,7 @@ static enum status open_engine(struct peak *peak, struct err *err)
         snprintf(name, sizeof name, "%s_%s", engine->prefix,
                  engine_kind_name((enum engine_kind)k));
         TRY(peak->driver->find(peak->device, peak->program, name, &peak->kernels[k], err));
+        TRY(peak->driver->allow(peak->device, peak->kernels[k], engine->local_bytes, err));
     }
     return STATUS_OK;
 }
@@ -94,8 +97,10 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
 {
     const struct engine *engine = peak->engine;
     struct gpu_maps maps = {0};
-    for (unsigned i = 0; engine->maps && i < 2; i++) {
-        struct gpu_matrix matrix = engine_matrix(call, kind, i, memory[i]);
+    for (unsigned i = 0; engine->maps && i < ENGINE_MAPS; i++) {
+        if (i == ENGINE_RESULT && !engine_sends(call, kind))
+            continue;
+        struct gpu_matrix matrix = engine_matrix(call, kind, i, memory);
         TRY(peak->driver->map(peak->device, &matrix, maps.of[i], err));
     }
     snprintf(peak->launched, sizeof peak->launched, "%s %s", engine->name,
@@ -199,7 +204,7 @@ enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_cal
     if (!engine_takes(kernel, call, &kind))
         return err_set(err, STATUS_SYSTEM, "a known answer is not one for \"%s\"",
                        peak->engine->name);
-    units = units ? units : peak->driver->units(peak->device);
+    units = units ? units : peak->units;
     TRY(launch(peak, kind, call, memory, units, &begun, err));
     return begun ? peak->driver->wait(peak->device, peak->launched, limit_s, seconds, err)
                  : STATUS_OK;
@@ -217,8 +222,7 @@ enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
         TRY(ready(peak, gpu, limit_s, err));
         if (peak->engine) {
             peak->on_engine++;
-            TRY(launch(peak, kind, call, memory, peak->driver->units(peak->device), &begun,
-                       err));
+            TRY(launch(peak, kind, call, memory, peak->units, &begun, err));
             *name = begun ? peak->launched : "";
             return STATUS_OK;
         }

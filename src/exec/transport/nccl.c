@@ -280,10 +280,9 @@ static enum status nccl_start(struct transport *transport, unsigned slot,
 static enum status nccl_finish(struct transport *transport, unsigned slot, struct err *err)
 {
     struct nccl *nccl = nccl_of(transport);
-    double seconds;
     (void)slot;
     for (unsigned i = 0; i < nccl->gpus->n; i++)
-        TRY(gpu_settle(nccl->gpus->of[i], "exchange by NCCL", &seconds, err));
+        TRY(gpu_settle(nccl->gpus->of[i], "exchange by NCCL", err));
     return STATUS_OK;
 }
 

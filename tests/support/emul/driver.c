@@ -461,7 +461,7 @@ int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 
 struct event {
     struct card *card;
-    double at_ms;
+    double at_ms; /* below 0: nothing was recorded yet */
 };
 
 /* What the process worked so far: no clock of a device, but one that runs. */
@@ -478,7 +478,7 @@ SEEN int cuEventCreate(void **event, unsigned flags)
     (void)flags;
     if (!made)
         return CODE_NO_MEMORY;
-    *made = (struct event){card_now(), 0};
+    *made = (struct event){card_now(), -1};
     *event = made;
     return CODE_FINE;
 }
@@ -520,6 +520,8 @@ SEEN int cuEventElapsedTime(float *ms, void *begin, void *end)
     *ms = 0.001F;
     if (!from || !to)
         return CODE_INVALID;
+    if (from->at_ms < 0 || to->at_ms < 0)
+        return CODE_NOT_RECORDED;
     if (getenv("MOEPLAN_EMUL_CLOCK") && to->at_ms - from->at_ms > 0.001)
         *ms = (float)(to->at_ms - from->at_ms);
     return CODE_FINE;

@@ -36,7 +36,7 @@ struct gpu_maps map_within(const struct card *card, const void *given)
 {
     struct gpu_maps maps;
     memcpy(&maps, given, sizeof maps);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof maps.of / sizeof *maps.of; i++) {
         struct emul_map map;
         memcpy(&map, maps.of[i], sizeof map);
         map.memory = map.memory ? (uintptr_t)card_bytes(card, map.memory) : 0;

@@ -1,9 +1,10 @@
 /* What Hopper's instructions do, performed by fibres: the engine's own source (peak_sm90.cl)
  * runs on them. Barriers with their phases and bytes under way (PTX ISA, mbarrier), boxes of a
- * matrix with their swizzle of 128 bytes (cp.async.bulk.tensor), products of a warpgroup by the
- * descriptors of what lies in work-group memory, their groups and their fragments (wgmma). What
- * may still be under way comes late or at once, in any order that is allowed, as the seed has
- * it; whoever waits lets the others go on. Included by kernels.c alone. */
+ * matrix with their swizzle of 128 bytes (cp.async.bulk.tensor), either way, products of a
+ * warpgroup by the descriptors of what lies in work-group memory, their groups and their
+ * fragments (wgmma). What may still be under way comes late or at once, in any order that is
+ * allowed, as the seed has it; whoever waits lets the others go on. Included by kernels.c
+ * alone. */
 #ifndef MOEPLAN_TESTS_EMUL_WGMMA_H
 #define MOEPLAN_TESTS_EMUL_WGMMA_H
 
@@ -31,6 +32,13 @@ struct hop_box { /* under way */
     int64_t column, row, matrix;
 };
 
+struct hop_sent { /* not gone yet, of which item; in groups */
+    gpu_u32 from;
+    const struct emul_map *map;
+    int64_t column, row, matrix;
+    uint32_t item;
+};
+
 struct hop_product {
     float *d[HOP_GROUP];
     gpu_u64 a, b;
@@ -47,13 +55,17 @@ static struct {
     struct hop_barrier barriers[HOP_BARRIERS];
     struct hop_box boxes[HOP_UNDER_WAY];
     unsigned n_boxes;
+    struct hop_sent sent[HOP_UNDER_WAY];
+    unsigned n_sent;
+    bool uncommitted[WARP_ITEMS];
     struct hop_product products[HOP_GROUPS][HOP_UNDER_WAY];
     uint64_t performed[HOP_GROUPS];
     uint64_t issued[WARP_ITEMS], groups[WARP_ITEMS], ends[WARP_ITEMS][HOP_UNDER_WAY];
     bool fenced[WARP_ITEMS];
     gpu_u32 lines[WARP_ITEMS][HOP_LINES]; /* zeroed, and not shown yet */
     uint32_t n_lines[WARP_ITEMS];
-    struct hop_meeting warps[WARP_ITEMS / 32], multipliers;
+    bool unseen[WARP_ITEMS]; /* it stored words that TMA is not shown yet */
+    struct hop_meeting warps[WARP_ITEMS / 32], groups_meet[HOP_GROUPS], multipliers;
 } hop;
 
 /* ---- work-group memory ---- */
@@ -68,6 +80,9 @@ static gpu_u64 *hop_begin(void)
     uint32_t item = fibre_item();
     if (hop.n_boxes)
         fibre_wrong("a box is under way when its work-group ends");
+    if (hop.n_sent)
+        fibre_wrong("what is sent has not left when its work-group ends");
+    hop.unseen[item] = hop.uncommitted[item] = false;
     for (unsigned g = 0; g < HOP_GROUPS; g++)
         hop.performed[g] = 0;
     hop.issued[item] = hop.groups[item] = hop.n_lines[item] = 0;
@@ -165,10 +180,34 @@ static void hop_bring(const struct hop_box *box)
     hop_advance(barrier);
 }
 
+static void hop_leave(const struct hop_sent *box)
+{
+    const struct emul_map *map = box->map;
+    for (uint32_t r = 0; r < map->box[1]; r++)
+        for (uint32_t c = 0; c < map->box[0]; c++) {
+            uint64_t column = (uint64_t)(box->column + c), row = (uint64_t)(box->row + r);
+            if (column < map->sizes[0] && row < map->sizes[1] &&
+                (uint64_t)box->matrix < map->sizes[2])
+                memcpy((char *)(uintptr_t)map->memory + column * 2 + row * map->strides[0] +
+                           (uint64_t)box->matrix * map->strides[1],
+                       hop_at(hop_swizzled(box->from + r * 128 + c * 2), 2), 2);
+        }
+}
+
+/* Box i of those that were sent. */
+static void hop_leave_one(unsigned i)
+{
+    hop_leave(&hop.sent[i]);
+    hop.sent[i] = hop.sent[--hop.n_sent];
+    fibre_moved();
+}
+
 /* One of those under way, now or later. */
 static void hop_progress(void)
 {
     uint64_t drawn = fibre_draw();
+    if (hop.n_sent && drawn & 2)
+        hop_leave_one((unsigned)((drawn >> 16 & 0xffff) % hop.n_sent));
     if (!hop.n_boxes || drawn & 1)
         return;
     struct hop_box *box = &hop.boxes[(drawn >> 32) % hop.n_boxes];
@@ -352,6 +391,50 @@ static void s90_show_multipliers(void)
     hop_meet(&hop.multipliers, 2 * HOP_GROUP);
 }
 
+/* All items of the group have stored what is sent, and shown it. */
+static void s90_send(const unsigned char *map, gpu_u32 from, gpu_u64 column, gpu_u64 row,
+                     gpu_u64 matrix)
+{
+    uint32_t item = fibre_item(), first = item / HOP_GROUP * HOP_GROUP;
+    for (uint32_t i = first; i < first + HOP_GROUP; i++)
+        if (hop.unseen[i])
+            fibre_wrong("what is sent was not shown");
+    if (from % 1024 || hop.n_sent == HOP_UNDER_WAY) {
+        fibre_wrong(from % 1024 ? "a panel does not begin at 1024 bytes" : "too many panels");
+        return;
+    }
+    hop.sent[hop.n_sent++] = (struct hop_sent){from,         (const void *)map, (int32_t)column,
+                                               (int32_t)row, (int32_t)matrix,   item};
+    hop.uncommitted[item] = true;
+    hop_progress();
+}
+
+static void s90_send_commit(void)
+{
+    hop.uncommitted[fibre_item()] = false;
+}
+
+static void s90_sent(void)
+{
+    uint32_t item = fibre_item();
+    if (hop.uncommitted[item])
+        fibre_wrong("what is sent was not committed");
+    for (unsigned i = 0; i < hop.n_sent;)
+        if (hop.sent[i].item == item)
+            hop_leave_one(i);
+        else
+            i++;
+}
+
+static void s90_show_group(gpu_u32 group)
+{
+    uint32_t item = fibre_item();
+    hop.unseen[item] = false;
+    if (item / HOP_GROUP != group + 1)
+        fibre_wrong("a warpgroup meets at the barrier of another");
+    hop_meet(&hop.groups_meet[group], HOP_GROUP);
+}
+
 static void s90_copy_line(char *to, gpu_u32 from)
 {
     memcpy(to, hop_at(from, 16), 16);
@@ -360,6 +443,7 @@ static void s90_copy_line(char *to, gpu_u32 from)
 static void s90_store_word(gpu_u32 at, gpu_u32 word)
 {
     memcpy(hop_at(at, 4), &word, sizeof word);
+    hop.unseen[fibre_item()] = true;
 }
 
 static gpu_u32 s90_load_word(gpu_u32 at)

@@ -1,8 +1,10 @@
 /* Products on Hopper's tensor cores (sm_90a): tiles through TMA into work-group memory,
  * products by wgmma, sums in f32.
  *
- * A work-group's tile is 128 x 256, 64 deep a step. One warpgroup fetches, four steps ahead;
- * two multiply 64 x 256 each and write out while the next tile is fetched already. In
+ * A work-group's tile is 128 x 256, 64 deep a step. One warpgroup fetches, three or four steps
+ * ahead; two multiply 64 x 256 each. Results in bf16 that nothing is added to leave work-group
+ * memory by TMA while the next tile is multiplied: that takes the place of the fourth step.
+ * All others are written out while the next tile is fetched already. In
  * work-group memory pieces are 64 elements wide, 128 bytes, swizzled by TMA as wgmma reads
  * them, whichever way the matrix lies: rows of the result or the depth along its rows. TMA
  * fills with zeros what is outside a matrix; rows of the next group are not outside: where the
@@ -18,12 +20,14 @@ enum {
     S90_COLUMNS = 256,
     S90_DEPTH = 64,
     S90_STAGES = 4,
+    S90_STAGES_SENT = 3, /* where results are sent by TMA */
     S90_ITEMS = 384,
     S90_PANEL = 64 * 128, /* bytes of 64 rows of 64 elements */
     S90_A = 2 * S90_PANEL,
     S90_STAGE = 6 * S90_PANEL, /* A and 256 columns of B */
     S90_OUT = 8 * 2048,        /* on the way out, of 8 warps */
-    S90_BYTES = S90_STAGES * S90_STAGE + S90_OUT + 1024
+    S90_SENT = 4 * S90_PANEL,  /* of a warpgroup: 64 rows of 256 columns */
+    S90_BYTES = S90_STAGES * S90_STAGE + S90_OUT + 1024 /* or S90_STAGES_SENT, and two sent */
 };
 
 #if !defined(PEAK_EMULATED)
@@ -177,6 +181,34 @@ DEVICE void s90_warp_barrier(void)
 DEVICE void s90_show_multipliers(void)
 {
     asm volatile("fence.proxy.async.shared::cta;\nbar.sync 1, 256;" ::: "memory");
+}
+
+/* Panels of 64 x 64 to memory; what was sent has left work-group memory. */
+
+DEVICE void s90_send(const unsigned char *map, gpu_u32 from, gpu_u64 column, gpu_u64 row,
+                     gpu_u64 matrix)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], "
+                 "[%1];" ::"l"(map),
+                 "r"(from), "r"((gpu_i32)column), "r"((gpu_i32)row), "r"((gpu_i32)matrix)
+                 : "memory");
+}
+
+DEVICE void s90_send_commit(void)
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+DEVICE void s90_sent(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/* A warpgroup that multiplies meets; what its items stored is there for TMA. */
+DEVICE void s90_show_group(gpu_u32 group)
+{
+    asm volatile("fence.proxy.async.shared::cta;\nbar.sync %0, 128;" ::"r"(group + 2)
+                 : "memory");
 }
 
 DEVICE void s90_few_registers(void)
@@ -401,6 +433,67 @@ DEVICE void s90_store_gated(const struct peak_job *job, const struct peak_operan
     s90_store_halves(PEAK_GATED, job, of, tile, d, above, own, 2);
 }
 
+/* ---- sending: bf16, as it is ---- */
+
+/* Rows that are not all of this group's, piece by piece. */
+DEVICE void s90_copy_rows(const struct peak_job *job, const struct peak_operands *of,
+                          const struct peak_tile *tile, int kind, gpu_u32 above, gpu_u64 rows,
+                          gpu_u32 from)
+{
+    char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
+    PEAK_ROLL
+    for (gpu_u32 i = ITEM % 128; i < 64 * 32; i += 128) {
+        gpu_u32 row = i / 32, column = i % 32 * 8;
+        gpu_u32 line =
+            from + column / 64 * S90_PANEL + row * 128 + (column % 64 / 8 ^ (row & 7)) * 16;
+        if (row < rows && column < tile->columns)
+            s90_copy_line(to + (row * job->columns + column) * 2, line);
+    }
+}
+
+/* Of a warpgroup, [64, 256], rows from `above` of the tile on, through its own memory `own`.
+ * What stands there is sent already, or read by its items. A weight's gradient ends where its
+ * matrix does, rows where their group does. */
+DEVICE void s90_send_tile(int kind, const struct gpu_maps *maps, const struct peak_job *job,
+                          const struct peak_operands *of, const struct peak_tile *tile,
+                          const float *d, gpu_u32 group, gpu_u32 own)
+{
+    gpu_u32 item = ITEM % 128, lane = ITEM % 32, above = group * 64;
+    gpu_u32 row = item / 32 * 16 + lane / 4, pair = lane % 4 * 4;
+    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
+    if (item == 0)
+        s90_sent();
+    s90_show_group(group);
+    PEAK_UNROLL
+    for (int panel = 0; panel < 4; panel++) {
+        PEAK_UNROLL
+        for (int j = 0; j < 16; j++) {
+            gpu_u32 down = row + j % 2 * 8;
+            s90_store_word(own + panel * S90_PANEL + down * 128 + ((j / 2) ^ (down & 7)) * 16 +
+                               pair,
+                           s90_two(d[panel * 32 + j * 2], d[panel * 32 + j * 2 + 1]));
+        }
+    }
+    s90_show_group(group);
+    if (kind != PEAK_WGRAD && rows > 0 && rows < 64) {
+        s90_copy_rows(job, of, tile, kind, above, rows, own);
+    } else if (rows > 0 && item == 0) {
+        gpu_u64 down = (kind == PEAK_WGRAD ? 0 : tile->to) + tile->row + above;
+        gpu_u64 matrix = kind == PEAK_WGRAD && of->out.n_dims > 2 ? tile->matrix : 0;
+        for (gpu_u32 panel = 0; panel < 4 && panel * 64 < tile->columns; panel++)
+            s90_send(maps->of[2], own + panel * S90_PANEL, tile->column + panel * 64, down,
+                     matrix);
+        s90_send_commit();
+    }
+}
+
+/* Every work-group of a launch answers alike. */
+DEVICE int s90_sends(int kind, const struct peak_job *job, const struct peak_operands *of)
+{
+    return kind != PEAK_GATED && of->out.format == FORMAT_BF16 && !peak_adds(job->call, kind) &&
+           (kind == PEAK_WGRAD || !of->bias.present);
+}
+
 /* 16 rows of a warp from row `above` of the tile on. */
 DEVICE void s90_store(int kind, const struct peak_job *job, const struct peak_operands *of,
                       const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
@@ -420,22 +513,31 @@ DEVICE void s90_store(int kind, const struct peak_job *job, const struct peak_op
 /* ---- the two parts ---- */
 
 struct s90_ring {
-    gpu_u32 stages, full, empty, step; /* addresses, and steps so far */
+    gpu_u32 stages, full, empty; /* addresses */
+    gpu_u32 n, at, phase;        /* stages, the one at hand, rounds so far modulo 2 */
 };
 
 DEVICE gpu_u32 s90_stage(const struct s90_ring *ring)
 {
-    return ring->stages + ring->step % S90_STAGES * S90_STAGE;
+    return ring->stages + ring->at * S90_STAGE;
 }
 
 DEVICE gpu_u32 s90_full(const struct s90_ring *ring)
 {
-    return ring->full + ring->step % S90_STAGES * 8;
+    return ring->full + ring->at * 8;
 }
 
 DEVICE gpu_u32 s90_empty(const struct s90_ring *ring)
 {
-    return ring->empty + ring->step % S90_STAGES * 8;
+    return ring->empty + ring->at * 8;
+}
+
+DEVICE void s90_next(struct s90_ring *ring)
+{
+    if (++ring->at == ring->n) {
+        ring->at = 0;
+        ring->phase ^= 1;
+    }
 }
 
 DEVICE void s90_fetch_all(int kind, const struct gpu_maps *maps, const struct peak_job *job,
@@ -444,20 +546,21 @@ DEVICE void s90_fetch_all(int kind, const struct gpu_maps *maps, const struct pe
     struct peak_walk walk = peak_begin(job);
     struct peak_tile tile;
     for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS)
-        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
-            s90_wait(s90_empty(&ring), (ring.step / S90_STAGES & 1) ^ 1);
+        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, s90_next(&ring)) {
+            s90_wait(s90_empty(&ring), ring.phase ^ 1);
             s90_fetch_step(kind, maps, job, of, &tile, depth, s90_stage(&ring),
                            s90_full(&ring));
         }
 }
 
-DEVICE void s90_multiply_all(int kind, const struct peak_job *job,
-                             const struct peak_operands *of, struct s90_ring ring, gpu_u32 item,
-                             gpu_u32 out)
+DEVICE void s90_multiply_all(int kind, int sends, const struct gpu_maps *maps,
+                             const struct peak_job *job, const struct peak_operands *of,
+                             struct s90_ring ring, gpu_u32 item)
 {
     struct peak_walk walk = peak_begin(job);
     struct peak_tile tile;
-    gpu_u32 group = item / 128, warp = item / 32, lane = item % 32;
+    gpu_u32 group = item / 128, warp = item / 32, lane = item % 32,
+            out = ring.stages + ring.n * S90_STAGE;
     float d[128];
     for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS) {
         PEAK_UNROLL
@@ -465,9 +568,9 @@ DEVICE void s90_multiply_all(int kind, const struct peak_job *job,
             d[e] = 0;
         s90_hold(d);
         gpu_u32 before = 0; /* the stage of the step before, multiplied but not yet free */
-        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
+        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, s90_next(&ring)) {
             gpu_u32 stage = s90_stage(&ring);
-            s90_wait(s90_full(&ring), ring.step / S90_STAGES & 1);
+            s90_wait(s90_full(&ring), ring.phase);
             if (kind == PEAK_WGRAD && tile.depth - depth < S90_DEPTH)
                 s90_cut(stage, (gpu_u32)(tile.depth - depth), item);
             s90_step(kind, d, stage + group * S90_PANEL, stage + S90_A, depth > 0);
@@ -480,8 +583,13 @@ DEVICE void s90_multiply_all(int kind, const struct peak_job *job,
         s90_hold(d);
         if (before && lane == 0)
             s90_arrive(before);
-        s90_store(kind, job, of, &tile, d, warp * 16, out + warp * 2048);
+        if (sends)
+            s90_send_tile(kind, maps, job, of, &tile, d, group, out + group * S90_SENT);
+        else
+            s90_store(kind, job, of, &tile, d, warp * 16, out + warp * 2048);
     }
+    if (sends && item % 128 == 0)
+        s90_sent();
 }
 
 DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_call *call,
@@ -492,7 +600,7 @@ DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_
     ring.stages = (s90_address(shared) + 1023) / 1024 * 1024;
     ring.full = s90_address(barriers);
     ring.empty = ring.full + S90_STAGES * 8;
-    ring.step = 0;
+    ring.at = ring.phase = 0;
     if (ITEM == 0) {
         for (int i = 0; i < S90_STAGES; i++) {
             s90_begin(ring.full + i * 8, 1);
@@ -505,6 +613,8 @@ DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_
     struct peak_job job = peak_job_of(call, memory, kind, &of);
     job.tile_rows = S90_ROWS;
     job.tile_columns = kind == PEAK_GATED ? S90_COLUMNS / 2 : S90_COLUMNS;
+    int sends = s90_sends(kind, &job, &of);
+    ring.n = sends ? S90_STAGES_SENT : S90_STAGES;
     if (ITEM < 128) {
         s90_few_registers();
         if (ITEM == 0)
@@ -512,7 +622,7 @@ DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_
         return;
     }
     s90_many_registers();
-    s90_multiply_all(kind, &job, &of, ring, ITEM - 128, ring.stages + S90_STAGES * S90_STAGE);
+    s90_multiply_all(kind, sends, maps, &job, &of, ring, ITEM - 128);
 }
 
 PEAK_KERNEL(s90_gemm, 384)
