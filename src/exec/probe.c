@@ -262,7 +262,8 @@ double probe_amount(const struct probe_point *p)
 {
     switch (p->kind) {
     case PROBE_GEMM:
-        return 2 * (double)p->rows * (double)p->depth * (double)p->columns;
+        return 2 * (double)(p->groups ? p->groups : 1) * (double)p->rows * (double)p->depth *
+               (double)p->columns;
     case PROBE_COPY:
         return 2 * (double)p->bytes;
     case PROBE_ACTIVATE: /* gate and up, and their product */

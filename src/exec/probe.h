@@ -45,6 +45,7 @@ struct probe_point {
     double value;       /* median over rounds: FLOP/s, bytes/s or seconds */
     double low, high;   /* least and most of them */
     uint64_t clock_mhz; /* of a GPU when it had been measured; 0: not known */
+    uint64_t groups;    /* of a GPU's product: experts with so many rows; 0: one */
 };
 
 /* What a point's value counts in one repetition; 0: seconds. */

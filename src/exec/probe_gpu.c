@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/rng.h"
 #include "base/stat.h"
 #include "exec/gpu/view.h"
 #include "exec/kernels/format.h"
 #include "exec/probe_links.h"
-#include "exec/stopwatch.h"
 
 enum {
-    MATRICES = 8, /* of a product, taken in turn */
+    GROUPS = 32, /* of a product: experts, each with rows and a matrix of its own */
     DEPTH = 2048,
     COLUMNS = 4096,
     LEAST_DEPTH = 128,
@@ -27,18 +27,19 @@ static const uint64_t product_rows[] = {1, 4, 16, 64, 256, 1024, 4096};
 static const double MOST_S = 0.02;                 /* of one launch; more rows are left out */
 static const double LEAST_S = 2e-3;                /* of a sample, which repeats launches */
 static const uint64_t MOVED = UINT64_C(256) << 20; /* larger than caches */
+static const uint64_t MOST_ROWS = 16384;           /* of a product, all groups together */
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(product_rows) + 5 };
+enum { MOST_POINTS = 2 * N(product_rows) + 6 };
 
-enum place { ROWS, WEIGHTS, RESULT, ORDER, WORKSPACE, PLACES };
+enum place { ROWS, WEIGHTS, RESULT, ORDER, OFFSETS, WORKSPACE, PLACES };
 
 struct probing {
     struct gpu *gpu;
     void *at[PLACES];
     uint64_t bytes[PLACES], moved; /* rows of WIDTH */
     uint64_t depth, columns;       /* of a product's matrix */
-    uint64_t turn;
+    uint64_t groups;               /* of a product at most */
 };
 
 /* ---- memory ---- */
@@ -77,16 +78,28 @@ static enum status write_order(struct probing *p, bool shuffled, struct err *err
     return status;
 }
 
+/* Groups of rows of one number behind each other. */
+static enum status write_offsets(struct probing *p, uint64_t groups, uint64_t rows,
+                                 struct err *err)
+{
+    int64_t offsets[GROUPS + 1];
+    for (uint64_t g = 0; g <= groups; g++)
+        offsets[g] = (int64_t)(g * rows);
+    return gpu_write(p->gpu, p->at[OFFSETS], offsets, (groups + 1) * sizeof *offsets, err);
+}
+
 /* A sixteenth of the device for each of what is moved, or MOVED. */
 static enum status take_memory(struct probing *p, struct err *err)
 {
     uint64_t most = gpu_facts(p->gpu)->memory_bytes / 16,
-             weights = (uint64_t)MATRICES * DEPTH * COLUMNS * sizeof(float);
+             matrix = (uint64_t)DEPTH * COLUMNS * sizeof(float);
     uint64_t moved = most < MOVED ? most : MOVED;
+    p->groups = lesser(GROUPS, most / matrix + 1);
     p->moved = moved / (WIDTH * sizeof(float));
     p->bytes[ROWS] = p->bytes[RESULT] = p->moved * WIDTH * sizeof(float);
-    p->bytes[WEIGHTS] = weights < most ? weights : weights / MATRICES;
+    p->bytes[WEIGHTS] = p->groups * matrix;
     p->bytes[ORDER] = p->moved * sizeof(int32_t);
+    p->bytes[OFFSETS] = (GROUPS + 1) * sizeof(int64_t);
     p->bytes[WORKSPACE] = SPACE;
     for (unsigned i = 0; i < PLACES; i++) {
         p->at[i] = gpu_alloc(p->gpu, p->bytes[i]);
@@ -116,19 +129,25 @@ static void give(struct order *work, unsigned i, enum place place, struct gpu_vi
     work->given[i] = true;
 }
 
-/* A group of all rows by a matrix that changes from launch to launch. */
-static struct order product(const struct probing *p, const struct probe_point *at)
+/* Experts that a product's rows fit in: of one worker of a CPU one, of a GPU as many as keep
+ * all of its units at work, as a layer's do. */
+static uint64_t groups_of(const struct probing *p, uint64_t rows)
+{
+    uint64_t most = p->bytes[RESULT] / (p->columns * sizeof(float));
+    return lesser(p->groups, lesser(most, MOST_ROWS) / rows);
+}
+
+/* Rows of every group by its own matrix. */
+static struct order product(const struct probe_point *at)
 {
     enum gpu_format format = at->dtype == DTYPE_BF16 ? FORMAT_BF16 : FORMAT_F32;
-    uint64_t matrix = at->depth * at->columns * (format == FORMAT_BF16 ? 2 : sizeof(float)),
-             n = p->bytes[WEIGHTS] / matrix;
+    uint64_t groups = at->groups, rows = groups * at->rows;
     struct order work = {.kernel = KERNEL_GEMM,
-                         .groups = ((at->rows + 63) / 64 + 1) * ((at->columns + 63) / 64)};
-    work.call.args.gemm.rows.turn = 1;
-    work.call.iteration = p->turn % n;
-    give(&work, 0, ROWS, gpu_view_rows(at->rows, at->depth, format));
-    give(&work, 1, WEIGHTS, gpu_view_matrices(n, at->depth, at->columns, format));
-    give(&work, 6, RESULT, gpu_view_rows(at->rows, at->columns, format));
+                         .groups = (rows / 64 + groups) * ((at->columns + 63) / 64)};
+    give(&work, 0, ROWS, gpu_view_rows(rows, at->depth, format));
+    give(&work, 1, WEIGHTS, gpu_view_matrices(groups, at->depth, at->columns, format));
+    give(&work, 2, OFFSETS, gpu_view_rows(groups + 1, 1, FORMAT_I64));
+    give(&work, 6, RESULT, gpu_view_rows(rows, at->columns, format));
     return work;
 }
 
@@ -142,6 +161,16 @@ static struct order read_all(const struct probing *p)
     give(&work, 0, ROWS, gpu_view_rows(rows, LONG * WIDTH, FORMAT_F32));
     give(&work, 2, RESULT, gpu_view_rows(rows, LONG * WIDTH, FORMAT_F32));
     give(&work, 3, ORDER, gpu_view_rows(rows, 1, FORMAT_F32));
+    return work;
+}
+
+/* Gates and ups side by side, in half of what is moved. */
+static struct order activate(const struct probing *p)
+{
+    uint64_t rows = p->moved / 2;
+    struct order work = {.kernel = KERNEL_ACTIVATION, .groups = rows};
+    give(&work, 0, ROWS, gpu_view_rows(rows, 4 * (uint64_t)WIDTH, FORMAT_BF16));
+    give(&work, 3, RESULT, gpu_view_rows(rows, 2 * (uint64_t)WIDTH, FORMAT_BF16));
     return work;
 }
 
@@ -166,21 +195,17 @@ static struct order move(const struct probing *p, const struct probe_point *at)
 static enum status launch(struct probing *p, const struct probe_point *at, double *seconds,
                           struct err *err)
 {
-    struct order work = at->kind == PROBE_GEMM   ? product(p, at)
-                        : at->kind == PROBE_READ ? read_all(p)
-                                                 : move(p, at);
+    struct order work = at->kind == PROBE_GEMM       ? product(at)
+                        : at->kind == PROBE_READ     ? read_all(p)
+                        : at->kind == PROBE_ACTIVATE ? activate(p)
+                                                     : move(p, at);
     uint64_t memory[GPU_TENSORS + 1] = {0}, offset;
     for (unsigned i = 0; i < GPU_TENSORS; i++)
         if (work.given[i])
             memory[i] = gpu_memory_of(p->gpu, p->at[work.places[i]], &offset);
     memory[GPU_TENSORS] = gpu_memory_of(p->gpu, p->at[WORKSPACE], &offset);
     work.call.space_bytes = SPACE;
-    p->turn++;
-    double begin_s = stopwatch_now_s();
-    TRY(gpu_perform(p->gpu, work.kernel, &work.call, memory, work.groups, seconds, err));
-    if (at->kind == PROBE_LAUNCH)
-        *seconds = stopwatch_now_s() - begin_s;
-    return STATUS_OK;
+    return gpu_perform(p->gpu, work.kernel, &work.call, memory, work.groups, seconds, err);
 }
 
 /* ---- samples ---- */
@@ -206,6 +231,8 @@ static enum status measure(struct probing *p, struct probe_point *at, double *on
     double samples[PROBE_ROUNDS];
     if (at->kind == PROBE_COPY || at->kind == PROBE_GATHER)
         TRY(write_order(p, at->kind == PROBE_GATHER, err));
+    if (at->kind == PROBE_GEMM)
+        TRY(write_offsets(p, at->groups, at->rows, err));
     TRY(launch(p, at, once_s, err)); /* compiled, and on an engine if there is one */
     TRY(launch(p, at, once_s, err));
     for (unsigned r = 0; r < PROBE_ROUNDS; r++)
@@ -221,33 +248,46 @@ static enum status measure_products(struct probing *p, enum dtype dtype,
 {
     double once_s = 0;
     uint64_t most = p->bytes[RESULT] / (p->columns * sizeof(float));
-    for (size_t i = 0; i < N(product_rows) && product_rows[i] <= most && once_s < MOST_S; i++) {
+    for (size_t i = 0;
+         i < N(product_rows) && product_rows[i] <= lesser(most, MOST_ROWS) && once_s < MOST_S;
+         i++) {
         struct probe_point *at = &points[*n];
         *at = (struct probe_point){.kind = PROBE_GEMM,
                                    .dtype = dtype,
                                    .rows = product_rows[i],
                                    .depth = p->depth,
-                                   .columns = p->columns};
+                                   .columns = p->columns,
+                                   .groups = groups_of(p, product_rows[i])};
         TRY(measure(p, at, &once_s, err));
         ++*n;
     }
     return STATUS_OK;
 }
 
-/* Smaller matrices and fewer rows for a device that is slow: OpenCL on the CPU. The first
- * launch is compiled. */
+/* Fewer experts, smaller matrices and fewer rows for a device that is slow: OpenCL on the CPU.
+ * The first launch is compiled. */
 static enum status settle(struct probing *p, struct err *err)
 {
     double once_s = 0;
     struct probe_point product = {.kind = PROBE_GEMM, .dtype = DTYPE_F32, .rows = 1},
                        rows = {.kind = PROBE_WRITE};
-    p->depth = 2 * DEPTH;
-    p->columns = 2 * COLUMNS;
-    do {
-        product.depth = p->depth /= 2;
-        product.columns = p->columns /= 2;
+    p->depth = DEPTH;
+    p->columns = COLUMNS;
+    for (;;) {
+        product.depth = p->depth;
+        product.columns = p->columns;
+        product.groups = groups_of(p, product.rows);
+        TRY(write_offsets(p, product.groups, product.rows, err));
         TRY(launch(p, &product, &once_s, err));
-    } while (once_s > MOST_S && p->depth > LEAST_DEPTH);
+        if (once_s <= MOST_S || p->depth <= LEAST_DEPTH)
+            break;
+        if (p->groups > 1) {
+            p->groups /= 2;
+            continue;
+        }
+        p->depth /= 2;
+        p->columns /= 2;
+    }
     TRY(launch(p, &rows, &once_s, err));
     TRY(launch(p, &rows, &once_s, err));
     if (once_s > MOST_S)
@@ -257,17 +297,20 @@ static enum status settle(struct probing *p, struct err *err)
 
 static uint64_t bytes_of(const struct probing *p, enum probe_kind kind)
 {
-    uint64_t rows = kind == PROBE_LAUNCH ? 0
-                    : kind == PROBE_READ ? p->moved / 2 / LONG * 2 * LONG
-                                         : p->moved;
+    uint64_t rows = kind == PROBE_LAUNCH     ? 0
+                    : kind == PROBE_READ     ? p->moved / 2 / LONG * 2 * LONG
+                    : kind == PROBE_ACTIVATE ? p->moved / 2
+                                             : p->moved;
     return rows * WIDTH * sizeof(float);
 }
 
 static enum status measure_all(struct probing *p, struct probe_point *points, size_t *n,
                                struct err *err)
 {
-    static const enum probe_kind moves[] = {PROBE_COPY, PROBE_READ, PROBE_WRITE, PROBE_GATHER,
-                                            PROBE_LAUNCH}; /* copied rows are read */
+    static const enum probe_kind moves[] = {
+        PROBE_COPY,     PROBE_READ,  PROBE_WRITE, PROBE_GATHER,
+        PROBE_ACTIVATE, PROBE_LAUNCH}; /* copied rows
+                                          are read */
     double once_s;
     TRY(take_memory(p, err));
     TRY(settle(p, err));

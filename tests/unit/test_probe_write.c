@@ -17,18 +17,18 @@
 
 /* 40 GFLOP/s at most, 10 GB/s of memory, exchanges of 20 us + bytes / 4 GB/s. */
 static const struct probe_point points[] = {
-    {PROBE_GEMM, DTYPE_F32, 1, 512, 1024, 0, 2e9, 1e9, 3e9, 0},
-    {PROBE_GEMM, DTYPE_F32, 256, 512, 1024, 0, 36e9, 30e9, 40e9, 0},
-    {PROBE_GEMM, DTYPE_BF16, 1, 512, 1024, 0, 1e9, 0.9e9, 1.1e9, 0},
-    {PROBE_GEMM, DTYPE_BF16, 256, 512, 1024, 0, 18e9, 17e9, 20e9, 0},
-    {PROBE_COPY, DTYPE_NONE, 0, 0, 0, 1 << 24, 8e9, 7e9, 9e9, 0},
-    {PROBE_READ, DTYPE_NONE, 0, 0, 0, 1 << 24, 9e9, 8e9, 10e9, 0},
-    {PROBE_WRITE, DTYPE_NONE, 0, 0, 0, 1 << 24, 5e9, 4e9, 6e9, 0},
-    {PROBE_GATHER, DTYPE_NONE, 4096, 0, 1024, 0, 4e9, 3e9, 5e9, 0},
-    {PROBE_ACTIVATE, DTYPE_NONE, 0, 0, 0, 1 << 22, 5e8, 4e8, 6e8, 0},
-    {PROBE_LAUNCH, DTYPE_NONE, 0, 0, 0, 0, 5e-6, 4e-6, 9e-6, 0},
-    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 64, 20e-6, 18e-6, 25e-6, 0},
-    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 4000000, 1020e-6, 1000e-6, 1200e-6, 0},
+    {PROBE_GEMM, DTYPE_F32, 1, 512, 1024, 0, 2e9, 1e9, 3e9, 0, 0},
+    {PROBE_GEMM, DTYPE_F32, 256, 512, 1024, 0, 36e9, 30e9, 40e9, 0, 0},
+    {PROBE_GEMM, DTYPE_BF16, 1, 512, 1024, 0, 1e9, 0.9e9, 1.1e9, 0, 0},
+    {PROBE_GEMM, DTYPE_BF16, 256, 512, 1024, 0, 18e9, 17e9, 20e9, 0, 0},
+    {PROBE_COPY, DTYPE_NONE, 0, 0, 0, 1 << 24, 8e9, 7e9, 9e9, 0, 0},
+    {PROBE_READ, DTYPE_NONE, 0, 0, 0, 1 << 24, 9e9, 8e9, 10e9, 0, 0},
+    {PROBE_WRITE, DTYPE_NONE, 0, 0, 0, 1 << 24, 5e9, 4e9, 6e9, 0, 0},
+    {PROBE_GATHER, DTYPE_NONE, 4096, 0, 1024, 0, 4e9, 3e9, 5e9, 0, 0},
+    {PROBE_ACTIVATE, DTYPE_NONE, 0, 0, 0, 1 << 22, 5e8, 4e8, 6e8, 0, 0},
+    {PROBE_LAUNCH, DTYPE_NONE, 0, 0, 0, 0, 5e-6, 4e-6, 9e-6, 0, 0},
+    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 64, 20e-6, 18e-6, 25e-6, 0, 0},
+    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 4000000, 1020e-6, 1000e-6, 1200e-6, 0, 0},
 };
 
 static const struct machine machine = {"A CPU", "Linux", 4, UINT64_C(16) << 30};

@@ -67,6 +67,11 @@ static bool has_rows(const void *record)
     return ((const struct probe_point *)record)->rows > 0;
 }
 
+static bool has_groups(const void *record)
+{
+    return ((const struct probe_point *)record)->groups > 0;
+}
+
 static bool has_depth(const void *record)
 {
     return ((const struct probe_point *)record)->depth > 0;
@@ -92,6 +97,7 @@ static const struct column columns[] = {
     {.key = "what", .type = COLUMN_NAME, .name = kind_of},
     {.key = "dtype", .type = COLUMN_NAME, .name = format_of},
     POINT("rows", rows, COLUMN_COUNT, has_rows),
+    POINT("groups", groups, COLUMN_COUNT, has_groups),
     POINT("depth", depth, COLUMN_COUNT, has_depth),
     POINT("columns", columns, COLUMN_COUNT, has_rows),
     POINT("bytes", bytes, COLUMN_COUNT, has_bytes),
