@@ -195,6 +195,31 @@ static void parts_are_checked_within_a_budget(void **state)
     }
 }
 
+/* On integers the oracle adds up every token's part of every n-th row of a gradient. */
+static void rows_of_gradients_are_checked_within_a_budget(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < CASE_PATHS; p++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct layer_sample sample;
+        struct case_result result;
+        struct err err = {0};
+        struct who who = {"rows of gradients", &plan, CASE_ZIPF, 0};
+        if (case_paths[p] == PATH_DEEPEP_LL)
+            continue;
+        case_plan(&plan, case_paths[p], 2);
+        case_sample(&plan, who.routing, &arena, &sample);
+        struct case_options options = {.backward = true, .budget_flop = 6 * 16 * 12};
+        assert_int_equal(case_run(&plan, &sample, &options, &result, &err), STATUS_OK);
+        expect_passed(&who, &result);
+        assert_in_range(result.checks.gradient_stride, 2, 32);
+        assert_true(has_check(&result.checks, "integers: d_w13"));
+        assert_true(has_check(&result.checks, "integers: d_router"));
+        arena_release(&arena);
+    }
+}
+
 /* ---- what is sent is checked as well as what is kept ---- */
 
 /* The last row that an op makes, which here is on its way to the last rank, is lost. */
@@ -255,6 +280,7 @@ int main(void)
         cmocka_unit_test(every_path_of_every_routing),
         cmocka_unit_test(every_variant_of_every_path),
         cmocka_unit_test(parts_are_checked_within_a_budget),
+        cmocka_unit_test(rows_of_gradients_are_checked_within_a_budget),
         cmocka_unit_test(rows_of_absent_ranks_are_checked),
         cmocka_unit_test(a_group_of_one_is_alone),
     };

@@ -389,6 +389,7 @@ static void begin_report(struct run *run)
     report->values = run->list.values[0];
     report->routed = slice_kind_of(run->plan)->routed;
     report->alone = run->options->alone;
+    report->staged = report->alone && backend_of(run->options->backend)->far;
     report->rank = run->options->rank;
     report->ranks = slice_kind_of(run->plan)->ranks(run->plan);
     report->transport = run->session ? run->session->transport->ops->name : "local";

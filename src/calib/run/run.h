@@ -118,7 +118,8 @@ struct run_report {
     const char *device;                     /* "opencl:0, its name"; NULL: the CPU */
     const char *clocks, *links; /* of devices, and between them; NULL: not known, none */
     const char *warning;
-    bool alone; /* of `ranks` one was performed, or would be: everything is its own */
+    bool alone;  /* of `ranks` one was performed, or would be: everything is its own */
+    bool staged; /* its exchanges pass through the memory of the host and are not timed */
     uint64_t rank, ranks;
     struct snapshot snapshot; /* what set-up fixed */
     struct machine machine;

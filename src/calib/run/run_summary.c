@@ -296,6 +296,10 @@ static void fill_op(struct run_summary *s, size_t o)
                            .ratio = (double)NAN,
                            .flop_per_s = (double)NAN,
                            .bytes_per_s = (double)NAN};
+    if (s->report->staged && op->kind == OP_EXCHANGE) { /* not timed */
+        row->predicted_s = (double)NAN;
+        return;
+    }
     s->report->time.predicted_s += row->predicted_s;
     if (s->measured)
         fill_times(s, o, row);

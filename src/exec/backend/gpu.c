@@ -239,28 +239,37 @@ static enum status count_call(struct backend_gpu *b, struct call *call, struct e
     return status;
 }
 
-/* Inputs: the host's kernel into a copy of dst, and the copy sent over. */
+/* One call by the host's workers, into a copy of dst that is sent over. */
+static enum status make_input(struct backend_gpu *b, const struct launch *launch,
+                              const struct call *call, void **scratch, struct err *err)
+{
+    struct shadow shadow = {.call = *call};
+    struct tensor *dst = &shadow.call.of[ROLE_DST];
+    void *to = dst->data;
+    struct launch made = {.op = launch->op, .calls = &shadow.call, .n = 1, .scratch = scratch};
+    if (!to)
+        return STATUS_OK;
+    enum status status = make_copy(b, &shadow, ROLE_DST, false, err);
+    if (status == STATUS_OK)
+        status = backend_cpu.launch(b->cpu, &made, err);
+    if (status == STATUS_OK)
+        status = gpu_write(gpu_of(b, to), to, dst->data, dst->bytes, err);
+    release_shadow(&shadow);
+    return status;
+}
+
 static enum status make_inputs(struct backend_gpu *b, const struct launch *launch,
                                struct err *err)
 {
+    unsigned workers = pool_size(b->session->pool);
+    struct arena own = {0};
     enum status status = STATUS_OK;
-    for (uint64_t i = 0; status == STATUS_OK && i < launch->n; i++) {
-        struct shadow shadow = {.call = launch->calls[i]};
-        struct tensor *dst = &shadow.call.of[ROLE_DST];
-        void *to = dst->data, *scratch[1];
-        float *memory = malloc(KERNEL_SCRATCH_FLOATS * sizeof *memory);
-        scratch[0] = memory;
-        status = memory ? make_copy(b, &shadow, ROLE_DST, false, err)
-                        : err_set(err, STATUS_SYSTEM, "out of memory for inputs");
-        const struct kernel_ops *ops = &b->kernels.table[launch->op->kernel];
-        uint64_t units = ops->units ? ops->units(&shadow.call) : 1;
-        for (uint64_t u = 0; status == STATUS_OK && to && u < units; u++)
-            status = ops->run(&shadow.call, u, scratch[0], err);
-        if (status == STATUS_OK && to)
-            status = gpu_write(gpu_of(b, to), to, dst->data, dst->bytes, err);
-        free(memory);
-        release_shadow(&shadow);
-    }
+    void **scratch = arena_alloc(&own, workers, sizeof *scratch);
+    for (unsigned w = 0; w < workers; w++)
+        scratch[w] = arena_alloc(&own, KERNEL_SCRATCH_FLOATS, sizeof(float));
+    for (uint64_t i = 0; status == STATUS_OK && i < launch->n; i++)
+        status = make_input(b, launch, &launch->calls[i], scratch, err);
+    arena_release(&own);
     return status;
 }
 

@@ -387,7 +387,7 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
             o->dx[n * o->H + h] += router->dlogits[e] * (double)router->matrix[h * o->E + e];
     if (o->drouter) {
         oracle_outer(w->token, o->H, router->dlogits, o->E, 1,
-                     o->drouter + local * o->H * o->E);
+                     oracle_kept(o, o->drouter, o->H, o->E, local));
         oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
     }
     if (o->squares.dx)
@@ -436,14 +436,15 @@ static void allocate_gradients(struct oracle *o, struct arena *arena)
 {
     uint64_t R = o->setup.n_ranks, experts = R * o->setup.sample->local;
     bool latent = has_latent(o);
-    o->dw13 = doubles(arena, true, experts * o->W * o->GI);
-    o->dw2 = doubles(arena, true, experts * o->I * o->W);
+    uint64_t e = o->setup.sample->local;
+    o->dw13 = doubles(arena, true, R * oracle_kept_rows(o, e * o->W) * o->GI);
+    o->dw2 = doubles(arena, true, R * oracle_kept_rows(o, e * o->I) * o->W);
     o->db13 = doubles(arena, true, experts * o->GI);
     o->db2 = doubles(arena, true, experts * o->W);
     o->dlinear_bias = doubles(arena, true, R * o->E);
-    o->drouter = doubles(arena, true, R * o->H * o->E);
-    o->dlatent_down = doubles(arena, latent, R * o->H * o->W);
-    o->dlatent_up = doubles(arena, latent, R * o->H * o->W);
+    o->drouter = doubles(arena, true, R * oracle_kept_rows(o, o->H) * o->E);
+    o->dlatent_down = doubles(arena, latent, R * oracle_kept_rows(o, o->H) * o->W);
+    o->dlatent_up = doubles(arena, latent, R * oracle_kept_rows(o, o->W) * o->H);
 }
 
 static void allocate_results(struct oracle *o, struct arena *arena)

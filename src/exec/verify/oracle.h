@@ -25,11 +25,13 @@ struct oracle_setup {
     const struct layer_sample *sample;
     const struct inputs *inputs;
     enum dtype activation, weight;
-    enum dtype wire;                     /* experts see x after a trip through it */
-    bool scaled_first;                   /* scale pre: gates apply before that trip, or after */
-    uint64_t first_rank, n_ranks;        /* of this process */
-    uint64_t stride;                     /* tokens 0, stride, ... of each of them; 1: all */
-    bool backward;                       /* weight gradients only with stride 1 */
+    enum dtype wire;              /* experts see x after a trip through it */
+    bool scaled_first;            /* scale pre: gates apply before that trip, or after */
+    uint64_t first_rank, n_ranks; /* of this process */
+    uint64_t stride;              /* tokens 0, stride, ... of each of them; 1: all */
+    bool backward;                /* weight gradients only with stride 1 */
+    uint64_t gradient_stride; /* rows 0, stride, ... of a rank's gradients of matrices of one
+                                 name, one matrix behind the other; above 1: exact results */
     uint64_t drop_groups, drop_capacity; /* capacity 0: nothing is dropped */
     bool alone;                          /* all other ranks are absent (absent.h) */
     uint64_t peer_stride; /* what every peer_stride-th absent rank gets back is checked */
@@ -71,7 +73,8 @@ struct oracle {
     double *routed, *drouted;     /* [n, W] the experts' part: of out and dx, or what latent_up
                                      reads and the gradient of what latent_down wrote */
     double *dgates;               /* [n, K], in the order of the sample's ids */
-    double *dw13;                 /* [n_ranks, e, W, GI]; NULL with a stride, as all below */
+    double *dw13;                 /* [n_ranks, e, W, GI]; NULL with a stride, as all below;
+                                     of matrices the rows of gradient_stride */
     double *dw2;                  /* [n_ranks, e, I, W] */
     double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, W] */
     double *drouter;              /* [n_ranks, H, E] */

@@ -88,8 +88,10 @@ static void add_matrices(struct beside *b, const struct sums *sums)
     uint64_t H = b->o->H, columns = b->expert.w13.columns, inter = b->expert.w2.rows;
     if (!sums->d13)
         return;
-    oracle_outer(row->x, H, row->dh, columns, 1, sums->d13);
-    oracle_outer(row->a, inter, row->dy, H, 1, sums->d2);
+    oracle_outer(row->x, H, row->dh, columns, 1,
+                 (struct oracle_kept){0, b->o->setup.gradient_stride, sums->d13});
+    oracle_outer(row->a, inter, row->dy, H, 1,
+                 (struct oracle_kept){0, b->o->setup.gradient_stride, sums->d2});
     if (!of)
         return;
     oracle_outer_squares(of->x, H, of->dh, columns, 1, sums->d13_squares);
@@ -144,8 +146,8 @@ static double *part(double *all, uint64_t i, uint64_t each)
 static struct sums sums_of(const struct beside *b, uint64_t i)
 {
     uint64_t H = b->o->H, columns = b->expert.w13.columns, inter = b->expert.w2.rows;
-    return (struct sums){.d13 = part(b->sums.d13, i, H * columns),
-                         .d2 = part(b->sums.d2, i, inter * H),
+    return (struct sums){.d13 = part(b->sums.d13, i, oracle_kept_rows(b->o, H) * columns),
+                         .d2 = part(b->sums.d2, i, oracle_kept_rows(b->o, inter) * H),
                          .dgate = part(b->sums.dgate, i, H),
                          .d13_squares = part(b->sums.d13_squares, i, columns),
                          .d2_squares = part(b->sums.d2_squares, i, inter),
@@ -158,8 +160,8 @@ static void make_sums(struct beside *b, struct arena *arena)
     uint64_t columns = b->expert.w13.columns, inter = b->expert.w2.rows;
     if (!b->o->dw13)
         return;
-    b->sums.d13 = arena_alloc(arena, R * H * columns, sizeof(double));
-    b->sums.d2 = arena_alloc(arena, R * inter * H, sizeof(double));
+    b->sums.d13 = arena_alloc(arena, R * oracle_kept_rows(b->o, H) * columns, sizeof(double));
+    b->sums.d2 = arena_alloc(arena, R * oracle_kept_rows(b->o, inter) * H, sizeof(double));
     if (b->gate)
         b->sums.dgate = arena_alloc(arena, R * H, sizeof(double));
     if (b->o->setup.exact)

@@ -245,8 +245,13 @@ void oracle_add_weight_gradients(struct oracle *o, uint64_t number,
                                  const struct oracle_row *row, double n)
 {
     const struct oracle_row *of = row->squares;
-    oracle_outer(row->x, o->W, row->dh, o->GI, n, o->dw13 + number * o->W * o->GI);
-    oracle_outer(row->a, o->I, row->dy, o->W, n, o->dw2 + number * o->I * o->W);
+    uint64_t e = o->setup.sample->local, local = number / e, expert = number % e;
+    struct oracle_kept kept13 = oracle_kept(o, o->dw13, e * o->W, o->GI, local),
+                       kept2 = oracle_kept(o, o->dw2, e * o->I, o->W, local);
+    kept13.first = expert * o->W;
+    kept2.first = expert * o->I;
+    oracle_outer(row->x, o->W, row->dh, o->GI, n, kept13);
+    oracle_outer(row->a, o->I, row->dy, o->W, n, kept2);
     oracle_add(o->db13 + number * o->GI, row->dh, o->GI, n);
     oracle_add(o->db2 + number * o->W, row->dy, o->W, n);
     if (!of)

@@ -94,8 +94,7 @@ void oracle_latent_token(struct oracle_latent *latent, struct oracle *o, uint64_
     add_dx_squares(latent, o, n);
     if (!o->dlatent_down)
         return;
-    uint64_t each = o->H * o->W;
-    oracle_outer(x, o->H, drouted, o->W, 1, o->dlatent_down + local * each);
-    oracle_outer(routed, o->W, dout, o->H, 1, o->dlatent_up + local * each);
+    oracle_outer(x, o->H, drouted, o->W, 1, oracle_kept(o, o->dlatent_down, o->H, o->W, local));
+    oracle_outer(routed, o->W, dout, o->H, 1, oracle_kept(o, o->dlatent_up, o->W, o->H, local));
     add_gradient_squares(latent, o, local, n, x, dout);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "exec/kernels/format.h"
 #include "work/list/dtype.h"
 
@@ -148,12 +149,25 @@ double oracle_dot(const double *a, const double *b, uint64_t n)
     return sum;
 }
 
-void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double factor,
-                  double *sum)
+uint64_t oracle_kept_rows(const struct oracle *o, uint64_t rows)
 {
-    for (uint64_t i = 0; i < n; i++)
+    return ceil_div(rows, o->setup.gradient_stride);
+}
+
+struct oracle_kept oracle_kept(const struct oracle *o, double *all, uint64_t rows,
+                               uint64_t width, uint64_t local)
+{
+    return (struct oracle_kept){.stride = o->setup.gradient_stride,
+                                .sum = all + local * oracle_kept_rows(o, rows) * width};
+}
+
+void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double factor,
+                  struct oracle_kept kept)
+{
+    uint64_t at = (kept.first + kept.stride - 1) / kept.stride;
+    for (uint64_t i = at * kept.stride - kept.first; i < n; i += kept.stride, at++)
         for (uint64_t j = 0; a[i] != 0 && j < m; j++)
-            sum[i * m + j] += factor * a[i] * b[j];
+            kept.sum[at * m + j] += factor * a[i] * b[j];
 }
 
 void oracle_outer_squares(const double *a2, uint64_t n, const double *b2, uint64_t m,

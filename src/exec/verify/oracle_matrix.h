@@ -31,9 +31,20 @@ void oracle_times_column_squares(const struct oracle_matrix *m, double least, co
 /* sum[n] += factor values[n] */
 void oracle_add(double *sum, const double *values, uint64_t n, double factor);
 double oracle_dot(const double *a, const double *b, uint64_t n);
-/* sum[n, m] += factor a[n] b[m] */
+/* Rows of a sum of products that are kept: number 0, stride, ... of all that stand behind each
+ * other, the product's own from `first` on; [kept, m]. */
+struct oracle_kept {
+    uint64_t first, stride;
+    double *sum;
+};
+/* How many of a rank's `rows` are kept; and of what of all ranks, `width` wide, the local
+ * rank's begin. */
+uint64_t oracle_kept_rows(const struct oracle *o, uint64_t rows);
+struct oracle_kept oracle_kept(const struct oracle *o, double *all, uint64_t rows,
+                               uint64_t width, uint64_t local);
+/* kept[n, m] += factor a[n] b[m] */
 void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double factor,
-                  double *sum);
+                  struct oracle_kept kept);
 /* Squares of the columns of such a sum, from squares of what it is made of, which are alike
  * along the rows: sum[m] += factor^2 b2[m] times the mean of a2[n]. */
 void oracle_outer_squares(const double *a2, uint64_t n, const double *b2, uint64_t m,

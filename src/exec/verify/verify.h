@@ -26,6 +26,8 @@ struct checks {
     uint64_t out_hash;     /* of the random inputs' output, summed over tokens: equal for every
                               number of ranks and every transport */
     uint64_t tokens_checked, tokens; /* of this process */
+    uint64_t gradient_stride;        /* rows of gradients that were checked on integers: one in
+                                        so many; the same in all processes */
 };
 
 bool checks_passed(const struct checks *checks);

@@ -71,6 +71,8 @@ static void write_hash(struct json *json, const struct checks *checks)
     json_string(json, "integer_hash", hash);
     json_count(json, "tokens_checked", checks->tokens_checked);
     json_count(json, "tokens", checks->tokens);
+    if (checks->gradient_stride > 1)
+        json_count(json, "gradient_stride", checks->gradient_stride);
 }
 
 void run_print_json(const struct run_view *view)
@@ -95,7 +97,9 @@ void run_print_json(const struct run_view *view)
     if (report->alone) {
         json_count(&json, "rank", report->rank);
         json_count(&json, "ranks", report->ranks);
-        json_string(&json, "peers", "absent: rows made up, exchanges are copies in memory");
+        json_string(&json, "peers",
+                    report->staged ? "absent: rows made up, exchanges are not timed"
+                                   : "absent: rows made up, exchanges are copies in memory");
     }
     if (report->blas)
         json_string(&json, "blas", report->blas);
@@ -181,6 +185,7 @@ void run_print_schema(FILE *out)
         SCHEMA_TEXT("integer_hash", false),
         SCHEMA_COUNT("tokens_checked", false),
         SCHEMA_COUNT("tokens", false),
+        SCHEMA_COUNT("gradient_stride", false),
         SCHEMA_TEXT("shrunk", false),
         SCHEMA_TEXT("share", false),
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, run_fix_columns),

@@ -91,8 +91,8 @@ static void print_verdict(struct screen *screen)
     if (report->alone && report->ranks > 1)
         fprintf(screen->page.out,
                 "rank %" PRIu64 " of %" PRIu64 " alone: peers are absent, their rows made up; "
-                "exchanges are copies in memory\n",
-                report->rank, report->ranks);
+                "exchanges are %s\n",
+                report->rank, report->ranks, report->staged ? "not timed" : "copies in memory");
     if (screen->view->share)
         fprintf(screen->page.out, "one rank's share: %s\n", screen->view->share);
 }
@@ -250,6 +250,12 @@ static void print_checks(struct screen *screen)
                   arena_printf(names.arena,
                                "%" PRIu64 " of %" PRIu64 " held against the reference",
                                checks->tokens_checked, checks->tokens));
+    if (checks->gradient_stride > 1)
+        page_item(&screen->page, 2, 12, "gradients",
+                  arena_printf(names.arena,
+                               "one row in %" PRIu64 " of a matrix' gradient held against the "
+                               "reference, every token in it",
+                               checks->gradient_stride));
 }
 
 /* ---- how ---- */
