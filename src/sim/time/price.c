@@ -190,6 +190,22 @@ static double over_layers(const struct rates *r, const struct segment_use *use,
     return 1 / ((1 - share) / r->peak_flop_per_s + share / r->wide_flop_per_s);
 }
 
+/* The executor multiplies operands as they are stored: a router in f32, say, beside the rest in
+ * bf16. */
+static bool is_exact(const struct pricing *p, const struct work *work, const struct op *op)
+{
+    static const enum role operands[] = {ROLE_SRC, ROLE_WEIGHT, ROLE_D_DST};
+    bool f32 = false;
+    if (p->plan->stack.kind != STACK_HOST || p->plan->precision.compute == COMPUTE_F32 ||
+        !(p->rates.f32_flop_per_s > 0))
+        return false;
+    for (unsigned i = 0; i < sizeof operands / sizeof *operands; i++) {
+        uint16_t buffer = op_buffer(work, op, operands[i]);
+        f32 = f32 || (buffer != WORK_NONE && work->buffers[buffer].dtype == DTYPE_F32);
+    }
+    return f32;
+}
+
 /* TransformerEngine's recipes keep the head in bf16, and scores and values unless asked for
  * otherwise (fp8_dot_product_attention). Matrices that an engine keeps wider than the rest
  * multiply at the rate of their own format. */
@@ -197,6 +213,8 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
                       const uint64_t *v)
 {
     const struct rates *r = &p->rates;
+    if (is_exact(p, work, op))
+        return r->f32_flop_per_s;
     uint16_t weights = plan_is_engine(p->plan) ? op_buffer(work, op, ROLE_WEIGHT) : WORK_NONE;
     unsigned bits = weights == WORK_NONE ? 0 : dtype_bits(work->buffers[weights].dtype);
     if (bits > dtype_bits(p->plan->precision.weights))
@@ -224,7 +242,8 @@ static double product_s(const struct pricing *p, const struct work *work,
         place = depth;
     else if (curve && curve->by == PROFILE_BY_COLUMNS)
         place = n;
-    double efficiency = rate_at(&k->efficiency, place);
+    double efficiency =
+        rate_at(is_exact(p, work, op) ? &r->f32_efficiency : &k->efficiency, place);
     if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
     efficiency *= form_depth_share(depth, k->half_depth);
