@@ -74,7 +74,9 @@ static uint64_t matrix_width(const struct gpu_view *view)
     return view->dims[view->n_dims == 2 ? 1 : 2];
 }
 
-/* Which of a call's views is the result. */
+/* Which of a call's views is the result, and what a gated product keeps. */
+enum { KEPT = 7 };
+
 static unsigned result_number(enum engine_kind kind)
 {
     return kind == ENGINE_WGRAD ? 5 : 6;
@@ -103,7 +105,7 @@ static enum engine_kind kind_of(enum kernel kernel, const struct gpu_call *call)
 /* An up for every gate, and both in the format of the result. */
 static bool is_gated(const struct gpu_call *call)
 {
-    const struct gpu_view *kept = &call->view[7], *result = &call->view[6];
+    const struct gpu_view *kept = &call->view[KEPT], *result = &call->view[6];
     return matrix_width(&call->view[1]) == 2 * result->width && result->format == FORMAT_BF16 &&
            (!kept->present || is_whole(kept, kept->width));
 }
@@ -142,16 +144,18 @@ uint64_t engine_groups(const struct engine *engine, enum engine_kind kind,
     return stay && stay < tiles ? stay : tiles;
 }
 
-bool engine_sends(const struct gpu_call *call, enum engine_kind kind)
+bool engine_maps(const struct gpu_call *call, enum engine_kind kind, unsigned operand)
 {
-    return kind != ENGINE_GATED && call->view[result_number(kind)].format == FORMAT_BF16;
+    if (operand == ENGINE_KEPT)
+        return kind == ENGINE_GATED && call->view[KEPT].present;
+    return operand != ENGINE_RESULT || call->view[result_number(kind)].format == FORMAT_BF16;
 }
 
 struct gpu_matrix engine_matrix(const struct gpu_call *call, enum engine_kind kind,
                                 unsigned operand, const uint64_t *memory)
 {
-    bool wgrad = kind == ENGINE_WGRAD, result = operand == ENGINE_RESULT;
-    unsigned number = result ? result_number(kind) : operand;
+    bool wgrad = kind == ENGINE_WGRAD, result = operand >= ENGINE_RESULT;
+    unsigned number = operand == ENGINE_KEPT ? KEPT : result ? result_number(kind) : operand;
     const struct gpu_view *view = &call->view[number];
     bool weight = wgrad ? result : operand == 1, many = weight && view->n_dims > 2;
     uint64_t columns = weight ? matrix_width(view) : view->width;

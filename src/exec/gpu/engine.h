@@ -36,9 +36,9 @@ bool engine_takes(enum kernel kernel, const struct gpu_call *call, enum engine_k
 uint64_t engine_groups(const struct engine *engine, enum engine_kind kind,
                        const struct gpu_call *call, uint64_t units);
 
-/* What the loader is told of operand 0 or 1, or of the result, if it is to know that. */
-enum { ENGINE_RESULT = 2, ENGINE_MAPS };
-bool engine_sends(const struct gpu_call *call, enum engine_kind kind);
+/* What is told of operand 0 or 1, or of what is written, which are not all there or sent. */
+enum { ENGINE_RESULT = 2, ENGINE_KEPT, ENGINE_MAPS };
+bool engine_maps(const struct gpu_call *call, enum engine_kind kind, unsigned operand);
 struct gpu_matrix engine_matrix(const struct gpu_call *call, enum engine_kind kind,
                                 unsigned operand, const uint64_t *memory);
 

@@ -98,7 +98,7 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
     const struct engine *engine = peak->engine;
     struct gpu_maps maps = {0};
     for (unsigned i = 0; engine->maps && i < ENGINE_MAPS; i++) {
-        if (i == ENGINE_RESULT && !engine_sends(call, kind))
+        if (!engine_maps(call, kind, i))
             continue;
         struct gpu_matrix matrix = engine_matrix(call, kind, i, memory);
         TRY(peak->driver->map(peak->device, &matrix, maps.of[i], err));

@@ -56,15 +56,16 @@ struct gpu_router {
     uint32_t given; /* ids are those wanted, gates are there already */
 };
 
-/* What a matrix' loader is told of both operands and the result of a product at peak rate
- * (peak_sm90.cl), as the driver makes it; nothing for other engines. */
+/* What a matrix' loader is told of both operands, the result and the rows kept beside
+ * it of a product at peak rate (peak_sm90.cl), as the driver makes it; nothing for other
+ * engines. */
 #if defined(__cplusplus)
 struct alignas(64) gpu_maps {
-    unsigned char of[3][128];
+    unsigned char of[4][128];
 };
 #else
 struct gpu_maps {
-    unsigned char of[3][128];
+    unsigned char of[4][128];
 };
 #endif
 

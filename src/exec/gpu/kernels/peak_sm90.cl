@@ -359,31 +359,6 @@ DEVICE void s90_store_words(int kind, const struct peak_job *job,
     }
 }
 
-/* 64 columns in bf16, of the tile's from `first` on; `to`: where they go. */
-DEVICE void s90_panel_out(gpu_u32 own, const float *d, const struct peak_tile *tile,
-                          gpu_u64 rows, gpu_u64 first, char *to, gpu_u64 pitch)
-{
-    gpu_u32 lane = ITEM % 32, row = lane / 4, pair = lane % 4 * 2;
-    PEAK_UNROLL
-    for (int j = 0; j < 16; j++)
-        s90_put(own, row + j % 2 * 8, (j / 2 * 8 + pair) * 2, s90_two(d[j * 2], d[j * 2 + 1]));
-    gpu_u64 left = tile->columns > first ? tile->columns - first : 0;
-    s90_rows_out(own, to, pitch * 2, rows, left * 2);
-}
-
-DEVICE void s90_store_halves(int kind, const struct peak_job *job,
-                             const struct peak_operands *of, const struct peak_tile *tile,
-                             const float *d, gpu_u32 above, gpu_u32 own, int panels)
-{
-    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
-    char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
-    PEAK_UNROLL
-    for (int panel = 0; panel < 4; panel++)
-        if (panel < panels)
-            s90_panel_out(own, d + panel * 32, tile, rows, panel * 64, to + panel * 128,
-                          job->columns);
-}
-
 /* Gates and ups with their biases, rounded as they are kept. */
 DEVICE void s90_round(const struct peak_job *job, const struct peak_operands *of,
                       const struct peak_tile *tile, float *d)
@@ -409,19 +384,76 @@ DEVICE void s90_gate(gpu_u32 curve, float *d)
         d[i] = gated(curve, d[i], d[64 + i], 1);
 }
 
-DEVICE void s90_store_gated(const struct peak_job *job, const struct peak_operands *of,
-                            const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
+/* ---- sending: bf16 that nothing is added to ---- */
+
+/* Where a warpgroup's 64 rows go: panels of 64 columns from `column` on, the third and fourth
+ * `apart` behind. Rows end where their group does, or, of a weight's gradient, where its matrix
+ * does: then TMA knows. */
+struct s90_way {
+    const unsigned char *map;
+    struct tensor to;
+    gpu_u64 row, column, apart, matrix;
+    gpu_u64 rows, columns; /* that are there; of two halves, of each */
+    int halves, ends;
+};
+
+DEVICE gpu_u64 s90_inside(const struct s90_way *way, gpu_u32 panel)
 {
-    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
-    gpu_u64 row = tile->to + tile->row + above;
-    s90_round(job, of, tile, d);
+    return panel % 2 * 64 + (way->halves ? 0 : panel / 2 * 128);
+}
+
+DEVICE gpu_u64 s90_column(const struct s90_way *way, gpu_u32 panel)
+{
+    return way->column + panel % 2 * 64 + panel / 2 * way->apart;
+}
+
+/* Fewer rows than 64, or gates that end before their ups begin, piece by piece. */
+DEVICE void s90_copy_rows(const struct s90_way *way, gpu_u32 panels, gpu_u32 from)
+{
+    PEAK_ROLL
+    for (gpu_u32 i = ITEM % 128; i < 64 * 8 * panels; i += 128) {
+        gpu_u32 panel = i / 512, row = i % 512 / 8, piece = i % 8;
+        gpu_u32 line = from + panel * S90_PANEL + row * 128 + (piece ^ (row & 7)) * 16;
+        gpu_u64 column = s90_column(way, panel) + piece * 8;
+        if (row < way->rows && s90_inside(way, panel) + piece * 8 < way->columns)
+            s90_copy_line(way->to.data + ((way->row + row) * way->to.width + column) * 2, line);
+    }
+}
+
+/* Through the warpgroup's own memory: what stands there is sent already, or was read by its
+ * items. */
+DEVICE void s90_send_panels(const struct s90_way *way, const float *d, int panels,
+                            gpu_u32 group, gpu_u32 own)
+{
+    gpu_u32 item = ITEM % 128, lane = ITEM % 32;
+    gpu_u32 row = item / 32 * 16 + lane / 4, pair = lane % 4 * 4;
+    if (item == 0)
+        s90_sent();
+    s90_show_group(group);
     PEAK_UNROLL
-    for (int panel = 0; panel < 4; panel++)
-        if (of->kept.present) {
-            gpu_u64 column = tile->column + panel % 2 * 64 + panel / 2 * job->columns;
-            s90_panel_out(own, d + panel * 32, tile, rows, panel % 2 * 64,
-                          of->kept.data + (row * of->kept.width + column) * 2, of->kept.width);
+    for (int panel = 0; panel < 4; panel++) {
+        PEAK_UNROLL
+        for (int j = 0; j < 16 && panel < panels; j++) {
+            gpu_u32 down = row + j % 2 * 8;
+            s90_store_word(own + panel * S90_PANEL + down * 128 + ((j / 2) ^ (down & 7)) * 16 +
+                               pair,
+                           s90_two(d[panel * 32 + j * 2], d[panel * 32 + j * 2 + 1]));
         }
+    }
+    s90_show_group(group);
+    if ((!way->ends && way->rows < 64) || (panels > 2 && way->halves && way->columns < 128)) {
+        s90_copy_rows(way, panels, own);
+    } else if (way->rows > 0 && item == 0) {
+        for (gpu_u32 panel = 0; panel < (gpu_u32)panels; panel++)
+            if (s90_inside(way, panel) < way->columns)
+                s90_send(way->map, own + panel * S90_PANEL, s90_column(way, panel), way->row,
+                         way->matrix);
+        s90_send_commit();
+    }
+}
+
+DEVICE void s90_gate_all(const struct peak_job *job, float *d)
+{
     if (job->call->curve == GPU_SILU)
         s90_gate(GPU_SILU, d);
     else if (job->call->curve == GPU_GELU)
@@ -430,84 +462,54 @@ DEVICE void s90_store_gated(const struct peak_job *job, const struct peak_operan
         s90_gate(GPU_RELU, d);
     else
         s90_gate(GPU_SWIGLU_OAI, d);
-    s90_store_halves(PEAK_GATED, job, of, tile, d, above, own, 2);
 }
 
-/* ---- sending: bf16, as it is ---- */
-
-/* Rows that are not all of this group's, piece by piece. */
-DEVICE void s90_copy_rows(const struct peak_job *job, const struct peak_operands *of,
-                          const struct peak_tile *tile, int kind, gpu_u32 above, gpu_u64 rows,
-                          gpu_u32 from)
-{
-    char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
-    PEAK_ROLL
-    for (gpu_u32 i = ITEM % 128; i < 64 * 32; i += 128) {
-        gpu_u32 row = i / 32, column = i % 32 * 8;
-        gpu_u32 line =
-            from + column / 64 * S90_PANEL + row * 128 + (column % 64 / 8 ^ (row & 7)) * 16;
-        if (row < rows && column < tile->columns)
-            s90_copy_line(to + (row * job->columns + column) * 2, line);
-    }
-}
-
-/* Of a warpgroup, [64, 256], rows from `above` of the tile on, through its own memory `own`.
- * What stands there is sent already, or read by its items. A weight's gradient ends where its
- * matrix does, rows where their group does. */
 DEVICE void s90_send_tile(int kind, const struct gpu_maps *maps, const struct peak_job *job,
                           const struct peak_operands *of, const struct peak_tile *tile,
-                          const float *d, gpu_u32 group, gpu_u32 own)
+                          float *d, gpu_u32 group, gpu_u32 own)
 {
-    gpu_u32 item = ITEM % 128, lane = ITEM % 32, above = group * 64;
-    gpu_u32 row = item / 32 * 16 + lane / 4, pair = lane % 4 * 4;
-    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
-    if (item == 0)
-        s90_sent();
-    s90_show_group(group);
-    PEAK_UNROLL
-    for (int panel = 0; panel < 4; panel++) {
-        PEAK_UNROLL
-        for (int j = 0; j < 16; j++) {
-            gpu_u32 down = row + j % 2 * 8;
-            s90_store_word(own + panel * S90_PANEL + down * 128 + ((j / 2) ^ (down & 7)) * 16 +
-                               pair,
-                           s90_two(d[panel * 32 + j * 2], d[panel * 32 + j * 2 + 1]));
+    gpu_u32 above = group * 64;
+    struct s90_way way;
+    way.map = maps->of[2];
+    way.to = of->out;
+    way.row = (kind == PEAK_WGRAD ? 0 : tile->to) + tile->row + above;
+    way.column = tile->column;
+    way.apart = 128;
+    way.matrix = kind == PEAK_WGRAD && of->out.n_dims > 2 ? tile->matrix : 0;
+    way.rows = tile->rows > above ? tile->rows - above : 0;
+    way.columns = tile->columns;
+    way.halves = kind == PEAK_GATED;
+    way.ends = kind == PEAK_WGRAD;
+    if (kind == PEAK_GATED) {
+        s90_round(job, of, tile, d);
+        if (of->kept.present) {
+            struct s90_way kept = way;
+            kept.map = maps->of[3];
+            kept.to = of->kept;
+            kept.apart = job->columns;
+            s90_send_panels(&kept, d, 4, group, own);
         }
+        s90_gate_all(job, d);
     }
-    s90_show_group(group);
-    if (kind != PEAK_WGRAD && rows > 0 && rows < 64) {
-        s90_copy_rows(job, of, tile, kind, above, rows, own);
-    } else if (rows > 0 && item == 0) {
-        gpu_u64 down = (kind == PEAK_WGRAD ? 0 : tile->to) + tile->row + above;
-        gpu_u64 matrix = kind == PEAK_WGRAD && of->out.n_dims > 2 ? tile->matrix : 0;
-        for (gpu_u32 panel = 0; panel < 4 && panel * 64 < tile->columns; panel++)
-            s90_send(maps->of[2], own + panel * S90_PANEL, tile->column + panel * 64, down,
-                     matrix);
-        s90_send_commit();
-    }
+    s90_send_panels(&way, d, kind == PEAK_GATED ? 2 : 4, group, own);
 }
 
 /* Every work-group of a launch answers alike. */
 DEVICE int s90_sends(int kind, const struct peak_job *job, const struct peak_operands *of)
 {
-    return kind != PEAK_GATED && of->out.format == FORMAT_BF16 && !peak_adds(job->call, kind) &&
+    if (kind == PEAK_GATED)
+        return 1;
+    return of->out.format == FORMAT_BF16 && !peak_adds(job->call, kind) &&
            (kind == PEAK_WGRAD || !of->bias.present);
 }
 
-/* 16 rows of a warp from row `above` of the tile on. */
+/* ---- all other results: 16 rows of a warp from row `above` of the tile on ---- */
+
 DEVICE void s90_store(int kind, const struct peak_job *job, const struct peak_operands *of,
-                      const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
+                      const struct peak_tile *tile, const float *d, gpu_u32 above, gpu_u32 own)
 {
-    if (kind == PEAK_GATED) {
-        s90_store_gated(job, of, tile, d, above, own);
-        return;
-    }
     int plain = !peak_adds(job->call, kind) && (kind == PEAK_WGRAD || !of->bias.present);
-    if (plain && of->out.format == FORMAT_BF16)
-        s90_store_halves(kind, job, of, tile, d, above, own, 4);
-    else
-        s90_store_words(kind, job, of, tile, d, above, own,
-                        plain && of->out.format == FORMAT_F32);
+    s90_store_words(kind, job, of, tile, d, above, own, plain && of->out.format == FORMAT_F32);
 }
 
 /* ---- the two parts ---- */
