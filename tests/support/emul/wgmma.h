@@ -14,7 +14,7 @@ enum { /* of peak_sm90.cl: a work-group's warpgroups, barriers, memory */
        HOP_GROUPS = 3,
        HOP_GROUP = 128,
        HOP_BARRIERS = 8,
-       HOP_BYTES = 214016,
+       HOP_BYTES = 230400,
        HOP_BARRIERS_AT = 64, /* addresses in work-group memory; not of 1024, as on a device */
        HOP_LOCAL_AT = 1040,
        HOP_UNDER_WAY = 64,
@@ -32,11 +32,12 @@ struct hop_box { /* under way */
     int64_t column, row, matrix;
 };
 
-struct hop_sent { /* not gone yet, of which item; in groups */
+struct hop_sent { /* not gone yet; in which of an item's groups */
     gpu_u32 from;
     const struct emul_map *map;
     int64_t column, row, matrix;
     uint32_t item;
+    uint64_t group;
 };
 
 struct hop_product {
@@ -57,7 +58,7 @@ static struct {
     unsigned n_boxes;
     struct hop_sent sent[HOP_UNDER_WAY];
     unsigned n_sent;
-    bool uncommitted[WARP_ITEMS];
+    uint64_t sent_groups[WARP_ITEMS];
     struct hop_product products[HOP_GROUPS][HOP_UNDER_WAY];
     uint64_t performed[HOP_GROUPS];
     uint64_t issued[WARP_ITEMS], groups[WARP_ITEMS], ends[WARP_ITEMS][HOP_UNDER_WAY];
@@ -82,7 +83,8 @@ static gpu_u64 *hop_begin(void)
         fibre_wrong("a box is under way when its work-group ends");
     if (hop.n_sent)
         fibre_wrong("what is sent has not left when its work-group ends");
-    hop.unseen[item] = hop.uncommitted[item] = false;
+    hop.unseen[item] = false;
+    hop.sent_groups[item] = 0;
     for (unsigned g = 0; g < HOP_GROUPS; g++)
         hop.performed[g] = 0;
     hop.issued[item] = hop.groups[item] = hop.n_lines[item] = 0;
@@ -403,28 +405,33 @@ static void s90_send(const unsigned char *map, gpu_u32 from, gpu_u64 column, gpu
         fibre_wrong(from % 1024 ? "a panel does not begin at 1024 bytes" : "too many panels");
         return;
     }
-    hop.sent[hop.n_sent++] = (struct hop_sent){from,         (const void *)map, (int32_t)column,
-                                               (int32_t)row, (int32_t)matrix,   item};
-    hop.uncommitted[item] = true;
+    hop.sent[hop.n_sent++] = (struct hop_sent){.from = from,
+                                               .map = (const void *)map,
+                                               .column = (int32_t)column,
+                                               .row = (int32_t)row,
+                                               .matrix = (int32_t)matrix,
+                                               .item = item,
+                                               .group = hop.sent_groups[item]};
     hop_progress();
 }
 
 static void s90_send_commit(void)
 {
-    hop.uncommitted[fibre_item()] = false;
+    hop.sent_groups[fibre_item()]++;
 }
 
-static void s90_sent(void)
+/* All but the last `left` groups that this item committed. */
+static void hop_sent(uint64_t left)
 {
     uint32_t item = fibre_item();
-    if (hop.uncommitted[item])
-        fibre_wrong("what is sent was not committed");
     for (unsigned i = 0; i < hop.n_sent;)
-        if (hop.sent[i].item == item)
+        if (hop.sent[i].item == item && hop.sent[i].group + left < hop.sent_groups[item])
             hop_leave_one(i);
         else
             i++;
 }
+
+#define S90_SENT(left) hop_sent(left)
 
 static void s90_show_group(gpu_u32 group)
 {

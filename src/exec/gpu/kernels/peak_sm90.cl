@@ -1,10 +1,10 @@
 /* Products on Hopper's tensor cores (sm_90a): tiles through TMA into work-group memory,
  * products by wgmma, sums in f32.
  *
- * A work-group's tile is 128 x 256, 64 deep a step. One warpgroup fetches, three or four steps
- * ahead; two multiply 64 x 256 each. Results in bf16 that nothing is added to leave work-group
- * memory by TMA while the next tile is multiplied: that takes the place of the fourth step.
- * All others are written out while the next tile is fetched already. In
+ * A work-group's tile is 128 x 256, 64 deep a step. One warpgroup fetches, four steps ahead;
+ * two multiply 64 x 256 each. Results in bf16 that nothing is added to leave by TMA, panel by
+ * panel, and the last two while the next tile is multiplied. All others are written out while
+ * the next tile is fetched already. In
  * work-group memory pieces are 64 elements wide, 128 bytes, swizzled by TMA as wgmma reads
  * them, whichever way the matrix lies: rows of the result or the depth along its rows. TMA
  * fills with zeros what is outside a matrix; rows of the next group are not outside: where the
@@ -20,14 +20,12 @@ enum {
     S90_COLUMNS = 256,
     S90_DEPTH = 64,
     S90_STAGES = 4,
-    S90_STAGES_SENT = 3, /* where results are sent by TMA */
     S90_ITEMS = 384,
     S90_PANEL = 64 * 128, /* bytes of 64 rows of 64 elements */
     S90_A = 2 * S90_PANEL,
     S90_STAGE = 6 * S90_PANEL, /* A and 256 columns of B */
-    S90_OUT = 8 * 2048,        /* on the way out, of 8 warps */
-    S90_SENT = 4 * S90_PANEL,  /* of a warpgroup: 64 rows of 256 columns */
-    S90_BYTES = S90_STAGES * S90_STAGE + S90_OUT + 1024 /* or S90_STAGES_SENT, and two sent */
+    S90_OUT = 2 * S90_PANEL,   /* on the way out, of a warpgroup: of each warp, or panels */
+    S90_BYTES = S90_STAGES * S90_STAGE + 2 * S90_OUT + 1024
 };
 
 #if !defined(PEAK_EMULATED)
@@ -199,10 +197,8 @@ DEVICE void s90_send_commit(void)
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-DEVICE void s90_sent(void)
-{
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
+/* But for the last `left` that were committed. */
+#define S90_SENT(left) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(left) : "memory")
 
 /* A warpgroup that multiplies meets; what its items stored is there for TMA. */
 DEVICE void s90_show_group(gpu_u32 group)
@@ -408,48 +404,54 @@ DEVICE gpu_u64 s90_column(const struct s90_way *way, gpu_u32 panel)
 }
 
 /* Fewer rows than 64, or gates that end before their ups begin, piece by piece. */
-DEVICE void s90_copy_rows(const struct s90_way *way, gpu_u32 panels, gpu_u32 from)
+DEVICE void s90_copy_rows(const struct s90_way *way, gpu_u32 panel, gpu_u32 from)
 {
-    PEAK_ROLL
-    for (gpu_u32 i = ITEM % 128; i < 64 * 8 * panels; i += 128) {
-        gpu_u32 panel = i / 512, row = i % 512 / 8, piece = i % 8;
-        gpu_u32 line = from + panel * S90_PANEL + row * 128 + (piece ^ (row & 7)) * 16;
+    PEAK_UNROLL
+    for (gpu_u32 i = 0; i < 4; i++) {
+        gpu_u32 row = i * 16 + ITEM % 128 / 8, piece = ITEM % 8;
         gpu_u64 column = s90_column(way, panel) + piece * 8;
         if (row < way->rows && s90_inside(way, panel) + piece * 8 < way->columns)
-            s90_copy_line(way->to.data + ((way->row + row) * way->to.width + column) * 2, line);
+            s90_copy_line(way->to.data + ((way->row + row) * way->to.width + column) * 2,
+                          from + row * 128 + (piece ^ (row & 7)) * 16);
     }
 }
 
-/* Through the warpgroup's own memory: what stands there is sent already, or was read by its
- * items. */
-DEVICE void s90_send_panels(const struct s90_way *way, const float *d, int panels,
-                            gpu_u32 group, gpu_u32 own)
+/* One panel, through one of the warpgroup's two: what stands in it was sent, or read by its
+ * items, two panels ago. */
+DEVICE void s90_send_panel(const struct s90_way *way, const float *d, gpu_u32 panel, int whole,
+                           gpu_u32 group, gpu_u32 own)
 {
     gpu_u32 item = ITEM % 128, lane = ITEM % 32;
     gpu_u32 row = item / 32 * 16 + lane / 4, pair = lane % 4 * 4;
+    own += panel % 2 * S90_PANEL;
     if (item == 0)
-        s90_sent();
+        S90_SENT(1);
     s90_show_group(group);
     PEAK_UNROLL
-    for (int panel = 0; panel < 4; panel++) {
-        PEAK_UNROLL
-        for (int j = 0; j < 16 && panel < panels; j++) {
-            gpu_u32 down = row + j % 2 * 8;
-            s90_store_word(own + panel * S90_PANEL + down * 128 + ((j / 2) ^ (down & 7)) * 16 +
-                               pair,
-                           s90_two(d[panel * 32 + j * 2], d[panel * 32 + j * 2 + 1]));
-        }
+    for (int j = 0; j < 16; j++) {
+        gpu_u32 down = row + j % 2 * 8;
+        s90_store_word(own + down * 128 + ((j / 2) ^ (down & 7)) * 16 + pair,
+                       s90_two(d[j * 2], d[j * 2 + 1]));
     }
     s90_show_group(group);
-    if ((!way->ends && way->rows < 64) || (panels > 2 && way->halves && way->columns < 128)) {
-        s90_copy_rows(way, panels, own);
-    } else if (way->rows > 0 && item == 0) {
-        for (gpu_u32 panel = 0; panel < (gpu_u32)panels; panel++)
-            if (s90_inside(way, panel) < way->columns)
-                s90_send(way->map, own + panel * S90_PANEL, s90_column(way, panel), way->row,
-                         way->matrix);
+    if (!whole)
+        s90_copy_rows(way, panel, own);
+    if (item == 0) {
+        if (whole && s90_inside(way, panel) < way->columns)
+            s90_send(way->map, own, s90_column(way, panel), way->row, way->matrix);
         s90_send_commit();
     }
+}
+
+DEVICE void s90_send_panels(const struct s90_way *way, const float *d, int panels,
+                            gpu_u32 group, gpu_u32 own)
+{
+    int whole = way->rows > 0 && (way->ends || way->rows >= 64) &&
+                !(panels > 2 && way->halves && way->columns < 128);
+    PEAK_UNROLL
+    for (int panel = 0; panel < 4; panel++)
+        if (panel < panels)
+            s90_send_panel(way, d + panel * 32, (gpu_u32)panel, whole, group, own);
 }
 
 DEVICE void s90_gate_all(const struct peak_job *job, float *d)
@@ -516,7 +518,7 @@ DEVICE void s90_store(int kind, const struct peak_job *job, const struct peak_op
 
 struct s90_ring {
     gpu_u32 stages, full, empty; /* addresses */
-    gpu_u32 n, at, phase;        /* stages, the one at hand, rounds so far modulo 2 */
+    gpu_u32 at, phase;           /* the stage at hand, rounds so far modulo 2 */
 };
 
 DEVICE gpu_u32 s90_stage(const struct s90_ring *ring)
@@ -536,7 +538,7 @@ DEVICE gpu_u32 s90_empty(const struct s90_ring *ring)
 
 DEVICE void s90_next(struct s90_ring *ring)
 {
-    if (++ring->at == ring->n) {
+    if (++ring->at == S90_STAGES) {
         ring->at = 0;
         ring->phase ^= 1;
     }
@@ -562,7 +564,7 @@ DEVICE void s90_multiply_all(int kind, int sends, const struct gpu_maps *maps,
     struct peak_walk walk = peak_begin(job);
     struct peak_tile tile;
     gpu_u32 group = item / 128, warp = item / 32, lane = item % 32,
-            out = ring.stages + ring.n * S90_STAGE;
+            out = ring.stages + S90_STAGES * S90_STAGE;
     float d[128];
     for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS) {
         PEAK_UNROLL
@@ -586,12 +588,12 @@ DEVICE void s90_multiply_all(int kind, int sends, const struct gpu_maps *maps,
         if (before && lane == 0)
             s90_arrive(before);
         if (sends)
-            s90_send_tile(kind, maps, job, of, &tile, d, group, out + group * S90_SENT);
+            s90_send_tile(kind, maps, job, of, &tile, d, group, out + group * S90_OUT);
         else
             s90_store(kind, job, of, &tile, d, warp * 16, out + warp * 2048);
     }
     if (sends && item % 128 == 0)
-        s90_sent();
+        S90_SENT(0);
 }
 
 DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_call *call,
@@ -616,7 +618,6 @@ DEVICE void s90_product(int kind, const struct gpu_maps *maps, const struct gpu_
     job.tile_rows = S90_ROWS;
     job.tile_columns = kind == PEAK_GATED ? S90_COLUMNS / 2 : S90_COLUMNS;
     int sends = s90_sends(kind, &job, &of);
-    ring.n = sends ? S90_STAGES_SENT : S90_STAGES;
     if (ITEM < 128) {
         s90_few_registers();
         if (ITEM == 0)
