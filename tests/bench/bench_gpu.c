@@ -1,10 +1,11 @@
 /* Grouped products of a GPU beside its vendor's library, in one run: bf16, f32 sums, random
  * data, experts with equally many rows. A line a shape: the rate of `run`'s kernels, the bytes
- * they have to move a second, and the ratio to each comparator that is there, opened at run
- * time: cuBLAS one product an expert, strided, grouped, and one dense product of as many FLOP;
- * rocBLAS and hipBLASLt one an expert. All are timed alike, by the host around many of them,
- * and the others have to give what ours give, or this fails (but for the dense one, which
- * multiplies something else). Skipped (77) without a device; `small` is for look-alikes. */
+ * they have to move a second, what the host takes to begin one, and the ratio to each
+ * comparator that is there, opened at run time: cuBLAS one product an expert, strided, grouped,
+ * and one dense product of as many FLOP; rocBLAS and hipBLASLt one an expert. All are timed
+ * alike, by the host around many of them, and the others have to give what ours give, or this
+ * fails (but for the dense one, which multiplies something else). Skipped (77) without a
+ * device; `small` is for look-alikes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,14 +138,19 @@ static bool agree(const struct desk *d, const struct shape *s)
 
 /* ---- ours ---- */
 
+/* What one takes, and what of it the host takes to begin it. */
+struct taken {
+    double s, host_s;
+};
+
 static enum status ours(const struct desk *d, const struct shape *s, uint64_t rows,
-                        double *seconds, struct err *err)
+                        struct taken *taken, struct err *err)
 {
     bool wgrad = s->kind == WGRAD;
     uint64_t all = EXPERTS * rows, memory[GPU_TENSORS + 1] = {d->number[A], d->number[B]};
     struct gpu_call call = {.space_bytes = d->bytes[SPACE]};
     int64_t offsets[EXPERTS + 1];
-    double samples[REPEATS];
+    double samples[REPEATS], begun[REPEATS];
     for (unsigned e = 0; e <= EXPERTS; e++)
         offsets[e] = (int64_t)(e * rows);
     TRY(gpu_write(d->gpu, d->at[OFFSETS], offsets, sizeof offsets, err));
@@ -169,10 +175,12 @@ static enum status ours(const struct desk *d, const struct shape *s, uint64_t ro
         double begin_s = bench_now_s();
         for (int j = 0; j < d->scale->many; j++)
             TRY(gpu_start(d->gpu, kernel, &call, memory, across * down, err));
+        begun[i] = (bench_now_s() - begin_s) / d->scale->many;
         TRY(gpu_wait(d->gpu, &samples[i], err));
         samples[i] = (bench_now_s() - begin_s) / d->scale->many;
     }
-    *seconds = bench_median(samples, (size_t)d->scale->repeats);
+    taken->s = bench_median(samples, (size_t)d->scale->repeats);
+    taken->host_s = bench_median(begun, (size_t)d->scale->repeats);
     return STATUS_OK;
 }
 
@@ -447,17 +455,18 @@ static enum status print_shape(const struct desk *d, const struct library *libra
                                enum kind kind, uint64_t rows, struct err *err)
 {
     struct shape s = shape_of(d->scale, kind, rows);
-    double own_s, flop = 2.0 * EXPERTS * s.m * s.n * s.k;
-    TRY(ours(d, &s, rows, &own_s, err));
-    printf("%-8s %3d x %5d %5d %5d %9.4g %9.4g", kinds[kind], EXPERTS, s.m, s.n, s.k,
-           flop / own_s / 1e12, moved_bytes(&s) / own_s / 1e12);
+    struct taken own;
+    double flop = 2.0 * EXPERTS * s.m * s.n * s.k;
+    TRY(ours(d, &s, rows, &own, err));
+    printf("%-8s %3d x %5d %5d %5d %9.4g %9.4g %9.3g", kinds[kind], EXPERTS, s.m, s.n, s.k,
+           flop / own.s / 1e12, moved_bytes(&s) / own.s / 1e12, own.host_s * 1e6);
     for (unsigned i = 0; i < COMPARATORS; i++) {
         double other_s = theirs(&comparators[i], &libraries[i], d, &s);
         if (other_s < 0)
             return err_set(err, STATUS_MISMATCH, "%s gives other results than ours",
                            comparators[i].name);
         if (other_s > 0)
-            printf(" %9.3f", other_s / own_s);
+            printf(" %9.3f", other_s / own.s);
         else
             printf(" %9s", "-");
         TRY(gpu_fill(d->gpu, d->at[OUT], 0xff, result_bytes(&s), err)); /* of nobody */
@@ -470,7 +479,8 @@ static enum status print_table(struct desk *d, struct err *err)
 {
     struct library libraries[COMPARATORS] = {{NULL, NULL}};
     TRY(set_desk(d, err));
-    printf("%-8s %3s   %5s %5s %5s %9s %9s", "product", "of", "m", "n", "k", "TFLOP/s", "TB/s");
+    printf("%-8s %3s   %5s %5s %5s %9s %9s %9s", "product", "of", "m", "n", "k", "TFLOP/s",
+           "TB/s", "host us");
     for (unsigned i = 0; i < COMPARATORS; i++) {
         size_t n = strlen(comparators[i].device);
         printf(" %9s", comparators[i].name);
