@@ -479,10 +479,10 @@ static enum status begin_call(struct backend_gpu *b, struct call *call, void *sp
         return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
                        kernel_name(kernel));
     TRY(check_limits(call, err));
-    uint64_t groups = row->groups(call);
     if (kernel == KERNEL_TOPK && call->task->inputs->gate)
         TRY(give_gates(b, call, err));
     fill_call(call, space_bytes_of(b), &device);
+    uint64_t groups = gpu_share(call, &device);
     place_operands(gpu, row, call, &device, memory);
     memory[GPU_TENSORS] = gpu_memory_of(gpu, space, &offset);
     TRY(gpu_fill(gpu, space, 0, GPU_SPACE_HEAD, err));

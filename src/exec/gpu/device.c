@@ -39,7 +39,7 @@ struct gpu {
     bool guarded;                    /* allocations have guard bands */
     uint64_t given[GPU_TENSORS + 1]; /* memory of the kernel that was begun last */
     void *programs[GPU_SOURCE_COUNT];
-    void *kernels[KERNEL_COUNT];
+    void *kernels[KERNEL_COUNT], *phases[KERNEL_COUNT][GPU_PHASES];
     struct peak *peak; /* NULL: all products are portable */
     struct clock *clock;
 };
@@ -422,22 +422,19 @@ enum status gpu_copy(struct gpu *gpu, const void *from, void *to, uint64_t bytes
 
 /* ---- kernels ---- */
 
-static enum status find_kernel(struct gpu *gpu, enum kernel kernel, struct err *err)
+static enum status find_kernel(struct gpu *gpu, enum gpu_source source, const char *text,
+                               void **kernel, struct err *err)
 {
-    const struct gpu_kernel *row = gpu_kernel_of(kernel);
+    void **program = &gpu->programs[source];
     char name[64];
-    if (!row->name)
-        return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
-                       kernel_name(kernel));
-    void **program = &gpu->programs[row->source];
     if (!*program) {
         unsigned n;
-        const struct gpu_text *texts = gpu_source_texts(row->source, &n);
+        const struct gpu_text *texts = gpu_source_texts(source, &n);
         struct gpu_build build = {.name = texts[n - 1].name, .texts = texts, .n = n};
         TRY(gpu->driver->build(gpu->device, &build, program, err));
     }
-    snprintf(name, sizeof name, "k_%s", row->name);
-    return gpu->driver->find(gpu->device, *program, name, &gpu->kernels[kernel], err);
+    snprintf(name, sizeof name, "k_%s", text);
+    return gpu->driver->find(gpu->device, *program, name, kernel, err);
 }
 
 bool gpu_multiplies(enum kernel kernel)
@@ -450,24 +447,49 @@ enum status gpu_ask_engines(struct gpu *gpu, struct err *err)
     return peak_ask(gpu->peak, gpu, gpu->limit_s, err);
 }
 
+/* The launches before a kernel's own, which goes on with what they began. */
+static enum status start_phases(struct gpu *gpu, enum kernel kernel, struct gpu_launch *own,
+                                struct err *err)
+{
+    const struct gpu_phase *phases = gpu_phases_of(kernel);
+    for (unsigned i = 0; i < GPU_PHASES && phases[i].name; i++) {
+        void **found = &gpu->phases[kernel][i];
+        if (!*found)
+            TRY(find_kernel(gpu, phases[i].source, phases[i].name, found, err));
+        struct gpu_launch launch = *own;
+        launch.kernel = *found;
+        launch.items = phases[i].items;
+        launch.groups = phases[i].by_bin ? own->call->bins : own->groups;
+        launch.more = true;
+        TRY(gpu->driver->launch(gpu->device, &launch, err));
+        own->goes_on = true;
+    }
+    return STATUS_OK;
+}
+
 enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
                       const uint64_t *memory, uint64_t groups, struct err *err)
 {
     const struct gpu_kernel *row = gpu_kernel_of(kernel);
     const char *engine = NULL;
+    if (!row->name)
+        return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
+                       kernel_name(kernel));
     memcpy(gpu->given, memory, sizeof gpu->given);
     TRY(peak_start(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, &engine, err));
     snprintf(gpu->started, sizeof gpu->started, "%s", engine ? engine : row->name);
     if (engine)
         return STATUS_OK;
     if (!gpu->kernels[kernel])
-        TRY(find_kernel(gpu, kernel, err));
+        TRY(find_kernel(gpu, row->source, row->name, &gpu->kernels[kernel], err));
     struct gpu_launch launch = {.kernel = gpu->kernels[kernel],
                                 .name = row->name,
                                 .groups = groups,
                                 .items = row->items,
                                 .call = call,
                                 .memory = memory};
+    if (groups > 1 && gpu_phases_of(kernel))
+        TRY(start_phases(gpu, kernel, &launch, err));
     return gpu->driver->launch(gpu->device, &launch, err);
 }
 

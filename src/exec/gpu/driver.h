@@ -34,6 +34,8 @@ struct gpu_launch {
     const struct gpu_call *call;
     const struct gpu_maps *maps; /* in front of the call; NULL: the kernel takes none */
     const uint64_t *memory;      /* [GPU_TENSORS + 1], the last is the workspace; 0: none */
+    bool goes_on;                /* of an op that another launch began */
+    bool more; /* another launch ends the op: marks stand around all of them */
 };
 
 /* Between two marks the device's clock is read. */
@@ -109,7 +111,7 @@ struct gpu_driver {
     /* Lets launches of a kernel have so many bytes of work-group memory beside its own; NULL:
      * none ever has any. */
     enum status (*allow)(void *device, void *kernel, uint32_t local_bytes, struct err *err);
-    /* Begins one, between marks of its own; one at a time. */
+    /* Begins one, between marks of its own or, with others, of its op; one op at a time. */
     enum status (*launch)(void *device, const struct gpu_launch *launch, struct err *err);
     /* NULL: there are none but a launch's. */
     enum status (*mark)(void *device, enum gpu_mark mark, struct err *err);

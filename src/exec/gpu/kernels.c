@@ -1,6 +1,8 @@
 /* The table of GPU kernels; see kernels.h. */
 #include "exec/gpu/kernels.h"
 
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "exec/gpu/sources.h"
 #include "exec/kernels/gemm_tile.h"
@@ -69,6 +71,16 @@ static uint64_t chunk_experts(const struct call *call)
 static uint64_t elements(const struct call *call)
 {
     return at_most(ceil_div(call->of[ROLE_DST].rows * call->of[ROLE_DST].width, 64));
+}
+
+static uint64_t route_rows(const struct call *call)
+{
+    return at_most(ceil_div(call->task->sample->T * call->task->sample->K, 256));
+}
+
+static uint64_t own_slots(const struct call *call)
+{
+    return at_most(ceil_div(call->of[ROLE_PHYS].rows * call->of[ROLE_PHYS].width, 64));
 }
 
 static uint64_t slot_map(const struct call *call)
@@ -145,20 +157,20 @@ static uint64_t sparse_tiles(const struct call *call)
     X(DEQUANTIZE, dequantize, convert, 64, in_rows, SRC, DST)                                  \
     X(TOPK, topk, router, 64, token_rows, LOGITS, WANTED, BIAS, IDS, GATES)                    \
     X(TOPK_GRAD, topk_grad, router, 64, token_rows, LOGITS, IDS, D_GATES, DST)                 \
-    X(PLACE, place, router, 256, one, IDS, START, REPLICA, PHYS)                               \
+    X(PLACE, place, maps, 256, one, IDS, START, REPLICA, PHYS)                                 \
     X(SORT, sort, maps, 256, one, PHYS, ORDER, POSITION, COUNTS, SENDS)                        \
     X(GROUP, group, maps, 256, one, COUNTS, RECEIVES, OFFSETS, SIZES, INDEX, PLACE)            \
     X(SLOTS, slots, maps, 256, one, PHYS, INDEX, POSITION, DROPPED)                            \
     X(FAN, fan, maps, 256, one, PHYS, RECEIVES, OFFSETS, SIZES, INDEX, PLACE)                  \
     X(LAYOUT, layout, maps, 256, one, PHYS, INDEX, SLOT, POSITION, SENDS, HANDLE)              \
-    X(RECORD, record, maps, 256, one, PHYS, GATES, ORDER, DST)                                 \
+    X(RECORD, record, maps, 256, route_rows, PHYS, GATES, ORDER, DST)                          \
     X(POOL, pool, maps, 256, one, SRC, RECEIVES, OFFSETS, SIZES, INDEX, PLACE, GATES)          \
     X(MOST, most, maps, 64, one, COUNTS, DST)                                                  \
     X(ROUNDS, rounds, maps, 64, one, COUNTS, DST)                                              \
     X(CHUNK, chunk, maps, 256, chunk_experts, ORDER, COUNTS, INDEX, HOME)                      \
     X(TABLE, table, maps, 256, one, PHYS, PLACE, INDEX)                                        \
     X(HITS, hits, maps, 64, one, SIZES, HITS, MAP)                                             \
-    X(OWN, own, maps, 64, one, PHYS, SLOT, PLACE, HITS, SIZES, OFFSETS)                        \
+    X(OWN, own, maps, 64, own_slots, PHYS, SLOT, PLACE, HITS, SIZES, OFFSETS)                  \
     X(SPARSE_MAP, sparse_map, maps, 256, slot_map, OFFSETS, ROW_BLOCK, COLUMN_BLOCK)           \
     X(BLOCKS, blocks, blocks, 256, one, PHYS, EXPERT, INDEX, PLACE, CONDITIONS, RUN, TRIPS)    \
     X(DEAL, deal, blocks, 64, one, EXPERT, RUN, BLOCK, NUMBER, FETCH, SIZES, OFFSETS)          \
@@ -220,6 +232,92 @@ const struct gpu_kernel *gpu_kernel_of(enum kernel kernel)
 #undef GPU_KERNEL_ROW
     };
     return &rows[kernel];
+}
+
+/* ---- kernels that several work-groups share in several launches ---- */
+
+/* kernel, operand whose numbers are cut into pieces, bins they are counted in, the launch
+ * before its own and that one's source, and whether counts become starts between them */
+#define GPU_SHARED(X)                                                                          \
+    X(PLACE, IDS, sample->logical, place_count, maps, true)                                    \
+    X(SORT, PHYS, sample->R * sample->local + sample->R, sort_count, maps, true)               \
+    X(GROUP, INDEX, 0, group_starts, maps, false)                                              \
+    X(SLOTS, PHYS, sample->R * sample->local, slots_count, maps, true)                         \
+    X(FAN, PHYS, sample->local, fan_count, maps, true)                                         \
+    X(LAYOUT, POSITION, sample->R, layout_count, maps, true)                                   \
+    X(POOL, PLACE, sample->local, pool_count, maps, true)                                      \
+    X(TABLE, INDEX, 0, table_clear, maps, false)                                               \
+    X(BLOCKS, PHYS, sample->local, blocks_count, blocks, true)
+
+const struct gpu_phase *gpu_phases_of(enum kernel kernel)
+{
+    static const struct gpu_phase rows[KERNEL_COUNT][GPU_PHASES + 1] = {
+#define GPU_PHASES_ROW(kernel, role, bins, text, source, counted)                              \
+    [KERNEL_##kernel] = {{#text, GPU_SOURCE_##source, 256, false},                             \
+                         {(counted) ? "starts" : NULL, GPU_SOURCE_maps, 64, true}},
+        GPU_SHARED(GPU_PHASES_ROW)
+#undef GPU_PHASES_ROW
+    };
+    return rows[kernel][0].name ? rows[kernel] : NULL;
+}
+
+/* Numbers that are cut, and how many bins they go to. */
+static uint64_t shared_numbers(const struct call *call, uint64_t *bins)
+{
+    const struct layer_sample *sample = call->task->sample;
+    enum role role = ROLE_COUNT;
+    switch ((int)call->op->kernel) {
+#define GPU_SHARED_ROW(kernel, of, n_bins, ...)                                                \
+    case KERNEL_##kernel:                                                                      \
+        role = ROLE_##of;                                                                      \
+        *bins = n_bins;                                                                        \
+        break;
+        GPU_SHARED(GPU_SHARED_ROW)
+#undef GPU_SHARED_ROW
+    }
+    return call->of[role].rows * call->of[role].width;
+}
+
+/* A piece is walked by as many items at once; some hundred groups are enough for any device,
+ * and two steps of one take no longer than another launch. */
+static uint64_t pieces_of(uint64_t numbers)
+{
+    enum { PIECE = 256, MOST_PIECES = 1024 };
+    const char *given = getenv("MOEPLAN_GPU_PIECE");
+    uint64_t piece = given ? strtoull(given, NULL, 10) : 0;
+    piece = piece ? piece : PIECE;
+    uint64_t pieces = numbers > 2 * piece ? ceil_div(numbers, piece) : 1;
+    return pieces < MOST_PIECES ? pieces : MOST_PIECES;
+}
+
+/* Lots are placed apart: as many pieces each, their bins, too; or, where these do not fit, a
+ * lot is a piece. */
+static uint64_t share_lots(uint64_t lots, uint64_t words, struct gpu_call *device)
+{
+    uint64_t groups = device->pieces, each = groups / lots, bins = device->bins * lots;
+    uint64_t fit = words / bins;
+    if (fit < 2) {
+        device->pieces = (uint32_t)(groups < lots ? groups : lots);
+        return device->pieces;
+    }
+    device->bins = (uint32_t)bins;
+    device->pieces = (uint32_t)(each < 1 ? 1 : each < fit - 1 ? each : fit - 1);
+    return groups > 1 ? device->pieces * lots : 1;
+}
+
+uint64_t gpu_share(const struct call *call, struct gpu_call *device)
+{
+    const enum kernel kernel = (enum kernel)call->op->kernel;
+    uint64_t words = (device->space_bytes - GPU_SPACE_HEAD) / sizeof(int32_t), bins = 0;
+    if (!gpu_phases_of(kernel))
+        return gpu_kernel_of(kernel)->groups(call);
+    uint64_t pieces = pieces_of(shared_numbers(call, &bins));
+    uint64_t fit = bins && words / bins > 1 ? words / bins - 1 : 1;
+    device->bins = (uint32_t)bins;
+    device->pieces = (uint32_t)(bins == 0 || pieces < fit ? pieces : fit);
+    if (kernel == KERNEL_SLOTS && call->args.slots.groups.n > 1)
+        return share_lots(call->args.slots.groups.n, words, device);
+    return device->pieces;
 }
 
 const struct gpu_text *gpu_source_texts(enum gpu_source source, unsigned *n)

@@ -38,6 +38,23 @@ struct gpu_kernel {
 
 const struct gpu_kernel *gpu_kernel_of(enum kernel kernel);
 
+/* A launch before a kernel's own, where several work-groups share its slots (tally.cl). */
+struct gpu_phase {
+    const char *name; /* NULL: behind the last */
+    enum gpu_source source;
+    uint32_t items;
+    bool by_bin; /* work-groups: one a bin; otherwise as many as the kernel's own */
+};
+
+enum { GPU_PHASES = 2 };
+
+/* A kernel's launches before its own; NULL: it has none. */
+const struct gpu_phase *gpu_phases_of(enum kernel kernel);
+
+/* How a call is shared: sets its pieces and bins, which fit into its workspace, and returns its
+ * work-groups. MOEPLAN_GPU_PIECE: slots of a piece, for tests. */
+uint64_t gpu_share(const struct call *call, struct gpu_call *device);
+
 /* The texts of a program, in order: [*n] of them. */
 const struct gpu_text *gpu_source_texts(enum gpu_source source, unsigned *n);
 

@@ -84,10 +84,12 @@ enum status native_launch(void *device, const struct gpu_launch *launch, struct 
     if (launch->groups > INT32_MAX)
         return err_set(err, STATUS_INPUT, "kernel \"%s\" has %llu work-groups, the limit is %d",
                        launch->name, (unsigned long long)launch->groups, INT32_MAX);
-    NATIVE_TRY(d->native, event_record, d->begin, NULL);
+    if (!launch->goes_on)
+        NATIVE_TRY(d->native, event_record, d->begin, NULL);
     NATIVE_TRY(d->native, launch, launch->kernel, (unsigned)launch->groups, 1, 1, launch->items,
                1, 1, launch->local_bytes, NULL, parameters, NULL);
-    NATIVE_TRY(d->native, event_record, d->end, NULL);
+    if (!launch->more)
+        NATIVE_TRY(d->native, event_record, d->end, NULL);
     return STATUS_OK;
 }
 

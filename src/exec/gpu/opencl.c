@@ -236,15 +236,22 @@ static enum status opencl_list(void *state, struct gpu_facts *facts, uint32_t n,
 struct opencl_device {
     const struct opencl *opencl;
     void *id, *context, *queue;
-    void *event; /* of the launch under way; NULL: there is none */
+    void *first, *event; /* of the launches under way, and the last; NULL: there is none */
     bool exact_divide;
 };
+
+static void forget(const struct opencl_device *d, void **event)
+{
+    if (*event)
+        d->opencl->cl.clReleaseEvent(*event);
+    *event = NULL;
+}
 
 static void opencl_close(void *device)
 {
     struct opencl_device *d = device;
-    if (d->event)
-        d->opencl->cl.clReleaseEvent(d->event);
+    forget(d, &d->first);
+    forget(d, &d->event);
     if (d->queue) {
         d->opencl->cl.clFinish(d->queue);
         d->opencl->cl.clReleaseCommandQueue(d->queue);
@@ -476,13 +483,14 @@ static enum status set_arguments(const struct opencl_device *d, const struct gpu
     return STATUS_OK;
 }
 
-static enum status seconds_of(const struct opencl_device *d, void *event, double *seconds,
-                              struct err *err)
+/* From the first launch's start to the last one's end; a queue keeps their order. */
+static enum status seconds_of(const struct opencl_device *d, double *seconds, struct err *err)
 {
     uint64_t started = 0, ended = 0; /* ns */
-    CL_TRY(d->opencl, clGetEventProfilingInfo, event, EVENT_STARTED, sizeof started, &started,
+    CL_TRY(d->opencl, clGetEventProfilingInfo, d->first ? d->first : d->event, EVENT_STARTED,
+           sizeof started, &started, NULL);
+    CL_TRY(d->opencl, clGetEventProfilingInfo, d->event, EVENT_ENDED, sizeof ended, &ended,
            NULL);
-    CL_TRY(d->opencl, clGetEventProfilingInfo, event, EVENT_ENDED, sizeof ended, &ended, NULL);
     *seconds = (double)(ended - started) * 1e-9;
     return STATUS_OK;
 }
@@ -492,6 +500,13 @@ static enum status opencl_launch(void *device, const struct gpu_launch *launch, 
     struct opencl_device *d = device;
     size_t local = launch->items, global = (size_t)launch->groups * local;
     TRY(set_arguments(d, launch, err));
+    if (!launch->goes_on)
+        forget(d, &d->first);
+    if (launch->goes_on && !d->first)
+        d->first = d->event;
+    else
+        forget(d, &d->event);
+    d->event = NULL;
     CL_TRY(d->opencl, clEnqueueNDRangeKernel, d->queue, launch->kernel, 1, NULL, &global,
            &local, 0, NULL, &d->event);
     CL_TRY(d->opencl, clFlush, d->queue);
@@ -502,16 +517,15 @@ static enum status opencl_wait(void *device, const char *name, double limit_s, d
                                struct err *err)
 {
     struct opencl_device *d = device;
-    void *event = d->event;
     if (seconds)
         *seconds = 0;
-    if (!event)
+    if (!d->event)
         return STATUS_OK;
-    enum status status = wait_for(d, event, name, limit_s, err);
+    enum status status = wait_for(d, d->event, name, limit_s, err);
     if (status == STATUS_OK && seconds)
-        status = seconds_of(d, event, seconds, err);
-    d->opencl->cl.clReleaseEvent(event);
-    d->event = NULL;
+        status = seconds_of(d, seconds, err);
+    forget(d, &d->first);
+    forget(d, &d->event);
     return status;
 }
 

@@ -1,57 +1,89 @@
 /* Path blockwise: blocks of one local expert each, and what the cores of a rank do with them.
  */
 
-/* Blocks without rows belong to the last expert. */
-KERNEL(blocks, 256, 0)
+/* ---- blocks: cut as other maps are (maps.cl) ---- */
+
+DEVICE struct tally blocks_tally(const struct gpu_call *call, const struct memory *memory)
 {
     TENSOR(phys, 0);
-    TENSOR(expert, 1);
+    return tally_of(call, memory, BINS_LOCAL, phys, phys.rows * phys.width);
+}
+
+DEVICE void blocks_begin(const struct gpu_call *call, const struct memory *memory)
+{
     TENSOR(index, 2);
     TENSOR(place, 3);
+    fill_map(index, -1);
+    fill_map(place, -1);
+}
+
+KERNEL(blocks_count, 256, 0)
+{
+    const struct tally t = blocks_tally(call, memory);
+    blocks_begin(call, memory);
+    tally_clear(&t);
+    tally_add(&t);
+}
+
+/* Whose blocks are; those without rows belong to the last expert. By the first group, whose
+ * counts are where experts begin. */
+DEVICE void name_blocks(const struct gpu_call *call, const struct memory *memory,
+                        const struct tally *t, gpu_u64 B, gpu_u64 valid)
+{
+    TENSOR(expert, 1);
     TENSOR(conditions, 4);
+    for (gpu_u32 x = ITEM; x < t->bins; x += ITEMS) {
+        gpu_u64 first = (gpu_u64)*tally_at(t, x) / B;
+        gpu_u64 end = first + aligned(t->totals[x], (gpu_u32)B) / B;
+        for (gpu_u64 b = first; b < end; b++) {
+            I32(expert)[b] = (gpu_i32)x;
+            I32(conditions)[b] = 1;
+        }
+    }
+    for (gpu_u64 b = valid + ITEM; b < expert.rows; b += ITEMS) {
+        I32(expert)[b] = (gpu_i32)t->bins - 1;
+        I32(conditions)[b] = 0;
+    }
+}
+
+/* How many of them are performed, and in how many trips. */
+DEVICE void count_trips(const struct gpu_call *call, const struct memory *memory, gpu_u64 N,
+                        gpu_u64 valid)
+{
     TENSOR(run, 5);
     TENSOR(trips, 6);
     const struct blocks_args a = call->args.blocks;
-    gpu_u64 e = call->held, N = expert.rows, B = N ? index.rows / N : 1, valid = 0;
-    struct tally t = tally(call, memory, BINS_LOCAL, phys, 0, phys.rows * phys.width, e);
-    for (gpu_u64 x = 0; x < e; x++)
-        valid += ((gpu_u64)t.totals[x] + B - 1) / B;
-    if (overflows(memory, valid * B, N * B))
+    gpu_u64 needed = a.step.n ? (valid + a.step.n - 1) / a.step.n * a.step.n : valid;
+    gpu_u64 all = a.always.n > needed ? a.always.n : needed;
+    all = all < N && a.dynamic ? all : N;
+    I64(run)[0] = (gpu_i64)all;
+    I64(trips)[0] = (gpu_i64)((all + a.step.n - 1) / a.step.n);
+}
+
+KERNEL(blocks, 256, TALLY_BYTES)
+{
+    TENSOR(expert, 1);
+    TENSOR(index, 2);
+    TENSOR(place, 3);
+    const struct tally t = blocks_tally(call, memory);
+    gpu_u64 N = expert.rows, B = N ? index.rows / N : 1;
+    if (GROUPS == 1)
+        blocks_begin(call, memory);
+    tally_count(&t);
+    gpu_u32 rows = tally_align(&t, (LOCAL gpu_u32 *)scratch, 0, t.bins, B);
+    if (overflows(memory, rows, N * B))
         return;
-    fill_map(index, -1);
-    fill_map(place, -1);
-    for (gpu_u64 b = ITEM; b < N; b += ITEMS) {
-        gpu_u64 x = 0, end = ((gpu_u64)t.totals[0] + B - 1) / B;
-        while (x + 1 < e && b >= end)
-            end += ((gpu_u64)t.totals[++x] + B - 1) / B;
-        I32(expert)[b] = (gpu_i32)x;
-        I32(conditions)[b] = b < valid;
-    }
+    if (GROUP == 0)
+        name_blocks(call, memory, &t, B, rows / B);
+    if (GROUP == 0 && ITEM == 0)
+        count_trips(call, memory, N, rows / B);
     BARRIER();
-    if (ITEM == 0) { /* totals become first rows */
-        gpu_i32 first = 0;
-        for (gpu_u64 x = 0; x < e; x++) {
-            gpu_i32 rows = (gpu_i32)(((gpu_u64)t.totals[x] + B - 1) / B * B);
-            t.totals[x] = first;
-            first += rows;
+    for (gpu_u32 turn = t.begin; turn < t.end; turn += ITEMS) {
+        gpu_i32 row = tally_next(&t, (LOCAL gpu_i32 *)scratch, turn);
+        if (row >= 0) {
+            I32(place)[turn + ITEM] = row;
+            I32(index)[row] = (gpu_i32)(turn + ITEM);
         }
-        gpu_u64 needed = a.step.n ? (valid + a.step.n - 1) / a.step.n * a.step.n : valid;
-        gpu_u64 all = a.always.n > needed ? a.always.n : needed;
-        all = all < N && a.dynamic ? all : N;
-        I64(run)[0] = (gpu_i64)all;
-        I64(trips)[0] = (gpu_i64)((all + a.step.n - 1) / a.step.n);
-    }
-    BARRIER();
-    if (ITEM >= t.runs)
-        return;
-    struct span slots = run_of(&t, ITEM);
-    for (gpu_u64 i = slots.begin; i < slots.end; i++) {
-        gpu_i64 x = bin_of(&t, i);
-        if (x < 0)
-            continue;
-        gpu_i32 row = t.totals[x] + tally_next(&t, x);
-        I32(place)[i] = row;
-        I32(index)[row] = (gpu_i32)i;
     }
 }
 

@@ -79,8 +79,9 @@ struct gpu_call {
     uint64_t hop_received, hop_chunks; /* of a schedule's step */
     uint64_t items;                    /* work-groups' share: see the kernel's row */
     struct gpu_router router;
-    uint32_t curve; /* enum gpu_curve */
-    uint32_t chunk; /* a product of CHUNK_GEMM */
+    uint32_t curve;        /* enum gpu_curve */
+    uint32_t chunk;        /* a product of CHUNK_GEMM */
+    uint32_t pieces, bins; /* of slots that are placed (tally.cl) */
 };
 
 #endif
