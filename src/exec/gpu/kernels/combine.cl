@@ -230,8 +230,18 @@ DEVICE float dot_rows(struct tensor a, gpu_u64 row_a, struct tensor b, gpu_u64 r
                       gpu_u64 width, LOCAL double *sums)
 {
     double sum = 0;
-    for (gpu_u64 c = ITEM; c < width; c += ITEMS)
-        sum += (double)load(a, row_a * a.width + c) * (double)load(b, row_b * b.width + c);
+    gpu_u64 from_a = row_a * a.width, from_b = row_b * b.width;
+    int eights = in_eights(a, from_a, width) && in_eights(b, from_b, width);
+    for (gpu_u64 c = (gpu_u64)ITEM * 8; eights && c < width; c += (gpu_u64)ITEMS * 8) {
+        float v[8], w[8];
+        load_eight(a, from_a + c, v);
+        load_eight(b, from_b + c, w);
+        UNROLL
+        for (int i = 0; i < 8; i++)
+            sum += (double)v[i] * (double)w[i];
+    }
+    for (gpu_u64 c = ITEM; !eights && c < width; c += ITEMS)
+        sum += (double)load(a, from_a + c) * (double)load(b, from_b + c);
     sums[ITEM] = sum;
     BARRIER();
     sum = 0;

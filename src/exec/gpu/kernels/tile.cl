@@ -66,7 +66,7 @@ struct tile {
 
 /* ---- a step of DEPTH: every item brings a run of neighbours in memory of each operand ---- */
 
-/* What is brought, before it is needed: f32, or words of two elements of 16 bits, in `low`. */
+/* Elements of a run. It is kept as f32, or in `low` as words of two elements of 16 bits. */
 enum { RUN_X = TILE_ROWS * DEPTH / (SIDE * SIDE), RUN_Y = TILE * DEPTH / (SIDE * SIDE) };
 
 /* A plain matrix whose runs begin on their own length: they are read in words. `first`: where
@@ -106,13 +106,12 @@ DEVICE struct eight run_by_elements(const struct operand *o, int words, gpu_u64 
     gpu_u32 each = words && o->t.format != FORMAT_F32 ? 2 : 1; /* elements of a word */
     run.low.x = run.low.y = run.low.z = run.low.w = 0;
     run.high = run.low;
-    if (r >= r_end)
+    if (r >= r_end || k >= k_end)
         return run;
     if (n > k_end - k)
-        n = k < k_end ? (gpu_u32)(k_end - k) : 0;
+        n = (gpu_u32)(k_end - k);
     ROLL /* not once an element: what finds scales is long */
-        for (gpu_u32 i = 0; i < n; i += each)
-    {
+    for (gpu_u32 i = 0; i < n; i += each) {
         gpu_u32 word;
         if (words)
             word = stored(o, r, k + i) |
