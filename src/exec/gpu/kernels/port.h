@@ -106,12 +106,14 @@ typedef uint32_t gpu_u32;
 typedef int32_t gpu_i32;
 typedef uint16_t gpu_u16;
 typedef uint8_t gpu_u8;
-typedef struct {
+struct gpu_words {
     uint32_t x, y, z, w;
-} __attribute__((may_alias)) gpu_u32x4;
-typedef struct {
+} __attribute__((may_alias));
+struct gpu_floats {
     float x, y, z, w;
-} gpu_f32x4;
+};
+#define gpu_u32x4 struct gpu_words
+#define gpu_f32x4 struct gpu_floats
 #define GLOBAL
 #define LOCAL
 #define DEVICE static
