@@ -4,7 +4,8 @@
 set(headers
     src/exec/gpu/kernels/port.h src/work/list/args.h src/exec/gpu/kernels/call.h
     src/exec/gpu/kernels/tensor.cl src/exec/gpu/kernels/format.cl src/exec/gpu/kernels/tally.cl
-    src/exec/gpu/kernels/curve.cl src/exec/gpu/kernels/schedule.cl)
+    src/exec/gpu/kernels/curve.cl src/exec/gpu/kernels/schedule.cl
+    src/exec/gpu/kernels/tile.cl)
 set(names rows convert router maps blocks combine activation product peak_sm80
     peak_sm90 peak_cdna)
 

@@ -8,7 +8,7 @@
 #include "exec/kernels/gemm_tile.h"
 
 /* As in the kernels' sources. */
-enum { GPU_TILE = 64, GPU_MOST_GROUPS = 1 << 20 };
+enum { GPU_TILE_ROWS = 128, GPU_TILE = 64, GPU_MOST_GROUPS = 1 << 20 };
 
 /* Kernels that walk rows take as many groups as there are; more than the limit take turns. */
 static uint64_t at_most(uint64_t groups)
@@ -90,7 +90,7 @@ static uint64_t slot_map(const struct call *call)
 
 static uint64_t tiles(uint64_t rows, uint64_t columns)
 {
-    return ceil_div(rows, GPU_TILE) * ceil_div(columns, GPU_TILE);
+    return ceil_div(rows, GPU_TILE_ROWS) * ceil_div(columns, GPU_TILE);
 }
 
 /* The most tiles there can be: rows are known to the device only. */
@@ -98,7 +98,7 @@ static uint64_t gemm_tiles(const struct call *call)
 {
     uint64_t rows = call->of[ROLE_SRC].rows;
     struct grouping g = kernel_grouping(call, &call->args.gemm.rows, rows);
-    uint64_t down = ceil_div(rows, GPU_TILE);
+    uint64_t down = ceil_div(rows, GPU_TILE_ROWS);
     down = g.shared ? down * g.n : down + g.n;
     return down * ceil_div(call->of[ROLE_DST].width, GPU_TILE);
 }

@@ -129,12 +129,12 @@ static struct gpu_call call_of(const struct question *q)
     return call;
 }
 
-/* Work-groups of the portable kernels' tiles of 64 x 64. */
+/* Work-groups of the portable kernels' tiles of 128 x 64. */
 static uint64_t portable_groups(const struct question *q)
 {
     uint64_t across = (COLUMNS + 63) / 64, down = q->kernel == KERNEL_WGRAD
-                                                      ? (uint64_t)GROUPS * ((DEPTH + 63) / 64)
-                                                      : ROWS / 64 + 1 + GROUPS;
+                                                      ? (uint64_t)GROUPS * ((DEPTH + 127) / 128)
+                                                      : ROWS / 128 + 1 + GROUPS;
     return across * down;
 }
 

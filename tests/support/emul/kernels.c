@@ -22,6 +22,7 @@ struct size {
 #include "exec/gpu/kernels/blocks.cl"
 #include "exec/gpu/kernels/combine.cl"
 #include "exec/gpu/kernels/activation.cl"
+#include "exec/gpu/kernels/tile.cl"
 #include "exec/gpu/kernels/product.cl"
 #include "exec/gpu/kernels/schedule.cl"
 #include "support/emul/warp.h"

@@ -195,8 +195,7 @@ KERNEL(load_block, 64, 0)
             zero_bytes(row_of(dst, i), dst.row_bytes);
             continue;
         }
-        for (gpu_u64 c = ITEM; c < dst.width; c += ITEMS)
-            store(dst, i * dst.width + c, load(src, row * src.width + column + c) * gate);
+        scale_run(src, row * src.width + column, gate, dst, i * dst.width, dst.width);
     }
 }
 
@@ -219,8 +218,7 @@ KERNEL(add_block, 64, 0)
         gpu_u64 column = src.width < dst.width ? core * src.width : 0;
         gpu_u64 to = (first + slot / a.top_k.n) * dst.width + column;
         float gate = gates.present ? F32(gates)[slot] : 1;
-        for (gpu_u64 c = ITEM; c < src.width; c += ITEMS)
-            F32(dst)[to + c] += gate * load(src, i * src.width + c);
+        add_scaled(src, i * src.width, gate, dst, to, src.width);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Sums of rows, and their gradients. A token's rows are added in the order of a binary tree
  * over keys, as the host's kernel does and says why; no atomics. */
 
-enum { TREE_DEPTH = 40 };
+enum { TREE_DEPTH = 40, FEW = 8 };
 
 /* A token's rows in work-group memory, GPU_MOST_SLOTS words each: as they come, and in the
  * order of their keys. PART_DEPTH[i]: at which level of the tree row i and the one before part.
@@ -50,6 +50,86 @@ DEVICE float sum_parts(const LOCAL gpu_i32 *words, gpu_u32 n, struct tensor src,
         level[top++] = depth;
     }
     return n > 0 ? waiting[0] : 0;
+}
+
+/* After which part a sum that ends with part i is added to what follows it: the first that a
+ * higher level of the tree parts from the next. */
+DEVICE gpu_u32 waits_for(const LOCAL gpu_i32 *words, gpu_u32 n, gpu_u32 i)
+{
+    gpu_u32 part = i + 1;
+    while (part + 1 < n && words[PART_DEPTH + part + 1] >= words[PART_DEPTH + i + 1])
+        part++;
+    return part;
+}
+
+/* The same sums of FEW parts at most, of eight columns at once and without a stack: part i's
+ * place holds the sum that ends with it, and when it is wanted is the same for all columns. A
+ * product with a gate is rounded before it is added. */
+DEVICE void sum_few(const LOCAL gpu_i32 *words, gpu_u32 n, const gpu_u32 *wanted,
+                    struct tensor src, gpu_u64 column, int gated, float *sum)
+{
+    struct eight parts[FEW];
+    float waiting[FEW][8];
+    UNROLL
+    for (gpu_u32 i = 0; i < FEW; i++)
+        if (i < n)
+            parts[i] = eight_at(src, (gpu_u64)words[PART_ROW + i] * src.width + column);
+    UNROLL
+    for (int c = 0; c < 8; c++)
+        sum[c] = 0;
+    UNROLL
+    for (gpu_u32 i = 0; i < FEW; i++) {
+        if (i >= n)
+            continue;
+        float gate = AS_FLOAT((gpu_u32)words[PART_GATE + i]);
+        floats_of(src.format, parts[i], sum);
+        UNROLL
+        for (int c = 0; c < 8; c++)
+            sum[c] = gated ? PRODUCT(sum[c], gate) : sum[c];
+        UNROLL
+        for (gpu_u32 left = i; left-- > 0;) {
+            if (wanted[left] != i)
+                continue;
+            UNROLL
+            for (int c = 0; c < 8; c++)
+                sum[c] = waiting[left][c] + sum[c];
+        }
+        UNROLL
+        for (int c = 0; c < 8; c++)
+            waiting[i][c] = sum[c];
+    }
+}
+
+/* A row of dst; formats are known where this is called, so that nothing of parts of 16 bits is
+ * kept for the other half of wider ones. */
+DEVICE void combine_few(const LOCAL gpu_i32 *words, gpu_u32 n, struct tensor src,
+                        struct tensor dst, gpu_u64 row, int gated)
+{
+    gpu_u32 wanted[FEW];
+    UNROLL
+    for (gpu_u32 i = 0; i < FEW; i++)
+        wanted[i] = i + 1 < n ? waits_for(words, n, i) : FEW;
+    for (gpu_u64 c = (gpu_u64)ITEM * 8; c < dst.width; c += (gpu_u64)ITEMS * 8) {
+        float sum[8];
+        sum_few(words, n, wanted, src, c, gated, sum);
+        store_eight(dst, row * dst.width + c, sum);
+    }
+}
+
+DEVICE void combine_row(const LOCAL gpu_i32 *words, gpu_u32 n, struct tensor src,
+                        struct tensor dst, gpu_u64 row, int gated)
+{
+    if (n <= FEW && in_eights(src, 0, src.width) && in_eights(dst, 0, dst.width)) {
+        if (src.format == FORMAT_BF16) {
+            src.format = FORMAT_BF16;
+            combine_few(words, n, src, dst, row, gated);
+        } else {
+            combine_few(words, n, src, dst, row, gated);
+        }
+        return;
+    }
+    for (gpu_u64 c = ITEM; c < dst.width; c += ITEMS)
+        store(dst, row * dst.width + c, sum_parts(words, n, src, c, gated));
 }
 
 /* How many of the rows there are come before row s: lower keys, and equal ones in front. */
@@ -101,9 +181,10 @@ KERNEL(combine, 64, (6 * GPU_MOST_SLOTS + 2) * 4)
                 (gpu_i32)AS_BITS(gates.present ? F32(gates)[i * slots + s] : 1.0F);
         }
         if (ITEM == 0) {
-            words[PART_COUNT] = 0;
+            gpu_i32 count = 0;
             for (gpu_u32 s = 0; s < slots; s++)
-                words[PART_COUNT] += words[PART_GIVEN + s] >= 0;
+                count += words[PART_GIVEN + s] >= 0;
+            words[PART_COUNT] = count;
         }
         BARRIER();
         gpu_u32 n = (gpu_u32)words[PART_COUNT];
@@ -111,8 +192,7 @@ KERNEL(combine, 64, (6 * GPU_MOST_SLOTS + 2) * 4)
             words[PART_DEPTH + s] =
                 parting((gpu_u64)words[PART_KEY + s - 1], (gpu_u64)words[PART_KEY + s], high);
         BARRIER();
-        for (gpu_u64 c = ITEM; c < dst.width; c += ITEMS)
-            store(dst, i * dst.width + c, sum_parts(words, n, src, c, gates.present));
+        combine_row(words, n, src, dst, i, gates.present);
         BARRIER();
     }
 }
@@ -150,8 +230,18 @@ DEVICE float dot_rows(struct tensor a, gpu_u64 row_a, struct tensor b, gpu_u64 r
                       gpu_u64 width, LOCAL double *sums)
 {
     double sum = 0;
-    for (gpu_u64 c = ITEM; c < width; c += ITEMS)
-        sum += (double)load(a, row_a * a.width + c) * (double)load(b, row_b * b.width + c);
+    gpu_u64 from_a = row_a * a.width, from_b = row_b * b.width;
+    int eights = in_eights(a, from_a, width) && in_eights(b, from_b, width);
+    for (gpu_u64 c = (gpu_u64)ITEM * 8; eights && c < width; c += (gpu_u64)ITEMS * 8) {
+        float v[8], w[8];
+        load_eight(a, from_a + c, v);
+        load_eight(b, from_b + c, w);
+        UNROLL
+        for (int i = 0; i < 8; i++)
+            sum += (double)v[i] * (double)w[i];
+    }
+    for (gpu_u64 c = ITEM; !eights && c < width; c += ITEMS)
+        sum += (double)load(a, from_a + c) * (double)load(b, from_b + c);
     sums[ITEM] = sum;
     BARRIER();
     sum = 0;
@@ -210,8 +300,7 @@ KERNEL(accumulate, 64, 0)
             continue;
         gpu_u64 to = (gpu_u64)slot / phys.width * dst.width;
         float gate = gates.present ? F32(gates)[slot] : 1;
-        for (gpu_u64 c = ITEM; c < dst.width; c += ITEMS)
-            F32(dst)[to + c] += gate * load(src, row * src.width + c);
+        add_scaled(src, row * src.width, gate, dst, to, dst.width);
     }
 }
 

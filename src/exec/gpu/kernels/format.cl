@@ -37,21 +37,24 @@ DEVICE gpu_u64 scale_at(const struct scheme *s, gpu_u64 rows, gpu_u64 columns,
     return elements + (column / s->block_columns * down + block_row) * (gpu_u64)s->scale;
 }
 
-DEVICE float f32_at(const GLOBAL gpu_u8 *at)
+/* A scale of its bits. */
+DEVICE float scale_of(const struct scheme *s, gpu_u32 bits)
 {
-    return AS_FLOAT((gpu_u32)at[0] | (gpu_u32)at[1] << 8 | (gpu_u32)at[2] << 16 |
-                    (gpu_u32)at[3] << 24);
+    if (s->scale == 4)
+        return AS_FLOAT(bits);
+    if (s->scale == 0)
+        return 1;
+    if (s->e4m3_scale)
+        return narrow_decode(4, 3, 7, bits);
+    return AS_FLOAT(bits ? bits << 23 : 0x400000U); /* 2^(code - 127) */
 }
 
 DEVICE float read_scale(const struct scheme *s, const GLOBAL gpu_u8 *at)
 {
-    if (s->scale == 4)
-        return f32_at(at);
-    if (s->scale == 0)
-        return 1;
-    if (s->e4m3_scale)
-        return narrow_decode(4, 3, 7, *at);
-    return AS_FLOAT(*at ? (gpu_u32)*at << 23 : 0x400000U); /* 2^(code - 127) */
+    gpu_u32 bits = 0;
+    for (int i = 0; i < s->scale; i++)
+        bits |= (gpu_u32)at[i] << 8 * i;
+    return scale_of(s, bits);
 }
 
 /* Element (row, column) of a [rows, columns] matrix of a format with scales. */

@@ -3,7 +3,8 @@
  * Kernels are written in the part that all four share: no function pointers, recursion or
  * varargs; numbers of 16 and 8 bits as integers and shifts; work-group memory and barriers, no
  * warp operations; 32-bit integer atomics only; sizes and offsets of 64 bits; a pointer is a
- * buffer and an offset. In plain C a kernel is performed by fibres (tests), item by item. */
+ * buffer and an offset; four words of 32 bits at once, by x, y, z and w. In plain C a kernel is
+ * performed by fibres (tests), item by item. */
 #ifndef MOEPLAN_EXEC_GPU_KERNELS_PORT_H
 #define MOEPLAN_EXEC_GPU_KERNELS_PORT_H
 
@@ -15,11 +16,16 @@ typedef uint gpu_u32;
 typedef int gpu_i32;
 typedef ushort gpu_u16;
 typedef uchar gpu_u8;
+typedef uint4 gpu_u32x4;
+typedef float4 gpu_f32x4;
 #define GLOBAL __global
 #define LOCAL __local
 #define DEVICE static
 #define ENTRY(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
-#define LOCAL_MEMORY(name, bytes) __local double name[((bytes) + 7) / 8]
+#define LOCAL_MEMORY(name, bytes)                                                              \
+    __local double name[((bytes) + 7) / 8] __attribute__((aligned(16)))
+#define UNROLL
+#define ROLL
 #define ITEMS ((gpu_u32)get_local_size(0))
 #if defined(POCL_DEVICE_ADDRESS_BITS)
 /* PoCL 3.1 takes a branch that is kept over a barrier for that of another item: read anew every
@@ -48,6 +54,7 @@ static gpu_u32 item_now(void)
 #define FABSF(x) fabs((float)(x))
 #define FMAXF(x, y) fmax((float)(x), (float)(y))
 #define COPYSIGNF(x, y) copysign((float)(x), (float)(y))
+#define PRODUCT(x, y) ((x) * (y))
 #define PEAK_CONSTANT const
 
 #elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDACC_RTC__) ||                  \
@@ -58,11 +65,15 @@ typedef unsigned int gpu_u32;
 typedef int gpu_i32;
 typedef unsigned short gpu_u16;
 typedef unsigned char gpu_u8;
+typedef uint4 gpu_u32x4;
+typedef float4 gpu_f32x4;
 #define GLOBAL
 #define LOCAL
 #define DEVICE static __device__ __forceinline__
 #define ENTRY(items) extern "C" __global__ __launch_bounds__(items)
-#define LOCAL_MEMORY(name, bytes) __shared__ double name[((bytes) + 7) / 8]
+#define LOCAL_MEMORY(name, bytes) alignas(16) __shared__ double name[((bytes) + 7) / 8]
+#define UNROLL _Pragma("unroll")
+#define ROLL _Pragma("unroll 1")
 #define ITEM ((gpu_u32)threadIdx.x)
 #define ITEMS ((gpu_u32)blockDim.x)
 #define GROUP ((gpu_u64)blockIdx.x)
@@ -80,6 +91,7 @@ typedef unsigned char gpu_u8;
 #define FABSF(x) fabsf(x)
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
+#define PRODUCT(x, y) __fmul_rn(x, y) /* no part of a sum with one rounding */
 #define PEAK_UNROLL _Pragma("unroll")
 #define PEAK_ROLL _Pragma("unroll 1")
 #if defined(__CUDACC__)
@@ -96,11 +108,21 @@ typedef uint32_t gpu_u32;
 typedef int32_t gpu_i32;
 typedef uint16_t gpu_u16;
 typedef uint8_t gpu_u8;
+struct gpu_words {
+    uint32_t x, y, z, w;
+} __attribute__((may_alias));
+struct gpu_floats {
+    float x, y, z, w;
+};
+#define gpu_u32x4 struct gpu_words
+#define gpu_f32x4 struct gpu_floats
 #define GLOBAL
 #define LOCAL
 #define DEVICE static
 #define ENTRY(items)
 #define LOCAL_MEMORY(name, bytes) double *name = fibre_local(bytes)
+#define UNROLL
+#define ROLL
 #define ITEM (fibre_item())
 #define ITEMS (fibre_items())
 #define GROUP (fibre_group())
@@ -118,6 +140,7 @@ typedef uint8_t gpu_u8;
 #define FABSF(x) fabsf(x)
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
+#define PRODUCT(x, y) ((x) * (y))
 #define PEAK_UNROLL
 #define PEAK_ROLL
 #define PEAK_CONSTANT const

@@ -1,161 +1,5 @@
-/* Products: one tile of at most 64 x 64 a work-group of 16 x 16 items, in f32, whatever the
- * operands are stored in; which elements the operands are, an `operand` says. A group's tiles
- * are found by counting through the groups: the grid is the most there can be, and what is
- * left over returns. */
-
-enum { TILE = 64, DEPTH = 16, SIDE = 16, OWN = 4 };
-
-enum operand_kind {
-    OPERAND_ROWS,   /* element (r, k) of rows from `row`, columns from `column` */
-    OPERAND_DOWN,   /* the same transposed: element (k, r) */
-    OPERAND_WEIGHT, /* of one matrix [rows, columns], of any format */
-    OPERAND_BLOCKS  /* of a sparse matrix, stored block by block; r a dense row */
-};
-
-struct operand {
-    struct tensor t;
-    int kind;
-    int turned; /* (k, r) is asked for, (r, k) stands there */
-    gpu_u64 row, column;
-    gpu_u64 rows, columns;               /* of a matrix */
-    gpu_u64 block, inter, across, parts; /* of a sparse one, or of what meets it */
-};
-
-/* Depth and columns of sparse products count padded blocks: number q of them stands for column
- * p I + j, or for none. */
-DEVICE gpu_i64 unpadded(const struct operand *o, gpu_u64 q)
-{
-    gpu_u64 padded = o->across * o->block, j = q % padded;
-    return j < o->inter ? (gpu_i64)(q / padded * o->inter + j) : -1;
-}
-
-DEVICE float element(const struct operand *o, gpu_u64 a, gpu_u64 b)
-{
-    gpu_u64 r = o->turned ? b : a, k = o->turned ? a : b;
-    if (o->kind == OPERAND_ROWS)
-        return load(o->t, (o->row + r) * o->t.width + o->column + k);
-    if (o->kind == OPERAND_BLOCKS) {
-        gpu_u64 padded = o->across * o->block, p = k / padded, j = k % padded;
-        gpu_u64 row = o->row + r;
-        gpu_u64 stands =
-            (row / o->block * o->across + j / o->block) * o->block + row % o->block;
-        return j < o->inter ? load(o->t, stands * o->t.width + p * o->block + j % o->block) : 0;
-    }
-    if (is_plain(o->t.format))
-        return load(o->t, r * o->columns + k);
-    return scaled_at(o->t.format, o->t.data, o->rows, o->columns, r, k);
-}
-
-/* What of a weight meets a sparse operand's padded columns: its depth, or its columns. */
-enum { MEETS_NONE, MEETS_DEPTH, MEETS_COLUMNS };
-
-DEVICE float met(const struct operand *o, gpu_u64 a, gpu_u64 b, int meets)
-{
-    if (meets == MEETS_NONE)
-        return element(o, a, b);
-    gpu_i64 q = unpadded(o, meets == MEETS_DEPTH ? a : b);
-    if (q < 0)
-        return 0;
-    return meets == MEETS_DEPTH ? element(o, (gpu_u64)q, b) : element(o, a, (gpu_u64)q);
-}
-
-/* A tile's product: rows [m0, m0 + m) x columns [n0, n0 + n), over depth [0, depth). Added to
- * sum [OWN][OWN] of the item: rows ITEM / SIDE + SIDE i, columns ITEM % SIDE + SIDE j. */
-struct tile {
-    gpu_u64 m0, m, n0, n;
-};
-
-DEVICE void multiply(const struct operand *x, const struct operand *y, struct tile t,
-                     gpu_u64 depth, int meets, LOCAL float *scratch, float *sum)
-{
-    LOCAL float *a = scratch, *b = scratch + DEPTH * (TILE + 1);
-    gpu_u32 tr = ITEM / SIDE, tc = ITEM % SIDE;
-    for (gpu_u64 k0 = 0; k0 < depth; k0 += DEPTH) {
-        for (gpu_u32 i = ITEM; i < TILE * DEPTH; i += ITEMS) {
-            /* neighbours in a group take neighbours in memory */
-            gpu_u32 r = x->turned ? i % TILE : i / DEPTH, k = x->turned ? i / TILE : i % DEPTH;
-            a[k * (TILE + 1) + r] =
-                r < t.m && k0 + k < depth ? element(x, t.m0 + r, k0 + k) : 0;
-            int down = y->turned;
-            gpu_u32 c = down ? i / DEPTH : i % TILE, d = down ? i % DEPTH : i / TILE;
-            b[d * (TILE + 1) + c] =
-                c < t.n && k0 + d < depth ? met(y, k0 + d, t.n0 + c, meets) : 0;
-        }
-        BARRIER();
-        for (gpu_u32 k = 0; k < DEPTH; k++)
-            for (gpu_u32 i = 0; i < OWN; i++)
-                for (gpu_u32 j = 0; j < OWN; j++)
-                    sum[i * OWN + j] +=
-                        a[k * (TILE + 1) + tr + SIDE * i] * b[k * (TILE + 1) + tc + SIDE * j];
-        BARRIER();
-    }
-}
-
-enum { PRODUCT_BYTES = 2 * DEPTH * (TILE + 1) * 4 };
-
-/* Element (i, j) of this item lies in the tile. */
-DEVICE int is_mine(struct tile t, gpu_u32 i, gpu_u32 j)
-{
-    return ITEM / SIDE + SIDE * i < t.m && ITEM % SIDE + SIDE * j < t.n;
-}
-
-DEVICE gpu_u64 row_in(struct tile t, gpu_u32 i)
-{
-    return t.m0 + ITEM / SIDE + SIDE * i;
-}
-
-DEVICE gpu_u64 column_in(struct tile t, gpu_u32 j)
-{
-    return t.n0 + ITEM % SIDE + SIDE * j;
-}
-
-DEVICE struct tile tile_of(gpu_u64 number, gpu_u64 rows, gpu_u64 columns)
-{
-    gpu_u64 across = (columns + TILE - 1) / TILE;
-    struct tile t;
-    t.m0 = number / across * TILE;
-    t.n0 = number % across * TILE;
-    t.m = rows - t.m0 < TILE ? rows - t.m0 : TILE;
-    t.n = columns - t.n0 < TILE ? columns - t.n0 : TILE;
-    return t;
-}
-
-DEVICE gpu_u64 tiles_of(gpu_u64 rows, gpu_u64 columns)
-{
-    return (rows + TILE - 1) / TILE * ((columns + TILE - 1) / TILE);
-}
-
-DEVICE struct operand rows_operand(struct tensor t, gpu_u64 row, int turned)
-{
-    struct operand o;
-    o.t = t;
-    o.kind = OPERAND_ROWS;
-    o.turned = turned;
-    o.row = row;
-    o.column = 0;
-    o.rows = t.rows;
-    o.columns = t.width;
-    o.block = o.inter = o.across = o.parts = 0;
-    return o;
-}
-
-/* One matrix of a tensor of them. */
-DEVICE struct operand weight_operand(struct tensor t, gpu_u64 number, int turned)
-{
-    struct operand o = rows_operand(t, 0, turned);
-    o.kind = OPERAND_WEIGHT;
-    o.rows = t.n_dims == 2 ? t.rows : t.dim1;
-    o.columns = t.n_dims == 2 ? t.dim1 : t.dim2;
-    if (t.n_dims > 2)
-        o.t.data = row_of(t, number);
-    return o;
-}
-
-DEVICE void clear(float *sum)
-{
-    for (int i = 0; i < OWN * OWN; i++)
-        sum[i] = 0;
-}
+/* Products, a tile a work-group (tile.cl). A group's tiles are found by counting through the
+ * groups: the grid is the most there can be, and what is left over returns. */
 
 /* ---- gemm, chunk_gemm ---- */
 
@@ -179,11 +23,11 @@ DEVICE void gemm_tile(const struct gpu_call *call, struct tensor src, struct ten
     struct tile t = tile_of(number, rows.end - rows.begin, dst.width);
     struct operand x = rows_operand(src, rows.begin, 0);
     struct operand y = weight_operand(weight, matrix, call->args.gemm.transposed);
-    float sum[OWN * OWN];
+    float sum[OWN_ROWS * OWN];
     clear(sum);
     int adds = call->chunk && call->iteration > 0;
     multiply(&x, &y, t, src.width, MEETS_NONE, (LOCAL float *)scratch, sum);
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++) {
             if (!is_mine(t, i, j))
                 continue;
@@ -239,7 +83,7 @@ DEVICE void gated_sums(const struct operand *x, const struct operand *y, struct 
 {
     clear(sum);
     multiply(x, y, t, to->depth, MEETS_NONE, (LOCAL float *)scratch, sum);
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++) {
             if (!is_mine(t, i, j))
                 continue;
@@ -263,17 +107,17 @@ DEVICE void gated_tile(const struct gpu_call *call, struct tensor src, struct te
     struct operand x = rows_operand(src, rows.begin, 0);
     struct operand y = weight_operand(weight, to->matrix, 0);
     int glu = y.columns == 2 * inter;
-    float sums[2][OWN * OWN];
+    float sums[2][OWN_ROWS * OWN];
     for (int up = 0; up <= glu; up++) { /* a loop: drivers differ on barriers under an if */
         part.n0 = t.n0 + up * inter;
         gated_sums(&x, &y, part, to, scratch, sums[up]);
     }
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++)
             if (is_mine(t, i, j))
                 store(to->dst, (to->row + row_in(t, i)) * inter + column_in(t, j),
-                      gated(call->curve, sums[0][i * OWN + j],
-                            glu ? sums[1][i * OWN + j] : 1, glu));
+                      gated(call->curve, sums[0][i * OWN + j], glu ? sums[1][i * OWN + j] : 1,
+                            glu));
 }
 
 KERNEL(gated_gemm, 256, PRODUCT_BYTES)
@@ -333,12 +177,12 @@ KERNEL(wgrad, 256, PRODUCT_BYTES)
     struct operand x = rows_operand(src, rows.begin, 1);
     struct operand y = rows_operand(d_dst, rows.begin + shift, 0);
     struct tensor dw = d_weight;
-    float sum[OWN * OWN];
+    float sum[OWN_ROWS * OWN];
     clear(sum);
     if (dw.n_dims > 2)
         dw.data = row_of(d_weight, matrix);
     multiply(&x, &y, t, rows.end - rows.begin, MEETS_NONE, (LOCAL float *)scratch, sum);
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++) {
             gpu_u64 at = row_in(t, i) * d_dst.width + column_in(t, j);
             if (is_mine(t, i, j))
@@ -368,7 +212,7 @@ KERNEL(expanded_gemm, 256, PRODUCT_BYTES)
     TENSOR(weight, 1);
     TENSOR(dst, 2);
     struct tile t = tile_of(GROUP, dst.rows, dst.width);
-    float sum[OWN * OWN];
+    float sum[OWN_ROWS * OWN];
     if (GROUP >= tiles_of(dst.rows, dst.width))
         return;
     clear(sum);
@@ -377,7 +221,7 @@ KERNEL(expanded_gemm, 256, PRODUCT_BYTES)
         struct operand y = weight_operand(weight, g, call->args.gemm.transposed);
         multiply(&x, &y, t, src.dim2, MEETS_NONE, (LOCAL float *)scratch, sum);
     }
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++)
             if (is_mine(t, i, j))
                 store(dst, row_in(t, i) * dst.width + column_in(t, j), sum[i * OWN + j]);
@@ -395,10 +239,10 @@ KERNEL(expanded_wgrad, 256, PRODUCT_BYTES)
     struct operand x = rows_operand(copy_of(src, group), 0, 1);
     struct operand y = rows_operand(d_dst, 0, 0);
     struct tensor dw = copy_of(d_weight, group);
-    float sum[OWN * OWN];
+    float sum[OWN_ROWS * OWN];
     clear(sum);
     multiply(&x, &y, t, src.dim1, MEETS_NONE, (LOCAL float *)scratch, sum);
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++)
             if (is_mine(t, i, j))
                 store(dw, row_in(t, i) * d_dst.width + column_in(t, j), sum[i * OWN + j]);
@@ -446,11 +290,11 @@ KERNEL(sdd, 256, PRODUCT_BYTES)
     gpu_u64 column = p * y.across * B + (gpu_u64)I32(column_block)[u] * B;
     for (gpu_u64 tiles = 0; tiles < tiles_of(B, B); tiles++) {
         struct tile t = tile_of(tiles, B, B), from = t;
-        float sum[OWN * OWN];
+        float sum[OWN_ROWS * OWN];
         from.n0 = t.n0 + column;
         clear(sum);
         multiply(&x, &y, from, src.width, MEETS_COLUMNS, (LOCAL float *)scratch, sum);
-        for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 i = 0; i < OWN_ROWS; i++)
             for (gpu_u32 j = 0; j < OWN; j++) {
                 if (!is_mine(t, i, j))
                     continue;
@@ -482,10 +326,10 @@ KERNEL(dsd, 256, PRODUCT_BYTES)
     x.kind = OPERAND_BLOCKS;
     for (gpu_u64 tiles = GROUP % across; tiles < tiles_of(B, dst.width); tiles += across) {
         struct tile t = tile_of(tiles, B, dst.width);
-        float sum[OWN * OWN];
+        float sum[OWN_ROWS * OWN];
         clear(sum);
         multiply(&x, &y, t, x.parts * x.across * B, MEETS_DEPTH, (LOCAL float *)scratch, sum);
-        for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 i = 0; i < OWN_ROWS; i++)
             for (gpu_u32 j = 0; j < OWN; j++) {
                 if (!is_mine(t, i, j))
                     continue;
@@ -518,7 +362,7 @@ KERNEL(sparse_wgrad, 256, PRODUCT_BYTES)
     struct operand dense = rows_operand(other, first, 0);
     sparse.kind = OPERAND_BLOCKS;
     sparse.row = first;
-    float sum[OWN * OWN];
+    float sum[OWN_ROWS * OWN];
     clear(sum);
     /* x is asked for (result row, depth), y for (depth, result column); depth are rows */
     struct operand x = transposed ? dense : sparse, y = transposed ? sparse : dense;
@@ -526,7 +370,7 @@ KERNEL(sparse_wgrad, 256, PRODUCT_BYTES)
     multiply(&x, &y, t, end - first, MEETS_NONE, (LOCAL float *)scratch, sum);
     struct tensor dw = d_weight;
     dw.data = row_of(d_weight, expert);
-    for (gpu_u32 i = 0; i < OWN; i++)
+    for (gpu_u32 i = 0; i < OWN_ROWS; i++)
         for (gpu_u32 j = 0; j < OWN; j++) {
             gpu_u64 r = row_in(t, i), c = column_in(t, j);
             gpu_i64 of = unpadded(&sparse, transposed ? c : r);

@@ -129,58 +129,168 @@ DEVICE gpu_u16 bf16_encode(float value)
     return (gpu_u16)((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
+/* Plain formats of 16 bits. */
+DEVICE float half_decode(gpu_u32 format, gpu_u32 bits)
+{
+    return format == FORMAT_BF16 ? bf16_decode((gpu_u16)bits)
+                                 : narrow_decode(5, 10, 15, bits & 0xffffU);
+}
+
+DEVICE gpu_u16 half_encode(gpu_u32 format, float value)
+{
+    return format == FORMAT_BF16 ? bf16_encode(value)
+                                 : (gpu_u16)narrow_encode(5, 10, 15, 65504.0F, value);
+}
+
 /* Element i of a plain format. */
 DEVICE float load(struct tensor t, gpu_u64 i)
 {
-    if (t.format == FORMAT_F32)
-        return F32(t)[i];
-    gpu_u16 bits = ((GLOBAL gpu_u16 *)t.data)[i];
-    return t.format == FORMAT_BF16 ? bf16_decode(bits) : narrow_decode(5, 10, 15, bits);
+    return t.format == FORMAT_F32 ? F32(t)[i]
+                                  : half_decode(t.format, ((GLOBAL gpu_u16 *)t.data)[i]);
 }
 
 DEVICE void store(struct tensor t, gpu_u64 i, float value)
 {
     if (t.format == FORMAT_F32)
         F32(t)[i] = value;
-    else if (t.format == FORMAT_BF16)
-        ((GLOBAL gpu_u16 *)t.data)[i] = bf16_encode(value);
     else
-        ((GLOBAL gpu_u16 *)t.data)[i] = (gpu_u16)narrow_encode(5, 10, 15, 65504.0F, value);
+        ((GLOBAL gpu_u16 *)t.data)[i] = half_encode(t.format, value);
 }
 
 /* What a plain format makes of it. */
 DEVICE float rounded(gpu_u32 format, float value)
 {
-    if (format == FORMAT_F32)
-        return value;
-    return format == FORMAT_BF16
-               ? bf16_decode(bf16_encode(value))
-               : narrow_decode(5, 10, 15, narrow_encode(5, 10, 15, 65504.0F, value));
+    return format == FORMAT_F32 ? value : half_decode(format, half_encode(format, value));
+}
+
+/* ---- eight elements of a plain format at once ---- */
+
+/* As they stand in memory; those of 16 bits are `low` alone. */
+struct eight {
+    gpu_u32x4 low, high;
+};
+
+/* From element `at` on there are whole eights, which begin on 16 bytes. */
+DEVICE int in_eights(struct tensor t, gpu_u64 at, gpu_u64 width)
+{
+    return ((gpu_u64)t.data & 15) == 0 && ((at | width) & 7) == 0;
+}
+
+DEVICE struct eight eight_at(struct tensor t, gpu_u64 i)
+{
+    const GLOBAL gpu_u32x4 *at =
+        (const GLOBAL gpu_u32x4 *)(t.data + (t.format == FORMAT_F32 ? i * 4 : i * 2));
+    struct eight e;
+    e.low = at[0];
+    e.high = e.low;
+    if (t.format == FORMAT_F32)
+        e.high = at[1];
+    return e;
+}
+
+DEVICE void two_of(gpu_u32 format, gpu_u32 word, float *v)
+{
+    v[0] = half_decode(format, word & 0xffffU);
+    v[1] = half_decode(format, word >> 16);
+}
+
+DEVICE void four_of(gpu_u32x4 words, float *v)
+{
+    v[0] = AS_FLOAT(words.x);
+    v[1] = AS_FLOAT(words.y);
+    v[2] = AS_FLOAT(words.z);
+    v[3] = AS_FLOAT(words.w);
+}
+
+DEVICE void floats_of(gpu_u32 format, struct eight e, float *v)
+{
+    if (format == FORMAT_F32) {
+        four_of(e.low, v);
+        four_of(e.high, v + 4);
+    } else {
+        two_of(format, e.low.x, v);
+        two_of(format, e.low.y, v + 2);
+        two_of(format, e.low.z, v + 4);
+        two_of(format, e.low.w, v + 6);
+    }
+}
+
+DEVICE void load_eight(struct tensor t, gpu_u64 i, float *v)
+{
+    floats_of(t.format, eight_at(t, i), v);
+}
+
+DEVICE gpu_u32 word_of(gpu_u32 format, const float *v)
+{
+    return (gpu_u32)half_encode(format, v[0]) | (gpu_u32)half_encode(format, v[1]) << 16;
+}
+
+DEVICE gpu_u32x4 words_of(const float *v)
+{
+    gpu_u32x4 words;
+    words.x = AS_BITS(v[0]);
+    words.y = AS_BITS(v[1]);
+    words.z = AS_BITS(v[2]);
+    words.w = AS_BITS(v[3]);
+    return words;
+}
+
+DEVICE void store_eight(struct tensor t, gpu_u64 i, const float *v)
+{
+    if (t.format == FORMAT_F32) {
+        GLOBAL gpu_u32x4 *at = (GLOBAL gpu_u32x4 *)(t.data + i * 4);
+        at[0] = words_of(v);
+        at[1] = words_of(v + 4);
+    } else {
+        gpu_u32x4 words;
+        words.x = word_of(t.format, v);
+        words.y = word_of(t.format, v + 2);
+        words.z = word_of(t.format, v + 4);
+        words.w = word_of(t.format, v + 6);
+        *(GLOBAL gpu_u32x4 *)(t.data + i * 2) = words;
+    }
 }
 
 /* ---- rows: all items of a group together ---- */
 
-/* In words where both begin on one. */
+/* What an item copies in words of one width: four are on their way at once. */
+#define COPY_IN(word)                                                                          \
+    do {                                                                                       \
+        GLOBAL word *out = (GLOBAL word *)to;                                                  \
+        const GLOBAL word *in = (const GLOBAL word *)from;                                     \
+        gpu_u64 n = bytes / sizeof(word), step = ITEMS, i = ITEM;                              \
+        for (; i + 3 * step < n; i += 4 * step) {                                              \
+            word a = in[i], b = in[i + step], c = in[i + 2 * step], d = in[i + 3 * step];      \
+            out[i] = a;                                                                        \
+            out[i + step] = b;                                                                 \
+            out[i + 2 * step] = c;                                                             \
+            out[i + 3 * step] = d;                                                             \
+        }                                                                                      \
+        for (; i < n; i += step)                                                               \
+            out[i] = in[i];                                                                    \
+    } while (0)
+
+/* In the widest words on which both begin. */
 DEVICE void copy_bytes(GLOBAL char *to, const GLOBAL char *from, gpu_u64 bytes)
 {
     gpu_u64 both = (gpu_u64)to | (gpu_u64)from | bytes;
-    if (both % 8 == 0) {
-        for (gpu_u64 i = ITEM; i < bytes / 8; i += ITEMS)
-            ((GLOBAL gpu_u64 *)to)[i] = ((const GLOBAL gpu_u64 *)from)[i];
-    } else if (both % 2 == 0) {
-        for (gpu_u64 i = ITEM; i < bytes / 2; i += ITEMS)
-            ((GLOBAL gpu_u16 *)to)[i] = ((const GLOBAL gpu_u16 *)from)[i];
-    } else {
-        for (gpu_u64 i = ITEM; i < bytes; i += ITEMS)
-            to[i] = from[i];
-    }
+    if (both % 16 == 0)
+        COPY_IN(gpu_u32x4);
+    else if (both % 4 == 0)
+        COPY_IN(gpu_u32);
+    else if (both % 2 == 0)
+        COPY_IN(gpu_u16);
+    else
+        COPY_IN(gpu_u8);
 }
 
 DEVICE void zero_bytes(GLOBAL char *to, gpu_u64 bytes)
 {
-    if (((gpu_u64)to | bytes) % 8 == 0) {
-        for (gpu_u64 i = ITEM; i < bytes / 8; i += ITEMS)
-            ((GLOBAL gpu_u64 *)to)[i] = 0;
+    gpu_u32x4 none;
+    none.x = none.y = none.z = none.w = 0;
+    if (((gpu_u64)to | bytes) % 16 == 0) {
+        for (gpu_u64 i = ITEM; i < bytes / 16; i += ITEMS)
+            ((GLOBAL gpu_u32x4 *)to)[i] = none;
     } else {
         for (gpu_u64 i = ITEM; i < bytes; i += ITEMS)
             to[i] = 0;
@@ -192,12 +302,50 @@ DEVICE GLOBAL char *row_of(struct tensor t, gpu_u64 row)
     return t.data + row * t.row_bytes;
 }
 
-/* to = factor * row of `from`, of one width */
+/* to = factor * from: `width` elements from one element of each on. */
+DEVICE void scale_run(struct tensor from, gpu_u64 at, float factor, struct tensor to,
+                      gpu_u64 to_at, gpu_u64 width)
+{
+    if (in_eights(from, at, width) && in_eights(to, to_at, width)) {
+        for (gpu_u64 c = (gpu_u64)ITEM * 8; c < width; c += (gpu_u64)ITEMS * 8) {
+            float v[8];
+            load_eight(from, at + c, v);
+            UNROLL
+            for (int i = 0; i < 8; i++)
+                v[i] *= factor;
+            store_eight(to, to_at + c, v);
+        }
+        return;
+    }
+    for (gpu_u64 c = ITEM; c < width; c += ITEMS)
+        store(to, to_at + c, load(from, at + c) * factor);
+}
+
+/* The same of a row each, of one width. */
 DEVICE void scale_row(struct tensor from, gpu_u64 row, float factor, struct tensor to,
                       gpu_u64 to_row)
 {
-    for (gpu_u64 c = ITEM; c < to.width; c += ITEMS)
-        store(to, to_row * to.width + c, load(from, row * from.width + c) * factor);
+    scale_run(from, row * from.width, factor, to, to_row * to.width, to.width);
+}
+
+/* to = to + factor * from; f32 is added to */
+DEVICE void add_scaled(struct tensor from, gpu_u64 at, float factor, struct tensor to,
+                       gpu_u64 to_at, gpu_u64 width)
+{
+    if (in_eights(from, at, width) && in_eights(to, to_at, width)) {
+        for (gpu_u64 c = (gpu_u64)ITEM * 8; c < width; c += (gpu_u64)ITEMS * 8) {
+            float v[8], sum[8];
+            load_eight(from, at + c, v);
+            load_eight(to, to_at + c, sum);
+            UNROLL
+            for (int i = 0; i < 8; i++)
+                sum[i] += factor * v[i];
+            store_eight(to, to_at + c, sum);
+        }
+        return;
+    }
+    for (gpu_u64 c = ITEM; c < width; c += ITEMS)
+        F32(to)[to_at + c] += factor * load(from, at + c);
 }
 
 /* ---- groups of rows; as kernel_grouping of the host ---- */
