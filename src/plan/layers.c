@@ -23,6 +23,18 @@ enum ffn kind_ffn(enum layer_kind kind)
     return rows[kind].ffn;
 }
 
+enum mixer mixer_owner(enum mixer mixer)
+{
+    return mixer == MIXER_BORROW          ? MIXER_FULL
+           : mixer == MIXER_WINDOW_BORROW ? MIXER_WINDOW
+                                          : mixer;
+}
+
+bool mixer_borrows(enum mixer mixer)
+{
+    return mixer_owner(mixer) != mixer;
+}
+
 const char *kind_name(enum layer_kind kind)
 {
     return rows[kind].name;
@@ -52,11 +64,12 @@ bool model_has_parts(const struct model *model)
 static enum mixer mixer_of(enum layer_type type)
 {
     static const enum mixer mixers[LAYER_TYPES] = {
-        [LAYER_FULL] = MIXER_FULL,   [LAYER_WINDOW] = MIXER_WINDOW,
-        [LAYER_CHUNK] = MIXER_CHUNK, [LAYER_LINEAR] = MIXER_LINEAR,
-        [LAYER_REUSE] = MIXER_REUSE, [LAYER_CSA] = MIXER_CSA,
-        [LAYER_HCA] = MIXER_HCA,     [LAYER_BLOCKS] = MIXER_BLOCKS,
-        [LAYER_DENSE] = MIXER_NONE,  [LAYER_MOE] = MIXER_NONE};
+        [LAYER_FULL] = MIXER_FULL,     [LAYER_WINDOW] = MIXER_WINDOW,
+        [LAYER_CHUNK] = MIXER_CHUNK,   [LAYER_LINEAR] = MIXER_LINEAR,
+        [LAYER_REUSE] = MIXER_REUSE,   [LAYER_CSA] = MIXER_CSA,
+        [LAYER_HCA] = MIXER_HCA,       [LAYER_BLOCKS] = MIXER_BLOCKS,
+        [LAYER_BORROW] = MIXER_BORROW, [LAYER_WINDOW_BORROW] = MIXER_WINDOW_BORROW,
+        [LAYER_DENSE] = MIXER_NONE,    [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
 
@@ -233,7 +246,7 @@ struct attention model_attention(const struct model *model, enum mixer mixer)
         return a;
     a.v_head_dim = a.kind == ATTENTION_GQA ? own_or(a.v_head_dim, a.head_dim) : a.head_dim;
     a.k_eq_v &= a.kind == ATTENTION_GQA;
-    if (a.kind != ATTENTION_GQA || mixer != MIXER_WINDOW)
+    if (a.kind != ATTENTION_GQA || mixer_owner(mixer) != MIXER_WINDOW)
         return a;
     a.heads = own_or(w->heads, a.heads);
     a.kv_heads = own_or(w->kv_heads, a.kv_heads);
@@ -257,7 +270,7 @@ enum mixer model_attention_mixer(const struct model *model)
     bool kinds[KIND_COUNT], window = false, others = false;
     model_kinds(model, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum mixer mixer = rows[k].mixer;
+        enum mixer mixer = mixer_owner(rows[k].mixer);
         window |= kinds[k] && mixer == MIXER_WINDOW;
         others |=
             kinds[k] && mixer != MIXER_WINDOW && mixer != MIXER_LINEAR && mixer != MIXER_NONE;
@@ -303,6 +316,27 @@ bool plan_has_hca(const struct plan *plan)
 bool plan_has_blocks(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_BLOCKS);
+}
+
+bool model_borrows(const struct model *model)
+{
+    return model_has_mixer(model, MIXER_BORROW) || model_has_mixer(model, MIXER_WINDOW_BORROW);
+}
+
+bool plan_borrows(const struct plan *plan)
+{
+    return model_borrows(&plan->model);
+}
+
+bool plan_embeds_layers(const struct plan *plan)
+{
+    return plan->model.layer_embedding.width > 0;
+}
+
+uint64_t model_dense_width(const struct model *model, enum mixer mixer)
+{
+    uint64_t own = mixer_borrows(mixer) ? model->borrow_intermediate : 0;
+    return own_or(own, model->dense_intermediate);
 }
 
 bool plan_has_modules(const struct plan *plan)

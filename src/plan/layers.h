@@ -20,7 +20,9 @@ enum mixer {
     MIXER_CSA,    /* a window and chosen compressed entries */
     MIXER_HCA,    /* a window and all compressed entries */
     MIXER_BLOCKS, /* blocks of keys that an indexer chooses */
-    MIXER_NONE,   /* the layer is a network alone */
+    MIXER_BORROW, /* full attention to keys and values of an earlier layer */
+    MIXER_WINDOW_BORROW, /* attention over a window likewise */
+    MIXER_NONE,          /* the layer is a network alone */
     MIXER_COUNT
 };
 
@@ -52,6 +54,13 @@ enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
     X(BLOCKS_DENSE, BLOCKS, DENSE, "blocks dense layer", "blocks_dense")                       \
     X(BLOCKS_MOE, BLOCKS, MOE, "blocks moe layer", "blocks_moe")                               \
     X(BLOCKS, BLOCKS, NONE, "blocks layer", "blocks")                                          \
+    X(BORROW_DENSE, BORROW, DENSE, "borrow dense layer", "borrow_dense")                       \
+    X(BORROW_MOE, BORROW, MOE, "borrow moe layer", "borrow_moe")                               \
+    X(BORROW, BORROW, NONE, "borrow layer", "borrow")                                          \
+    X(WINDOW_BORROW_DENSE, WINDOW_BORROW, DENSE, "window borrow dense layer",                  \
+      "window_borrow_dense")                                                                   \
+    X(WINDOW_BORROW_MOE, WINDOW_BORROW, MOE, "window borrow moe layer", "window_borrow_moe")   \
+    X(WINDOW_BORROW, WINDOW_BORROW, NONE, "window borrow layer", "window_borrow")              \
     X(FFN_DENSE, NONE, DENSE, "dense network", "dense_alone")                                  \
     X(FFN_MOE, NONE, MOE, "moe network", "moe_alone")
 
@@ -63,6 +72,10 @@ enum layer_kind {
 };
 
 enum mixer kind_mixer(enum layer_kind kind);
+/* The mixer whose keys and values layers of this one read: that of their own kind which makes
+ * some, or itself. */
+enum mixer mixer_owner(enum mixer mixer);
+bool mixer_borrows(enum mixer mixer);
 enum ffn kind_ffn(enum layer_kind kind);
 const char *kind_name(enum layer_kind kind);
 
@@ -116,6 +129,13 @@ bool plan_has_linear(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
 bool plan_has_blocks(const struct plan *plan);
+/* Whether layers read keys and values of earlier ones. */
+bool model_borrows(const struct model *model);
+bool plan_borrows(const struct plan *plan);
+/* Whether the layers have embeddings of their own. */
+bool plan_embeds_layers(const struct plan *plan);
+/* Width of the dense network of layers with this mixer. */
+uint64_t model_dense_width(const struct model *model, enum mixer mixer);
 /* Whether prediction modules are part of the run. */
 bool plan_has_modules(const struct plan *plan);
 /* Whether tables of the vocabulary name the experts of all layers. */

@@ -103,6 +103,12 @@ struct encoder {
     uint64_t projector; /* and of the projector, or of all of them */
 };
 
+/* A second embedding, of which every layer reads a part of its own (Gemma-4 E2B, E4B). */
+struct layer_embedding {
+    uint64_t width; /* of a token in one layer; 0: none */
+    uint64_t vocab; /* rows of its table */
+};
+
 struct router {
     enum router_score score;
     enum router_order order;
@@ -136,6 +142,8 @@ struct model {
     struct enum_list layer_types; /* enum layer_type, repeated over the layers; empty: full */
     uint64_t hidden, dense_intermediate;
     uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
+    uint64_t
+        borrow_intermediate; /* of dense networks in layers that borrow keys; 0: as others */
     uint64_t vocab;
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
@@ -157,6 +165,7 @@ struct model {
     struct linear linear;
     struct indexer indexer;
     struct encoder encoder;
+    struct layer_embedding layer_embedding;
     struct model_moe moe;
 };
 

@@ -20,6 +20,8 @@ enum layer_type {
                      stand for attention.csa_ratio tokens each */
     LAYER_HCA,    /* a window, and all entries that stand for attention.hca_ratio tokens each */
     LAYER_BLOCKS, /* of blocks of indexer.block keys those that an indexer chooses */
+    LAYER_BORROW, /* full attention to keys and values of the last full layer before it */
+    LAYER_WINDOW_BORROW, /* attention over the window to those of the last window layer */
     LAYER_DENSE,
     LAYER_MOE,
     LAYER_TYPES

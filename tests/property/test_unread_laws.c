@@ -21,7 +21,7 @@
 #include "support/shaped_plan.h"
 #include "work/stack/stack.h"
 
-enum { KEYS = 512, WORDS = 32, LOOKED_AT = 10, LISTED_AT = 3 };
+enum { KEYS = 512, WORDS = 32, LOOKED_AT = 16, LISTED_AT = 3 };
 
 /* What was seen of each key, over all plans. */
 struct seen {

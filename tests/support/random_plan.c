@@ -148,6 +148,7 @@ bool plan_is_complete(const struct plan *plan)
             !(model->moe.shared_experts && model->moe.intermediate)) &&
            (model->linear.key_heads || !model->linear.heads) &&
            (model->linear.key_dim || !model->linear.head_dim) &&
+           (model->layer_embedding.vocab || !model->layer_embedding.width) &&
            (model->linear.state != DTYPE_NONE || plan->workload.mode == MODE_TRAIN ||
             !model_mixers(model, MIXER_LINEAR)) &&
            plan->moe.routing.distribution != DISTRIBUTION_TRACE &&

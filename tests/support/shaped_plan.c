@@ -230,8 +230,33 @@ static void sum_blocks(struct rng *rng, struct plan *plan)
         plan->model.residual_block = size < 4 ? size : 0;
 }
 
+/* Layers that read keys of earlier ones, or have embeddings of their own, in a quarter of the
+ * plans that may have them. */
+static void borrow_keys(struct rng *rng, struct plan *plan)
+{
+    struct model *model = &plan->model;
+    enum stack_kind stack = plan->stack.kind;
+    bool borrows = rng_below(rng, 2), embeds = !borrows || rng_below(rng, 2);
+    uint64_t wide = 24 * rng_below(rng, 2), rows = 100 * rng_below(rng, 2);
+    if (rng_below(rng, 4) || model->attention.kind != ATTENTION_GQA ||
+        model->residual_streams > 1 || model->residual_block || model_has_parts(model) ||
+        model->mtp_enabled || stack == STACK_MEGATRON || stack == STACK_PRIMUS ||
+        stack == STACK_TORCHTITAN || stack == STACK_MAXTEXT || stack == STACK_NXD ||
+        stack == STACK_TRTLLM)
+        return;
+    if (embeds)
+        model->layer_embedding = (struct layer_embedding){6, rows ? rows : model->vocab};
+    if (!borrows)
+        return;
+    model->indexer = (struct indexer){0};
+    model->attention.window = 7;
+    model->borrow_intermediate = wide;
+    model->layer_types =
+        (struct enum_list){4, {LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW_BORROW, LAYER_BORROW}};
+}
+
 static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct rng *blocks,
-                 enum stack_kind stack, struct plan *plan)
+                 struct rng *borrow, enum stack_kind stack, struct plan *plan)
 {
     plan_tiny(plan);
     draw_layers(layers, &plan->model);
@@ -253,6 +278,7 @@ static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct r
     share_kv(layers, plan);
     choose_blocks(blocks, plan);
     sum_blocks(blocks, plan);
+    borrow_keys(borrow, plan);
 }
 
 /* Experts split over all replicas of attention, in a third of the engines' plans. */
@@ -284,15 +310,16 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, blocks,
+    struct rng rng, layers, kimi, blocks, borrow,
         joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
     rng_init(&layers, draws_seed(seed), stack, 1, 0, 0);
     rng_init(&kimi, draws_seed(seed), stack, 4, 0, 0);
     rng_init(&blocks, draws_seed(seed), stack, 5, 0, 0);
+    rng_init(&borrow, draws_seed(seed), stack, 7, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
-        base(&rng, &layers, &kimi, &blocks, stack, plan);
+        base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);

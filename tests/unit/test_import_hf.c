@@ -67,6 +67,8 @@ static void every_family_equals_the_shipped_model(void **state)
         "deepseek-v4-pro",
         "gemma-4-26b-a4b",
         "gemma-4-31b",
+        "gemma-4-e2b",
+        "gemma-4-e4b",
         "glm-4.5",
         "glm-4.5-air",
         "glm-4.6",

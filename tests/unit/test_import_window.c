@@ -125,23 +125,33 @@ static void gemma_reads_its_global_heads(void **state)
     arena_release(&arena);
 }
 
-/* Of E2B and E4B. */
-static void what_smaller_gemmas_have_more_is_named(void **state)
+/* Of E2B and E4B: the last layers borrow keys, with networks twice as wide; every layer has
+ * embeddings, of Gemma4TextConfig's width where the configuration does not say it. */
+static void smaller_gemmas_borrow_keys(void **state)
 {
     (void)state;
     struct arena arena = {0};
     struct err err = {0};
     struct text notes = {.arena = &arena};
-    struct model model = {0};
+    struct model model = {0}, plain = {0};
     assert_int_equal(read(GEMMA "\"hidden_size_per_layer_input\": 8, "
-                                "\"num_kv_shared_layers\": 4, \"use_double_wide_mlp\": true}",
+                                "\"num_kv_shared_layers\": 4, \"use_double_wide_mlp\": true, "
+                                "\"vocab_size_per_layer_input\": 90}",
                           &arena, &model, &notes, &err),
                      STATUS_OK);
-    const char *said = text_string(&notes);
-    assert_non_null(
-        strstr(said, "'hidden_size_per_layer_input' (line 1): embeddings of every"));
-    assert_non_null(strstr(said, "'num_kv_shared_layers' (line 1): layers without keys"));
-    assert_non_null(strstr(said, "'use_double_wide_mlp' (line 1): wider networks"));
+    assert_string_equal(text_string(&notes), "");
+    assert_int_equal(model.layer_embedding.width, 8);
+    assert_int_equal(model.layer_embedding.vocab, 90);
+    assert_int_equal(model.borrow_intermediate, 2 * model.dense_intermediate);
+    assert_int_equal(model_mixers(&model, MIXER_BORROW), 1);
+    assert_int_equal(model_mixers(&model, MIXER_WINDOW_BORROW), 3);
+    assert_int_equal(model_mixers(&model, MIXER_FULL), 1);
+    assert_int_equal(model_mixers(&model, MIXER_WINDOW), 7);
+    assert_int_equal(read(GEMMA "\"use_double_wide_mlp\": true}", &arena, &plain, &notes, &err),
+                     STATUS_OK);
+    assert_string_equal(text_string(&notes), "");
+    assert_int_equal(plain.borrow_intermediate, 0);
+    assert_int_equal(plain.layer_embedding.width, 256);
     arena_release(&arena);
 }
 
@@ -191,6 +201,10 @@ static void what_cannot_be_said_is_refused(void **state)
         {STEP OWN "\"moe_layers_enum\": \"2,3,4\"}",
          "'moe_layers_enum' must name every layer from its first to the last of 6"},
         {STEP "\"moe_top_k\": 2}", "configuration has no 'moe_num_experts'"},
+        {GEMMA "\"num_kv_shared_layers\": 13}",
+         "'num_kv_shared_layers' is more than the 12 layers"},
+        {GEMMA "\"num_kv_shared_layers\": 8}",
+         "of the 4 layers before those that share keys none is of the type of layer 6"},
         {GEMMA "\"enable_moe_block\": true}",
          "'enable_moe_block' needs 'num_experts', 'top_k_experts' and "
          "'moe_intermediate_size'"},
@@ -214,7 +228,7 @@ int main(void)
         cmocka_unit_test(step_reads_both_dialects),
         cmocka_unit_test(step_reads_its_modules),
         cmocka_unit_test(gemma_reads_its_global_heads),
-        cmocka_unit_test(what_smaller_gemmas_have_more_is_named),
+        cmocka_unit_test(smaller_gemmas_borrow_keys),
         cmocka_unit_test(mimo_reads_its_window_heads),
         cmocka_unit_test(what_cannot_be_said_is_refused),
     };

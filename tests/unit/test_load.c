@@ -237,11 +237,14 @@ static void sets_are_refused_by_name(void **state)
          "it takes a name or a path; `moeplan list` shows names"},
         {"model={layers: 3, top: 1}", "unknown key 'model.top'",
          "keys of 'model' are: name, layers, dense_layers, moe_every, layer_types, hidden, "
-         "dense_intermediate, residual_intermediate, vocab, tied_embeddings, mtp_layers, "
-         "mtp_enabled, mtp_window, mtp_dense, norms_per_layer, residual_block, "
+         "dense_intermediate, residual_intermediate, vocab, "
+         "tied_embeddings, mtp_layers, "
+         "mtp_enabled, mtp_window, mtp_dense, norms_per_layer, "
+         "residual_block, "
          "residual_streams, norm_bias, "
-         "layer_scale, head_bias, max_position, checkpoint, plain, plain_format, attention, "
-         "window, linear, indexer, encoder, moe"},
+         "layer_scale, head_bias, max_position, checkpoint, plain, plain_format, "
+         "borrow_intermediate, attention, "
+         "window, linear, indexer, layer_embedding, encoder, moe"},
         {"model={layers: 3}", "missing in the model: 'hidden', 'vocab', 'attention.heads'", ""},
         {"memory.fraction=&a 0.9", "anchor 'a' is not supported",
          "write the value out wherever it is used"},

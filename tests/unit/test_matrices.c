@@ -46,25 +46,27 @@ static uint64_t elements(const struct plan *plan, enum layer_kind kind, bool net
     return values[sum.node];
 }
 
-/* Matrices of a mixer without the taps of a convolution, which no product multiplies. */
+/* Matrices of a mixer without the taps of a convolution, which no product multiplies, and of a
+ * layer's own embeddings, which stand beside every mixer. */
 static uint64_t mixer_count(const struct model *model, const struct params *params,
                             enum mixer mixer)
 {
     bool overflow = false;
     uint64_t taps =
         mixer == MIXER_LINEAR ? linear_widths(model, &overflow).conv * model->linear.conv : 0;
-    return params->mixer[mixer].matrices - taps;
+    return params->mixer[mixer].matrices - taps + params->layer_input.matrices;
 }
 
 static uint64_t network_count(const struct model *model, const struct params *params,
-                              enum ffn ffn)
+                              enum layer_kind kind)
 {
+    enum ffn ffn = kind_ffn(kind);
     uint64_t gate =
         model->moe.shared_intermediate && model->moe.shared_gate ? model->hidden : 0;
     if (ffn == FFN_NONE)
         return 0;
     if (ffn == FFN_DENSE)
-        return params->dense_mlp.matrices;
+        return params_dense(params, kind_mixer(kind))->matrices;
     return model->moe.experts * params->expert.matrices + params->router.matrices +
            params->shared.matrices - gate + params->residual.matrices + params->latent.matrices;
 }
@@ -80,7 +82,7 @@ static void expect_model(const char *name, struct arena *arena)
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         const uint64_t counts[] = {mixer_count(&plan.model, &params, kind_mixer(kind)),
-                                   network_count(&plan.model, &params, kind_ffn(kind))};
+                                   network_count(&plan.model, &params, kind)};
         for (unsigned i = 0; i < 4 && kinds[k]; i++) {
             uint64_t listed = elements(&plan, kind, i & 1, i & 2, arena);
             if (listed != counts[i & 1])

@@ -51,6 +51,9 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         bool taken;
     } rows[] = {
         {"vision_config", model->encoder.layers > 0},
+        {"hidden_size_per_layer_input", model->layer_embedding.width > 0},
+        {"num_kv_shared_layers", model_borrows(model)},
+        {"use_double_wide_mlp", model->borrow_intermediate > 0 || !model_borrows(model)},
         {"moe_latent_size", model->moe.latent_size > 0},
         {"routed_expert_hidden_size", model->moe.latent_size > 0},
         {"num_nextn_predict_layers", model->mtp_layers > 0},

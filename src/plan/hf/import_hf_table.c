@@ -497,6 +497,8 @@ static const struct import_field gemma4[] = {
     BOOL(attention.k_eq_v, "attention_k_eq_v", "false"),
     BOOL(attention.qk_norm, NULL, "true"),
     BOOL(layer_scale, NULL, "true"),
+    COUNT(layer_embedding.width, "hidden_size_per_layer_input", "256"),
+    COUNT(layer_embedding.vocab, "vocab_size_per_layer_input", "262144"),
     COUNT(moe.experts, "num_experts", "0"),
     COUNT(moe.top_k, "top_k_experts", "0"),
     COUNT(moe.intermediate, "moe_intermediate_size", "0"),

@@ -195,6 +195,27 @@ static void minimax_m3(struct vision *v, struct encoder *e)
                            linear(wide, v->text_hidden, true), 0));
 }
 
+/* Gemma 4's: four norms a layer and two of queries and keys, which stand among what is outside
+ * the layers here; positions by row and by column; patches pooled to tokens, and a product
+ * whose norm has no weight (transformers gemma4/modular_gemma4.py; bounds of clipped products
+ * left out). */
+static void gemma4(struct vision *v, struct encoder *e)
+{
+    uint64_t positions = number(v, "position_embedding_size", NULL, 10240);
+    uint64_t head = number(v, "head_dim", NULL, 64);
+    const struct node *scaled = node_get(v->config, "standardize");
+    bool standard = scaled && scaled->kind == NODE_SCALAR && text_equal(scaled->text, "true");
+    read_patches(v, e, 16, 1, number(v, "pooling_kernel_size", NULL, 3));
+    v->missing |= number(v, "num_key_value_heads", NULL, e->heads) != e->heads ||
+                  mul(e->heads, head) != e->hidden;
+    e->glu = true;
+    e->bias = e->norm_bias = false;
+    e->embedding = sum(linear(e->inputs, e->hidden, false), mul(2 * positions, e->hidden),
+                       mul(e->layers, 2 * (e->hidden + head)));
+    e->embedding = sum(e->embedding, standard ? 2 * e->hidden : 0, 0);
+    e->projector = linear(e->hidden, v->text_hidden, false);
+}
+
 static const struct {
     const char *names[9];
     void (*read)(struct vision *v, struct encoder *e);
@@ -207,6 +228,7 @@ static const struct {
     {{"moonvit", NULL}, moonvit},
     {{"siglip_vision_model", NULL}, siglip},
     {{"pixtral", NULL}, pixtral},
+    {{"gemma4_vision", NULL}, gemma4},
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3},
 };
 

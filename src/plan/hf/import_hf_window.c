@@ -15,6 +15,46 @@ static enum layer_type sixth_full(const struct node *config, uint64_t i)
     return (i + 1) % 6 == 0 ? LAYER_FULL : LAYER_WINDOW;
 }
 
+/* The last n layers read keys and values of the last layer of their own kind before them. */
+static enum status lend_keys(const struct node *said, uint64_t n, struct model *model,
+                             struct err *err)
+{
+    const struct enum_list list = model->layer_types;
+    struct enum_list all = {.n = model->layers};
+    if (n > all.n || all.n > PLAN_LAYERS)
+        return err_at(err, STATUS_INPUT, said->mark,
+                      n > all.n ? "'num_kv_shared_layers' is more than the %llu layers"
+                                : "%llu layers of several types are too many",
+                      (unsigned long long)all.n);
+    for (uint64_t i = 0; i < all.n; i++) {
+        enum layer_type type = list.n ? (enum layer_type)list.value[i % list.n] : LAYER_FULL;
+        bool borrows = i >= all.n - n;
+        if (borrows && !memchr(all.value, (int)type, all.n - n))
+            return err_at(err, STATUS_INPUT, said->mark,
+                          "of the %llu layers before those that share keys none is of the type "
+                          "of layer %llu",
+                          (unsigned long long)(all.n - n), (unsigned long long)i + 1);
+        all.value[i] = (uint8_t)(!borrows             ? type
+                                 : type == LAYER_FULL ? LAYER_BORROW
+                                                      : LAYER_WINDOW_BORROW);
+    }
+    model->layer_types = all;
+    return STATUS_OK;
+}
+
+/* Some have a network twice as wide. */
+static enum status read_borrowers(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    const struct node *wide = import_value(config, "use_double_wide_mlp", NODE_SCALAR);
+    uint64_t n = import_count(config, "num_kv_shared_layers", 0);
+    if (!n)
+        return STATUS_OK;
+    if (wide && text_equal(wide->text, "true"))
+        model->borrow_intermediate = 2 * model->dense_intermediate;
+    return lend_keys(import_value(config, "num_kv_shared_layers", NODE_SCALAR), n, model, err);
+}
+
 /* num_global_key_value_heads counts only where keys are values. The MLP beside the experts is
  * one more expert that every token passes, with three norms more. */
 enum status import_finish_gemma4(const struct node *config, struct model *model,
@@ -25,6 +65,9 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
     if (a->k_eq_v)
         a->kv_heads = import_count(config, "num_global_key_value_heads", a->kv_heads);
     TRY(import_layers(config, model, sixth_full, err));
+    TRY(read_borrowers(config, model, err));
+    if (!model->layer_embedding.width)
+        model->layer_embedding.vocab = 0;
     if (!block || !text_equal(block->text, "true")) {
         model->moe.experts = model->moe.top_k = model->moe.intermediate = 0;
         model->dense_layers = model->layers;

@@ -96,6 +96,8 @@ static const struct model_name {
     {"gemma-3-27b", "gemma-3-27b", NULL, NULL, NULL, "google/gemma-3-27b-it", NULL},
     {"gemma-4-26b-a4b", "gemma-4-26b-a4b", NULL, NULL, NULL, "google/gemma-4-26B-A4B-it", NULL},
     {"gemma-4-31b", "gemma-4-31b", NULL, NULL, NULL, "google/gemma-4-31B-it", NULL},
+    {"gemma-4-e2b", "gemma-4-e2b", NULL, NULL, NULL, "google/gemma-4-E2B-it", NULL},
+    {"gemma-4-e4b", "gemma-4-e4b", NULL, NULL, NULL, "google/gemma-4-E4B-it", NULL},
     {"mimo-v2-flash", "mimo-v2-flash", NULL, NULL, NULL, "XiaomiMiMo/MiMo-V2-Flash",
      "fp8_block"},
     {"step-3.7-flash", "step-3.7-flash", NULL, NULL, NULL, "stepfun-ai/Step-3.7-Flash", NULL},

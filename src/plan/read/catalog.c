@@ -46,7 +46,7 @@ static const struct kind {
 static const struct unsupported {
     const char *prefix, *reason;
 } unsupported[] = {
-    {"gemma-4-e", "embeddings of every layer, and layers without keys and values of their own"},
+    {"gemma-3n-e", "copies of the residual that are mixed (AltUp), and sparse activations"},
 };
 
 /* ---- roots ---- */

@@ -148,6 +148,8 @@ static void complete_model(struct model *model)
         model->dense_layers = model_ffns(model, FFN_DENSE);
     if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
         attention->kv_heads = attention->heads;
+    if (model->layer_embedding.width && !model->layer_embedding.vocab)
+        model->layer_embedding.vocab = model->vocab;
     if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
         attention->head_dim = model->hidden / attention->heads;
     if (model->linear.key_heads == 0)

@@ -86,6 +86,9 @@ static bool has_others(const struct plan *plan)
 #define HCA HAS_LAYERS(plan_has_hca, "the model has hca layers", "the model has no hca layers")
 #define BLOCKS                                                                                 \
     HAS_LAYERS(plan_has_blocks, "the model has blocks layers", "the model has no blocks layers")
+#define BORROWS                                                                                \
+    HAS_LAYERS(plan_borrows, "the model has layers that borrow keys",                          \
+               "the model has no layers that borrow keys")
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
@@ -308,6 +311,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.hash_layers", STACK(BIT(STACK_HOST)), NAMED_ALL),
     WHEN("model.moe.latent_norm", HAS_EXPERTS, ABOVE("model.moe.latent_size", 0)),
     WHEN("model.residual_intermediate", HAS_EXPERTS),
+    WHEN("model.borrow_intermediate", BORROWS),
+    WHEN("model.layer_embedding.vocab", ABOVE("model.layer_embedding.width", 0)),
     WHEN("moe.redundant_experts", HAS_EXPERTS),
     WHEN("moe.routing.placement", HAS_EXPERTS),
     WHEN("moe.routing.samples", HAS_EXPERTS),

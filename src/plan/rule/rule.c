@@ -1,5 +1,5 @@
-/* How rules are checked and worded; they stand in rule_model.c, rule_layout.c, rule_run.c and
- * rule_train.c. */
+/* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_layout.c,
+ * rule_run.c and rule_train.c. */
 #include "plan/rule/rule.h"
 
 #include <assert.h>
@@ -146,8 +146,8 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 
 const struct rule *rule_at(size_t i)
 {
-    static const struct rule_set *const sets[] = {&rule_set_model, &rule_set_layout,
-                                                  &rule_set_run, &rule_set_train};
+    static const struct rule_set *const sets[] = {
+        &rule_set_model, &rule_set_borrow, &rule_set_layout, &rule_set_run, &rule_set_train};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];
@@ -187,7 +187,8 @@ static bool obeys(const struct rule_set *set, const struct plan *plan)
 
 bool rule_check_layout(const struct plan *plan)
 {
-    return obeys(&rule_set_model, plan) && obeys(&rule_set_layout, plan);
+    return obeys(&rule_set_model, plan) && obeys(&rule_set_borrow, plan) &&
+           obeys(&rule_set_layout, plan);
 }
 
 bool rule_check_run(const struct plan *plan)

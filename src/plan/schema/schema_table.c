@@ -93,6 +93,9 @@ const struct field schema_table[] = {
           "parts of a quantised checkpoint that are in model.plain_format instead"),
     FORMAT("model.plain_format", model.plain_format, words_format, "bf16",
            "format of the parts in model.plain"),
+    COUNT("model.borrow_intermediate", model.borrow_intermediate, 0, 1e8, "0",
+          "width of the dense network in layers of types borrow and window_borrow (E2B); 0: "
+          "dense_intermediate"),
 
     /* ---- model.attention ---- */
 
@@ -198,6 +201,14 @@ const struct field schema_table[] = {
           "keys that a token attends to at most"),
     COUNT("model.indexer.block", model.indexer.block, 0, 1e6, "0",
           "keys of a block, which layers of type blocks choose whole (MiniMax-M3: 128)"),
+
+    /* ---- model.layer_embedding: a second embedding, of which every layer reads a part ---- */
+
+    COUNT("model.layer_embedding.width", model.layer_embedding.width, 0, 1e6, "0",
+          "width of the second embedding of a token that each layer reads a part of "
+          "(Gemma-4 E2B, E4B: 256); 0: none"),
+    COUNT("model.layer_embedding.vocab", model.layer_embedding.vocab, 0, 1e9, "0",
+          "rows of that embedding's table; 0: vocab"),
 
     /* ---- model.encoder: images before the language model ---- */
 

@@ -86,6 +86,10 @@ static const struct meaning {
      "a window, and compressed entries that an indexer chooses (DeepSeek-V4)"},
     {words_layer, "hca", "a window, and all of fewer compressed entries (DeepSeek-V4)"},
     {words_layer, "blocks", "attention to blocks of keys that an indexer chooses (MiniMax-M3)"},
+    {words_layer, "borrow",
+     "full attention to keys and values of the last full layer before it (Gemma-4 E2B, E4B)"},
+    {words_layer, "window_borrow",
+     "attention over the window to keys and values of the last window layer before it"},
     {words_part, "auto",
      "as the checkpoint has them (model.plain); of another mxfp4 one all but experts, of an "
      "nvfp4 one of an MLA model what leads into attention"},

@@ -104,6 +104,22 @@ static size_t add_blocks(const struct plan *plan, struct note *note)
     return 1;
 }
 
+/* Layers that borrow keys, and tables that are read a row a token. */
+static size_t add_borrowed(const struct plan *plan, struct note notes[OWN])
+{
+    size_t n = 0;
+    if (plan_borrows(plan) && plan_is_engine(plan))
+        notes[n++] = (struct note){
+            "model.layer_types",
+            "layers that borrow keys have matrices of keys and values here all the same, as "
+            "both engines load them; nothing reads what they give"};
+    if (plan_embeds_layers(plan) && lora_is_on(plan))
+        notes[n++] = (struct note){
+            "model.layer_embedding.width",
+            "adapters beside the projection to the layers' embeddings are not counted"};
+    return n;
+}
+
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
 {
     if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
@@ -148,6 +164,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_experts(plan, arena, notes + *n);
     *n += add_compressed(plan, notes + *n);
     *n += add_blocks(plan, notes + *n);
+    *n += add_borrowed(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

@@ -21,13 +21,14 @@ static uint64_t qk_dim(const struct attention *attention, bool *overflow)
 }
 
 /* q [H, h d], k [H, h_kv d], v [H, h_kv dv] unless keys are values, o [h dv, H]; a gate as wide
- * as o's input, or of one column a head */
+ * as o's input, or of one column a head. Layers that borrow keys have neither k nor v, nor a
+ * norm of keys. */
 static struct params_part count_gqa(const struct model *model, const struct attention *a,
-                                    bool *overflow)
+                                    bool borrows, bool *overflow)
 {
     uint64_t q = checked_mul(a->heads, a->head_dim, overflow);
-    uint64_t k = checked_mul(a->kv_heads, a->head_dim, overflow);
-    uint64_t v = a->k_eq_v ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
+    uint64_t k = borrows ? 0 : checked_mul(a->kv_heads, a->head_dim, overflow);
+    uint64_t v = a->k_eq_v || borrows ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
     uint64_t context = checked_mul(a->heads, a->v_head_dim, overflow);
     uint64_t qkv = checked_add(q, checked_add(k, v, overflow), overflow);
     uint64_t width = mul_add(a->output_gate ? 2 : 1, context, qkv, overflow);
@@ -36,7 +37,7 @@ static struct params_part count_gqa(const struct model *model, const struct atte
     struct params_part part = {.matrices = checked_mul(width, model->hidden, overflow)};
     if (a->qk_norm)
         part.norms = a->qk_norm_all_heads ? checked_add(q, k, overflow)
-                                          : checked_mul(2, a->head_dim, overflow);
+                                          : checked_mul(borrows ? 1 : 2, a->head_dim, overflow);
     if (a->bias)
         part.biases = qkv;
     if (a->sinks)
@@ -293,7 +294,7 @@ struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
     struct params_part part;
     switch (a.kind) {
     case ATTENTION_GQA:
-        part = count_gqa(model, &a, overflow);
+        part = count_gqa(model, &a, mixer_borrows(mixer), overflow);
         break;
     case ATTENTION_SHARED_KV:
         part = count_shared(model, mixer, overflow);
@@ -360,6 +361,7 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     bool overflow = false;
     uint64_t s = sequence_length, window = model->attention.window,
              chunk = model->attention.chunk;
+    mixer = mixer_owner(mixer);
     if (mixer == MIXER_CSA || mixer == MIXER_HCA)
         return reach_compressed(model, mixer, s);
     if (mixer == MIXER_BLOCKS)

@@ -89,9 +89,30 @@ static struct params_part count_streams_end(const struct model *model, bool *ove
                                 .biases = n + 1};
 }
 
+/* Embeddings of the layers (Gemma-4 E2B, E4B): a layer's gate [H, w], what projects the gated
+ * ones back [w, H] and its norm; before the layers a projection of the tokens [H, L w] with a
+ * norm of w, and the table (transformers gemma4/modular_gemma4.py, Gemma4TextModel). */
+static void count_layer_embeddings(const struct model *model, struct params *p, bool *overflow)
+{
+    uint64_t width = model->layer_embedding.width;
+    uint64_t all = checked_mul(model->layers, width, overflow);
+    if (!width)
+        return;
+    p->layer_input.matrices = checked_mul3(2, model->hidden, width, overflow);
+    p->layer_input.norms = model->hidden;
+    p->layer_inputs.matrices = checked_mul(all, model->hidden, overflow);
+    p->layer_inputs.norms = width;
+    p->layer_table = checked_mul(model->layer_embedding.vocab, all, overflow);
+}
+
 uint64_t params_stream_sites(enum layer_kind kind)
 {
     return (uint64_t)(kind_mixer(kind) != MIXER_NONE) + (kind_ffn(kind) != FFN_NONE);
+}
+
+const struct params_part *params_dense(const struct params *params, enum mixer mixer)
+{
+    return mixer_borrows(mixer) ? &params->borrow_mlp : &params->dense_mlp;
 }
 
 /* One layer, with `experts` of its routed experts. */
@@ -102,8 +123,9 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
     enum ffn ffn = kind_ffn(kind);
     part_add(&sum, params->layer_norms, 1, overflow);
     part_add(&sum, params->streams, params_stream_sites(kind), overflow);
+    part_add(&sum, params->layer_input, 1, overflow);
     if (ffn == FFN_DENSE)
-        part_add(&sum, params->dense_mlp, 1, overflow);
+        part_add(&sum, *params_dense(params, kind_mixer(kind)), 1, overflow);
     if (ffn != FFN_MOE)
         return sum;
     part_add(&sum, params->router, 1, overflow);
@@ -137,6 +159,7 @@ static struct params_part count_model(const struct model *model, const struct pa
     part_add(&sum, params->head, 1, overflow);
     part_add(&sum, params->final_norm, 1, overflow);
     part_add(&sum, params->streams_end, 1, overflow);
+    part_add(&sum, params->layer_inputs, 1, overflow);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (params->layers[k])
             part_add(&sum, layer_of(params, (enum layer_kind)k, experts, overflow),
@@ -194,6 +217,8 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
         p->whole[m] = mixer_whole(model, (enum mixer)m, overflow);
     }
     p->dense_mlp = count_mlp(model, model->dense_intermediate, overflow);
+    p->borrow_mlp = count_mlp(model, model_dense_width(model, MIXER_BORROW), overflow);
+    count_layer_embeddings(model, p, overflow);
     p->expert =
         count_network(model, model_row_width(model), moe->intermediate, moe->bias, overflow);
     p->latent.matrices = checked_mul3(2, model->hidden, moe->latent_size, overflow);
@@ -238,8 +263,10 @@ void params_count(const struct model *model, struct params *params)
                             &overflow);
     uint64_t ends = checked_add(p.encoder_embedding, p.encoder_projector, &overflow);
     uint64_t encoder = checked_add(p.encoder.matrices, ends, &overflow);
+    encoder = checked_add(encoder, p.layer_table, &overflow);
     p.matrices = checked_add(all.matrices, encoder, &overflow);
     p.parameters = checked_add(part_total(all, &overflow), params_encoder(&p), &overflow);
+    p.parameters = checked_add(p.parameters, p.layer_table, &overflow);
     p.active_matrices = used.matrices;
     p.active = used.matrices - (model->tied_embeddings ? 0 : p.embedding);
     p.overflow = overflow;

@@ -28,15 +28,19 @@ struct params {
     struct params_part mixer[MIXER_COUNT]; /* one layer: attention, mostly */
     uint64_t whole[MIXER_COUNT]; /* of its matrices: those that tensor parallelism leaves whole,
                                     such as MLA's down projections */
-    struct params_part dense_mlp;   /* one dense layer */
-    struct params_part expert;      /* one routed expert */
-    struct params_part router;      /* one MoE layer */
-    struct params_part shared;      /* one MoE layer: all shared experts and their gate */
-    struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
-    struct params_part latent;      /* one MoE layer: its way down to latent rows, and up */
-    struct params_part layer_norms; /* one layer: the norms of width hidden, its scale */
-    struct params_part streams;     /* one mixer or network: its hyper-connections */
-    struct params_part streams_end; /* before the head: those that make one of all */
+    struct params_part dense_mlp;    /* one dense layer */
+    struct params_part borrow_mlp;   /* one that borrows keys */
+    struct params_part expert;       /* one routed expert */
+    struct params_part router;       /* one MoE layer */
+    struct params_part shared;       /* one MoE layer: all shared experts and their gate */
+    struct params_part residual;     /* one MoE layer: the MLP beside the experts (Arctic) */
+    struct params_part latent;       /* one MoE layer: its way down to latent rows, and up */
+    struct params_part layer_norms;  /* one layer: the norms of width hidden, its scale */
+    struct params_part layer_input;  /* one layer: what it does with its own embeddings */
+    struct params_part layer_inputs; /* before all: what projects the tokens to these */
+    uint64_t layer_table;            /* [vocab, layers x width] of them */
+    struct params_part streams;      /* one mixer or network: its hyper-connections */
+    struct params_part streams_end;  /* before the head: those that make one of all */
     struct params_part final_norm;
     struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */
     struct params_part encoder; /* all its layers */
@@ -47,7 +51,8 @@ struct params {
     uint64_t routed;             /* all parameters of all routed experts, MTP's excluded */
     uint64_t matrices;           /* whole model */
     uint64_t parameters;         /* whole model with norms and biases */
-    uint64_t active_matrices;    /* per token: top_k experts a layer, embedding included */
+    uint64_t active_matrices;    /* per token: top_k experts a layer, embedding included; the
+                                    table of layers' embeddings is none of them */
     uint64_t active;             /* per token, matrices without the embedding: DeepSeek-V3
                                     36,624,596,992. A tied table counts: it is the head */
     bool overflow;               /* a count passed 64 bits and is saturated */
@@ -61,6 +66,9 @@ uint64_t params_encoder(const struct params *params);
 
 /* Hyper-connections of a layer: one before its mixer, one before its network. */
 uint64_t params_stream_sites(enum layer_kind kind);
+
+/* Of a dense network in layers with this mixer. */
+const struct params_part *params_dense(const struct params *params, enum mixer mixer);
 
 /* matrices + norms + biases of one component. */
 uint64_t params_part_total(struct params_part part);

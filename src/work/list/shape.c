@@ -104,6 +104,9 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_INTER_FULL] = model->moe.intermediate;
     v[SLOT_SHARED_INTER] = model->moe.shared_intermediate;
     v[SLOT_DENSE_INTER] = model->dense_intermediate;
+    v[SLOT_BORROW_INTER] = model_dense_width(model, MIXER_BORROW);
+    v[SLOT_LAYER_EMBEDDING] = model->layer_embedding.width;
+    v[SLOT_LAYER_VOCAB] = model->layer_embedding.vocab;
     v[SLOT_RESIDUAL_INTER] = model->residual_intermediate;
     v[SLOT_VOCAB] = model->vocab;
     v[SLOT_LAYERS] = model->layers;

@@ -34,6 +34,9 @@
     X(INTER_FULL, "I_full", "expert intermediate size of the model")                           \
     X(SHARED_INTER, "I_shared", "intermediate size of all shared experts together")            \
     X(DENSE_INTER, "I_dense", "dense feed-forward intermediate size")                          \
+    X(BORROW_INTER, "I_borrow", "the same of layers that borrow keys and values")              \
+    X(LAYER_EMBEDDING, "w_layer", "width of a token's embedding in one layer")                 \
+    X(LAYER_VOCAB, "V_layer", "rows of the table of layers' embeddings")                       \
     X(RESIDUAL_INTER, "I_residual", "intermediate size of a MLP beside the experts")           \
     X(VOCAB, "V", "vocabulary")                                                                \
     X(LAYERS, "L", "layers of the model")                                                      \

@@ -28,7 +28,8 @@ struct cache_names cache_names(enum mixer mixer)
 static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 {
     const struct attention *a = &plan->model.attention;
-    bool window = mixer == MIXER_WINDOW || mixer == MIXER_CSA || mixer == MIXER_HCA;
+    bool window =
+        mixer_owner(mixer) == MIXER_WINDOW || mixer == MIXER_CSA || mixer == MIXER_HCA;
     return window ? a->window : mixer == MIXER_CHUNK ? a->chunk : 0;
 }
 
@@ -178,7 +179,7 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
     uint64_t bound = bound_of(plan, mixer);
     if (mixer == MIXER_LINEAR)
         return state_bytes(plan, &overflow);
-    if (!cache_name(mixer))
+    if (!cache_name(mixer)) /* none, or that of an earlier layer */
         return 0;
     uint64_t kept = bound && bound < tokens ? bound : tokens;
     uint64_t bytes = rows_bytes(plan, mixer, kept, &overflow);

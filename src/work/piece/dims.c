@@ -2,6 +2,7 @@
 #include "work/piece/dims.h"
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/list/mixer.h"
 #include "work/piece/recipe.h"
 
@@ -15,10 +16,39 @@ struct size dims_joined(struct sizes *z, const struct plan *plan, struct size ow
     return dims_over(z, plan_joined_replicas(plan), own);
 }
 
-struct size dims_dense_width(struct sizes *z, const struct plan *plan)
+struct size dims_dense_width(struct sizes *z, const struct plan *plan, enum mixer mixer)
 {
     struct size ranks = dims_over(z, plan_dense_replicas(plan), size_slot(z, SLOT_TP));
-    return size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER), ranks);
+    bool own = mixer_borrows(mixer) && plan->model.borrow_intermediate;
+    return size_ceil_div(z, size_slot(z, own ? SLOT_BORROW_INTER : SLOT_DENSE_INTER), ranks);
+}
+
+bool dims_projects_kv(const struct plan *plan, enum mixer mixer)
+{
+    return !mixer_borrows(mixer) || plan_is_engine(plan);
+}
+
+bool dims_splits_embeddings(const struct plan *plan)
+{
+    return plan->parallel.tp > 1 && plan->stack.kind != STACK_SGLANG;
+}
+
+static struct size over_tp(struct sizes *z, const struct plan *plan, struct size width)
+{
+    return dims_splits_embeddings(plan) ? size_ceil_div(z, width, size_slot(z, SLOT_TP))
+                                        : width;
+}
+
+struct size dims_layer_rows(struct sizes *z, const struct plan *plan)
+{
+    return over_tp(z, plan, size_slot(z, SLOT_LAYER_VOCAB));
+}
+
+struct size dims_layer_columns(struct sizes *z, const struct plan *plan)
+{
+    struct size width =
+        size_mul(z, size_slot(z, SLOT_LAYERS), size_slot(z, SLOT_LAYER_EMBEDDING));
+    return over_tp(z, plan, width);
 }
 
 struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
@@ -95,8 +125,9 @@ static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
     w[COL_CONTEXT] = size_mul(z, heads, size_slot(z, slots->v_dim));
     w[COL_K] = size_mul(z, kv_heads, size_slot(z, slots->head_dim));
     w[COL_V] = size_mul(z, kv_heads, size_slot(z, slots->v_dim));
-    w[COL_PROJECTED] = a.k_eq_v ? size_add(z, w[COL_Q], w[COL_K])
-                                : size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+    w[COL_PROJECTED] = !dims_projects_kv(d->plan, d->mixer) ? w[COL_Q]
+                       : a.k_eq_v                           ? size_add(z, w[COL_Q], w[COL_K])
+                                  : size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
     w[COL_UP_OUT] = w[COL_PROJECTED];
     w[COL_Q_GATED] = w[COL_Q];
     if (!a.output_gate)
@@ -243,6 +274,38 @@ static void fill_stream_widths(struct dims *d)
     w[COL_STREAM_MIXES] = several ? size_mul(z, n, size_plus(z, n, 2)) : size_const(z, 0);
 }
 
+static void fill_dense_widths(struct dims *d)
+{
+    struct size *w = d->width;
+    w[COL_DENSE] = dims_dense_width(d->z, d->plan, d->mixer);
+    w[COL_DENSE_IN] = size_times(d->z, w[COL_DENSE], d->plan->model.moe.glu ? 2 : 1);
+}
+
+/* Of full layers, of window layers, or both, as layers borrow them: widths at hand change. */
+static void fill_lent(struct dims *d)
+{
+    static const enum mixer borrowers[] = {MIXER_BORROW, MIXER_WINDOW_BORROW};
+    struct size sum = size_const(d->z, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!model_has_mixer(&d->plan->model, borrowers[i]))
+            continue;
+        d->mixer = borrowers[i];
+        fill_attention_widths(d);
+        sum = size_add(d->z, sum, d->width[COL_KV]);
+    }
+    d->mixer = MIXER_FULL;
+    fill_attention_widths(d);
+    d->width[COL_LENT] = sum;
+}
+
+static void fill_layer_embeddings(struct dims *d)
+{
+    struct size *w = d->width;
+    w[COL_LAYER_EMBEDDING] = size_slot(d->z, SLOT_LAYER_EMBEDDING);
+    w[COL_LAYER_EMBEDDINGS] =
+        size_mul(d->z, size_slot(d->z, SLOT_LAYERS), w[COL_LAYER_EMBEDDING]);
+}
+
 static void fill_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -253,12 +316,15 @@ static void fill_widths(struct dims *d)
     w[COL_ROUTED] = d->letters.hidden;
     fill_stream_widths(d);
     fill_attention_widths(d);
+    if (model_borrows(&d->plan->model))
+        fill_lent(d);
+    if (plan_embeds_layers(d->plan))
+        fill_layer_embeddings(d);
     if (d->plan->model.indexer.heads)
         fill_index_widths(d);
     if (has_linear(d))
         fill_linear_widths(d);
-    w[COL_DENSE] = dims_dense_width(z, d->plan);
-    w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
+    fill_dense_widths(d);
     w[COL_INTER] = d->letters.inter;
     w[COL_INTER_IN] = size_times(z, w[COL_INTER], inputs);
     w[COL_SHARED_INTER] = per_network(d, size_slot(z, SLOT_SHARED_INTER));
@@ -303,6 +369,8 @@ static uint64_t facts_of(const struct plan *plan)
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
+        {model_borrows(&plan->model), FACT_LENDS},
+        {plan_embeds_layers(plan), FACT_LAYER_EMBEDDING},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {moe->experts > p->ep, FACT_SORTED},
@@ -336,14 +404,20 @@ void dims_mixer(struct dims *d, enum mixer mixer)
                                           [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
                                           [MIXER_BLOCKS] = own | FACT_BLOCKS};
     const struct model *model = &d->plan->model;
-    bool refill = (mixer == MIXER_WINDOW) != (d->mixer == MIXER_WINDOW);
+    bool window =
+             (mixer_owner(mixer) == MIXER_WINDOW) != (mixer_owner(d->mixer) == MIXER_WINDOW),
+         borrows = mixer_borrows(mixer) != mixer_borrows(d->mixer);
     d->mixer = mixer;
-    if (refill && model_has_own_window(model))
+    if ((window && model_has_own_window(model)) || borrows)
         fill_attention_widths(d);
+    if (borrows)
+        fill_dense_widths(d);
     d->mix = mixer == MIXER_NONE     ? MIX_NONE
              : mixer == MIXER_LINEAR ? (unsigned)MIX_GATED_DELTA_NET << model->linear.kind
                                      : MIX_SOFTMAX;
-    d->facts &= ~(index | FACT_K_EQ_V);
+    d->facts &= ~(index | FACT_K_EQ_V | FACT_OWN_KV | FACT_Q_ALONE);
+    d->facts |= mixer_borrows(mixer) ? 0 : FACT_OWN_KV;
+    d->facts |= dims_projects_kv(d->plan, mixer) ? 0 : FACT_Q_ALONE;
     d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
     if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer))
         d->facts |= chosen[mixer];

@@ -79,7 +79,10 @@ enum col {
     COL_EXPERTS,
     COL_ROW_MAP, /* 2 E + 1 */
     COL_TOP_K,
-    COL_VOCAB, /* padded, a tp rank's part */
+    COL_VOCAB,            /* padded, a tp rank's part */
+    COL_LAYER_EMBEDDING,  /* of a token, in one layer */
+    COL_LAYER_EMBEDDINGS, /* in all */
+    COL_LENT,             /* keys and values that are read in later layers too, of every kind */
     COL_KINDS
 };
 
@@ -126,12 +129,17 @@ enum col {
 #define FACT_RESIDUAL FACT(38)   /* a dense network beside the experts */
 #define FACT_BLOCKS FACT(39)     /* the indexer chooses blocks, by the layer's input alone */
 #define FACT_BLOCK_SUMS FACT(40) /* attention residuals read sums of blocks of layers */
+#define FACT_OWN_KV FACT(41)     /* keys and values are this layer's own */
+#define FACT_LENDS FACT(42)      /* some layers read those of earlier ones */
+#define FACT_LAYER_EMBEDDING FACT(43) /* layers have embeddings of their own */
+#define FACT_Q_ALONE FACT(44)         /* what projects to heads gives queries alone */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
-     FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS)
+     FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS |    \
+     FACT_OWN_KV | FACT_Q_ALONE)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
@@ -175,8 +183,9 @@ void dims_mixer(struct dims *dims, enum mixer mixer);
 struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct size own);
 /* Times dp where replicas of attention share something; as it is where there is one. */
 struct size dims_over(struct sizes *sizes, uint64_t replicas, struct size size);
-/* What a rank has of a dense network's width (plan_dense_replicas). */
-struct size dims_dense_width(struct sizes *sizes, const struct plan *plan);
+/* What a rank has of a dense network's width in layers with this mixer (plan_dense_replicas).
+ */
+struct size dims_dense_width(struct sizes *sizes, const struct plan *plan, enum mixer mixer);
 /* Likewise of the shared experts'. */
 struct size dims_shared_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
@@ -187,6 +196,18 @@ struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
 struct size dims_streams(struct sizes *sizes, const struct plan *plan);
 /* The same and the sums of blocks that attention residuals read, as many as a slot says. */
 struct size dims_with_blocks(struct sizes *sizes, const struct plan *plan, enum slot blocks);
+
+/* Whether layers with this mixer project keys and values: of those that borrow them none, but
+ * in engines, which multiply by all matrices of a checkpoint that names them and read of the
+ * result the queries (vLLM and SGLang models/gemma4: QKVParallelLinear in every layer). */
+bool dims_projects_kv(const struct plan *plan, enum mixer mixer);
+
+/* The embeddings of the layers: vLLM splits rows of their table and columns of the projection
+ * over tp (models/gemma4.py: VocabParallelEmbedding, ColumnParallelLinear), SGLang has them
+ * whole on every rank (models/gemma4_causal.py: nn.Embedding, ReplicatedLinear). */
+bool dims_splits_embeddings(const struct plan *plan);
+struct size dims_layer_rows(struct sizes *sizes, const struct plan *plan);
+struct size dims_layer_columns(struct sizes *sizes, const struct plan *plan);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

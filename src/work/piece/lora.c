@@ -27,6 +27,8 @@ static const struct target {
     {"v_proj", "qkv", COL_V, .usual = true},
     {"g_proj", "head_gate", COL_HEADS, .usual = true},
     {"o_proj", "attention_out", COL_HIDDEN, .usual = true},
+    {"per_layer_input_gate", "layer_gate", COL_LAYER_EMBEDDING, .usual = true},
+    {"per_layer_projection", "layer_projection", COL_HIDDEN, .usual = true},
     {"wq_b", "index_q", COL_INDEX_Q, .usual = true, .when = FACT_Q_LOW_RANK},
     {"wk", "index_k", COL_INDEX_K, .usual = true, .when = FACT_Q_LOW_RANK},
     {"index_q_proj", "index_q", COL_INDEX_Q, .usual = true, .when = FACT_BLOCKS},
@@ -201,7 +203,8 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
             continue;
         if ((t->mixers && !(t->mixers & d->mix)) || (t->when & d->facts) != t->when ||
             !text_equal(t->matrix, matrix->name) || !is_asked(plan, t) ||
-            (t->out == COL_V && d->facts & FACT_K_EQ_V))
+            (t->out == COL_V && d->facts & FACT_K_EQ_V) ||
+            ((t->out == COL_K || t->out == COL_V) && d->facts & FACT_Q_ALONE))
             continue;
         sides.n++;
         sides.outputs = size_add(z, sides.outputs, d->width[t->out]);

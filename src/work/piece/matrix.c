@@ -68,6 +68,10 @@ static const struct layer_matrix matrices[] = {
      .out = COL_RESIDUAL_IN, .part = PART_RESIDUAL},
     {"residual_down", IN_MOE, FACT_RESIDUAL, MODULE_SHARED, ROW_NETWORK, COL_RESIDUAL_INTER,
      .out = COL_HIDDEN, .part = PART_RESIDUAL},
+    {"layer_gate", IN_ALL, FACT_LAYER_EMBEDDING, MODULE_RESIDUAL, ROW_LOCAL, COL_HIDDEN,
+     .out = COL_LAYER_EMBEDDING, .part = PART_WHOLE},
+    {"layer_projection", IN_ALL, FACT_LAYER_EMBEDDING, MODULE_RESIDUAL, ROW_LOCAL,
+     COL_LAYER_EMBEDDING, .out = COL_HIDDEN, .part = PART_WHOLE},
     {"router", IN_MOE, 0, MODULE_ROUTER, ROW_LOCAL, COL_HIDDEN, .out = COL_EXPERTS},
     {"latent_down", IN_MOE, FACT_LATENT, MODULE_PERMUTE, ROW_LOCAL, COL_HIDDEN,
      .out = COL_ROUTED, .part = PART_LATENT},
@@ -99,8 +103,8 @@ size_t matrix_pieces(const struct layer_matrix *matrix, const struct dims *dims,
         uint64_t when, unless;
     } rows[] = {{COL_UP_OUT, COL_Q, 0, 0},
                 {COL_UP_OUT, COL_CONTEXT, FACT_OUTPUT_GATE, 0},
-                {COL_UP_OUT, COL_K, 0, 0},
-                {COL_UP_OUT, COL_V, 0, FACT_K_EQ_V},
+                {COL_UP_OUT, COL_K, 0, FACT_Q_ALONE},
+                {COL_UP_OUT, COL_V, 0, FACT_K_EQ_V | FACT_Q_ALONE},
                 {COL_DENSE_IN, COL_DENSE, FACT_GLU, 0},
                 {COL_DENSE_IN, COL_DENSE, 0, 0},
                 {COL_SHARED_IN, COL_SHARED_INTER, FACT_GLU, 0},
@@ -129,16 +133,17 @@ static struct size plain_layers(const struct layer_matrix *matrix, struct sizes 
                                         : dense;
 }
 
-/* The parts that matrices of attention are told apart in. */
-enum { OTHER_LAYERS, WINDOW_LAYERS, PARTS };
+/* The parts that matrices are told apart in: those of attention in window layers with heads of
+ * their own, and all of layers that borrow keys. */
+enum { OTHER_LAYERS, WINDOW_LAYERS, BORROWING, PARTS = 2 * BORROWING };
 
-/* Whether layers of this mixer belong to the part at hand: window layers with heads of their
- * own are apart where a matrix is of attention. */
+/* Whether layers of this mixer belong to the part at hand. */
 static bool is_of_part(const struct matrix_walk *walk, const struct dims *d, enum mixer mixer)
 {
-    bool apart = walk->matrix->mixers & MIX_SOFTMAX && mixer == MIXER_WINDOW &&
+    bool apart = walk->matrix->mixers & MIX_SOFTMAX && mixer_owner(mixer) == MIXER_WINDOW &&
                  model_has_own_window(&d->plan->model);
-    return walk->part == (apart ? WINDOW_LAYERS : OTHER_LAYERS);
+    return walk->part == (apart ? WINDOW_LAYERS : OTHER_LAYERS) +
+                             (mixer_borrows(mixer) ? (unsigned)BORROWING : 0U);
 }
 
 struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims d)
@@ -161,6 +166,8 @@ static bool is_in_part(struct matrix_walk *walk, struct dims *d)
 {
     enum mixer found = MIXER_COUNT;
     walk->layers = size_const(d->z, 0);
+    if (walk->part >= BORROWING && !(d->facts & FACT_LENDS))
+        return false;
     if (!d->plan->model.layer_types.n) {
         dims_mixer(d, MIXER_FULL);
         walk->layers = plain_layers(walk->matrix, d->z);

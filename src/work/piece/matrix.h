@@ -31,7 +31,8 @@ size_t matrix_pieces(const struct layer_matrix *matrix, const struct dims *dims,
                      enum col pieces[MATRIX_PIECES]);
 
 /* A way over the matrices that the model's layers have; window layers with heads of their own
- * have those of attention in a shape of their own. Begins with zeros. */
+ * have those of attention in a shape of their own, layers that borrow keys also those of their
+ * network. Begins with zeros. */
 struct matrix_walk {
     size_t next;
     unsigned part;

@@ -19,10 +19,11 @@ struct alive {
     uint64_t plain[KIND_COUNT]; /* those that no recipe applies to */
 };
 
-/* The same of one micro-batch in one chunk: of 32 bits, as there are many. */
+/* The same of one micro-batch in one chunk: of 16 bits, as there are many, and a model has at
+ * most 10,000 layers and 1,000 modules. */
 struct chunk {
-    uint32_t layers[KIND_COUNT], kept[KIND_COUNT], plain[KIND_COUNT];
-    uint32_t head, empty, encoder;
+    uint16_t layers[KIND_COUNT], kept[KIND_COUNT], plain[KIND_COUNT];
+    bool head, empty, encoder;
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
@@ -130,9 +131,9 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     struct chunk *chunk = &chunks->one[chunks->n++];
     *chunk = (struct chunk){0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
-        chunk->layers[k] = (uint32_t)one.layers[k];
-        chunk->kept[k] = (uint32_t)one.kept[k];
-        chunk->plain[k] = (uint32_t)one.plain[k];
+        chunk->layers[k] = (uint16_t)one.layers[k];
+        chunk->kept[k] = (uint16_t)one.kept[k];
+        chunk->plain[k] = (uint16_t)one.plain[k];
     }
 }
 
@@ -289,15 +290,16 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
 }
 
 /* Matrices that tensor parallelism leaves whole: those of mixers (params.h), the router and the
- * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel), and
- * hyper-connections. */
+ * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel),
+ * hyper-connections, and what a layer does with its own embeddings (vLLM's ReplicatedLinear).
+ */
 static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
 {
     uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
                      stage->head * params->streams_end.matrices;
     for (unsigned k = 0; k < KIND_COUNT; k++)
         whole += stage->layers[k] *
-                 (params->whole[kind_mixer((enum layer_kind)k)] +
+                 (params->whole[kind_mixer((enum layer_kind)k)] + params->layer_input.matrices +
                   params_stream_sites((enum layer_kind)k) * params->streams.matrices);
     return whole;
 }
@@ -313,6 +315,19 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
     return stage->mtp_layers * 2 * hidden * hidden + copy + head;
 }
 
+/* Of the stage's dense networks, those of layers that borrow keys, or of the others. */
+static uint64_t dense_layers_of(const struct stage *stage, bool borrow)
+{
+    uint64_t n = 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        n += kind_ffn(kind) == FFN_DENSE && mixer_borrows(kind_mixer(kind)) == borrow
+                 ? stage->layers[k]
+                 : 0;
+    }
+    return n;
+}
+
 /* Matrices that the other replicas of attention hold for this one: dense and shared networks,
  * and the head, where all of them share these out. */
 static uint64_t joined_away(const struct plan *plan, const struct params *params,
@@ -321,7 +336,9 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
     const struct {
         uint64_t matrices, replicas;
     } parts[] = {
-        {stage->dense_layers * params->dense_mlp.matrices, plan_dense_replicas(plan)},
+        {dense_layers_of(stage, false) * params->dense_mlp.matrices +
+             dense_layers_of(stage, true) * params->borrow_mlp.matrices,
+         plan_dense_replicas(plan)},
         {stage->moe_layers * params->shared.matrices, plan_shared_replicas(plan)},
         {stage->moe_layers * params->residual.matrices,
          plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1},
@@ -353,11 +370,15 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         {&params->shared, stage->moe_layers},
         {&params->residual, stage->moe_layers},
         {&params->latent, stage->moe_layers},
-        {&params->dense_mlp, stage->dense_layers},
+        {&params->dense_mlp, dense_layers_of(stage, false)},
+        {&params->borrow_mlp, dense_layers_of(stage, true)},
+        {&params->layer_input, layers},
+        {&params->layer_inputs, stage->embedding},
         {&params->head, stage->head},
         {&params->final_norm, stage->head + 3 * stage->mtp_layers},
     };
-    uint64_t matrices = stage->embedding ? params->embedding : 0, vectors = 0;
+    uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
+    uint64_t matrices = tables, vectors = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         matrices += parts[i].n * parts[i].part->matrices;
         vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
@@ -372,7 +393,7 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         matrices += params->embedding;
     struct encoder_share encoder = encoder_share(plan, params);
     stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;
-    uint64_t ends = stage->embedding * params->embedding + stage->head * params->head.matrices;
+    uint64_t ends = tables + stage->head * params->head.matrices;
     stage->plain_parameters = ceil_div(ends, plan->parallel.tp) + vectors;
     uint64_t whole = replicated_matrices(params, stage);
     whole = whole < matrices ? whole : matrices;
@@ -472,20 +493,27 @@ static void take_blocks(const struct plan *plan, const struct layout *layout,
         stage->blocks_moved = moved / places * 1000 + moved % places * 1000 / places;
 }
 
+/* A stage but for what is in flight, and the moments of its schedule. */
+static void fill_stage(const struct plan *plan, uint64_t index, const struct params *params,
+                       struct chunks *chunks, struct stage *stage)
+{
+    struct layout layout;
+    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
+    rank_chunks(plan, index, written ? &layout : NULL, chunks);
+    fill_moments(plan, index, chunks);
+    *stage = (struct stage){
+        .index = index, .moments = chunks->moments, .model_parameters = params->parameters};
+    stage_of_chunks(chunks, stage);
+    stage_parameters(plan, params, stage);
+    take_blocks(plan, written ? &layout : NULL, stage);
+}
+
 unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,
                        struct stage stages[STAGE_MOMENTS])
 {
     struct chunks chunks;
-    struct layout layout;
     struct stage *first = &stages[0];
-    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
-    rank_chunks(plan, index, written ? &layout : NULL, &chunks);
-    fill_moments(plan, index, &chunks);
-    *first = (struct stage){
-        .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
-    stage_of_chunks(&chunks, first);
-    stage_parameters(plan, params, first);
-    take_blocks(plan, written ? &layout : NULL, first);
+    fill_stage(plan, index, params, &chunks, first);
     for (unsigned i = chunks.moments; i-- > 0;) {
         stages[i] = *first;
         fill_in_flight(plan, &chunks, &chunks.moment[i], &stages[i]);
@@ -496,7 +524,7 @@ unsigned stage_moments(const struct plan *plan, uint64_t index, const struct par
 void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
               const struct params *params, struct stage *stage)
 {
-    struct stage stages[STAGE_MOMENTS];
-    unsigned n = stage_moments(plan, index, params, stages);
-    *stage = stages[moment < n ? moment : 0];
+    struct chunks chunks;
+    fill_stage(plan, index, params, &chunks, stage);
+    fill_in_flight(plan, &chunks, &chunks.moment[moment < chunks.moments ? moment : 0], stage);
 }

@@ -249,6 +249,12 @@ static struct shards factors(struct state *s)
     struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
     if (!lora_is_on(s->plan))
         sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
+    if (!lora_is_on(s->plan) && plan_embeds_layers(s->plan)) { /* its table, its projection */
+        struct size both = size_add(z, size_slot(z, SLOT_LAYER_VOCAB), d.width[COL_HIDDEN]);
+        both = size_add(z, both, size_times(z, d.width[COL_LAYER_EMBEDDINGS], 2));
+        sums.dense =
+            size_add(z, sums.dense, size_mul(z, size_slot(z, SLOT_STAGE_EMBEDDING), both));
+    }
     return step_share_out(s->plan, z, sums, 1);
 }
 

@@ -86,6 +86,17 @@ uint16_t step_linear(struct step *s, uint16_t x);
 uint16_t step_dense(struct step *s, uint16_t x); /* step_dense.c */
 uint16_t step_experts(struct step *s, uint16_t x);
 uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
+/* Embeddings of the layers: all of them from the embedded tokens, before the first layer; what
+ * a layer adds of its own behind its network; and the first's backward, which returns the
+ * gradient of the embedded tokens, of which d is what the layers make: step_embeddings.c */
+struct layer_embeddings {
+    size_t first, end; /* ops */
+    uint16_t out;      /* WORK_NONE: there are none */
+};
+struct layer_embeddings step_layer_embeddings(struct step *s, uint16_t embedded);
+uint16_t step_layer_embedding(struct step *s, uint16_t x);
+uint16_t step_layer_embeddings_backward(struct step *s, const struct layer_embeddings *run,
+                                        uint16_t embedded, uint16_t d);
 /* An encoder of images before the embedding (WORK_NONE: none runs), the embedded tokens with
  * what it gives, and its backward behind the embedding's: step_encoder.c */
 uint16_t step_encoder_forward(struct step *s);

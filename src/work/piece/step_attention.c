@@ -80,7 +80,7 @@ static struct size reach(struct step *s)
         return reach_entries(s, n, kept);
     if (s->d.facts & FACT_SPARSE)
         kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
-    if (s->d.mixer == MIXER_WINDOW || s->d.facts & FACT_SPARSE)
+    if (mixer_owner(s->d.mixer) == MIXER_WINDOW || s->d.facts & FACT_SPARSE)
         return mean_of(z, n, kept);
     if (s->d.mixer != MIXER_CHUNK)
         return n;
@@ -171,6 +171,7 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     return chosen;
 }
 
+/* Layers that borrow read keys and values that the list of an earlier layer's kind has made. */
 static struct heads gqa(struct step *s, uint16_t x)
 {
     uint16_t all = step_gathered(s, "attention_in", x);
@@ -188,10 +189,11 @@ static struct heads gqa(struct step *s, uint16_t x)
                       WORK_NONE};
     uint16_t split =
         s->d.facts & FACT_OUTPUT_GATE ? heads_rows(s, "output_gate", COL_CONTEXT) : WORK_NONE;
+    bool own = s->d.facts & FACT_OWN_KV;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, qkv), MANY(1, false, true, h.q),
-                     MANY(2, false, true, h.k), MANY(3, false, true, h.v),
-                     MANY(4, false, true, split)));
+                     MANY(2, false, true, own ? h.k : WORK_NONE),
+                     MANY(3, false, true, own ? h.v : WORK_NONE), MANY(4, false, true, split)));
     h.gate = s->d.facts & FACT_HEAD_GATE
                  ? step_product(s, "head_gate", all, "head_gate", CATEGORY_ATTENTION)
                  : split;
@@ -490,7 +492,7 @@ static uint16_t softmax(struct step *s, uint16_t normed)
                      : !is_mla   ? gqa(s, normed)
                      : s->decode ? mla_absorbed(s, normed)
                                  : mla(s, normed);
-    if (!s->training)
+    if (!s->training && s->d.facts & FACT_OWN_KV)
         write_cache(s, &h);
     uint16_t context = grouped_out(s, gated(s, &h, core(s, &h, ring(s, &h))));
     return step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);

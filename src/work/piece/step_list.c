@@ -31,6 +31,7 @@ static uint16_t layer_of(struct step *s, struct part *part, uint16_t x)
         x = step_attention(s, x);
     if (s->in & IN_BOTH)
         x = s->in == IN_MOE ? step_experts(s, x) : step_dense(s, x);
+    x = step_layer_embedding(s, x);
     part->out = x;
     return x;
 }
@@ -73,6 +74,7 @@ static void add_all(struct step *s)
     size_t embedded = s->l.work->n_ops;
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
+    struct layer_embeddings own = step_layer_embeddings(s, x);
     x = layers(s, parts, step_copies(s, step_images(s, x, images)));
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
@@ -89,6 +91,7 @@ static void add_all(struct step *s)
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_BACKWARD);
     enter(s, SEGMENT_EMBED);
+    d = step_layer_embeddings_backward(s, &own, tokens, d);
     layer_undo_range(&s->l, embedded, embedding_end, tokens, d, tokens);
     step_encoder_backward(s);
     enter(s, SEGMENT_STEP);

@@ -19,13 +19,15 @@ static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
     const struct params_part *const parts[] = {
         &params->mixer[mixer],
         &params->layer_norms,
-        dense ? &params->dense_mlp : &none,
+        &params->layer_input,
+        dense ? params_dense(params, mixer) : &none,
         moe ? &params->router : &none,
         moe ? &params->shared : &none,
         moe ? &params->residual : &none,
     };
     uint64_t matrices = 0, vectors = 0;
-    uint64_t whole = params->whole[mixer] + (moe ? params->router.matrices : 0);
+    uint64_t whole = params->whole[mixer] + params->layer_input.matrices +
+                     (moe ? params->router.matrices : 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         matrices += parts[i]->matrices;
         vectors += parts[i]->norms + parts[i]->biases;

@@ -19,7 +19,10 @@ enum width {
     WIDTH_V,
     WIDTH_CONTEXT,
     WIDTH_DENSE,
-    WIDTH_LINEAR_IN, /* of linear layers */
+    WIDTH_LAYER_EMBEDDING,  /* of one layer */
+    WIDTH_LAYER_EMBEDDINGS, /* of all */
+    WIDTH_LENT,             /* keys and values that later layers read too */
+    WIDTH_LINEAR_IN,        /* of linear layers */
     WIDTH_LINEAR_QKV,
     WIDTH_LINEAR_SCORES,
     WIDTH_LINEAR_VALUES,
@@ -40,32 +43,61 @@ static const struct tensor {
     unsigned networks, mixers; /* IN_..., MIX_... */
     enum width width;
     enum keep keep;
+    uint64_t when; /* FACT_... */
 } tensors[] = {
-    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_ALWAYS},
-    {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, MIX_ANY, WIDTH_HIDDEN, KEEP_NONE},
-    {"q", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_Q, KEEP_SELECTIVE},
-    {"k", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_K, KEEP_SELECTIVE},
-    {"v", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_V, KEEP_SELECTIVE},
+    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_ALWAYS, 0},
+    {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, MIX_ANY, WIDTH_HIDDEN, KEEP_NONE, 0},
+    {"q", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_Q, KEEP_SELECTIVE, 0},
+    {"k", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_K, KEEP_SELECTIVE, FACT_OWN_KV},
+    {"v", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_V, KEEP_SELECTIVE, FACT_OWN_KV},
     {"attention_context", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_CONTEXT,
-     KEEP_SELECTIVE},
-    {"linear_in", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_IN, KEEP_SELECTIVE},
-    {"convolved", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_QKV, KEEP_SELECTIVE},
-    {"chunk_scores", CATEGORY_ATTENTION, IN_ALL, MIX_DELTA, WIDTH_LINEAR_SCORES,
-     KEEP_SELECTIVE},
+     KEEP_SELECTIVE, 0},
+    {"linear_in", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_IN, KEEP_SELECTIVE, 0},
+    {"convolved", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_QKV, KEEP_SELECTIVE, 0},
+    {"chunk_scores", CATEGORY_ATTENTION, IN_ALL, MIX_DELTA, WIDTH_LINEAR_SCORES, KEEP_SELECTIVE,
+     0},
     {"linear_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
-     KEEP_SELECTIVE},
+     KEEP_SELECTIVE, 0},
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
-     KEEP_SELECTIVE},
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_STREAMS, KEEP_SELECTIVE},
-    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE},
-    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
-    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
-    {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_NONE},
-    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD},
-    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD},
+     KEEP_SELECTIVE, 0},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_STREAMS, KEEP_SELECTIVE, 0},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE, 0},
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE, 0},
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE, 0},
+    {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_NONE, 0},
+    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
+    {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
+    {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD, 0},
+    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD, 0},
+    {"layer_gate_in", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_SELECTIVE,
+     FACT_LAYER_EMBEDDING},
+    {"layer_gate", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_LAYER_EMBEDDING, KEEP_SELECTIVE,
+     FACT_LAYER_EMBEDDING},
+    {"layer_gate_activated", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_LAYER_EMBEDDING,
+     KEEP_NONE, FACT_LAYER_EMBEDDING},
+    {"layer_gated", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_LAYER_EMBEDDING, KEEP_NONE,
+     FACT_LAYER_EMBEDDING},
+    {"layer_projected", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_SELECTIVE,
+     FACT_LAYER_EMBEDDING},
+    {"d_layer_embeddings", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_LAYER_EMBEDDINGS,
+     KEEP_BACKWARD, FACT_LAYER_EMBEDDING},
+    {"d_lent_keys", CATEGORY_ATTENTION, IN_ALL, MIX_ALL, WIDTH_LENT, KEEP_BACKWARD, FACT_LENDS},
+};
+
+/* Of the ends: embeddings of all layers and what their norm reads; keys and values that later
+ * layers read, where their own layer keeps none. */
+static const struct end {
+    enum { END_ALWAYS, END_TRAINING, END_AGAIN } kept; /* AGAIN: where layers run again */
+    struct tensor tensor;
+} ends[] = {
+    {END_ALWAYS,
+     {"layer_embeddings", CATEGORY_ACTIVATION, 0, 0, WIDTH_LAYER_EMBEDDINGS, KEEP_ALWAYS,
+      FACT_LAYER_EMBEDDING}},
+    {END_TRAINING,
+     {"layer_embeddings_norm_in", CATEGORY_ACTIVATION, 0, 0, WIDTH_LAYER_EMBEDDINGS,
+      KEEP_ALWAYS, FACT_LAYER_EMBEDDING}},
+    {END_AGAIN, {"lent_keys", CATEGORY_ATTENTION, 0, 0, WIDTH_LENT, KEEP_ALWAYS, FACT_LENDS}},
 };
 
 struct generic {
@@ -95,24 +127,25 @@ static struct size attention_width(const struct plan *plan, struct sizes *z, enu
     return size_ceil_div(z, size_mul(z, heads, each), size_slot(z, SLOT_TP));
 }
 
-static void fill_attention_widths(struct generic *g, enum mixer mixer)
+static void fill_layer_widths(struct generic *g, enum mixer mixer)
 {
+    g->width[WIDTH_DENSE] = dims_dense_width(g->z, g->plan, mixer);
     for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
         g->width[i] = attention_width(g->plan, g->z, mixer, (enum width)i);
 }
 
 static void fill_widths(struct generic *g)
 {
-    struct sizes *z = g->z;
-    struct size tp = size_slot(z, SLOT_TP);
-    g->width[WIDTH_HIDDEN] = size_slot(z, SLOT_HIDDEN);
+    g->width[WIDTH_HIDDEN] = size_slot(g->z, SLOT_HIDDEN);
     g->width[WIDTH_STREAMS] = g->d.width[COL_STREAMS];
-    fill_attention_widths(g, MIXER_FULL);
+    fill_layer_widths(g, MIXER_FULL);
+    g->width[WIDTH_LAYER_EMBEDDING] = g->d.width[COL_LAYER_EMBEDDING];
+    g->width[WIDTH_LAYER_EMBEDDINGS] = g->d.width[COL_LAYER_EMBEDDINGS];
+    g->width[WIDTH_LENT] = g->d.width[COL_LENT];
     g->width[WIDTH_LINEAR_IN] = g->d.width[COL_LINEAR_IN];
     g->width[WIDTH_LINEAR_QKV] = g->d.width[COL_LINEAR_QKV];
     g->width[WIDTH_LINEAR_SCORES] = g->d.width[COL_LINEAR_SCORES];
     g->width[WIDTH_LINEAR_VALUES] = g->d.width[COL_LINEAR_VALUES];
-    g->width[WIDTH_DENSE] = size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER), tp);
 }
 
 static uint16_t add(struct generic *g, enum segment segment, const struct tensor *t,
@@ -173,7 +206,8 @@ static enum status check_saved(const struct generic *g, struct err *err)
 static bool applies(struct generic *g, const struct tensor *t, enum layer_kind kind)
 {
     dims_mixer(&g->d, kind_mixer(kind));
-    return g->kinds[kind] && t->networks & in_ffn(kind_ffn(kind)) && t->mixers & g->d.mix;
+    return g->kinds[kind] && t->networks & in_ffn(kind_ffn(kind)) && t->mixers & g->d.mix &&
+           (t->when & g->d.facts) == t->when;
 }
 
 static void add_layers(struct generic *g, bool training)
@@ -187,11 +221,24 @@ static void add_layers(struct generic *g, bool training)
             enum layer_kind kind = (enum layer_kind)k;
             if (!applies(g, t, kind))
                 continue;
-            fill_attention_widths(g, kind_mixer(kind));
+            fill_layer_widths(g, kind_mixer(kind));
             uint16_t number = add(g, segment_of_kind(kind), t, life);
             if (text_equal(t->name, "mlp_norm_out"))
                 g->moe_input[kind] = number;
         }
+    }
+}
+
+static void add_ends(struct generic *g, bool training)
+{
+    enum recompute kind = g->plan->recompute.kind;
+    bool again = kind == RECOMPUTE_FULL || kind == RECOMPUTE_SAVE;
+    int most = !training ? END_ALWAYS : again ? END_AGAIN : END_TRAINING;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const struct tensor *t = &ends[i].tensor;
+        if ((t->when & g->d.facts) == t->when && (int)ends[i].kept <= most)
+            add(g, training ? SEGMENT_EMBED : SEGMENT_STEP, t,
+                training ? LIFE_SAVED : LIFE_PERSISTENT);
     }
 }
 
@@ -252,6 +299,7 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     if (!training)
         serve_cache(plan, work, 1);
     add_layers(&g, training);
+    add_ends(&g, training);
     TRY(add_experts(&g, *style, err));
     add_logits(&g, training);
     if (training)

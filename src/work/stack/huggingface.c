@@ -20,6 +20,9 @@ static const struct train_tensor norms[] = {
     {"mlp_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
      .saved = true, .first = MODULE_MLP_NORM, .last = BACK_MLP_NORM,
      .source = "transformers RMSNorm: the f32 cast of its input"},
+    {"layer_projected_f32", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_HIDDEN, DTYPE_F32, .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
+     .source = "transformers RMSNorm: the f32 cast of its input"},
 };
 
 static const char grouped[] = "ragged_a2a";

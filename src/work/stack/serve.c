@@ -213,7 +213,7 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     uint64_t replicas = plan_dense_replicas(v->plan);
-    struct size inter = dims_dense_width(s, v->plan);
+    struct size inter = dims_dense_width(s, v->plan, v->mixer);
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
     struct serve all = *v;
     uint16_t in = hidden;
@@ -230,6 +230,30 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     if (serve_compiles(v->plan, v->style))
         flow_scratch(&flow, serve_timing(v->plan, s), FLOW_FORWARD);
     flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* What a layer makes of its own embeddings; those of all layers stand beside it. */
+static void layer_embedding(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct dims d;
+    dims_fill(&d, v->plan, v->s);
+    struct buffer all = shape(v, "layer_embeddings", CATEGORY_ACTIVATION, v->tokens,
+                              d.width[COL_LAYER_EMBEDDINGS]);
+    all.segment = segment;
+    all.life = LIFE_TRANSIENT;
+    all.last = WORK_NONE;
+    work_buffer(v->work, all);
+    struct size width = d.width[COL_LAYER_EMBEDDING];
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    uint16_t gate = tensor(v, &flow, "layer_gate", CATEGORY_ACTIVATION, width);
+    uint16_t gated = tensor(v, &flow, "layer_gated", CATEGORY_ACTIVATION, width);
+    uint16_t out = tensor(v, &flow, "layer_projected", CATEGORY_ACTIVATION, v->hidden);
+    flow_op(&flow, tick_of(v, "layer_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    flow_op(&flow, tick_of(v, "layer_gated", OP_ACTIVATION), FLOW(gate), FLOW(gated));
+    flow_op(&flow, tick_of(v, "layer_projection", OP_GEMM), FLOW(gated), FLOW(out));
     flow_close(&flow, &(struct flow_style){0});
 }
 
@@ -275,6 +299,8 @@ static enum status layer(const struct serve *step, enum layer_kind kind, struct 
         serve_piece(v->plan, v->work, segment, v->tokens, context_width(v));
     if (kind_ffn(kind) == FFN_DENSE)
         dense_mlp(v, segment, hidden);
+    if (plan_embeds_layers(v->plan))
+        layer_embedding(v, segment, hidden);
     if (kind_ffn(kind) != FFN_MOE)
         return STATUS_OK;
     hidden = moe_input(v, segment, hidden);

@@ -46,6 +46,10 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
 enum status serve_refuse(const struct plan *plan, const struct serve_style *style,
                          struct err *err);
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style);
+/* Layers of the stage with a window, those that borrow keys among them. */
+struct size serve_window_layers(const struct plan *plan, struct sizes *sizes);
+/* Dense layers of the stage that borrow keys. */
+struct size serve_borrow_layers(const struct plan *plan, struct sizes *sizes);
 /* Room for adapters; matrices of the layers listed since buffer `first` that stay in host
  * memory. */
 void serve_adapters(const struct plan *plan, struct work *work);

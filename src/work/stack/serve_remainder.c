@@ -122,14 +122,17 @@ void serve_remainders(const struct plan *plan, struct work *work,
     struct sizes *s = &work->sizes;
     uint64_t tp = plan->parallel.tp;
     struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0}, window = {plan, 0};
-    struct sum others = {plan, 0}, blocks = {plan, 0};
+    struct sum others = {plan, 0}, blocks = {plan, 0}, borrow;
     bool own = plan_splits_attention(plan) || plan_has_blocks(plan);
     add_attention(&window, MIXER_WINDOW);
     add_attention(&blocks, MIXER_BLOCKS);
     add_attention(&others, model_attention_mixer(&plan->model));
     dense.bytes = moe.bytes = own ? 0 : others.bytes;
+    borrow = dense;
     add_network(&dense, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
                 ceil_div(plan->model.dense_intermediate, tp));
+    add_network(&borrow, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
+                ceil_div(model_dense_width(&plan->model, MIXER_BORROW), tp));
     add_experts(&moe, layout);
     for (unsigned i = 0; i < 2; i++) /* down and up */
         add(&moe, plan_part_format(plan, PART_LATENT), 1, plan->model.hidden,
@@ -140,17 +143,23 @@ void serve_remainders(const struct plan *plan, struct work *work,
     struct size ends = size_slot(s, SLOT_STAGE_EMBEDDING);
     if (!plan->model.tied_embeddings)
         ends = size_add(s, ends, size_slot(s, SLOT_STAGE_HEAD));
+    struct size borrowing =
+        plan_borrows(plan) ? serve_borrow_layers(plan, s) : size_const(s, 0);
     hold(work, "allocator_remainders_dense", dense.bytes,
-         size_slot(s, SLOT_STAGE_DENSE_LAYERS));
+         plan_borrows(plan) ? size_sub(s, size_slot(s, SLOT_STAGE_DENSE_LAYERS), borrowing)
+                            : size_slot(s, SLOT_STAGE_DENSE_LAYERS));
+    if (plan_borrows(plan))
+        hold(work, "allocator_remainders_borrow", borrow.bytes, borrowing);
     hold(work, "allocator_remainders_moe", moe.bytes, size_slot(s, SLOT_STAGE_MOE_LAYERS));
     hold(work, "allocator_remainders_ends", table.bytes, ends);
     if (!own)
         return;
     struct size full =
         size_add(s, cache_layers(s, plan, MIXER_FULL), cache_layers(s, plan, MIXER_CHUNK));
+    if (plan_borrows(plan))
+        full = size_add(s, full, cache_layers(s, plan, MIXER_BORROW));
     hold(work, "allocator_remainders_attention", others.bytes, full);
-    hold(work, "allocator_remainders_window", window.bytes,
-         cache_layers(s, plan, MIXER_WINDOW));
+    hold(work, "allocator_remainders_window", window.bytes, serve_window_layers(plan, s));
     hold(work, "allocator_remainders_blocks", blocks.bytes,
          cache_layers(s, plan, MIXER_BLOCKS));
 }

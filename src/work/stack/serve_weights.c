@@ -5,6 +5,7 @@
 #include "work/piece/cache.h"
 #include "work/piece/matrix.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/speculation.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
@@ -13,6 +14,7 @@
 
 enum layers {
     DENSE_LAYERS,
+    BORROW_LAYERS, /* dense ones that borrow keys; of DENSE_LAYERS these are none then */
     MOE_LAYERS,
     ALL_LAYERS,
     ATTENTION_LAYERS,
@@ -34,6 +36,8 @@ static const struct component {
 } components[] = {
     {"attention_weights", ALIKE_LAYERS, IN_NONE, ATTENTION_PARTS, PLAIN},
     {"dense_mlp_weights", DENSE_LAYERS, IN_DENSE, BIT(PART_DENSE), PLAIN},
+    {"borrow_mlp_weights", BORROW_LAYERS, IN_DENSE, BIT(PART_DENSE), PLAIN},
+    {"layer_embedding_weights", ALL_LAYERS, IN_ALL, BIT(PART_WHOLE), PLAIN},
     {"expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), EXPERTS},
     {"latent_weights", MOE_LAYERS, IN_MOE, BIT(PART_LATENT), PLAIN},
     {"shared_expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_SHARED), PLAIN},
@@ -87,20 +91,45 @@ static struct size mixer_layers(const struct plan *plan, struct sizes *s, enum l
 {
     struct size sum = size_const(s, 0);
     bool apart = kind == ALIKE_LAYERS && plan_splits_attention(plan);
-    for (unsigned m = 0; m < MIXER_COUNT; m++)
-        if ((kind == ALL_LAYERS || cache_name((enum mixer)m)) && !(apart && m == MIXER_WINDOW))
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer owner = mixer_owner((enum mixer)m);
+        if ((owner == m || plan_borrows(plan)) && (kind == ALL_LAYERS || cache_name(owner)) &&
+            !(apart && owner == MIXER_WINDOW))
             sum = size_add(s, sum, cache_layers(s, plan, (enum mixer)m));
+    }
+    return sum;
+}
+
+struct size serve_borrow_layers(const struct plan *plan, struct sizes *s)
+{
+    struct size sum = size_const(s, 0);
+    for (unsigned k = 0; k < KIND_COUNT && plan_borrows(plan); k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (kind_ffn(kind) == FFN_DENSE && mixer_borrows(kind_mixer(kind)))
+            sum = size_add(s, sum, size_slot(s, slot_kind_layers(kind)));
+    }
     return sum;
 }
 
 static struct size layers_of(const struct plan *plan, struct sizes *s, enum layers kind)
 {
-    if (kind == DENSE_LAYERS || kind == MOE_LAYERS)
-        return size_slot(s,
-                         kind == MOE_LAYERS ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS);
+    struct size dense = size_slot(s, SLOT_STAGE_DENSE_LAYERS);
+    if (kind == MOE_LAYERS)
+        return size_slot(s, SLOT_STAGE_MOE_LAYERS);
+    if (kind == DENSE_LAYERS)
+        return plan_borrows(plan) ? size_sub(s, dense, serve_borrow_layers(plan, s)) : dense;
+    if (kind == BORROW_LAYERS)
+        return serve_borrow_layers(plan, s);
     if (kind == WINDOW_LAYERS)
-        return cache_layers(s, plan, MIXER_WINDOW);
+        return serve_window_layers(plan, s);
     return mixer_layers(plan, s, kind);
+}
+
+struct size serve_window_layers(const struct plan *plan, struct sizes *s)
+{
+    struct size own = cache_layers(s, plan, MIXER_WINDOW);
+    return plan_borrows(plan) ? size_add(s, own, cache_layers(s, plan, MIXER_WINDOW_BORROW))
+                              : own;
 }
 
 /* Bytes of a matrix as a checkpoint has it: in pieces whose scales are rounded each. */
@@ -306,7 +335,8 @@ static void ends(const struct plan *plan, struct work *work)
         state(work, "head_weights", DTYPE_BF16, size_times(s, size_mul(s, rows, hidden), 2),
               size_slot(s, SLOT_STAGE_HEAD), NULL);
     struct size per_layer =
-        size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
+        size_times(s, layers_of(plan, s, ALL_LAYERS),
+                   plan->model.norms_per_layer + (uint64_t)plan_embeds_layers(plan));
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
     if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
         norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
@@ -314,6 +344,34 @@ static void ends(const struct plan *plan, struct work *work)
     if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
         norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
+}
+
+/* The table of the layers' embeddings, on the device, with the projection to them and its norm,
+ * in 16 bits; and the rows of a step that vLLM's multimodal model keeps for its graphs (vLLM
+ * models/gemma4_mm.py: per_layer_embeddings). */
+static void layer_embeddings(const struct plan *plan, struct work *work, const struct dims *d)
+{
+    struct sizes *s = &work->sizes;
+    struct size all = d->width[COL_LAYER_EMBEDDINGS], hidden = size_slot(s, SLOT_HIDDEN);
+    struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
+    struct size projection = size_add(s, size_mul(s, dims_layer_columns(s, plan), hidden),
+                                      size_slot(s, SLOT_LAYER_EMBEDDING));
+    state(work, "layer_embedding_table", DTYPE_BF16,
+          size_times(s, size_mul(s, dims_layer_rows(s, plan), all), 2), first,
+          "embed_tokens_per_layer");
+    state(work, "layer_embedding_projection", DTYPE_BF16, size_times(s, projection, 2), first,
+          "per_layer_model_projection");
+    if (plan->stack.kind == STACK_VLLM)
+        work_buffer(
+            work, (struct buffer){.name = "layer_embedding_rows",
+                                  .category = CATEGORY_WORKSPACE,
+                                  .segment = SEGMENT_STEP,
+                                  .dtype = plan->precision.activations,
+                                  .n_dims = 2,
+                                  .dims = {size_const(s, engine_tokens(plan)), all},
+                                  .life = LIFE_PERSISTENT,
+                                  .state = true,
+                                  .source = "vLLM models/gemma4_mm.py: per_layer_embeddings"});
 }
 
 /* What joins hidden rows and embeddings in front of a module's layer, [2 H, H]. */
@@ -383,10 +441,17 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     struct sizes *s = &work->sizes;
     struct dims d = fill_dims(plan, s, model_attention_mixer(&plan->model));
     struct dims experts = padded_dims(&style->experts, &d);
+    struct dims borrow = d;
+    dims_mixer(&borrow, MIXER_BORROW);
     for (size_t i = 0; i < sizeof components / sizeof *components; i++) {
         const struct component *c = &components[i];
+        if (c->layers == BORROW_LAYERS && !plan_borrows(plan))
+            continue;
         if (c->layers != ALIKE_LAYERS || !plan_shares_kv(plan))
-            add_component(c, c->name, work, c->kind == EXPERTS ? &experts : &d,
+            add_component(c, c->name, work,
+                          c->kind == EXPERTS           ? &experts
+                          : c->layers == BORROW_LAYERS ? &borrow
+                                                       : &d,
                           layers_of(plan, s, c->layers));
     }
     window_attention(plan, work);
@@ -394,6 +459,8 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     streams_and_tables(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
+    if (plan_embeds_layers(plan))
+        layer_embeddings(plan, work, &d);
     serve_encoder_weights(plan, work);
     projection(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)

@@ -311,6 +311,17 @@ static bool reuses_choice(const struct plan *plan)
     return model_has_mixer(&plan->model, MIXER_REUSE);
 }
 
+static bool trains_borrowed(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN &&
+           (plan_borrows(plan) || plan_embeds_layers(plan));
+}
+
+static bool borrows_or_embeds(const struct plan *plan)
+{
+    return plan_borrows(plan) || plan_embeds_layers(plan);
+}
+
 static bool has_latent_rows(const struct plan *plan)
 {
     return plan->model.moe.latent_size > 0;
@@ -358,6 +369,13 @@ static const struct {
      plan_has_blocks, "attention to chosen blocks of keys is",
      "Megatron-Bridge runs full attention in its place (model.layer_types: [full])",
      "use stack fsdp, deepspeed or generic"},
+    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT,
+     trains_borrowed, "layers that borrow keys and embeddings of layers are",
+     "what its modules keep of them for backward is not known",
+     "use stack fsdp, deepspeed or generic"},
+    {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, borrows_or_embeds,
+     "layers that borrow keys and embeddings of layers are", "where it keeps them is not known",
+     "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
      "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
     {1u << STACK_MAXTEXT, plan_has_linear, "recurrent layers are",

@@ -33,10 +33,66 @@ static void add_embedding(struct train *t)
                          });
 }
 
+/* In the embedding's segment: from its forward to its backward, or in one of its ticks. */
+static void embedded(struct train *t, const char *name, enum category category,
+                     enum dtype dtype, enum col width, enum life life, unsigned first,
+                     unsigned last)
+{
+    uint16_t base = t->base[SEGMENT_EMBED];
+    work_buffer(t->work, (struct buffer){.name = name,
+                                         .category = category,
+                                         .segment = SEGMENT_EMBED,
+                                         .dtype = dtype,
+                                         .n_dims = 2,
+                                         .dims = {t->d.rows[ROW_LOCAL], t->d.width[width]},
+                                         .life = life,
+                                         .first = (uint16_t)(base + first),
+                                         .last = (uint16_t)(base + last)});
+}
+
+/* Embeddings of all layers: what the layers read, and what the norm of the projected tokens
+ * saves, of transformers the f32 cast of its input (what the projection reads is the first
+ * layer's input); while they are made, the table's rows and the projection. The table's
+ * gradient is dense like the embedding's. */
+static void add_layer_embeddings(struct train *t)
+{
+    enum dtype rows = t->plan->precision.activations;
+    bool trained = !lora_is_on(t->plan), casts = plan_is_huggingface(t->plan);
+    if (!plan_embeds_layers(t->plan))
+        return;
+    embedded(t, "layer_embeddings", CATEGORY_ACTIVATION, rows, COL_LAYER_EMBEDDINGS, LIFE_SAVED,
+             0, 1);
+    if (trained)
+        embedded(t, "layer_embeddings_norm_in", CATEGORY_ACTIVATION, casts ? DTYPE_F32 : rows,
+                 COL_LAYER_EMBEDDINGS, LIFE_SAVED, 0, 1);
+    embedded(t, "layer_embedding_rows", CATEGORY_ACTIVATION, rows, COL_LAYER_EMBEDDINGS,
+             LIFE_TRANSIENT, 0, 0);
+    embedded(t, "layer_embeddings_projected", CATEGORY_ACTIVATION, rows, COL_LAYER_EMBEDDINGS,
+             LIFE_TRANSIENT, 0, 0);
+    embedded(t, "d_layer_embeddings", CATEGORY_ACTIVATION, rows, COL_LAYER_EMBEDDINGS,
+             LIFE_TRANSIENT, 1, 1);
+    if (!trained)
+        return;
+    embedded(t, "d_layer_embedding_table", CATEGORY_GRADIENTS, t->plan->precision.weights,
+             COL_LAYER_EMBEDDINGS, LIFE_TRANSIENT, 1, 1);
+    t->work->buffers[t->work->n_buffers - 1].dims[0] = size_slot(t->z, SLOT_LAYER_VOCAB);
+}
+
+/* Keys and values that later layers read are there until their backward, though their own layer
+ * runs again. */
+static void add_lent(struct train *t)
+{
+    if (t->d.facts & FACT_LENDS && t->drops & TRAIN_FULL_LAYER)
+        embedded(t, "lent_keys", CATEGORY_ATTENTION, t->plan->precision.activations, COL_LENT,
+                 LIFE_SAVED, 0, 1);
+}
+
 void train_ends(struct train *train)
 {
     train_adapters(train);
     add_embedding(train);
+    add_layer_embeddings(train);
+    add_lent(train);
     train_encoder(train);
     train_head(train);
 }

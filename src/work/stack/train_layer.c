@@ -38,12 +38,12 @@ static const struct train_tensor attention[] = {
     {"q", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_Q, .saved = true, .first = MODULE_ROPE,
      .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
      .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"k", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_K, .saved = true, .first = MODULE_ROPE,
-     .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
-     .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"v", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_V, .saved = true, .first = MODULE_ROPE,
-     .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
-     .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
+    {"k", CATEGORY_ATTENTION, IN_ALL, FACT_OWN_KV, ROW_FULL, COL_K, .saved = true,
+     .first = MODULE_ROPE, .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP,
+     .until = MODULE_ATTENTION, .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
+    {"v", CATEGORY_ATTENTION, IN_ALL, FACT_OWN_KV, ROW_FULL, COL_V, .saved = true,
+     .first = MODULE_ROPE, .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP,
+     .until = MODULE_ATTENTION, .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
     {"attention_statistics", CATEGORY_ATTENTION, IN_ALL, FACT_FLASH, ROW_FULL, COL_HEADS,
      DTYPE_F32, .saved = true, .first = MODULE_ATTENTION, .last = BACK_ATTENTION,
      .dropped_by = TRAIN_OP_KEPT | TRAIN_CORE_ATTENTION, .until = MODULE_ATTENTION,
@@ -131,6 +131,35 @@ static const struct train_tensor dense[] = {
      .first = BACK_ACTIVATE, .last = BACK_GATE_UP},
 };
 
+/* What a layer does with embeddings of its own behind its network: gate and projection read and
+ * save their inputs, the activation and the product theirs; the norm behind them saves what the
+ * stack's norms do. Gradients of all layers' embeddings
+ * are summed up from layer to layer; autograd makes that of a slice as wide as the whole (aten
+ * FunctionsManual.cpp, select_backward). */
+static const struct train_tensor embeddings[] = {
+    {"layer_gate_in", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL, COL_HIDDEN,
+     .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
+     .product_input = PRODUCT_INPUT},
+    {"layer_gate", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_LAYER_EMBEDDING, .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL},
+    {"layer_gate_activated", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_LAYER_EMBEDDING, .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL},
+    {"layer_gated", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_LAYER_EMBEDDING, .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
+     .product_input = PRODUCT_INPUT},
+    {"d_layer_embeddings", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_LAYER_EMBEDDINGS, .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
+    {"d_layer_embedding_slice", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
+     COL_LAYER_EMBEDDINGS, .first = BACK_RESIDUAL, .last = BACK_RESIDUAL},
+};
+
+/* Gradients of keys and values that later layers read as well, summed up until their own layer
+ * runs backward: of every kind in all layers, as one list stands for many. */
+static const struct train_tensor lent[] = {
+    {"d_lent_keys", CATEGORY_ATTENTION, IN_ALL, FACT_LENDS, ROW_FULL, COL_LENT,
+     .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
+};
+
 /* The way down to latent rows and up from them (Megatron moe_layer.py fc1_latent_proj and
  * fc2_latent_proj): down reads the norm's output, which the router saves too; what up reads is
  * saved, and with a norm of the sums (Kimi-K3) what that reads. The rows are there until they
@@ -166,6 +195,8 @@ void train_attention(struct train *train)
     train_tensors(train, TABLE(network_entry));
     train_tensors(train, TABLE(exit_rows));
     train_tensors(train, TABLE(latent));
+    train_tensors(train, TABLE(embeddings));
+    train_tensors(train, TABLE(lent));
 }
 
 void train_dense(struct train *train)

@@ -28,6 +28,8 @@ static const struct {
     {"q_latent_norm_out", "index_q", MODULE_UP},
     {"kv_latent_norm_out", "kv_up", MODULE_UP},
     {"mlp_norm_out", "mlp_gate_up", MODULE_GATE_UP},
+    {"layer_gate_in", "layer_gate", MODULE_RESIDUAL},
+    {"layer_gated", "layer_projection", MODULE_RESIDUAL},
     {"mlp_norm_out", "router", MODULE_PERMUTE},
     {"mlp_norm_out", "shared_gate_up", MODULE_PERMUTE},
     {"mlp_norm_out", "latent_down", MODULE_PERMUTE},

@@ -233,6 +233,38 @@ static void add_end_units(struct train *t)
                             .last = (uint16_t)(t->base[ends[i].segment] + ends[i].ticks - 1)});
 }
 
+/* Elements of the table of the layers' embeddings, with what projects tokens to them. */
+static struct size table_of_layers(struct train *t)
+{
+    struct size rows =
+        size_add(t->z, size_slot(t->z, SLOT_LAYER_VOCAB), t->d.width[COL_HIDDEN]);
+    return size_mul(t->z, rows, t->d.width[COL_LAYER_EMBEDDINGS]);
+}
+
+/* The table of the layers' embeddings belongs to the root's unit, which is gathered before the
+ * first layer and shared out behind the last, in both passes; its gradients are reduced with
+ * the embedding's (torch _fsdp_state.py, _lazy_init and _root_post_backward_final_callback). */
+static void add_layer_table(struct train *t)
+{
+    static const char source[] = "FSDP2: the root's unit";
+    uint16_t back = (uint16_t)(t->base[SEGMENT_EMBED] + 1);
+    if (!plan_embeds_layers(t->plan))
+        return;
+    reserve(t, "gathered_layer_table", CATEGORY_WEIGHTS, t->plan->precision.activations,
+            table_of_layers(t), 1, source);
+    if (!lora_is_on(t->plan))
+        work_buffer(t->work, (struct buffer){.name = "reduce_scatter_input",
+                                             .category = CATEGORY_GRADIENTS,
+                                             .segment = SEGMENT_EMBED,
+                                             .dtype = t->reduces_in,
+                                             .n_dims = 1,
+                                             .dims = {table_of_layers(t)},
+                                             .life = LIFE_TRANSIENT,
+                                             .first = back,
+                                             .last = back,
+                                             .source = source});
+}
+
 void train_fsdp2(struct train *t)
 {
     if (t->plan->parallel.zero < 3)
@@ -243,6 +275,7 @@ void train_fsdp2(struct train *t)
     if (stack_keeps_gathered(t->plan))
         add_kept(t);
     add_end_units(t);
+    add_layer_table(t);
     train_encoder_unit(t, stack_keeps_gathered(t->plan));
 }
 
@@ -353,6 +386,8 @@ static struct size largest_parameter(struct train *t)
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct size largest = size_mul(t->z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
+    if (plan_embeds_layers(t->plan))
+        largest = size_max(t->z, largest, table_of_layers(t));
     for (unsigned k = 0; k < KIND_COUNT; k++)
         for (size_t i = 0; t->kinds[k] && i < n; i++) {
             struct size one = train_matrix_elements(t, (enum layer_kind)k, &matrices[i]);
@@ -401,6 +436,8 @@ void train_deepspeed(struct train *t)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             largest = size_max(z, largest, layer_elements(t, (enum layer_kind)k, false));
+    if (plan_embeds_layers(t->plan))
+        largest = size_max(z, largest, table_of_layers(t));
     struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
     reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
             size_min(z, whole, size_max(z, live, largest)), 1, deepspeed);
