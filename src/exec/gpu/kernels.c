@@ -27,6 +27,20 @@ static uint64_t out_rows(const struct call *call)
     return at_most(call->of[ROLE_DST].rows);
 }
 
+/* Most of them find nothing to do: only the device knows how many rows there are. */
+static uint64_t rows_behind(const struct call *call)
+{
+    enum { ENOUGH = 2048 };
+    return lesser(call->of[ROLE_DST].rows, ENOUGH);
+}
+
+static uint64_t picked_pieces(const struct call *call)
+{
+    enum { PICK_BYTES = 1 << 16 };
+    const struct tensor *dst = &call->of[ROLE_DST];
+    return at_most(dst->rows * ceil_div(tensor_row_bytes(dst), PICK_BYTES));
+}
+
 static uint64_t in_rows(const struct call *call)
 {
     return at_most(call->of[ROLE_SRC].rows);
@@ -146,9 +160,9 @@ static uint64_t sparse_tiles(const struct call *call)
 #define GPU_KERNELS(X)                                                                         \
     X(GATHER, gather, rows, 64, out_rows, SRC, INDEX, OFFSETS, GATES, DST)                     \
     X(SCATTER, scatter, rows, 64, in_rows, SRC, INDEX, DST)                                    \
-    X(PICK, pick, rows, 64, out_rows, WEIGHT, HITS, DST)                                       \
+    X(PICK, pick, rows, 64, picked_pieces, WEIGHT, HITS, DST)                                  \
     X(SWAP, swap, rows, 64, in_rows, SRC, DST)                                                 \
-    X(MASK, mask, rows, 64, out_rows, OFFSETS, DST)                                            \
+    X(MASK, mask, rows, 64, rows_behind, OFFSETS, DST)                                         \
     X(ZERO, zero, rows, 64, out_rows, DST)                                                     \
     X(ADD, add, rows, 64, out_rows, SRC, OTHER, DST)                                           \
     X(ADD_CHUNKS, add_chunks, rows, 64, in_rows, SRC, DST)                                     \

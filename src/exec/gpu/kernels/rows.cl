@@ -32,16 +32,22 @@ KERNEL(scatter, 64, 0)
             copy_bytes(row_of(dst, (gpu_u64)I32(index)[i]), row_of(src, i), src.row_bytes);
 }
 
+/* A row is a whole matrix: pieces of it are taken by work-groups of their own. */
+enum { PICK_BYTES = 1 << 16 }; /* as in kernels.c */
+
 KERNEL(pick, 64, 0)
 {
     TENSOR(weight, 0);
     TENSOR(hits, 1);
     TENSOR(dst, 2);
     gpu_u64 first = call->args.pick.by_iteration ? call->iteration * dst.rows : 0;
-    for (gpu_u64 i = GROUP; i < dst.rows; i += GROUPS) {
-        gpu_i32 from = I32(hits)[first + i];
+    gpu_u64 pieces = (dst.row_bytes + PICK_BYTES - 1) / PICK_BYTES;
+    for (gpu_u64 i = GROUP; i < dst.rows * pieces; i += GROUPS) {
+        gpu_i32 from = I32(hits)[first + i / pieces];
+        gpu_u64 at = i % pieces * PICK_BYTES, left = dst.row_bytes - at;
         if (from >= 0)
-            copy_bytes(row_of(dst, i), row_of(weight, (gpu_u64)from), dst.row_bytes);
+            copy_bytes(row_of(dst, i / pieces) + at, row_of(weight, (gpu_u64)from) + at,
+                       left < PICK_BYTES ? left : PICK_BYTES);
     }
 }
 
