@@ -38,6 +38,7 @@ struct gpu {
     uintptr_t next;
     bool guarded;                    /* allocations have guard bands */
     uint64_t given[GPU_TENSORS + 1]; /* memory of the kernel that was begun last */
+    bool goes_on, more;              /* of several calls between one pair of marks */
     void *programs[GPU_SOURCE_COUNT];
     void *kernels[KERNEL_COUNT], *phases[KERNEL_COUNT][GPU_PHASES];
     struct peak *peak; /* NULL: all products are portable */
@@ -476,21 +477,37 @@ enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call
         return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
                        kernel_name(kernel));
     memcpy(gpu->given, memory, sizeof gpu->given);
-    TRY(peak_start(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, &engine, err));
+    struct gpu_launch launch = {.items = row->items,
+                                .name = row->name,
+                                .groups = groups,
+                                .call = call,
+                                .memory = memory,
+                                .goes_on = gpu->goes_on,
+                                .more = gpu->more};
+    TRY(peak_start(gpu->peak, gpu, kernel, &launch, gpu->limit_s, &engine, err));
     snprintf(gpu->started, sizeof gpu->started, "%s", engine ? engine : row->name);
     if (engine)
         return STATUS_OK;
     if (!gpu->kernels[kernel])
         TRY(find_kernel(gpu, row->source, row->name, &gpu->kernels[kernel], err));
-    struct gpu_launch launch = {.kernel = gpu->kernels[kernel],
-                                .name = row->name,
-                                .groups = groups,
-                                .items = row->items,
-                                .call = call,
-                                .memory = memory};
+    launch.kernel = gpu->kernels[kernel];
     if (groups > 1 && gpu_phases_of(kernel))
         TRY(start_phases(gpu, kernel, &launch, err));
     return gpu->driver->launch(gpu->device, &launch, err);
+}
+
+enum status gpu_start_many(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                           const uint64_t *memory, uint64_t groups, unsigned times,
+                           struct err *err)
+{
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < times && status == STATUS_OK; i++) {
+        gpu->goes_on = i > 0;
+        gpu->more = i + 1 < times;
+        status = gpu_start(gpu, kernel, call, memory, groups, err);
+    }
+    gpu->goes_on = gpu->more = false;
+    return status;
 }
 
 enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err)

@@ -79,6 +79,10 @@ enum status gpu_ask_engines(struct gpu *gpu, struct err *err);
 /* Begins a call of a kernel's row on `memory`, one at a time, and waits until it has ended. */
 enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
                       const uint64_t *memory, uint64_t groups, struct err *err);
+/* So many times, with the device's clock read before the first and behind the last alone. */
+enum status gpu_start_many(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                           const uint64_t *memory, uint64_t groups, unsigned times,
+                           struct err *err);
 enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err);
 /* Until all that was begun has ended; `name`: what it is, when it hangs. */
 enum status gpu_settle(struct gpu *gpu, const char *name, struct err *err);

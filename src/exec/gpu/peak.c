@@ -91,28 +91,29 @@ static enum status open_engine(struct peak *peak, struct err *err)
     return STATUS_OK;
 }
 
-/* On so many units. `begun`: there is something to do. */
-static enum status launch(struct peak *peak, enum engine_kind kind, const struct gpu_call *call,
-                          const uint64_t *memory, uint64_t units, bool *begun, struct err *err)
+/* What is asked, on so many units. `begun`: there is something to do. */
+static enum status launch(struct peak *peak, enum engine_kind kind,
+                          const struct gpu_launch *asked, uint64_t units, bool *begun,
+                          struct err *err)
 {
     const struct engine *engine = peak->engine;
+    const struct gpu_call *call = asked->call;
+    struct gpu_launch out = *asked;
     struct gpu_maps maps = {0};
     for (unsigned i = 0; engine->maps && i < ENGINE_MAPS; i++) {
         if (!engine_maps(call, kind, i))
             continue;
-        struct gpu_matrix matrix = engine_matrix(call, kind, i, memory);
+        struct gpu_matrix matrix = engine_matrix(call, kind, i, asked->memory);
         TRY(peak->driver->map(peak->device, &matrix, maps.of[i], err));
     }
     snprintf(peak->launched, sizeof peak->launched, "%s %s", engine->name,
              kind == ENGINE_TURNED ? "gemm" : engine_kind_name(kind));
-    struct gpu_launch out = {.kernel = peak->kernels[kind],
-                             .name = peak->launched,
-                             .groups = engine_groups(engine, kind, call, units),
-                             .items = engine->items,
-                             .local_bytes = engine->local_bytes,
-                             .call = call,
-                             .maps = &maps,
-                             .memory = memory};
+    out.kernel = peak->kernels[kind];
+    out.name = peak->launched;
+    out.groups = engine_groups(engine, kind, call, units);
+    out.items = engine->items;
+    out.local_bytes = engine->local_bytes;
+    out.maps = &maps;
     *begun = out.groups > 0;
     return *begun ? peak->driver->launch(peak->device, &out, err) : STATUS_OK;
 }
@@ -199,30 +200,31 @@ enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_cal
                      const uint64_t *memory, uint64_t units, double limit_s, double *seconds,
                      struct err *err)
 {
+    const struct gpu_launch asked = {.call = call, .memory = memory};
     enum engine_kind kind;
     bool begun = false;
     if (!engine_takes(kernel, call, &kind))
         return err_set(err, STATUS_SYSTEM, "a known answer is not one for \"%s\"",
                        peak->engine->name);
     units = units ? units : peak->units;
-    TRY(launch(peak, kind, call, memory, units, &begun, err));
+    TRY(launch(peak, kind, &asked, units, &begun, err));
     return begun ? peak->driver->wait(peak->device, peak->launched, limit_s, seconds, err)
                  : STATUS_OK;
 }
 
 enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
-                       const struct gpu_call *call, const uint64_t *memory, double limit_s,
-                       const char **name, struct err *err)
+                       const struct gpu_launch *asked, double limit_s, const char **name,
+                       struct err *err)
 {
     enum engine_kind kind;
     bool begun;
     if (!peak || peak->checking || !engine_knows(kernel))
         return STATUS_OK;
-    if (engine_takes(kernel, call, &kind)) {
+    if (engine_takes(kernel, asked->call, &kind)) {
         TRY(ready(peak, gpu, limit_s, err));
         if (peak->engine) {
             peak->on_engine++;
-            TRY(launch(peak, kind, call, memory, peak->units, &begun, err));
+            TRY(launch(peak, kind, asked, peak->units, &begun, err));
             *name = begun ? peak->launched : "";
             return STATUS_OK;
         }

@@ -23,8 +23,8 @@ enum status peak_ask(struct peak *peak, struct gpu *gpu, double limit_s, struct 
 /* Begins the call on an engine: *name is what it is called, "" when there is nothing to do, and
  * as it was when no engine takes the call, or the engine's answers differ. */
 enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
-                       const struct gpu_call *call, const uint64_t *memory, double limit_s,
-                       const char **name, struct err *err);
+                       const struct gpu_launch *asked, double limit_s, const char **name,
+                       struct err *err);
 
 /* What products ran on, and why; nothing when there were none in 16 bits. */
 void peak_text(const struct peak *peak, char *text, size_t room);
