@@ -178,6 +178,22 @@ static void activate_all(const struct probe *p, struct desk *desk)
     }
 }
 
+static void activate_back_all(const struct probe *p, struct desk *desk)
+{
+    enum { PIECE = 256 };
+    static const struct inputs inputs;
+    const struct task task = {.plan = p->plan, .inputs = &inputs};
+    const struct call call = {.task = &task};
+    const float *from = (const float *)(const void *)desk->from;
+    float *to = (float *)(void *)desk->to;
+    for (uint64_t at = 0; at < p->point->bytes / sizeof *to; at += PIECE) {
+        float rows[3][PIECE]; /* gates, ups, and the gradient */
+        memcpy(rows, from + 3 * at, sizeof rows);
+        kernel_activate_back(&call, rows[0], rows[1], rows[2], PIECE);
+        memcpy(to + 2 * at, rows, 2 * sizeof *rows);
+    }
+}
+
 /* ---- samples ---- */
 
 static void nothing(const struct probe *p, struct desk *desk)
@@ -187,8 +203,13 @@ static void nothing(const struct probe *p, struct desk *desk)
 }
 
 static void (*const works[PROBE_KINDS])(const struct probe *p, struct desk *desk) = {
-    [PROBE_GEMM] = multiply,   [PROBE_COPY] = copy_all,      [PROBE_READ] = read_all,
-    [PROBE_WRITE] = write_all, [PROBE_GATHER] = gather_rows, [PROBE_ACTIVATE] = activate_all,
+    [PROBE_GEMM] = multiply,
+    [PROBE_COPY] = copy_all,
+    [PROBE_READ] = read_all,
+    [PROBE_WRITE] = write_all,
+    [PROBE_GATHER] = gather_rows,
+    [PROBE_ACTIVATE] = activate_all,
+    [PROBE_ACTIVATE_BACK] = activate_back_all,
     [PROBE_LAUNCH] = nothing,
 };
 
@@ -268,6 +289,8 @@ double probe_amount(const struct probe_point *p)
         return 2 * (double)p->bytes;
     case PROBE_ACTIVATE: /* gate and up, and their product */
         return 3 * (double)p->bytes;
+    case PROBE_ACTIVATE_BACK: /* and what became of them; gradients of both */
+        return 5 * (double)p->bytes;
     case PROBE_READ:
     case PROBE_WRITE:
         return (double)p->bytes;
@@ -300,7 +323,7 @@ static const uint64_t gemm_sizes[][2] = {{GAUGE_NARROW, GAUGE_WIDE},
 static const uint64_t exchange_bytes[] = {64, 4096, 65536, 1 << 20, 4 << 20};
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 6 + N(exchange_bytes) };
+enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 7 + N(exchange_bytes) };
 
 static size_t list_points(const struct session *session, struct probe_point *points)
 {
@@ -321,6 +344,7 @@ static size_t list_points(const struct session *session, struct probe_point *poi
                                        .rows = SPACE / 2 / (GATHERED * sizeof(float)),
                                        .columns = GATHERED};
     points[n++] = (struct probe_point){.kind = PROBE_ACTIVATE, .bytes = SPACE / 8};
+    points[n++] = (struct probe_point){.kind = PROBE_ACTIVATE_BACK, .bytes = SPACE / 8};
     points[n++] = (struct probe_point){.kind = PROBE_LAUNCH};
     for (size_t i = 0; session->transport->n_ranks > 1 && i < N(exchange_bytes); i++)
         points[n++] = (struct probe_point){.kind = PROBE_EXCHANGE, .bytes = exchange_bytes[i]};

@@ -23,7 +23,8 @@ enum { PROBE_ROUNDS = 9 };
                                           written bytes */                                     \
     X(ACTIVATE, "activate", "bytes/s") /* run's own silu of gates times ups, read and          \
                                           written bytes */                                     \
-    X(LAUNCH, "launch", "s")           /* wakes all workers and waits for them */              \
+    X(ACTIVATE_BACK, "activate_back", "bytes/s") /* its gradients: five in place of three */   \
+    X(LAUNCH, "launch", "s")                     /* wakes all workers and waits for them */    \
     X(EXCHANGE, "exchange", "s") /* all ranks of the session send `bytes` to each other rank   \
                                   */
 

@@ -30,7 +30,7 @@ static const uint64_t MOVED = UINT64_C(256) << 20; /* larger than caches */
 static const uint64_t MOST_ROWS = 16384;           /* of a product, all groups together */
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(product_rows) + 6 };
+enum { MOST_POINTS = 2 * N(product_rows) + 7 };
 
 enum place { ROWS, WEIGHTS, RESULT, ORDER, OFFSETS, WORKSPACE, PLACES };
 
@@ -174,6 +174,17 @@ static struct order activate(const struct probing *p)
     return work;
 }
 
+static struct order activate_back(const struct probing *p)
+{
+    struct order work = activate(p);
+    uint64_t rows = work.groups;
+    work.kernel = KERNEL_ACTIVATION_GRAD;
+    work.given[3] = false;
+    give(&work, 1, WEIGHTS, gpu_view_rows(rows, 2 * (uint64_t)WIDTH, FORMAT_BF16));
+    give(&work, 4, RESULT, gpu_view_rows(rows, 4 * (uint64_t)WIDTH, FORMAT_BF16));
+    return work;
+}
+
 static struct order move(const struct probing *p, const struct probe_point *at)
 {
     bool writes = at->kind == PROBE_WRITE, nothing = at->kind == PROBE_LAUNCH;
@@ -195,10 +206,11 @@ static struct order move(const struct probing *p, const struct probe_point *at)
 static enum status launch(struct probing *p, const struct probe_point *at, double *seconds,
                           struct err *err)
 {
-    struct order work = at->kind == PROBE_GEMM       ? product(at)
-                        : at->kind == PROBE_READ     ? read_all(p)
-                        : at->kind == PROBE_ACTIVATE ? activate(p)
-                                                     : move(p, at);
+    struct order work = at->kind == PROBE_GEMM            ? product(at)
+                        : at->kind == PROBE_READ          ? read_all(p)
+                        : at->kind == PROBE_ACTIVATE      ? activate(p)
+                        : at->kind == PROBE_ACTIVATE_BACK ? activate_back(p)
+                                                          : move(p, at);
     uint64_t memory[GPU_TENSORS + 1] = {0}, offset;
     for (unsigned i = 0; i < GPU_TENSORS; i++)
         if (work.given[i])
@@ -297,20 +309,20 @@ static enum status settle(struct probing *p, struct err *err)
 
 static uint64_t bytes_of(const struct probing *p, enum probe_kind kind)
 {
-    uint64_t rows = kind == PROBE_LAUNCH     ? 0
-                    : kind == PROBE_READ     ? p->moved / 2 / LONG * 2 * LONG
-                    : kind == PROBE_ACTIVATE ? p->moved / 2
-                                             : p->moved;
+    uint64_t rows = kind == PROBE_LAUNCH ? 0
+                    : kind == PROBE_READ ? p->moved / 2 / LONG * 2 * LONG
+                    : kind == PROBE_ACTIVATE || kind == PROBE_ACTIVATE_BACK ? p->moved / 2
+                                                                            : p->moved;
     return rows * WIDTH * sizeof(float);
 }
 
 static enum status measure_all(struct probing *p, struct probe_point *points, size_t *n,
                                struct err *err)
 {
-    static const enum probe_kind moves[] = {
-        PROBE_COPY,     PROBE_READ,  PROBE_WRITE, PROBE_GATHER,
-        PROBE_ACTIVATE, PROBE_LAUNCH}; /* copied rows
-                                          are read */
+    static const enum probe_kind moves[] = {PROBE_COPY,   PROBE_READ,     PROBE_WRITE,
+                                            PROBE_GATHER, PROBE_ACTIVATE, PROBE_ACTIVATE_BACK,
+                                            PROBE_LAUNCH}; /* copied rows
+                                         are read */
     double once_s;
     TRY(take_memory(p, err));
     TRY(settle(p, err));

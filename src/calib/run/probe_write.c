@@ -171,6 +171,7 @@ void probe_write_profile(FILE *out, const struct probed *p)
 {
     const struct probe_point *copy = find(p, PROBE_COPY), *gather = find(p, PROBE_GATHER),
                              *activate = find(p, PROBE_ACTIVATE),
+                             *back = find(p, PROBE_ACTIVATE_BACK),
                              *launch = find(p, PROBE_LAUNCH);
     struct arena scratch = {0};
     double whole = memory_rate(p);
@@ -190,6 +191,8 @@ void probe_write_profile(FILE *out, const struct probed *p)
     write_share(out, "move", gather, whole);
     if (activate) /* a CPU computes it slower than its memory moves it */
         write_share(out, "activation", activate, whole);
+    if (back)
+        write_share(out, "activation_back", back, whole);
     fprintf(out,
             "- {of: product, is: overhead, value: %.4g us, interval: [%.4g us, %.4g us]}\n",
             launch->value * 1e6, launch->low * 1e6, launch->high * 1e6);

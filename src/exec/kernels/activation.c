@@ -76,6 +76,26 @@ static void activate(const struct shape_of *shape, float *gate, const float *up,
         gate[i] = shape->curve(gate[i]).value * (up ? up_curve(shape, up[i]).value : 1);
 }
 
+/* Of da, the gradients of gates and ups in their place. */
+static void activate_back(const struct shape_of *shape, float *gate, float *up, const float *da,
+                          uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct curve g = shape->curve(gate[i]);
+        struct curve u = up ? up_curve(shape, up[i]) : (struct curve){1, 0};
+        gate[i] = da[i] * u.value * g.slope;
+        if (up)
+            up[i] = da[i] * g.value * u.slope;
+    }
+}
+
+void kernel_activate_back(const struct call *call, float *gate, float *up, const float *da,
+                          uint64_t n)
+{
+    struct shape_of shape = model_shape(call);
+    activate_back(&shape, gate, up, da, n);
+}
+
 void kernel_activate(const struct call *call, float *gate, const float *up, uint64_t n)
 {
     struct shape_of shape = model_shape(call);
@@ -108,12 +128,7 @@ static void backward_row(const struct call *call, const struct shape_of *shape, 
         tensor_load(&call->of[ROLE_D_DST], row, c, n, da);
         if (glu)
             tensor_load(&call->of[ROLE_SRC], row, inter + c, n, up);
-        for (uint64_t i = 0; i < n; i++) {
-            struct curve g = shape->curve(gate[i]);
-            struct curve u = glu ? up_curve(shape, up[i]) : (struct curve){1, 0};
-            gate[i] = da[i] * u.value * g.slope;
-            up[i] = da[i] * g.value * u.slope;
-        }
+        activate_back(shape, gate, glu ? up : NULL, da, n);
         tensor_store(&call->of[ROLE_DST], row, c, n, gate);
         if (glu)
             tensor_store(&call->of[ROLE_DST], row, inter + c, n, up);

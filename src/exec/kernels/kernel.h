@@ -125,6 +125,9 @@ bool kernel_in_group(const struct grouping *grouping, uint64_t row);
 
 /* gate = activation(gate) * up of the model's experts, n of each; up NULL: they have none. */
 void kernel_activate(const struct call *call, float *gate, const float *up, uint64_t n);
+/* The gradients of gates and ups in their place, from those of what they became. */
+void kernel_activate_back(const struct call *call, float *gate, float *up, const float *da,
+                          uint64_t n);
 
 /* The part of an index that a call of a loop works on: [begin, end) of the map, padded with -1
  * up to the rows of the result. */

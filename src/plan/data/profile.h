@@ -30,6 +30,7 @@
     X(MEMORY, "memory", MEMORY, "any op that the memory binds")                                \
     X(ELEMENTWISE, "elementwise", MEMORY, "norms, activations, sums, rotary embedding, loss")  \
     X(ACTIVATION, "activation", MEMORY, "of experts, between their products")                  \
+    X(ACTIVATION_BACK, "activation_back", MEMORY, "its gradients; activation's, if not set")   \
     X(MOVE, "move", MEMORY, "rows of experts moved: pack, gather, permute, combine")           \
     X(INDEX, "index", MEMORY, "index tables of routing: top-k, sort, layout")                  \
     X(UPDATE, "update", MEMORY, "optimizer and gradient norm")                                 \

@@ -123,7 +123,7 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
     if (item == PROFILE_ELEMENTWISE && is_expert_activation(op))
-        return PROFILE_ACTIVATION;
+        return op->phase == PHASE_BACKWARD ? PROFILE_ACTIVATION_BACK : PROFILE_ACTIVATION;
     if (item == PROFILE_GROUPED && v[op->groups.node] <= 1)
         return PROFILE_GEMM;
     if (item == PROFILE_ATTENTION && !v[op->flop.node]) /* rotary embedding */

@@ -180,4 +180,10 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
             fill_link(&r, plan, (enum profile_item)i, level, &rates->link[i][level]);
     }
+    if (!r.said[PROFILE_ACTIVATION_BACK]) {
+        rates->kernel[PROFILE_ACTIVATION_BACK] = rates->kernel[PROFILE_ACTIVATION];
+        rates->launches[PROFILE_ACTIVATION_BACK] = rates->launches[PROFILE_ACTIVATION];
+        rates->wide_launches[PROFILE_ACTIVATION_BACK] =
+            rates->wide_launches[PROFILE_ACTIVATION];
+    }
 }
