@@ -230,7 +230,7 @@ void execution_end(struct execution *x)
 
 /* Rows of absent peers are made up in the host's memory: how long they take to a device says
  * nothing. */
-static bool execution_stages(const struct execution *x, const struct op *op)
+static bool is_untimed(const struct execution *x, const struct op *op)
 {
     return x->backend->far && x->session->transport->alone && op->kind == OP_EXCHANGE;
 }
@@ -243,7 +243,7 @@ static enum status timed(struct execution *x, size_t op, uint64_t iteration, dou
     x->performs->mark(x->performer, BACKEND_BEGIN);
     TRY(execute_op(x, op, iteration, err));
     x->performs->mark(x->performer, BACKEND_END);
-    if (seconds && !execution_stages(x, &x->work->ops[op]))
+    if (seconds && !is_untimed(x, &x->work->ops[op]))
         seconds[op] += x->performs->elapsed_s(x->performer);
     if (x->recorder)
         x->recorder->ran(x->recorder->context, op, iteration, begin_s, stopwatch_now_s());

@@ -250,7 +250,8 @@ const struct command command_probe = {
     .summary = "measure this machine: a cluster file and a profile",
     .description =
         "Measures what this machine reaches: products by rows, sizes and format, through the "
-        "BLAS that run uses; copying, reading, writing and gathering; the cost of waking "
+        "BLAS that run uses; copying, reading, writing and gathering; the activation and its "
+        "gradients; the cost of waking "
         "workers; exchanges between ranks by size. Every figure is one worker's while all of "
         "them work, the median of nine rounds that go over all points in turn, with the least "
         "and the most of them.\n"
@@ -260,8 +261,8 @@ const struct command command_probe = {
         "as cluster and stack.profile.\n"
         "\n"
         "With --backend gpu one GPU is measured, through the kernels that run performs there: "
-        "products on random data, copying, reading, writing and gathering of rows, a launch; "
-        "and of "
+        "products of several experts on random data, copying, reading, writing and gathering "
+        "of rows, the activation and its gradients, a launch by the device's clock; and of "
         "several what they exchange, all at once, by the copies that run makes. Of one GPU "
         "nothing is said about a link.",
     .examples = examples,
