@@ -160,7 +160,8 @@ static void gather_rows(const struct probe *p, struct desk *desk)
 }
 
 /* The layer's own kernel, a piece of a row at a time through buffers, as it takes them: what it
- * computes binds, not the memory. */
+ * computes binds, not the memory. Gates and ups become their product; of the gradients of that,
+ * too, those of both. */
 static void activate_all(const struct probe *p, struct desk *desk)
 {
     enum { PIECE = 256 };
@@ -169,28 +170,16 @@ static void activate_all(const struct probe *p, struct desk *desk)
     const struct call call = {.task = &task};
     const float *from = (const float *)(const void *)desk->from;
     float *to = (float *)(void *)desk->to;
+    bool back = p->point->kind == PROBE_ACTIVATE_BACK;
+    size_t in = back ? 3 : 2, out = back ? 2 : 1; /* rows */
     for (uint64_t at = 0; at < p->point->bytes / sizeof *to; at += PIECE) {
-        float gate[PIECE], up[PIECE];
-        memcpy(gate, from + 2 * at, sizeof gate);
-        memcpy(up, from + 2 * at + PIECE, sizeof up);
-        kernel_activate(&call, gate, up, PIECE);
-        memcpy(to + at, gate, sizeof gate);
-    }
-}
-
-static void activate_back_all(const struct probe *p, struct desk *desk)
-{
-    enum { PIECE = 256 };
-    static const struct inputs inputs;
-    const struct task task = {.plan = p->plan, .inputs = &inputs};
-    const struct call call = {.task = &task};
-    const float *from = (const float *)(const void *)desk->from;
-    float *to = (float *)(void *)desk->to;
-    for (uint64_t at = 0; at < p->point->bytes / sizeof *to; at += PIECE) {
-        float rows[3][PIECE]; /* gates, ups, and the gradient */
-        memcpy(rows, from + 3 * at, sizeof rows);
-        kernel_activate_back(&call, rows[0], rows[1], rows[2], PIECE);
-        memcpy(to + 2 * at, rows, 2 * sizeof *rows);
+        float rows[3][PIECE];
+        memcpy(rows, from + in * at, in * sizeof *rows);
+        if (back)
+            kernel_activate_back(&call, rows[0], rows[1], rows[2], PIECE);
+        else
+            kernel_activate(&call, rows[0], rows[1], PIECE);
+        memcpy(to + out * at, rows, out * sizeof *rows);
     }
 }
 
@@ -209,7 +198,7 @@ static void (*const works[PROBE_KINDS])(const struct probe *p, struct desk *desk
     [PROBE_WRITE] = write_all,
     [PROBE_GATHER] = gather_rows,
     [PROBE_ACTIVATE] = activate_all,
-    [PROBE_ACTIVATE_BACK] = activate_back_all,
+    [PROBE_ACTIVATE_BACK] = activate_all,
     [PROBE_LAUNCH] = nothing,
 };
 

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/rng.h"
 #include "base/stat.h"
+#include "exec/gpu/kernels.h"
 #include "exec/gpu/view.h"
 #include "exec/kernels/format.h"
 #include "exec/probe_links.h"
@@ -143,7 +144,7 @@ static struct order product(const struct probe_point *at)
     enum gpu_format format = at->dtype == DTYPE_BF16 ? FORMAT_BF16 : FORMAT_F32;
     uint64_t groups = at->groups, rows = groups * at->rows;
     struct order work = {.kernel = KERNEL_GEMM,
-                         .groups = (rows / 64 + groups) * ((at->columns + 63) / 64)};
+                         .groups = gpu_gemm_groups(rows, groups, at->columns)};
     give(&work, 0, ROWS, gpu_view_rows(rows, at->depth, format));
     give(&work, 1, WEIGHTS, gpu_view_matrices(groups, at->depth, at->columns, format));
     give(&work, 2, OFFSETS, gpu_view_rows(groups + 1, 1, FORMAT_I64));

@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "exec/gpu/group.h"
 #include "exec/memory_left.h"
+#include "work/list/kernel.h"
 
 /* OpenBLAS waits for address space without end: under a limit it is not opened in vain. */
 static enum status check_address(struct session *session, unsigned workers, struct err *err)
@@ -39,6 +40,15 @@ static void open_blas(struct session *session, bool plain_c)
     if (blas_open(&session->blas, &err) != STATUS_OK)
         snprintf(session->warning, sizeof session->warning, "%.180s; products in plain C: slow",
                  err.text);
+}
+
+void **session_scratch(const struct session *session, struct arena *arena)
+{
+    unsigned n = pool_size(session->pool);
+    void **scratch = arena_alloc(arena, n, sizeof *scratch);
+    for (unsigned worker = 0; worker < n; worker++)
+        scratch[worker] = arena_alloc(arena, KERNEL_SCRATCH_FLOATS, sizeof(float));
+    return scratch;
 }
 
 enum status session_check_ranks(const struct session *session, const char *axis, uint64_t ranks,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "exec/backend/blas.h"
@@ -55,6 +56,10 @@ struct session {
 enum status session_open(struct session *session, const struct session_options *options,
                          struct err *err);
 void session_close(struct session *session);
+
+/* Scratch of the host's kernels for every worker, KERNEL_SCRATCH_FLOATS each: from the arena.
+ */
+void **session_scratch(const struct session *session, struct arena *arena);
 
 /* STATUS_INPUT when the group does not have as many ranks as the plan has along `axis`, as in
  * "ep". */

@@ -13,6 +13,7 @@
 
 #include "bench/bench.h"
 #include "exec/gpu/device.h"
+#include "exec/gpu/kernels.h"
 #include "exec/gpu/view.h"
 
 enum { EXPERTS = 8, REPEATS = 7, ROW_COUNTS = 4 };
@@ -166,15 +167,15 @@ static enum status ours(const struct desk *d, const struct shape *s, uint64_t ro
     memory[2] = d->number[OFFSETS];
     memory[wgrad ? 5 : 6] = d->number[OUT];
     memory[GPU_TENSORS] = d->number[SPACE];
-    uint64_t across = ((uint64_t)s->n + 63) / 64,
-             down = wgrad ? EXPERTS * ((uint64_t)s->m + 63) / 64 : all / 64 + EXPERTS;
+    uint64_t groups = wgrad ? gpu_wgrad_groups((uint64_t)s->m, EXPERTS, (uint64_t)s->n)
+                            : gpu_gemm_groups(all, EXPERTS, (uint64_t)s->n);
     enum kernel kernel = wgrad ? KERNEL_WGRAD : KERNEL_GEMM;
-    TRY(gpu_perform(d->gpu, kernel, &call, memory, across * down, &samples[0], err));
+    TRY(gpu_perform(d->gpu, kernel, &call, memory, groups, &samples[0], err));
     TRY(gpu_read(d->gpu, d->at[OUT], d->own, result_bytes(s), err));
     for (int i = 0; i < d->scale->repeats; i++) {
         double begin_s = bench_now_s();
-        TRY(gpu_start_many(d->gpu, kernel, &call, memory, across * down,
-                           (unsigned)d->scale->many, err));
+        TRY(gpu_start_many(d->gpu, kernel, &call, memory, groups, (unsigned)d->scale->many,
+                           err));
         begun[i] = (bench_now_s() - begin_s) / d->scale->many;
         TRY(gpu_wait(d->gpu, &samples[i], err));
         samples[i] = (bench_now_s() - begin_s) / d->scale->many;

@@ -235,16 +235,6 @@ static void perform_one(void *arg, size_t number, unsigned worker)
     arena_release(&g.own);
 }
 
-/* The workers' scratch is the backend's. */
-static void **host_scratch(const struct execution *x, struct arena *arena)
-{
-    unsigned n = pool_size(x->session->pool);
-    void **scratch = arena_alloc(arena, n, sizeof *scratch);
-    for (unsigned worker = 0; worker < n; worker++)
-        scratch[worker] = arena_alloc(arena, KERNEL_SCRATCH_FLOATS, sizeof(float));
-    return scratch;
-}
-
 enum status absent_perform(struct execution *x, struct absent *absent, struct err *err)
 {
     struct crowd crowd = {
@@ -254,8 +244,8 @@ enum status absent_perform(struct execution *x, struct absent *absent, struct er
                   .buffers = arena_alloc(&absent->arena, x->work->n_buffers, sizeof(bool))},
         .scratch = x->scratch,
         .err = {.status = STATUS_OK}};
-    if (x->backend->far)
-        crowd.scratch = host_scratch(x, &absent->arena);
+    if (x->backend->far) /* the workers' scratch is the device's */
+        crowd.scratch = session_scratch(x->session, &absent->arena);
     find_needs(x->work, absent, &crowd.needs);
     kernels_cpu(&crowd.kernels);
     pthread_mutex_init(&crowd.lock, NULL);

@@ -261,12 +261,9 @@ static enum status make_input(struct backend_gpu *b, const struct launch *launch
 static enum status make_inputs(struct backend_gpu *b, const struct launch *launch,
                                struct err *err)
 {
-    unsigned workers = pool_size(b->session->pool);
     struct arena own = {0};
     enum status status = STATUS_OK;
-    void **scratch = arena_alloc(&own, workers, sizeof *scratch);
-    for (unsigned w = 0; w < workers; w++)
-        scratch[w] = arena_alloc(&own, KERNEL_SCRATCH_FLOATS, sizeof(float));
+    void **scratch = session_scratch(b->session, &own);
     for (uint64_t i = 0; status == STATUS_OK && i < launch->n; i++)
         status = make_input(b, launch, &launch->calls[i], scratch, err);
     arena_release(&own);

@@ -8,7 +8,7 @@
 #include "exec/kernels/gemm_tile.h"
 
 /* As in the kernels' sources. */
-enum { GPU_TILE_ROWS = 128, GPU_TILE = 64, GPU_MOST_GROUPS = 1 << 20 };
+enum { GPU_MOST_GROUPS = 1 << 20 };
 
 /* Kernels that walk rows take as many groups as there are; more than the limit take turns. */
 static uint64_t at_most(uint64_t groups)
@@ -36,9 +36,8 @@ static uint64_t rows_behind(const struct call *call)
 
 static uint64_t picked_pieces(const struct call *call)
 {
-    enum { PICK_BYTES = 1 << 16 };
     const struct tensor *dst = &call->of[ROLE_DST];
-    return at_most(dst->rows * ceil_div(tensor_row_bytes(dst), PICK_BYTES));
+    return at_most(dst->rows * ceil_div(tensor_row_bytes(dst), GPU_PICK_BYTES));
 }
 
 static uint64_t in_rows(const struct call *call)
@@ -107,20 +106,28 @@ static uint64_t tiles(uint64_t rows, uint64_t columns)
     return ceil_div(rows, GPU_TILE_ROWS) * ceil_div(columns, GPU_TILE);
 }
 
-/* The most tiles there can be: rows are known to the device only. */
+uint64_t gpu_gemm_groups(uint64_t rows, uint64_t n, uint64_t columns)
+{
+    return (ceil_div(rows, GPU_TILE_ROWS) + n) * ceil_div(columns, GPU_TILE);
+}
+
+uint64_t gpu_wgrad_groups(uint64_t rows, uint64_t n, uint64_t columns)
+{
+    return n * tiles(rows, columns);
+}
+
 static uint64_t gemm_tiles(const struct call *call)
 {
-    uint64_t rows = call->of[ROLE_SRC].rows;
+    uint64_t rows = call->of[ROLE_SRC].rows, columns = call->of[ROLE_DST].width;
     struct grouping g = kernel_grouping(call, &call->args.gemm.rows, rows);
-    uint64_t down = ceil_div(rows, GPU_TILE_ROWS);
-    down = g.shared ? down * g.n : down + g.n;
-    return down * ceil_div(call->of[ROLE_DST].width, GPU_TILE);
+    return g.shared ? gpu_wgrad_groups(rows, g.n, columns)
+                    : gpu_gemm_groups(rows, g.n, columns);
 }
 
 static uint64_t wgrad_tiles(const struct call *call)
 {
     struct grouping g = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
-    return g.n * tiles(call->of[ROLE_SRC].width, call->of[ROLE_D_DST].width);
+    return gpu_wgrad_groups(call->of[ROLE_SRC].width, g.n, call->of[ROLE_D_DST].width);
 }
 
 static uint64_t expanded_tiles(const struct call *call)

@@ -38,6 +38,11 @@ struct gpu_kernel {
 
 const struct gpu_kernel *gpu_kernel_of(enum kernel kernel);
 
+/* Work-groups of a product of n groups, with `rows` in all of them, which the device alone can
+ * tell apart: the most tiles there can be; and of one with so many rows in each result. */
+uint64_t gpu_gemm_groups(uint64_t rows, uint64_t n, uint64_t columns);
+uint64_t gpu_wgrad_groups(uint64_t rows, uint64_t n, uint64_t columns);
+
 /* A launch before a kernel's own, where several work-groups share its slots (tally.cl). */
 struct gpu_phase {
     const char *name; /* NULL: behind the last */

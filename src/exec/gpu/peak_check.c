@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/gpu/engine.h"
+#include "exec/gpu/kernels.h"
 #include "exec/gpu/view.h"
 
 /* Rows of the groups: none, one, one less and one more than a tile.
@@ -129,13 +130,11 @@ static struct gpu_call call_of(const struct question *q)
     return call;
 }
 
-/* Work-groups of the portable kernels' tiles of 128 x 64. */
+/* Of the portable kernels. */
 static uint64_t portable_groups(const struct question *q)
 {
-    uint64_t across = (COLUMNS + 63) / 64, down = q->kernel == KERNEL_WGRAD
-                                                      ? (uint64_t)GROUPS * ((DEPTH + 127) / 128)
-                                                      : ROWS / 128 + 1 + GROUPS;
-    return across * down;
+    return q->kernel == KERNEL_WGRAD ? gpu_wgrad_groups(DEPTH, GROUPS, COLUMNS)
+                                     : gpu_gemm_groups(ROWS, GROUPS, COLUMNS);
 }
 
 static enum status answer(struct exam *x, const struct question *q, enum place out,

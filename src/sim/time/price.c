@@ -196,10 +196,7 @@ static bool is_exact(const struct pricing *p, const struct work *work, const str
 {
     static const enum role operands[] = {ROLE_SRC, ROLE_WEIGHT, ROLE_D_DST};
     bool f32 = false;
-    if (p->plan->stack.kind != STACK_HOST || p->plan->precision.compute == COMPUTE_F32 ||
-        !(p->rates.f32_flop_per_s > 0))
-        return false;
-    for (unsigned i = 0; i < sizeof operands / sizeof *operands; i++) {
+    for (unsigned i = 0; p->rates.f32_flop_per_s > 0 && i < 3; i++) {
         uint16_t buffer = op_buffer(work, op, operands[i]);
         f32 = f32 || (buffer != WORK_NONE && work->buffers[buffer].dtype == DTYPE_F32);
     }
@@ -213,8 +210,6 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
                       const uint64_t *v)
 {
     const struct rates *r = &p->rates;
-    if (is_exact(p, work, op))
-        return r->f32_flop_per_s;
     uint16_t weights = plan_is_engine(p->plan) ? op_buffer(work, op, ROLE_WEIGHT) : WORK_NONE;
     unsigned bits = weights == WORK_NONE ? 0 : dtype_bits(work->buffers[weights].dtype);
     if (bits > dtype_bits(p->plan->precision.weights))
@@ -242,8 +237,8 @@ static double product_s(const struct pricing *p, const struct work *work,
         place = depth;
     else if (curve && curve->by == PROFILE_BY_COLUMNS)
         place = n;
-    double efficiency =
-        rate_at(is_exact(p, work, op) ? &r->f32_efficiency : &k->efficiency, place);
+    bool exact = is_exact(p, work, op);
+    double efficiency = rate_at(exact ? &r->f32_efficiency : &k->efficiency, place);
     if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
     efficiency *= form_depth_share(depth, k->half_depth);
@@ -253,7 +248,7 @@ static double product_s(const struct pricing *p, const struct work *work,
     bool chosen = k->tile_choice && each > 0 && n > 0 && r->units > 0;
     return over(chosen ? form_gemm_flop(&gemm, 1, r->units)
                        : tiled(k, r->units, flop, each, filled, n),
-                peak_of(p, work, op, v) * efficiency);
+                (exact ? r->f32_flop_per_s : peak_of(p, work, op, v)) * efficiency);
 }
 
 static struct price kernel_price(const struct pricing *p, const struct work *work,

@@ -133,8 +133,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
 {
     const struct device *device = &plan->cluster.device;
     const struct resolver r = resolver_of(plan->precision.compute, path, profile, attempt),
-                          plain = resolver_of(COMPUTE_BF16, path, profile, attempt),
-                          exact = resolver_of(COMPUTE_F32, path, profile, attempt);
+                          plain = resolver_of(COMPUTE_BF16, path, profile, attempt);
     double cores = (double)device->logical_cores, peak = intensity_peak(plan);
     peak = peak > 0 ? peak : device->peak_bf16;
     bool train =
@@ -147,8 +146,6 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .peak_flop_per_s = peak / cores,
         .bf16_flop_per_s = device->peak_bf16 / cores,
         .fp8_flop_per_s = device->peak_fp8 / cores,
-        .f32_flop_per_s = device->peak_f32 / cores,
-        .f32_efficiency = find(&exact, PROFILE_GEMM, PROFILE_EFFICIENCY, PROFILE_ANY, 1),
         .wide_flop_per_s = fmin(peak, wide) / cores,
         .memory_bytes_per_s = device->memory_bandwidth / cores,
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
@@ -179,6 +176,11 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
             fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
         for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
             fill_link(&r, plan, (enum profile_item)i, level, &rates->link[i][level]);
+    }
+    if (plan->stack.kind == STACK_HOST && plan->precision.compute != COMPUTE_F32) {
+        const struct resolver exact = resolver_of(COMPUTE_F32, path, profile, attempt);
+        rates->f32_flop_per_s = device->peak_f32 / cores;
+        rates->f32_efficiency = find(&exact, PROFILE_GEMM, PROFILE_EFFICIENCY, PROFILE_ANY, 1);
     }
     if (!r.said[PROFILE_ACTIVATION_BACK]) {
         rates->kernel[PROFILE_ACTIVATION_BACK] = rates->kernel[PROFILE_ACTIVATION];

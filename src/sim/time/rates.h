@@ -46,7 +46,8 @@ struct rates {
     double host_bytes_per_s, host_memory_bytes_per_s;  /* to host memory, one way; of it */
     double wide_flop_per_s; /* of what a low precision leaves wider: attention, the head */
     double bf16_flop_per_s, fp8_flop_per_s; /* device's, in these formats */
-    double f32_flop_per_s; /* of the executor's products with an operand in f32 */
+    double f32_flop_per_s; /* of the executor's products with an operand in f32; 0: all are
+                              of one format, or another stack's */
     struct rate f32_efficiency;
     struct kernel_rates kernel[PROFILE_ITEMS];
     struct expert_rates experts;

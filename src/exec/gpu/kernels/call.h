@@ -13,6 +13,9 @@ enum { GPU_TENSORS = 8, GPU_SPACE_HEAD = 256, GPU_REPORT_WORDS = 4 };
 /* What fits into the tables that kernels hold in work-group memory. */
 enum { GPU_MOST_EXPERTS = 1024, GPU_MOST_CHOSEN = 256, GPU_MOST_SLOTS = 512 };
 
+/* How much one work-group takes: of a product's result, and of a matrix that is picked. */
+enum { GPU_TILE_ROWS = 128, GPU_TILE = 64, GPU_PICK_BYTES = 1 << 16 };
+
 enum gpu_format {
     FORMAT_NONE,
     FORMAT_F32,

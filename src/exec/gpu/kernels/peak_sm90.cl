@@ -429,9 +429,7 @@ DEVICE void s90_send_panel(const struct s90_way *way, const float *d, gpu_u32 pa
     s90_show_group(group);
     PEAK_UNROLL
     for (int j = 0; j < 16; j++) {
-        gpu_u32 down = row + j % 2 * 8;
-        s90_store_word(own + down * 128 + ((j / 2) ^ (down & 7)) * 16 + pair,
-                       s90_two(d[j * 2], d[j * 2 + 1]));
+        s90_put(own, row + j % 2 * 8, j / 2 * 16 + pair, s90_two(d[j * 2], d[j * 2 + 1]));
     }
     s90_show_group(group);
     if (!whole)

@@ -33,21 +33,19 @@ KERNEL(scatter, 64, 0)
 }
 
 /* A row is a whole matrix: pieces of it are taken by work-groups of their own. */
-enum { PICK_BYTES = 1 << 16 }; /* as in kernels.c */
-
 KERNEL(pick, 64, 0)
 {
     TENSOR(weight, 0);
     TENSOR(hits, 1);
     TENSOR(dst, 2);
     gpu_u64 first = call->args.pick.by_iteration ? call->iteration * dst.rows : 0;
-    gpu_u64 pieces = (dst.row_bytes + PICK_BYTES - 1) / PICK_BYTES;
+    gpu_u64 pieces = (dst.row_bytes + GPU_PICK_BYTES - 1) / GPU_PICK_BYTES;
     for (gpu_u64 i = GROUP; i < dst.rows * pieces; i += GROUPS) {
         gpu_i32 from = I32(hits)[first + i / pieces];
-        gpu_u64 at = i % pieces * PICK_BYTES, left = dst.row_bytes - at;
+        gpu_u64 at = i % pieces * GPU_PICK_BYTES, left = dst.row_bytes - at;
         if (from >= 0)
             copy_bytes(row_of(dst, i / pieces) + at, row_of(weight, (gpu_u64)from) + at,
-                       left < PICK_BYTES ? left : PICK_BYTES);
+                       left < GPU_PICK_BYTES ? left : GPU_PICK_BYTES);
     }
 }
 

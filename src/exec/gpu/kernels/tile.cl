@@ -3,7 +3,15 @@
  * An item has 4 x 4 neighbours of each HALF of the tile's rows; the second half is left out
  * where a tile has no rows there. */
 
-enum { TILE_ROWS = 128, TILE = 64, HALF = 64, DEPTH = 16, SIDE = 16, OWN_ROWS = 8, OWN = 4 };
+enum {
+    TILE_ROWS = GPU_TILE_ROWS,
+    TILE = GPU_TILE,
+    HALF = 64,
+    DEPTH = 16,
+    SIDE = 16,
+    OWN_ROWS = 8,
+    OWN = 4
+};
 
 enum operand_kind {
     OPERAND_ROWS,   /* element (r, k) of rows from `row`, columns from `column` */
@@ -111,7 +119,8 @@ DEVICE struct eight run_by_elements(const struct operand *o, int words, gpu_u64 
     if (n > k_end - k)
         n = (gpu_u32)(k_end - k);
     ROLL /* not once an element: what finds scales is long */
-    for (gpu_u32 i = 0; i < n; i += each) {
+        for (gpu_u32 i = 0; i < n; i += each)
+    {
         gpu_u32 word;
         if (words)
             word = stored(o, r, k + i) |
