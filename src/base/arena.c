@@ -11,7 +11,12 @@
 
 #include "base/err.h"
 
-enum { ARENA_ALIGN = 64, ARENA_FIRST = 16 * 1024, ARENA_LARGEST = 1024 * 1024 };
+enum {
+    ARENA_ALIGN = 64,
+    ARENA_FIRST = 16 * 1024,
+    ARENA_LARGEST = 1024 * 1024,
+    ARENA_KEPT = 4 * 1024 * 1024, /* at most, of what is cleared */
+};
 
 struct arena_block {
     struct arena_block *next;
@@ -198,13 +203,23 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity
     return copy;
 }
 
+/* One block for all that was taken, so that the next time asks the system for nothing, and
+ * touches no page that it has not touched before. */
 void arena_clear(struct arena *arena)
 {
     struct arena_block *kept = arena->blocks;
+    size_t all = 0;
+    for (const struct arena_block *block = kept; block; block = block->next)
+        all += block->capacity;
     if (!kept)
         return;
-    arena->blocks = kept->next;
-    arena_release(arena);
+    if (kept->next && all <= ARENA_KEPT) {
+        arena_release(arena);
+        kept = block_create(all, false);
+    } else {
+        arena->blocks = kept->next;
+        arena_release(arena);
+    }
     kept->next = NULL;
     kept->used = 0;
     arena->blocks = kept;

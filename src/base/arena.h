@@ -43,7 +43,7 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity
  * that were open stay open. Other threads that the work starts are not guarded. */
 bool arena_guarded(void (*work)(void *context), void *context);
 
-/* Everything in it dies; the newest block is kept for what comes next. */
+/* Everything in it dies; the memory is kept for what comes next, up to a few MiB. */
 void arena_clear(struct arena *arena);
 
 /* Frees everything; the arena is empty and ready for use again. */

@@ -70,8 +70,6 @@ static struct demand_bank *bank_open(struct evaluator *e, const struct plan *pla
 
 static void drop_stepper(struct evaluator *e)
 {
-    if (e->stepper)
-        stepper_release(e->stepper);
     e->stepper = NULL;
     e->timeless = false;
 }
@@ -486,7 +484,8 @@ void demand_banks_release(struct demand_bank *banks, size_t n)
 
 void evaluator_release(struct evaluator *evaluator)
 {
-    drop_stepper(evaluator);
+    if (evaluator->last_stepper)
+        stepper_release(evaluator->last_stepper);
     arena_release(&evaluator->arena);
     demand_banks_release(&evaluator->own, 1);
     arena_release(&evaluator->kept);

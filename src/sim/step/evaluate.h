@@ -57,9 +57,10 @@ struct evaluator {
     struct demand_bank own, *bank; /* bank: that of the structure's routing, or NULL */
     uint64_t turn;                 /* when it was */
     struct stepper *stepper;       /* of the list, once time_evaluated has been asked */
+    struct stepper *last_stepper;  /* of any list: its memory and its rates serve the next */
     bool timeless;                 /* its ops could not be listed */
     struct evaluator_hold *hold;   /* the last plan whose sequences wait, and as it is held */
-    struct arena kept;             /* of it: outlives structures */
+    struct arena kept;             /* of these: outlives structures */
 };
 
 struct evaluation {

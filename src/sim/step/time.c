@@ -117,7 +117,9 @@ static struct stepper *stepper_of(struct evaluator *e, const struct plan *plan,
         stepper_turn(e->stepper, plan);
         return e->stepper;
     }
-    struct stepper *s = arena_alloc(&e->arena, 1, sizeof *s);
+    struct stepper *s = e->last_stepper;
+    if (!s)
+        s = e->last_stepper = arena_alloc(&e->kept, 1, sizeof *s);
     s->routing = e->routing;
     e->timeless = stepper_share(s, plan, &e->work, profile, &e->arena, &err) != STATUS_OK;
     e->stepper = e->timeless ? NULL : s;

@@ -57,8 +57,19 @@ void pricing_place(struct pricing *pricing, const struct plan *plan, enum moe_pa
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt)
 {
-    pricing->plan = plan;
+    pricing->renewed = false;
     rates_init(&pricing->rates, plan, path, profile, attempt);
+    pricing_place(pricing, plan, path);
+    pricing_follow(pricing, plan, path);
+}
+
+void pricing_renew(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                   const struct profile *profile)
+{
+    bool same = rates_key_turn(&pricing->key, plan, path, profile);
+    if (!same || !pricing->renewed)
+        rates_init(&pricing->rates, plan, path, profile, NULL);
+    pricing->renewed = true;
     pricing_place(pricing, plan, path);
     pricing_follow(pricing, plan, path);
 }

@@ -17,6 +17,8 @@ struct price {
 struct pricing {
     const struct plan *plan; /* path resolved */
     struct rates rates;
+    struct rates_key key; /* what the rates are of, where they were renewed */
+    bool renewed;
     struct comm_place place[GROUP_COUNT];
     double tokens; /* of all ranks that share the experts */
     double once;   /* comm_ask.once of exchanges that send a token to a node once; 0: none */
@@ -26,6 +28,11 @@ struct pricing {
  * NULL. The plan must live as long. */
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt);
+
+/* The same of a pricing that was renewed before, or is {0}: rates that are of such a plan stay.
+ * Most plans of a sweep have those of the one before. */
+void pricing_renew(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                   const struct profile *profile);
 
 /* Takes over a plan that differs in numbers only (evaluate_is_slot). */
 void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "sim/moe/intensity.h"
 
@@ -126,6 +127,19 @@ static void fill_link(const struct resolver *r, const struct plan *plan, enum pr
         .bytes_per_s = bandwidth / (double)c->device.logical_cores,
         .folded = find(r, of, PROFILE_FOLDED, level, 0).value != 0,
     };
+}
+
+bool rates_key_turn(struct rates_key *key, const struct plan *plan, enum moe_path path,
+                    const struct profile *profile)
+{
+    if (key->profile == profile && key->path == path && key->mode == plan->workload.mode &&
+        key->stack == plan->stack.kind &&
+        memcmp(&key->cluster, &plan->cluster, sizeof key->cluster) == 0 &&
+        memcmp(&key->precision, &plan->precision, sizeof key->precision) == 0)
+        return true;
+    *key = (struct rates_key){profile,          path,          plan->workload.mode,
+                              plan->stack.kind, plan->cluster, plan->precision};
+    return false;
 }
 
 void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path,

@@ -72,6 +72,20 @@ struct rates_try {
     double factor;
 };
 
+/* Of a plan and a profile all that rates_init reads. */
+struct rates_key {
+    const struct profile *profile;
+    enum moe_path path;
+    enum mode mode;
+    enum stack_kind stack;
+    struct cluster cluster;
+    struct precision precision;
+};
+
+/* Makes a key that of a plan's rates; true when it was already. */
+bool rates_key_turn(struct rates_key *key, const struct plan *plan, enum moe_path path,
+                    const struct profile *profile);
+
 /* `path`: resolved. profile NULL: the cluster's own rates. `attempt` may be NULL. */
 void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path,
                 const struct profile *profile, const struct rates_try *attempt);

@@ -64,7 +64,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
     s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
     slots_from_plan(&s->plan, &s->slots);
-    stepper_price(s, profile, NULL);
+    pricing_renew(&s->pricing, &s->plan, s->plan.moe.path, profile);
     return STATUS_OK;
 }
 

@@ -80,7 +80,7 @@ enum status stepper_build(struct stepper *stepper, const struct plan *plan,
                           const struct profile *profile, struct arena *arena, struct err *err);
 
 /* The same from a list that work_build made of the plan, and that stays as it is; ops are added
- * to a copy of it. */
+ * to a copy of it. The stepper is {0} but for its routing, or was of another plan. */
 enum status stepper_share(struct stepper *stepper, const struct plan *plan,
                           const struct work *held, const struct profile *profile,
                           struct arena *arena, struct err *err);

@@ -81,7 +81,7 @@ void sizes_init(struct sizes *sizes, struct arena *arena)
 {
     memset(sizes, 0, sizeof *sizes);
     sizes->arena = arena;
-    sizes->capacity = 512; /* of most steps' lists; some have 900 nodes */
+    sizes->capacity = 1024; /* of most steps' lists with their ops */
     sizes->nodes = arena_take(arena, sizes->capacity, sizeof *sizes->nodes);
     sizes->table_size = 2048;
     sizes->table = arena_alloc(arena, sizes->table_size, sizeof *sizes->table);

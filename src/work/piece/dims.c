@@ -404,6 +404,8 @@ void dims_mixer(struct dims *d, enum mixer mixer)
                                           [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
                                           [MIXER_BLOCKS] = own | FACT_BLOCKS};
     const struct model *model = &d->plan->model;
+    if (d->mix && d->mixer == mixer)
+        return;
     bool window =
              (mixer_owner(mixer) == MIXER_WINDOW) != (mixer_owner(d->mixer) == MIXER_WINDOW),
          borrows = mixer_borrows(mixer) != mixer_borrows(d->mixer);

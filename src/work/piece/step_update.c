@@ -21,12 +21,14 @@ static struct pair state_of(const struct step *s, const char *dense, const char 
     const char *const names[] = {dense, experts};
     struct pair pair = {{WORK_NONE, WORK_NONE}};
     const struct work *work = s->l.work;
-    for (unsigned n = 0; n < 2; n++)
-        for (size_t i = 0; i < work->n_buffers && pair.number[n] == WORK_NONE; i++)
-            if (work->buffers[i].segment == SEGMENT_STEP &&
-                work->buffers[i].life == LIFE_PERSISTENT &&
-                text_equal(work->buffers[i].name, names[n]))
+    for (size_t i = 0; i < work->n_held; i++) {
+        const struct buffer *held = &work->buffers[i];
+        if (held->segment != SEGMENT_STEP || held->life != LIFE_PERSISTENT)
+            continue;
+        for (unsigned n = 0; n < 2; n++)
+            if (pair.number[n] == WORK_NONE && text_equal(held->name, names[n]))
                 pair.number[n] = (uint16_t)i;
+    }
     return pair;
 }
 
