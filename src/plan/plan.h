@@ -193,10 +193,20 @@ struct cluster_node {
     double link_jitter;           /* relative standard deviation of what an exchange takes */
 };
 
+/* A level of a network's switches. */
+struct network_tier {
+    uint64_t nodes;          /* that one switch of it, or one group of them, joins; 0: all */
+    double oversubscription; /* bandwidth from below over that to above */
+    double latency;          /* s, beside the network's, of a message that leaves such nodes */
+};
+
+enum network_level { NETWORK_LEAF, NETWORK_POD, NETWORK_TIERS };
+
 struct network {
     double bandwidth; /* bytes/s per device and direction, between nodes */
     double latency;   /* s */
     double jitter;    /* relative standard deviation of what an exchange takes */
+    struct network_tier tier[NETWORK_TIERS];
 };
 
 struct cluster {

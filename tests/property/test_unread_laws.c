@@ -185,6 +185,12 @@ static const struct silent {
     {"optimizer.in_backward", "of a layout without experts or stages apart"},
     {"parallel.prefetch", "of a peak in backward, or of gathers beside products"},
     {"optimizer.sub_group", "of more elements than these models have"},
+    {"cluster.network.leaf.nodes", "of tiers, which these two nodes do not have"},
+    {"cluster.network.leaf.oversubscription", "of tiers"},
+    {"cluster.network.leaf.latency", "of tiers"},
+    {"cluster.network.pod.nodes", "of tiers"},
+    {"cluster.network.pod.oversubscription", "of tiers"},
+    {"cluster.network.pod.latency", "of tiers"},
 };
 
 static bool is_listed(const struct silent *list, size_t n, const char *key)
@@ -422,6 +428,8 @@ static const struct silent silents[] = {
     {"cluster.network.jitter", "of the tails of times, beside the expected ones"},
     {"cluster.network.bandwidth", "of groups that cross nodes"},
     {"cluster.network.latency", "of groups that cross nodes"},
+    {"cluster.network.leaf.nodes", "of tiers that are narrower or farther"},
+    {"cluster.network.pod.nodes", "of tiers that are narrower or farther"},
     {"workload.context_length", "of a cache that a decode step reads"},
     {"workload.shared_prefix", "counts whole blocks of the cache"},
     {"parallel.order", "all orders place the groups alike"},

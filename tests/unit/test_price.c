@@ -59,7 +59,8 @@ static void collectives_as_validate_says(void **state)
             plan_set(text, arena_printf(&arena, "cluster=%s-8x1", value->device), &arena,
                      &plan);
             rates_init(&rates, &plan, PATH_FUSED, &profile, NULL);
-            const struct comm_place place = {value->point.ranks, value->point.ranks};
+            const struct comm_place place = {.ranks = value->point.ranks,
+                                             .inside = value->point.ranks};
             const struct comm_ask ask = {
                 .item = family->of, .bytes = value->point.bytes, .messages = 1};
             near_to(comm_s(&rates, &place, &ask),
@@ -403,7 +404,7 @@ static void rings_use_every_link_at_once(void **state)
             rates.link[item][level] = (struct link_rates){
                 .bytes_per_s = level == PROFILE_SCALE_UP ? 9 : 1, .efficiency = {.value = 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct comm_place place = {cases[i].ranks, 8};
+        const struct comm_place place = {.ranks = cases[i].ranks, .inside = 8};
         const struct comm_ask ask = {.item = PROFILE_COLLECTIVE, .bytes = 15, .messages = 1};
         double bytes[PROFILE_LEVELS];
         comm_levels(&place, &ask, bytes);

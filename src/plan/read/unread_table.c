@@ -364,6 +364,10 @@ const struct unread_row unread_rows[] = {
          ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))),
     WHEN("cluster.device.l2", STACK(BIT(STACK_VLLM)), INFERS,
          ONE_OF("stack.graphs", ALL(GRAPHS_FULL + 1) & ~BIT(GRAPHS_NONE))),
+    WHEN("cluster.network.leaf.oversubscription", ABOVE("cluster.network.leaf.nodes", 0)),
+    WHEN("cluster.network.leaf.latency", ABOVE("cluster.network.leaf.nodes", 0)),
+    WHEN("cluster.network.pod.oversubscription", ABOVE("cluster.network.pod.nodes", 0)),
+    WHEN("cluster.network.pod.latency", ABOVE("cluster.network.pod.nodes", 0)),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 

@@ -88,6 +88,12 @@ static bool has_network(const struct plan *plan)
     return plan->cluster.nodes > 1;
 }
 
+static bool has_pods_of_leaves(const struct plan *plan)
+{
+    const struct network_tier *tier = plan->cluster.network.tier;
+    return tier[NETWORK_LEAF].nodes && tier[NETWORK_POD].nodes;
+}
+
 static uint64_t dense_ranks(const struct plan *plan)
 {
     return rule_product(plan->parallel.tp, plan->parallel.pp, plan->parallel.cp);
@@ -277,6 +283,14 @@ static const struct rule rules[] = {
      .a = REAL("cluster.network.bandwidth", cluster.network.bandwidth),
      .hint = "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'",
      .also = {"cluster.nodes"}},
+    {.name = "pod-of-leaves",
+     .key = "cluster.network.pod.nodes",
+     .shape = RULE_DIVIDES,
+     .applies = has_pods_of_leaves,
+     .a = MEMBER("cluster.network.pod.nodes", cluster.network.tier[NETWORK_POD].nodes),
+     .b = MEMBER("cluster.network.leaf.nodes", cluster.network.tier[NETWORK_LEAF].nodes),
+     .hint = "a pod joins whole leaves; without leaves: cluster.network.leaf.nodes=0",
+     .also = {"cluster.network.leaf.nodes"}},
     {.name = "layout-fills-cluster",
      .key = "parallel.tp",
      .shape = RULE_DIVIDES,

@@ -21,6 +21,16 @@
     NUMBER(FIELD_RATE, name, member, what, low, high, def, text)
 #define COUNTS(name, member, low, high, def, text)                                             \
     NUMBER(FIELD_COUNTS, name, member, UNIT_NONE, low, high, def, text)
+/* A tier of the network's switches. */
+#define TIER(word, tier_of, text)                                                              \
+    COUNT("cluster.network." word ".nodes", cluster.network.tier[tier_of].nodes, 0, 1e6, "0",  \
+          text),                                                                               \
+        REAL("cluster.network." word ".oversubscription",                                      \
+             cluster.network.tier[tier_of].oversubscription, 1, 1000, "1",                     \
+             "bandwidth of such nodes over that of the links that leave their switches"),      \
+        RATE("cluster.network." word ".latency", cluster.network.tier[tier_of].latency,        \
+             UNIT_SECONDS, 0, 10, "0",                                                         \
+             "latency that a message between such groups of nodes has beside the network's")
 #define BOOL(name, member, def, text)                                                          \
     ROW(name, FIELD_BOOL, member, .fallback = def, .help = text)
 #define TEXT(name, member, def, text)                                                          \
@@ -343,6 +353,8 @@ const struct field schema_table[] = {
          "latency of a message between nodes"),
     REAL("cluster.network.jitter", cluster.network.jitter, 0, 10, "0",
          "the same of an exchange or collective that crosses nodes"),
+    TIER("leaf", NETWORK_LEAF, "nodes under one leaf switch, or one set of rails; 0: all"),
+    TIER("pod", NETWORK_POD, "nodes under one pod's spine switches; 0: all"),
     COUNTS("cluster.mesh", cluster.mesh, 1, 1e6, "[]",
            "axes of a TPU slice, such as [4, 2]; empty: no mesh"),
     BOOL("cluster.wrap", cluster.wrap, "false", "the mesh's axes close into rings"),

@@ -98,8 +98,30 @@ static void append_stages(const struct plan *plan, struct text *out)
     text_append(out, " layers");
 }
 
-/* Which groups cross nodes. */
-static void append_crossing(const struct plan *plan, struct text *out)
+/* What joins ranks: how many of a group; 0 where the network has no such tier. */
+struct boundary {
+    const char *many;
+    double (*joined)(const struct comm_place *place);
+};
+
+static double joined_by_node(const struct comm_place *place)
+{
+    return place->inside;
+}
+
+static double joined_by_leaf(const struct comm_place *place)
+{
+    return place->tier[NETWORK_LEAF].ranks;
+}
+
+static double joined_by_pod(const struct comm_place *place)
+{
+    return place->tier[NETWORK_POD].ranks;
+}
+
+/* "; ep, dp cross nodes": groups that do. */
+static void append_crossing(const struct plan *plan, const struct boundary *boundary,
+                            struct text *out)
 {
     static const struct {
         const char *name;
@@ -111,11 +133,20 @@ static void append_crossing(const struct plan *plan, struct text *out)
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         struct comm_place place = comm_place(plan, groups[i].group);
         bool there = !groups[i].experts || plan_is_routed(plan);
-        if (there && place.ranks > place.inside)
+        double joined = boundary->joined(&place);
+        if (there && joined > 0 && place.ranks > joined)
             text_printf(out, "%s %s", n++ ? "," : ";", groups[i].name);
     }
     if (n)
-        text_append(out, n > 1 ? " cross nodes" : " crosses nodes");
+        text_printf(out, n > 1 ? " cross %s" : " crosses %s", boundary->many);
+}
+
+static void append_crossings(const struct plan *plan, struct text *out)
+{
+    static const struct boundary boundaries[] = {
+        {"nodes", joined_by_node}, {"leaves", joined_by_leaf}, {"pods", joined_by_pod}};
+    for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++)
+        append_crossing(plan, &boundaries[i], out);
 }
 
 /* "tp 2 with sp, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short, those
@@ -192,7 +223,7 @@ void screen_layout(struct screen *screen)
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
     if (screen->brief < BRIEF_LAYOUT)
-        append_crossing(plan, &text);
+        append_crossings(plan, &text);
     if (p->pp > 1 && screen->brief < BRIEF_STAGES)
         append_stages(plan, &text);
     screen_item(screen, "layout", text_string(&text));

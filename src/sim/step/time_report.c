@@ -255,60 +255,85 @@ static void report_path(struct context *c)
     c->out->n_path = n < LONGEST ? n : LONGEST;
 }
 
-static void faster_links(struct rates *r)
+static void faster_links(struct pricing *p)
 {
+    struct rates *r = &p->rates;
     for (unsigned i = 0; i < PROFILE_ITEMS; i++)
         for (unsigned level = 0; level < PROFILE_LEVELS; level++)
             r->link[i][level].bytes_per_s *= 2;
 }
 
-static void free_network(struct rates *r)
+static void free_network(struct pricing *p)
 {
+    struct rates *r = &p->rates;
     for (unsigned i = 0; i < PROFILE_ITEMS; i++)
         r->link[i][PROFILE_SCALE_OUT] =
             (struct link_rates){.efficiency = {.value = 1}, .folded = true};
 }
 
-static void free_host(struct rates *r)
+static void even_network(struct pricing *p)
 {
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        for (unsigned t = 0; t < NETWORK_TIERS; t++)
+            p->place[g].tier[t].over = 1;
+}
+
+static bool is_narrow(const struct plan *plan)
+{
+    const struct network_tier *tier = plan->cluster.network.tier;
+    return (tier[NETWORK_LEAF].nodes && tier[NETWORK_LEAF].oversubscription > 1) ||
+           (tier[NETWORK_POD].nodes && tier[NETWORK_POD].oversubscription > 1);
+}
+
+static void free_host(struct pricing *p)
+{
+    struct rates *r = &p->rates;
     r->launch_s = r->sync_s = r->graph_s = r->eager_s = 0;
 }
 
-static void faster_products(struct rates *r)
+static void faster_products(struct pricing *p)
 {
+    struct rates *r = &p->rates;
     r->peak_flop_per_s *= 2;
     r->wide_flop_per_s *= 2;
     r->bf16_flop_per_s *= 2;
     r->fp8_flop_per_s *= 2;
 }
 
-static void faster_memory(struct rates *r)
+static void faster_memory(struct pricing *p)
 {
-    r->memory_bytes_per_s *= 2;
+    p->rates.memory_bytes_per_s *= 2;
 }
 
 static bool report_whatifs(struct context *c)
 {
     static const struct {
         const char *name;
-        void (*change)(struct rates *rates);
+        void (*change)(struct pricing *pricing);
+        bool (*asked)(const struct plan *plan); /* NULL: of every plan */
     } cases[] = {
-        {"links twice as fast", faster_links},   {"an infinite network", free_network},
-        {"no launches and waits", free_host},    {"products twice as fast", faster_products},
-        {"memory twice as fast", faster_memory}, {"balanced routing", NULL},
+        {"links twice as fast", faster_links, NULL},
+        {"no oversubscription", even_network, is_narrow},
+        {"an infinite network", free_network, NULL},
+        {"no launches and waits", free_host, NULL},
+        {"products twice as fast", faster_products, NULL},
+        {"memory twice as fast", faster_memory, NULL},
+        {"balanced routing", NULL, NULL},
     };
-    size_t n = sizeof cases / sizeof *cases;
-    struct time_line *lines = arena_alloc(c->arena, n, sizeof *lines);
-    struct rates kept = c->stepper->pricing.rates;
-    for (size_t i = 0; i < n; i++) {
+    size_t all = sizeof cases / sizeof *cases, n = 0;
+    struct time_line *lines = arena_alloc(c->arena, all, sizeof *lines);
+    struct pricing *pricing = &c->stepper->pricing, kept = *pricing;
+    for (size_t i = 0; i < all; i++) {
         struct step_time step;
+        if (cases[i].asked && !cases[i].asked(&c->stepper->plan))
+            continue;
         if (cases[i].change)
-            cases[i].change(&c->stepper->pricing.rates);
+            cases[i].change(pricing);
         bool ok = stepper_time(c->stepper, cases[i].change ? expected(c) : NULL, &step);
-        c->stepper->pricing.rates = kept;
+        *pricing = kept;
         if (!ok)
             return false;
-        lines[i] = (struct time_line){cases[i].name, step.step_s};
+        lines[n++] = (struct time_line){cases[i].name, step.step_s};
     }
     c->out->whatifs = lines;
     c->out->n_whatifs = n;

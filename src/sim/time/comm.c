@@ -52,18 +52,42 @@ static double ranks_apart(const struct plan *plan, enum process_group group, dou
     return stride;
 }
 
-/* Of so many ranks so far apart, those that share a node. */
-static double inside_node(const struct plan *plan, double ranks, double stride)
+/* Of so many ranks so far apart, those that stand in so many nodes. */
+static double joined(const struct plan *plan, uint64_t nodes, double ranks, double stride)
 {
     double node = (double)(plan->cluster.node.devices * plan->cluster.device.logical_cores);
-    double most = node / stride;
+    double most = node * (double)nodes / stride;
     return most <= 1 ? 1 : most < ranks ? most : ranks;
+}
+
+static struct comm_place one_rank(const struct plan *plan)
+{
+    struct comm_place place = {.ranks = 1, .inside = 1};
+    double over = 1;
+    for (unsigned t = 0; t < NETWORK_TIERS; t++) {
+        const struct network_tier *tier = &plan->cluster.network.tier[t];
+        over *= tier->nodes ? tier->oversubscription : 1;
+        place.tier[t] = (struct comm_tier){tier->nodes ? 1 : 0, over, tier->latency};
+    }
+    return place;
+}
+
+/* As many such places, so far apart. */
+static void repeat(const struct plan *plan, double ranks, double stride,
+                   struct comm_place *place)
+{
+    place->ranks *= ranks;
+    place->inside *= joined(plan, 1, ranks, stride);
+    for (unsigned t = 0; t < NETWORK_TIERS; t++)
+        place->tier[t].ranks *=
+            joined(plan, plan->cluster.network.tier[t].nodes, ranks, stride);
 }
 
 /* Shards, and those of a second copy, lie next to each other along dp, copies of them a group
  * apart: the order of torch's (replicate, shard) meshes, Megatron's instances of the optimizer
  * and MiCS. */
-static struct comm_place part_of_dp(const struct plan *plan, enum process_group group)
+static void part_of_dp(const struct plan *plan, enum process_group group,
+                       struct comm_place *place)
 {
     struct sharers shard = plan_sharers(plan), copies = plan_replicas(plan);
     bool second = group == GROUP_DP_SECOND || group == GROUP_EDP_SECOND;
@@ -74,28 +98,43 @@ static struct comm_place part_of_dp(const struct plan *plan, enum process_group 
     double all, stride = stride_of(plan, experts ? GROUP_EDP : GROUP_DP, &all);
     double part =
         experts ? (double)shard.experts : (double)shard.dense / (double)plan->parallel.cp;
-    if (!replica)
-        return (struct comm_place){part, inside_node(plan, part, stride)};
-    double same = (double)(experts ? copies.experts : copies.dense);
-    return (struct comm_place){same, inside_node(plan, same, stride * part)};
+    if (replica)
+        repeat(plan, (double)(experts ? copies.experts : copies.dense), stride * part, place);
+    else
+        repeat(plan, part, stride, place);
 }
 
 struct comm_place comm_place(const struct plan *plan, enum process_group group)
 {
-    struct comm_place place;
-    if (group >= GROUP_DP_SHARD)
-        place = part_of_dp(plan, group);
-    else {
-        double stride = ranks_apart(plan, group, &place.ranks);
-        place.inside = inside_node(plan, place.ranks, stride);
+    struct comm_place place = one_rank(plan);
+    double ranks;
+    if (group >= GROUP_DP_SHARD) {
+        part_of_dp(plan, group, &place);
+    } else {
+        double stride = ranks_apart(plan, group, &ranks);
+        repeat(plan, ranks, stride, &place);
     }
     if (group == GROUP_DP || group == GROUP_DP_SHARD ||
         group == GROUP_DP_SECOND) { /* with those that share sequences */
-        double ranks, stride = stride_of(plan, GROUP_CP, &ranks);
-        place.ranks *= ranks;
-        place.inside *= inside_node(plan, ranks, stride);
+        double stride = stride_of(plan, GROUP_CP, &ranks);
+        repeat(plan, ranks, stride, &place);
     }
     return place;
+}
+
+static bool same(double x, double y)
+{
+    return !(x < y || x > y);
+}
+
+bool comm_place_equal(const struct comm_place *x, const struct comm_place *y)
+{
+    bool equal = same(x->ranks, y->ranks) && same(x->inside, y->inside);
+    for (unsigned t = 0; t < NETWORK_TIERS; t++)
+        equal = equal && same(x->tier[t].ranks, y->tier[t].ranks) &&
+                same(x->tier[t].over, y->tier[t].over) &&
+                same(x->tier[t].latency_s, y->tier[t].latency_s);
+    return equal;
 }
 
 /* ---- seconds ---- */
@@ -128,6 +167,40 @@ void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
     bytes[PROFILE_SCALE_UP] *= nodes; /* forwarded to one of as many ranks in every node */
 }
 
+static bool leaves(const struct comm_place *place, unsigned tier)
+{
+    return place->tier[tier].ranks > 0 && place->tier[tier].ranks < place->ranks;
+}
+
+double comm_crowding(const struct comm_place *place, bool to_all)
+{
+    double most = 1, ranks = place->ranks, inside = place->inside;
+    for (unsigned t = 0; t < NETWORK_TIERS; t++) {
+        const struct comm_tier *tier = &place->tier[t];
+        if (!leaves(place, t))
+            continue;
+        double part = to_all ? (ranks - tier->ranks) / (ranks - inside) : inside / tier->ranks;
+        most = fmax(most, part * tier->over);
+    }
+    return most;
+}
+
+/* What tiers add to the network's latency, over all nodes - 1 steps between nodes: as many of
+ * them leave a tier as its groups are passed, or hold others to send to. */
+static double tiers_s(const struct comm_place *place, bool to_all)
+{
+    double s = 0;
+    for (unsigned t = 0; t < NETWORK_TIERS; t++) {
+        const struct comm_tier *tier = &place->tier[t];
+        if (!leaves(place, t))
+            continue;
+        double steps = to_all ? (place->ranks - tier->ranks) / place->inside
+                              : place->ranks / tier->ranks - 1;
+        s += steps * tier->latency_s;
+    }
+    return s;
+}
+
 /* Where on a curve of the links an op lies. */
 static double at(const struct rate *rate, double ranks, double bytes)
 {
@@ -146,6 +219,7 @@ static double start_s(const struct link_rates *levels, const struct comm_place *
                             *outer = &levels[nodes > 1 ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
     double overhead = at(&outer->overhead, place->ranks, ask->bytes),
            latency = at(&outer->latency, place->ranks, ask->bytes);
+    latency += nodes > 1 ? tiers_s(place, ask->to_all) / (nodes - 1) : 0;
     if (inner->hop_s <= 0)
         return ask->messages * (latency + overhead);
     return ask->messages * (overhead + rounds * ((place->inside - 1) * inner->hop_s +
@@ -160,6 +234,7 @@ static double wire_s(const struct link_rates *levels, const struct comm_place *p
     for (unsigned i = 0; i < PROFILE_LEVELS; i++)
         s[i] = over(bytes[i],
                     levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
+    s[PROFILE_SCALE_OUT] *= comm_crowding(place, ask->to_all);
     /* forwarding is a pipeline (form_exchange_staged_s), and a ring's links all carry at once;
      * otherwise one level after the other */
     return ask->once > 0 || !ask->to_all ? fmax(s[0], s[1]) : s[0] + s[1];
@@ -186,7 +261,11 @@ double comm_s(const struct rates *rates, const struct comm_place *place,
 double comm_send_s(const struct rates *rates, const struct comm_place *place,
                    const struct comm_ask *ask)
 {
-    bool out = place->ranks > place->inside;
-    const struct comm_place pair = {2, out ? 1 : 2};
+    struct comm_place pair = {.ranks = 2, .inside = place->ranks > place->inside ? 1 : 2};
+    for (unsigned t = 0; t < NETWORK_TIERS; t++)
+        if (leaves(place, t))
+            pair.tier[t] = (struct comm_tier){
+                1, place->tier[t].over * place->inside / place->tier[t].ranks,
+                place->tier[t].latency_s};
     return comm_s(rates, &pair, ask);
 }

@@ -5,10 +5,20 @@
 #include "sim/time/rates.h"
 #include "work/list/work.h"
 
-/* A group by parallel.order: ranks in all, and how many of them share a node. */
+/* A group of ranks on a tier of the network: those that its switches join (0: the tier joins
+ * all), the bandwidth that a device has below over its part of that above (tiers multiply), and
+ * what a message beyond adds. */
+struct comm_tier {
+    double ranks, over, latency_s;
+};
+
+/* A group by parallel.order: ranks in all, how many of them share a node, and each tier. */
 struct comm_place {
     double ranks, inside;
+    struct comm_tier tier[NETWORK_TIERS];
 };
+
+bool comm_place_equal(const struct comm_place *x, const struct comm_place *y);
 
 /* Axes of the dense part (tp, cp, dp, pp) and of the experts (etp, ep, edp, pp), innermost
  * first as parallel.order says, ep where it is named, or after cp. */
@@ -31,11 +41,20 @@ struct comm_ask {
 void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
                  double bytes[PROFILE_LEVELS]);
 
+/* How much longer the network's part takes than where every device keeps its bandwidth on every
+ * tier; at least 1. To every other rank alike, (ranks - joined) of (ranks - inside) leave a
+ * tier from all devices at once, at 1 / over of the bandwidth. Around rings one node of those
+ * that are joined sends on, inside / joined of the bytes; groups beside it do so at other
+ * nodes, or the same, so that of the links up each has its mean. The tier that binds counts:
+ * all carry at once. */
+double comm_crowding(const struct comm_place *place, bool to_all);
+
 /* Seconds at the rates of the links. A rate that the cluster does not state costs nothing. */
 double comm_s(const struct rates *rates, const struct comm_place *place,
               const struct comm_ask *ask);
 
-/* To one neighbour of the group: over the network when the group leaves the node. */
+/* To one neighbour of the group: over the network when the group leaves the node, over a tier's
+ * links up when it leaves that, which those of its ranks share that do not. */
 double comm_send_s(const struct rates *rates, const struct comm_place *place,
                    const struct comm_ask *ask);
 

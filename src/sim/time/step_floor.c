@@ -54,9 +54,7 @@ void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_
 bool step_floor_holds(const struct step_floor *floor, const struct floor_chunks *chunks)
 {
     for (unsigned g = 0; g < GROUP_COUNT; g++) {
-        const struct comm_place *x = &floor->place[g], *y = &chunks->place[g];
-        if (floor->uses[g] && (x->ranks < y->ranks || x->ranks > y->ranks ||
-                               x->inside < y->inside || x->inside > y->inside))
+        if (floor->uses[g] && !comm_place_equal(&floor->place[g], &chunks->place[g]))
             return false;
     }
     return true;
