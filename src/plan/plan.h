@@ -341,6 +341,7 @@ struct workload {
     enum scenario scenario;
     uint64_t steps;
     uint64_t total_tokens; /* of the whole run; 0: not stated */
+    bool async_checkpoint;
 };
 
 struct parallel {

@@ -10,7 +10,8 @@ const struct job_case job_cases[] = {
      0},
     {"megatron/deepseek-v2-lite.sh", "",
      "parallel.pp=2 parallel.ep=8 moe.path=deepep recompute.kind=selective cluster.nodes=2 "
-     "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64",
+     "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64 "
+     "workload.async_checkpoint=true",
      0},
     {"megatron/qwen3-drop-and-pad.sh", "",
      "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
@@ -275,7 +276,7 @@ const struct job_case job_cases[] = {
      0},
     {"maxtext/mixtral-dropping.sh", "",
      "parallel.tp=4 parallel.zero=3 workload.micro_batch=48 moe.path=capacity "
-     "moe.capacity_factor=1.25 recompute.kind=save",
+     "moe.capacity_factor=1.25 recompute.kind=save workload.async_checkpoint=true",
      0},
     {"maxtext/written-out.yml", "",
      "parallel.pp=4 parallel.vpp=4 parallel.ep=2 workload.micro_batch=4 model.hidden=4096 "
@@ -475,7 +476,8 @@ const struct job_case job_cases[] = {
      0},
     {"torchtitan/parts.toml", "",
      "parallel.pp=2 parallel.vpp=1 parallel.ep=8 recompute.kind=full", 0},
-    {"torchtitan/early-step.toml", "", "parallel.zero=3 optimizer.in_backward=true", 0},
+    {"torchtitan/early-step.toml", "",
+     "parallel.zero=3 optimizer.in_backward=true workload.async_checkpoint=true", 0},
     {"torchtitan/zero-bubble.toml", "cluster=h100-8x2",
      "parallel.pp=4 parallel.schedule=zero_bubble workload.micro_batch=2 "
      "workload.global_batch=64",
@@ -981,7 +983,8 @@ const struct job_case job_cases[] = {
      0},
     {"automodel/fused-adam.yaml", "",
      "precision.master=bf16 precision.moments=bf16 stack.cross_entropy=fused "
-     "recompute.kind=selective workload.sequence_length=8192 workload.packing.length=2048",
+     "recompute.kind=selective workload.sequence_length=8192 workload.packing.length=2048 "
+     "workload.async_checkpoint=true",
      0},
     {"automodel/llama-peft.yaml", "cluster=h100-8x1",
      "stack.kind=fsdp precision.weights=nf4 lora.rank=16 lora.format=bf16 lora.targets=[] "

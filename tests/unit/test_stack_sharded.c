@@ -37,15 +37,20 @@ static uint64_t state_bytes(const char *set)
     return sum;
 }
 
-static uint64_t host_bytes(const char *set)
+static uint64_t host_bytes_of(const char *text, const char *set)
 {
     struct plan_built b;
     uint64_t sum = 0;
-    plan_build(base, set, false, &b);
+    plan_build(text, set, false, &b);
     for (size_t i = 0; i < b.work.n_host; i++)
         sum += b.values[b.work.host[i].bytes.node];
     arena_release(&b.arena);
     return sum;
+}
+
+static uint64_t host_bytes(const char *set)
+{
+    return host_bytes_of(base, set);
 }
 
 /* All copies of every buffer of a MoE layer, or of the step, that has this name. */
@@ -331,6 +336,39 @@ static void what_they_do_not_run_is_refused(void **state)
     }
 }
 
+/* Qwen3-30B-A3B's 30,532,122,624 parameters on 8 ranks: under FSDP2 f32 weights and two moments
+ * of a rank's eighth, or of all of them where every rank holds all; under Megatron bf16
+ * weights, master and moments, shared out however the ranks hold them, experts of an eighth
+ * each too. Of adapters no more than what is trained. */
+static void an_asynchronous_checkpoint_waits_in_host_memory(void **state)
+{
+    (void)state;
+    static const char megatron[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: megatron\n";
+    const uint64_t all = UINT64_C(30532122624);
+    static const char *const layouts[] = {"parallel.ep=8 parallel.zero=0",
+                                          "parallel.ep=8 parallel.zero=1", "parallel.zero=1"};
+    assert_int_equal(host_bytes(""), 0);
+    assert_int_equal(host_bytes("workload.async_checkpoint=true"), 12 * all / 8);
+    assert_int_equal(host_bytes("workload.async_checkpoint=true parallel.zero=0"), 12 * all);
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        char set[128];
+        snprintf(set, sizeof set, "workload.async_checkpoint=true %s", layouts[i]);
+        assert_int_equal(host_bytes_of(megatron, set), 14 * all / 8);
+    }
+    struct plan_built b;
+    const char *adapters = "workload.async_checkpoint=true lora.rank=16";
+    plan_build(base, adapters, false, &b);
+    uint64_t trained = 0;
+    for (size_t i = 0; i < b.work.n_buffers; i++) {
+        const struct buffer *buffer = &b.work.buffers[i];
+        if (text_equal(buffer->name, "adapters") || text_equal(buffer->name, "adam_moments"))
+            trained += b.values[buffer->all.node];
+    }
+    arena_release(&b.arena);
+    assert_true(trained > 0);
+    assert_int_equal(host_bytes(adapters), trained);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +379,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
         cmocka_unit_test(what_they_do_not_run_is_refused),
+        cmocka_unit_test(an_asynchronous_checkpoint_waits_in_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

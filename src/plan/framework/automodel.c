@@ -111,7 +111,10 @@ static const struct job_flag flags[] = {
     NEITHER("dist_env.backend", JOB_VALUE, RECIPE),
     NEITHER("dist_env.timeout_minutes", JOB_VALUE, RECIPE),
     NEITHER("rng.seed", JOB_VALUE, RECIPE),
-    NEITHER("checkpoint.enabled", JOB_VALUE, RECIPE),
+    RULE("checkpoint.enabled", JOB_SWITCH, "workload.async_checkpoint",
+         "with checkpoint.is_async", RECIPE),
+    RULE("checkpoint.is_async", JOB_SWITCH, "workload.async_checkpoint",
+         "true, of a job that writes checkpoints", RECIPE),
     NEITHER("peft.alpha", JOB_VALUE, ADAPTERS),
     NEITHER("peft.dropout", JOB_VALUE, ADAPTERS),
 };
@@ -403,6 +406,16 @@ static enum status read_adapter(struct job *job)
     return STATUS_OK;
 }
 
+static enum status read_checkpoint(struct job *job)
+{
+    bool writes = true, behind = false;
+    TRY(job_switch(job, "checkpoint.enabled", &writes));
+    TRY(job_switch(job, "checkpoint.is_async", &behind));
+    if (writes && behind)
+        job_set(job, "workload.async_checkpoint", "true", "checkpoint.is_async");
+    return STATUS_OK;
+}
+
 static enum status automodel_finish(struct job *job)
 {
     bool backend = has_backend(job);
@@ -416,6 +429,7 @@ static enum status automodel_finish(struct job *job)
     TRY(read_recompute(job));
     TRY(read_loss(job));
     TRY(read_formats(job));
+    TRY(read_checkpoint(job));
     return read_adapter(job);
 }
 

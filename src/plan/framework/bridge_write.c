@@ -23,6 +23,7 @@ static const struct place {
     {"num-virtual-stages-per-pipeline-rank", "model.virtual_pipeline_model_parallel_size"},
     {"tp-comm-overlap", "comm_overlap.tp_comm_overlap"},
     {"overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm"},
+    {"async-save", "checkpoint.async_save"},
     {"optimizer", "optimizer.optimizer"},
     {"optimizer-cpu-offload", "optimizer.optimizer_cpu_offload"},
     {"optimizer-offload-fraction", "optimizer.optimizer_offload_fraction"},

@@ -155,6 +155,8 @@ static void write_offload(struct job_writer *writer)
     const struct optimizer *o = &writer->plan->optimizer;
     if (writer->plan->stack.unrolled)
         writer_flag(writer, "scan_layers", "false");
+    if (!writer->plan->workload.async_checkpoint)
+        writer_flag(writer, "async_checkpointing", "false");
     if (o->offload != 1)
         return;
     writer_flag(writer, "optimizer_memory_host_offload", "true");

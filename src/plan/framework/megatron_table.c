@@ -222,6 +222,7 @@ const struct job_flag megatron_flags[] = {
     IDLE("cpu-offloading-weights", JOB_SWITCH,
          "TransformerEngine does nothing by it (cpu_offload.py: deprecated, no effect)",
          PARALLEL),
+    DIRECT("async-save", JOB_SWITCH, "workload.async_checkpoint", NULL, NULL, ARGUMENTS),
     DIRECT("distribute-saved-activations", JOB_SWITCH, "recompute.distribute", NULL, NULL,
            TRANSFORMER),
 

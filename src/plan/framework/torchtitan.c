@@ -101,7 +101,10 @@ static const struct job_flag flags[] = {
     NEITHER("optimizer.lr", JOB_VALUE, OLD),
     NEITHER("optimizer.eps", JOB_VALUE, OLD),
     NEITHER("lr_scheduler.warmup_steps", JOB_VALUE, OLD),
-    NEITHER("checkpoint.enable", JOB_VALUE, OLD),
+    RULE("checkpoint.enable checkpoint.enable_checkpoint", JOB_SWITCH,
+         "workload.async_checkpoint", "with checkpoint.async_mode", OLD),
+    RULE("checkpoint.async_mode", JOB_VALUE, "workload.async_checkpoint",
+         "async, async_with_pinned_mem: true; disabled unless given", OLD),
     NEITHER("checkpoint.folder", JOB_VALUE, OLD),
     NEITHER("checkpoint.interval", JOB_VALUE, OLD),
     NEITHER("metrics.log_freq", JOB_VALUE, OLD),
@@ -415,6 +418,17 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_checkpoint(struct job *job)
+{
+    const char *mode = "disabled";
+    bool writes = false;
+    TRY(job_switch(job, "checkpoint.enable", &writes));
+    TRY(job_word(job, "checkpoint.async_mode", &mode));
+    if (writes && !text_equal(mode, "disabled"))
+        job_set(job, "workload.async_checkpoint", "true", "checkpoint.async_mode");
+    return STATUS_OK;
+}
+
 static enum status set_optimizer(struct job *job)
 {
     const char *step = "fused";
@@ -443,6 +457,7 @@ static enum status torchtitan_finish(struct job *job)
     TRY(set_batch(job));
     TRY(set_recompute(job));
     TRY(set_optimizer(job));
+    TRY(set_checkpoint(job));
     TRY(job_word(job, "parallelism.expert_parallel_comm_backend", &backend));
     TRY(job_switch(job, "parallelism.disable_loss_parallel", &whole));
     if (whole)
@@ -537,6 +552,10 @@ static enum status torchtitan_write(struct job_writer *writer)
         writer_flag(writer, "parallelism.disable_loss_parallel", "true");
     if (plan->optimizer.offload == 1 && plan->optimizer.offload_params)
         writer_flag(writer, "training.enable_cpu_offload", "true");
+    if (plan->workload.async_checkpoint) {
+        writer_flag(writer, "checkpoint.enable", "true");
+        writer_flag(writer, "checkpoint.async_mode", "async_with_pinned_mem");
+    }
     if (plan->stack.compiled)
         writer_flag(writer, "compile.enable", "true");
     if (plan->precision.compute == COMPUTE_FP8)

@@ -44,6 +44,10 @@
     (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD))
 #define HUGGINGFACE (BIT(STACK_FSDP) | BIT(STACK_DEEPSPEED))
 #define TRAINERS (MEGATRONS | BIT(STACK_TORCHTITAN) | HUGGINGFACE)
+/* that can write a checkpoint behind the next steps */
+#define CHECKPOINTS                                                                            \
+    STACK(MEGATRONS | BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP) | BIT(STACK_MAXTEXT) |           \
+          BIT(STACK_GENERIC))
 /* whose experts are built by the paths' own dispatchers */
 #define DISPATCHERS                                                                            \
     (BIT(STACK_GENERIC) | BIT(STACK_HOST) | BIT(STACK_NXD) | BIT(STACK_VLLM) |                 \
@@ -342,6 +346,7 @@ const struct unread_row unread_rows[] = {
     /* ---- cluster ---- */
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_memory", TRAINS, CHECKPOINTS, ON("workload.async_checkpoint")),
     WHEN("cluster.node.host_memory", COLOCATES, ABOVE("workload.colocated.away", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
          ABOVE("memory.weight_offload", 0)),
@@ -439,6 +444,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.limit.tpot", ANSWERS),
     WHEN("workload.limit.latency", ANSWERS),
     WHEN("workload.limit.share", ANSWERS, ABOVE("workload.request_rate", 0), LIMITED),
+    WHEN("workload.async_checkpoint", TRAINS, CHECKPOINTS),
     WHEN("workload.data", TRAINS),
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),

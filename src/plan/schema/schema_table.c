@@ -538,6 +538,10 @@ const struct field schema_table[] = {
          "phase of a run that memory is judged in"),
     COUNT("workload.total_tokens", workload.total_tokens, 0, 1e18, "0",
           "tokens of the whole run, for its days, device-hours and price; 0: not stated"),
+    BOOL("workload.async_checkpoint", workload.async_checkpoint, "false",
+         "weights and states are copied to host memory to be written behind the next steps; "
+         "what "
+         "the copy takes is not timed"),
     COUNT("workload.steps", workload.steps, 1, 1e12, "1000",
           "steps of a run, for its chance of running out of memory"),
     COUNT("workload.packing.length", workload.packing.length, 0, 1e9, "0",

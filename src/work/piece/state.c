@@ -495,6 +495,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     step_modules(plan, work, gradients_persist && !plan_steps_in_backward(plan));
     if (offloads(plan))
         add_host(&s);
+    step_checkpoint(plan, work, first);
     step_colocated(plan, work, first);
 }
 

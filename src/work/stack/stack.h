@@ -93,6 +93,9 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
  * gathered. */
 bool state_waits_there(const struct plan *plan);
 
+/* The copy of an asynchronous checkpoint, of the state behind work->buffers[first]. */
+void step_checkpoint(const struct plan *plan, struct work *work, size_t first);
+
 /* Format of the second moment. */
 enum dtype state_moment2(const struct plan *plan);
 

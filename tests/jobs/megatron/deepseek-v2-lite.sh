@@ -11,4 +11,4 @@ srun -N2 --ntasks-per-node=8 python pretrain_gpt.py --num-layers 27 --hidden-siz
   --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "Et*13|t*14,L" \
   --expert-model-parallel-size 8 --moe-token-dispatcher-type flex \
   --recompute-granularity selective --recompute-modules moe_act layernorm \
-  --no-create-attention-mask-in-dataloader --cuda-graph-impl local
+  --no-create-attention-mask-in-dataloader --cuda-graph-impl local --async-save
