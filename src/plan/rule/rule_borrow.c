@@ -26,11 +26,6 @@ static bool borrows_broken(const struct plan *plan, char text[RULE_TEXT], char h
     return false;
 }
 
-static bool borrows_or_embeds(const struct plan *plan)
-{
-    return plan_borrows(plan) || plan_embeds_layers(plan);
-}
-
 /* What layers that borrow keys, or have embeddings of their own, are not modelled with. */
 static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
                                 char hint[RULE_TEXT])
@@ -75,7 +70,7 @@ static const struct rule rules[] = {
     {.name = "borrowed-keys-alone",
      .key = "model.layer_types",
      .shape = RULE_OTHER,
-     .applies = borrows_or_embeds,
+     .applies = plan_borrows_or_embeds,
      .broken = borrows_with_broken,
      .also = {"parallel.pp", "parallel.tp"}},
 };

@@ -313,13 +313,7 @@ static bool reuses_choice(const struct plan *plan)
 
 static bool trains_borrowed(const struct plan *plan)
 {
-    return plan->workload.mode == MODE_TRAIN &&
-           (plan_borrows(plan) || plan_embeds_layers(plan));
-}
-
-static bool borrows_or_embeds(const struct plan *plan)
-{
-    return plan_borrows(plan) || plan_embeds_layers(plan);
+    return plan->workload.mode == MODE_TRAIN && plan_borrows_or_embeds(plan);
 }
 
 static bool has_latent_rows(const struct plan *plan)
@@ -373,7 +367,7 @@ static const struct {
      trains_borrowed, "layers that borrow keys and embeddings of layers are",
      "what its modules keep of them for backward is not known",
      "use stack fsdp, deepspeed or generic"},
-    {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, borrows_or_embeds,
+    {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, plan_borrows_or_embeds,
      "layers that borrow keys and embeddings of layers are", "where it keeps them is not known",
      "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",

@@ -133,9 +133,9 @@ static const struct train_tensor dense[] = {
 
 /* What a layer does with embeddings of its own behind its network: gate and projection read and
  * save their inputs, the activation and the product theirs; the norm behind them saves what the
- * stack's norms do. Gradients of all layers' embeddings
- * are summed up from layer to layer; autograd makes that of a slice as wide as the whole (aten
- * FunctionsManual.cpp, select_backward). */
+ * stack's norms do. Gradients of all layers' embeddings are summed up from layer to layer;
+ * autograd makes that of a slice as wide as the whole (aten FunctionsManual.cpp,
+ * select_backward). */
 static const struct train_tensor embeddings[] = {
     {"layer_gate_in", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL, COL_HIDDEN,
      .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
