@@ -348,9 +348,10 @@ static const struct {
     const char *what, *why;
     const char *instead; /* NULL: another stack */
 } unknown[] = {
-    {~0u, trains_streams, "training with hyper-connections or attention of kind shared_kv is",
-     "what they keep for backward is not modelled",
-     "plan workload.mode prefill, decode or serve"},
+    {~(1u << STACK_MEGATRON), trains_streams,
+     "training with hyper-connections or attention of kind shared_kv is",
+     "what they keep for backward is known of Megatron's modules alone",
+     "use stack megatron, or plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
