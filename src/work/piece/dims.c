@@ -30,7 +30,8 @@ bool dims_projects_kv(const struct plan *plan, enum mixer mixer)
 
 bool dims_splits_embeddings(const struct plan *plan)
 {
-    return plan->parallel.tp > 1 && plan->stack.kind != STACK_SGLANG;
+    return plan->parallel.tp > 1 && plan->stack.kind != STACK_SGLANG &&
+           plan->workload.mode != MODE_TRAIN;
 }
 
 static struct size over_tp(struct sizes *z, const struct plan *plan, struct size width)

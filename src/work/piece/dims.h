@@ -216,7 +216,8 @@ bool dims_projects_kv(const struct plan *plan, enum mixer mixer);
 
 /* The embeddings of the layers: vLLM splits rows of their table and columns of the projection
  * over tp (models/gemma4.py: VocabParallelEmbedding, ColumnParallelLinear), SGLang has them
- * whole on every rank (models/gemma4_causal.py: nn.Embedding, ReplicatedLinear). */
+ * whole on every rank (models/gemma4_causal.py: nn.Embedding, ReplicatedLinear), and so has
+ * transformers in training (configuration_gemma4.py, base_model_tp_plan does not name them). */
 bool dims_splits_embeddings(const struct plan *plan);
 struct size dims_layer_rows(struct sizes *sizes, const struct plan *plan);
 struct size dims_layer_columns(struct sizes *sizes, const struct plan *plan);

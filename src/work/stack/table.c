@@ -364,8 +364,14 @@ static const struct {
      plan_has_blocks, "attention to chosen blocks of keys is",
      "Megatron-Bridge runs full attention in its place (model.layer_types: [full])",
      "use stack fsdp, deepspeed or generic"},
-    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT,
-     trains_borrowed, "layers that borrow keys and embeddings of layers are",
+    {1u << STACK_MEGATRON, trains_borrowed,
+     "layers that borrow keys and embeddings of layers are",
+     "Megatron-Bridge's gemma4_layer_specs runs them by Megatron's local modules, without "
+     "fused "
+     "attention and with matrices of keys that nothing reads",
+     "use stack fsdp, deepspeed or generic"},
+    {1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT, trains_borrowed,
+     "layers that borrow keys and embeddings of layers are",
      "what its modules keep of them for backward is not known",
      "use stack fsdp, deepspeed or generic"},
     {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, plan_borrows_or_embeds,
