@@ -19,6 +19,8 @@ const struct job_case job_cases[] = {
      "model.indexer.top_k=512 model.residual_streams=4 model.moe.hash_layers=3 "
      "model.moe.router.score=sqrtsoftplus model.moe.router.normalize=true",
      0},
+    {"megatron/deepseek-v4-eager.sh", "",
+     "model.attention.kind=shared_kv model.residual_streams=4 recompute.kind=selective", 3},
     {"megatron/qwen3-drop-and-pad.sh", "",
      "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
      "recompute.kind=full "

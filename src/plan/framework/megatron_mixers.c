@@ -121,15 +121,35 @@ static enum status set_compressed(struct job *job)
     return set_sizes(job, sizes, 6);
 }
 
+/* The kernels whose tensors are modelled are no defaults of Megatron (transformer_config.py).
+ */
+static enum status set_streams(struct job *job)
+{
+    static const char copies[] = "enable-hyper-connections",
+                      group[] = "mhc-recompute-layer-num";
+    bool fused;
+    TRY(megatron_is_on(job, "use-fused-mhc", &fused));
+    if (!fused)
+        job_warn(job, job_setting(job, copies)->mark,
+                 "hyper-connections without use-fused-mhc keep more, which is not modelled: "
+                 "the fused ones stand for them");
+    if (job_given(job, group))
+        job_warn(job, job_setting(job, group)->mark,
+                 "%s matters to memory and is not modelled: all layers of a chunk are "
+                 "recomputed at once",
+                 group);
+    return megatron_set_count_or(job, "model.residual_streams", "num-residual-streams", 4);
+}
+
 /* Copies of the residual, or sums of blocks of layers. */
 static enum status set_residual(struct job *job)
 {
-    static const char streams[] = "num-residual-streams", blocks[] = "attn-res-block-layers";
+    static const char blocks[] = "attn-res-block-layers";
     bool several, sums;
     TRY(megatron_is_on(job, "enable-hyper-connections", &several));
     TRY(megatron_is_on(job, "enable-attention-residuals", &sums));
     if (several)
-        TRY(megatron_set_count_or(job, "model.residual_streams", streams, 4));
+        TRY(set_streams(job));
     if (sums && !job_given(job, blocks))
         return job_fail(job, "enable-attention-residuals",
                         "attention residuals without attn-res-block-layers");
@@ -163,6 +183,14 @@ static enum status set_variant(struct job *job)
     if (text_equal(variant, "dsa"))
         return set_sizes(job, indexer, 3);
     if (text_equal(variant, "dsv4_hybrid")) {
+        const char *kernels = "none";
+        TRY(job_word(job, "dsa-kernel-backend", &kernels));
+        if (!text_equal(kernels, "cudnn"))
+            job_warn(
+                job, job_setting(job, flag)->mark,
+                "attention 'dsv4_hybrid' with dsa-kernel-backend '%s' keeps more, which is "
+                "not modelled: cudnn stands for it",
+                kernels);
         TRY(set_compressed(job));
         return set_sizes(job, indexer, 3);
     }

@@ -76,6 +76,7 @@ static void write_compressed(struct job_writer *writer)
     text_append(&list, "]'");
     writer_flag(writer, "multi-latent-attention", NULL);
     writer_flag(writer, "experimental-attention-variant", "dsv4_hybrid");
+    writer_flag(writer, "dsa-kernel-backend", "cudnn");
     writer_flag(writer, "csa-compress-ratios", text_string(&list));
     writer_count(writer, "csa-window-size", a->window);
     writer_count(writer, "q-lora-rank", a->q_lora_rank);
@@ -89,6 +90,7 @@ static void write_residual(struct job_writer *writer)
 {
     const struct model *m = &writer->plan->model;
     on(writer, m->residual_streams > 1, "enable-hyper-connections");
+    on(writer, m->residual_streams > 1, "use-fused-mhc");
     if (m->residual_streams > 1)
         writer_count(writer, "num-residual-streams", m->residual_streams);
     on(writer, m->residual_block, "enable-attention-residuals");

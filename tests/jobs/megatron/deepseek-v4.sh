@@ -6,7 +6,7 @@ torchrun --nnodes 16 --nproc-per-node 4 pretrain_gpt.py --num-layers 43 --hidden
   --untie-embeddings-and-output-weights --vocab-size 129280 --multi-latent-attention \
   --experimental-attention-variant dsv4_hybrid --csa-compress-ratios "[0,0,4]+[128,4]*20" \
   --q-lora-rank 1024 --v-head-dim 512 --qk-pos-emb-head-dim 64 --dsa-indexer-topk 512 \
-  --enable-hyper-connections --use-fused-mhc --mhc-sinkhorn-iterations 20 \
+  --enable-hyper-connections --use-fused-mhc --dsa-kernel-backend cudnn \
   --moe-n-hash-layers 3 --num-experts 256 --moe-router-topk 6 --moe-ffn-hidden-size 2048 \
   --moe-shared-expert-intermediate-size 2048 --moe-router-score-function sqrtsoftplus \
   --moe-router-enable-expert-bias --moe-grouped-gemm --bf16 --use-distributed-optimizer \
