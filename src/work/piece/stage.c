@@ -393,8 +393,7 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         matrices += params->embedding;
     struct encoder_share encoder = encoder_share(plan, params);
     stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;
-    /* what engines split of the layers' embeddings training has whole (dims_splits_embeddings)
-     */
+    /* training keeps whole what engines split of layers' embeddings: dims_splits_embeddings */
     uint64_t ends = tables + stage->head * params->head.matrices;
     uint64_t own =
         stage->embedding && plan->workload.mode == MODE_TRAIN ? params->layer_table : 0;

@@ -1,8 +1,8 @@
 /* Pieces of a step's fragments; see step.h. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/piece/lora.h"
-#include "plan/derive.h"
 #include "work/piece/step.h"
 
 uint16_t step_rows(struct step *s, const char *name, enum category category, struct size rows,

@@ -350,7 +350,8 @@ static const struct {
 } unknown[] = {
     {~(1u << STACK_MEGATRON), trains_streams,
      "training with hyper-connections or attention of kind shared_kv is",
-     "what they keep for backward is known of Megatron's modules alone",
+     "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
+     "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
@@ -367,12 +368,12 @@ static const struct {
     {1u << STACK_MEGATRON, trains_borrowed,
      "layers that borrow keys and embeddings of layers are",
      "Megatron-Bridge's gemma4_layer_specs runs them by Megatron's local modules, without "
-     "fused "
-     "attention and with matrices of keys that nothing reads",
+     "fused attention and with matrices of keys that nothing reads",
      "use stack fsdp, deepspeed or generic"},
     {1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT, trains_borrowed,
      "layers that borrow keys and embeddings of layers are",
-     "what its modules keep of them for backward is not known",
+     "what its modules keep of them for backward is not modelled (torchtitan has its own in "
+     "models/gemma4)",
      "use stack fsdp, deepspeed or generic"},
     {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, plan_borrows_or_embeds,
      "layers that borrow keys and embeddings of layers are", "where it keeps them is not known",

@@ -2,7 +2,7 @@
  * that are full beside it (DeepSeek-V4), in Megatron on Blackwell's kernels. Source:
  * Megatron-LM core/transformer/experimental_attention_variant: deepseek_v4_hybrid_attention.py,
  * csa.py and csa_utils/fused_sparse_attention.py (what its autograd functions save),
- * core/ops/attention/ csa/reference.py (_pool_compressor_values). */
+ * core/ops/attention/csa/reference.py (_pool_compressor_values). */
 #include "base/text.h"
 #include "plan/layers.h"
 #include "work/stack/train.h"
