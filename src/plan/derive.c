@@ -132,6 +132,12 @@ bool plan_is_megatron(const struct plan *plan)
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
 }
 
+bool plan_has_block_sums(const struct plan *plan)
+{
+    return plan->model.residual_block > 0 &&
+           (plan->workload.mode != MODE_TRAIN || plan->stack.kind == STACK_MEGATRON);
+}
+
 bool plan_overlaps_experts(const struct plan *plan)
 {
     return plan_is_megatron(plan) && plan->stack.overlap_ep && plan->parallel.ep > 1;

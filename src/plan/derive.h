@@ -40,6 +40,9 @@ uint64_t plan_recomputes_together(const struct plan *plan);
 bool plan_distributes_inputs(const struct plan *plan);
 bool plan_is_huggingface(const struct plan *plan); /* its models, by FSDP or DeepSpeed */
 bool plan_is_megatron(const struct plan *plan);    /* or Primus, which runs it */
+/* Whether the sums of blocks that attention residuals read are counted: in engines, and in
+ * training where a stack's modules are known to have them. */
+bool plan_has_block_sums(const struct plan *plan);
 /* Whether 8-bit products cast their operands each time and keep neither: torchao's Float8Linear
  * and MXLinear save input and weight as they were (float8_linear.py, save_for_backward), while
  * TransformerEngine keeps the copies of both. */

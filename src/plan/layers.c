@@ -333,6 +333,11 @@ bool plan_embeds_layers(const struct plan *plan)
     return plan->model.layer_embedding.width > 0;
 }
 
+bool plan_borrows_or_embeds(const struct plan *plan)
+{
+    return plan_borrows(plan) || plan_embeds_layers(plan);
+}
+
 uint64_t model_dense_width(const struct model *model, enum mixer mixer)
 {
     uint64_t own = mixer_borrows(mixer) ? model->borrow_intermediate : 0;

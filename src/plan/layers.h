@@ -132,8 +132,9 @@ bool plan_has_blocks(const struct plan *plan);
 /* Whether layers read keys and values of earlier ones. */
 bool model_borrows(const struct model *model);
 bool plan_borrows(const struct plan *plan);
-/* Whether the layers have embeddings of their own. */
+/* Whether the layers have embeddings of their own; or that, or the former. */
 bool plan_embeds_layers(const struct plan *plan);
+bool plan_borrows_or_embeds(const struct plan *plan);
 /* Width of the dense network of layers with this mixer. */
 uint64_t model_dense_width(const struct model *model, enum mixer mixer);
 /* Whether prediction modules are part of the run. */

@@ -142,8 +142,7 @@ struct model {
     struct enum_list layer_types; /* enum layer_type, repeated over the layers; empty: full */
     uint64_t hidden, dense_intermediate;
     uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
-    uint64_t
-        borrow_intermediate; /* of dense networks in layers that borrow keys; 0: as others */
+    uint64_t borrow_intermediate;   /* dense, in layers that borrow keys; 0: as others */
     uint64_t vocab;
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */

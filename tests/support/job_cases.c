@@ -13,6 +13,15 @@ const struct job_case job_cases[] = {
      "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64 "
      "workload.async_checkpoint=true",
      0},
+    {"megatron/deepseek-v4.sh", "",
+     "parallel.pp=8 parallel.ep=8 recompute.kind=selective cluster.nodes=16 "
+     "model.attention.kind=shared_kv model.attention.head_dim=512 model.attention.o_groups=8 "
+     "model.attention.window=128 model.attention.csa_ratio=4 model.attention.sinks=true "
+     "model.indexer.top_k=512 model.residual_streams=4 model.moe.hash_layers=3 "
+     "model.moe.router.score=sqrtsoftplus model.moe.router.normalize=true",
+     0},
+    {"megatron/deepseek-v4-eager.sh", "",
+     "model.attention.kind=shared_kv model.residual_streams=4 recompute.kind=selective", 3},
     {"megatron/qwen3-drop-and-pad.sh", "",
      "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
      "recompute.kind=full "

@@ -19,6 +19,7 @@
 #include "work/list/work.h"
 #include "work/piece/cache.h"
 #include "work/piece/dims.h"
+#include "work/piece/stage.h"
 
 /* The two, with layers that have a window and all of its own, all but that, and those that
  * borrow of either. */
@@ -264,6 +265,35 @@ static void training_saves_no_borrowed_keys(void **state)
     }
 }
 
+/* Over tp transformers splits heads and networks; what a layer does with its own embeddings,
+ * their table and the projection to them are whole on every rank. */
+static void transformers_splits_heads_and_networks(void **state)
+{
+    (void)state;
+    const struct variant *v = &variants[1];
+    struct arena arena = {0};
+    struct plan plan;
+    struct params p;
+    struct stage stage;
+    catalogue_plan(v->model, "h100-8x8", "fsdp", &arena, &plan);
+    trains(&plan);
+    plan.parallel.tp = 2;
+    uint64_t q = HEADS * 256 / 2, kv = 2 * 256;
+    uint64_t bytes =
+        22 * v->hidden + 2 * 3 * q + 4 * HEADS / 2 + 8 * v->inter / 2 + 2 * 3 * WIDTH;
+    assert_int_equal(sum_up(&plan, KIND_WINDOW_DENSE).saved / 4096, bytes + 2 * 2 * kv);
+    assert_int_equal(sum_up(&plan, KIND_WINDOW_BORROW_DENSE).saved / 4096, bytes);
+    plan.model.encoder = (struct encoder){0};
+    params_count(&plan.model, &p);
+    stage_at(&plan, 0, 0, &p, &stage);
+    uint64_t split = VOCAB * v->hidden + 3 * v->hidden * v->inter * v->layers +
+                     (v->window + v->window_borrow) * 2 * HEADS * 256 * v->hidden +
+                     (v->full + v->borrow) * 2 * HEADS * 512 * v->hidden +
+                     2 * v->kv_heads * v->hidden * (v->window * 256 + v->full * 512);
+    assert_int_equal(stage.dense_parameters - (text_of(v) - split), split / 2);
+    arena_release(&arena);
+}
+
 /* Embeddings of all layers are there from forward to backward, with what their norm saves; keys
  * and values that are lent stay where their layers run again. */
 static void the_ends_keep_what_layers_read(void **state)
@@ -359,8 +389,13 @@ static void what_is_not_modelled_is_refused(void **state)
     other.parallel.pp = 2;
     expect_broken(&other, "pipeline stages");
     other = plan;
-    other.parallel.tp = 2;
-    expect_broken(&other, "tensor parallelism in training");
+    other.parallel.tp = 4;
+    expect_broken(&other, "key and value heads that parallel.tp does not divide");
+    other.stack.kind = STACK_DEEPSPEED;
+    expect_broken(&other, "tensor parallelism in training on this stack");
+    other = plan;
+    other.parallel.cp = 2;
+    expect_broken(&other, "a split context");
     other = plan;
     other.model.layer_types = (struct enum_list){0};
     other.model.residual_streams = 2;
@@ -398,6 +433,7 @@ int main(void)
         cmocka_unit_test(only_owners_cache),
         cmocka_unit_test(groups_are_of_owners),
         cmocka_unit_test(training_saves_no_borrowed_keys),
+        cmocka_unit_test(transformers_splits_heads_and_networks),
         cmocka_unit_test(the_ends_keep_what_layers_read),
         cmocka_unit_test(an_engine_holds_every_parameter),
         cmocka_unit_test(what_is_not_modelled_is_refused),

@@ -281,7 +281,7 @@ static void training_and_other_engines_are_refused(void **state)
         enum mode mode;
         const char *text, *hint;
     } cases[] = {
-        {"megatron", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
+        {"primus", MODE_TRAIN, "training with hyper-connections", "use stack megatron"},
         {"fsdp", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
         {"generic", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
         {"host", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},

@@ -167,6 +167,8 @@ static void lists_are_taken_over(void **state)
     } lists[] = {
         {"megatron/deepseek-v2-lite.sh", "parallel.stages", "[13, 14]"},
         {"megatron/deepseek-v2-lite.sh", "recompute.modules", "[moe_act, layernorm]"},
+        {"megatron/deepseek-v4.sh", "recompute.modules", "[moe_act, mhc, mla_up_proj]"},
+        {"megatron/deepseek-v4.sh", "parallel.stages", "[6, 6, 6, 5, 5, 5, 5, 5]"},
         {"megatron/first-and-last.slurm", "parallel.stages", "[7, 8, 8, 8, 8, 8, 8, 6]"},
         {"bridge/pipeline.sh", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},

@@ -136,7 +136,7 @@ static const struct {
     {"borrowed-keys-alone", "model.layer_types=[full,borrow] model.residual_streams=2",
      "model.layer_types=[full,borrow]",
      "layers that borrow keys with copies or blocks of the residual: not modelled",
-     "model.residual_streams: 1, model.residual_block: 0"},
+     "set model.residual_streams to 1 and model.residual_block to 0"},
     {"mtp-window-there", "model.mtp_layers=1 model.mtp_enabled=true model.mtp_window=true",
      "model.mtp_layers=1 model.mtp_enabled=true model.mtp_window=true " WINDOWS,
      "mtp_window without layers of type window",

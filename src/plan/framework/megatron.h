@@ -31,6 +31,11 @@ enum { MEGATRON_PATTERN = 4096 };
 enum status megatron_read_pattern(struct job *job, const char *flag, const char *text,
                                   uint64_t layers, char *layer);
 
+/* Likewise of an expression of 0, 4 and 128 ("[0,0,4]+[128,4]*20"): '0', '1' and '2'. More
+ * entries than layers are those of prediction modules. */
+enum status megatron_read_ratios(struct job *job, const char *flag, const char *text,
+                                 uint64_t layers, char *layer);
+
 /* model.layer_types, windows, recurrences, an indexer, sinks: megatron_mixers.c */
 enum status megatron_set_mixers(struct job *job);
 

@@ -13,6 +13,7 @@ enum { PATTERN = MEGATRON_PATTERN };
 
 struct pattern {
     const char *at;
+    const char *const *numbers; /* that may stand in it; a layer is the place of its own: '0' */
     char layer[PATTERN];
     size_t n;
     bool failed;
@@ -42,14 +43,23 @@ static void pattern_repeat(struct pattern *p, size_t from)
     p->n = from + times * length;
 }
 
+static bool pattern_number(struct pattern *p, size_t digits)
+{
+    char place = '0';
+    for (const char *const *number = p->numbers; *number; number++, place++)
+        if (strlen(*number) == digits && !strncmp(*number, p->at, digits) && p->n < PATTERN) {
+            p->layer[p->n++] = place;
+            return true;
+        }
+    return false;
+}
+
 static void pattern_list(struct pattern *p)
 {
-    for (p->at++; *p->at && *p->at != ']' && !p->failed; p->at++) {
-        bool layer = *p->at == '0' || *p->at == '1';
-        if (layer && p->n < PATTERN)
-            p->layer[p->n++] = *p->at;
-        else if (layer || !strchr(", ", *p->at))
-            p->failed = true;
+    for (p->at++; *p->at && *p->at != ']' && !p->failed;) {
+        size_t digits = strspn(p->at, "0123456789");
+        p->failed = digits ? !pattern_number(p, digits) : !strchr(", ", *p->at);
+        p->at += digits ? digits : 1;
     }
     if (*p->at != ']')
         p->failed = true;
@@ -102,8 +112,10 @@ static bool is_periodic(const struct pattern *p, size_t every)
 static enum status read_pattern(struct job *job, const char *flag, const char *text,
                                 uint64_t layers, struct pattern **read)
 {
+    static const char *const kinds[] = {"0", "1", NULL};
     struct pattern *p = arena_alloc(job->arena, 1, sizeof *p);
     p->at = text;
+    p->numbers = kinds;
     pattern_sum(p, 0);
     if (p->failed || *p->at)
         return job_fail(job, flag, "%s '%.200s' is no list of 0 and 1", flag, text);
@@ -120,6 +132,23 @@ enum status megatron_read_pattern(struct job *job, const char *flag, const char 
     struct pattern *p = NULL;
     TRY(read_pattern(job, flag, text, layers, &p));
     memcpy(layer, p->layer, p->n);
+    return STATUS_OK;
+}
+
+enum status megatron_read_ratios(struct job *job, const char *flag, const char *text,
+                                 uint64_t layers, char *layer)
+{
+    static const char *const ratios[] = {"0", "4", "128", NULL};
+    struct pattern *p = arena_alloc(job->arena, 1, sizeof *p);
+    p->at = text;
+    p->numbers = ratios;
+    pattern_sum(p, 0);
+    if (p->failed || *p->at)
+        return job_fail(job, flag, "%s '%.200s' is no list of 0, 4 and 128", flag, text);
+    if (p->n < layers)
+        return job_fail(job, flag, "%s has %zu entries for %" PRIu64 " layers", flag, p->n,
+                        layers);
+    memcpy(layer, p->layer, layers);
     return STATUS_OK;
 }
 

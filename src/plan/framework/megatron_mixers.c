@@ -84,6 +84,80 @@ static enum status set_sizes(struct job *job, const struct size *sizes, size_t n
     return STATUS_OK;
 }
 
+/* DeepSeek-V4: one head that is key and value, by layer a window (0), entries of 4 tokens or of
+ * 128 beside it; every head has a sink. */
+static enum status set_compressed(struct job *job)
+{
+    static const struct size sizes[] = {
+        {"q-lora-rank", "model.attention.q_lora_rank", 0},
+        {"v-head-dim", "model.attention.head_dim", 128},
+        {"qk-pos-emb-head-dim", "model.attention.qk_rope_head_dim", 64},
+        {"o-groups", "model.attention.o_groups", 8},
+        {"o-lora-rank", "model.attention.o_lora_rank", 1024},
+        {"csa-window-size", "model.attention.window", 128},
+    };
+    static const char flag[] = "csa-compress-ratios";
+    static const char *const types[] = {"window", "csa", "hca"};
+    uint64_t layers = job_drafted(job, "model.layers", 0);
+    const char *text = NULL, **list = arena_alloc(job->arena, PLAN_LAYERS + 1, sizeof *list);
+    char *ratios = arena_alloc(job->arena, MEGATRON_PATTERN, 1);
+    TRY(job_word(job, flag, &text));
+    if (!text || layers > PLAN_LAYERS)
+        return job_fail(job, "experimental-attention-variant",
+                        text ? "%" PRIu64 " layers of several kinds are too many"
+                             : "variant dsv4_hybrid without csa-compress-ratios, which say the "
+                               "kinds of its %" PRIu64 " layers",
+                        layers);
+    TRY(megatron_read_ratios(job, flag, text, layers, ratios));
+    for (uint64_t i = 0; i < layers; i++)
+        list[i] = types[ratios[i] - '0'];
+    draft_drop(&job->draft, "model.attention");
+    set_types(job, list, layers, flag);
+    job_set(job, "model.attention.kind", "shared_kv", "experimental-attention-variant");
+    job_set_count(job, "model.attention.csa_ratio", 4, flag);
+    job_set_count(job, "model.attention.hca_ratio", 128, flag);
+    job_set(job, "model.attention.sinks", "true", "experimental-attention-variant");
+    TRY(megatron_set_count_or(job, "model.attention.heads", "num-attention-heads", 0));
+    return set_sizes(job, sizes, 6);
+}
+
+/* The kernels whose tensors are modelled are no defaults of Megatron (transformer_config.py).
+ */
+static enum status set_streams(struct job *job)
+{
+    static const char copies[] = "enable-hyper-connections",
+                      group[] = "mhc-recompute-layer-num";
+    bool fused;
+    TRY(megatron_is_on(job, "use-fused-mhc", &fused));
+    if (!fused)
+        job_warn(job, job_setting(job, copies)->mark,
+                 "hyper-connections without use-fused-mhc keep more, which is not modelled: "
+                 "the fused ones stand for them");
+    if (job_given(job, group))
+        job_warn(job, job_setting(job, group)->mark,
+                 "%s matters to memory and is not modelled: all layers of a chunk are "
+                 "recomputed at once",
+                 group);
+    return megatron_set_count_or(job, "model.residual_streams", "num-residual-streams", 4);
+}
+
+/* Copies of the residual, or sums of blocks of layers. */
+static enum status set_residual(struct job *job)
+{
+    static const char blocks[] = "attn-res-block-layers";
+    bool several, sums;
+    TRY(megatron_is_on(job, "enable-hyper-connections", &several));
+    TRY(megatron_is_on(job, "enable-attention-residuals", &sums));
+    if (several)
+        TRY(set_streams(job));
+    if (sums && !job_given(job, blocks))
+        return job_fail(job, "enable-attention-residuals",
+                        "attention residuals without attn-res-block-layers");
+    if (sums)
+        TRY(megatron_set_count_or(job, "model.residual_block", blocks, 0));
+    return STATUS_OK;
+}
+
 static enum status set_variant(struct job *job)
 {
     static const struct size linear[] = {
@@ -108,6 +182,18 @@ static enum status set_variant(struct job *job)
     }
     if (text_equal(variant, "dsa"))
         return set_sizes(job, indexer, 3);
+    if (text_equal(variant, "dsv4_hybrid")) {
+        const char *kernels = "none";
+        TRY(job_word(job, "dsa-kernel-backend", &kernels));
+        if (!text_equal(kernels, "cudnn"))
+            job_warn(
+                job, job_setting(job, flag)->mark,
+                "attention 'dsv4_hybrid' with dsa-kernel-backend '%s' keeps more, which is "
+                "not modelled: cudnn stands for it",
+                kernels);
+        TRY(set_compressed(job));
+        return set_sizes(job, indexer, 3);
+    }
     if (variant[0])
         job_warn(job, job_setting(job, flag)->mark,
                  "attention '%s' matters to memory and is not modelled: full attention stands "
@@ -166,5 +252,6 @@ enum status megatron_set_mixers(struct job *job)
         job_set(job, "model.attention.sinks", "true", "softmax-type");
     TRY(set_window(job));
     TRY(set_variant(job));
+    TRY(set_residual(job));
     return set_hybrid(job);
 }

@@ -116,11 +116,11 @@ static enum status set_router(struct job *job)
     bool first;
     TRY(job_word(job, "moe-router-score-function", &score));
     TRY(megatron_is_on(job, "moe-router-pre-softmax", &first));
-    bool sigmoid = text_equal(score, "sigmoid");
+    bool apart = !text_equal(score, "softmax"); /* sigmoid, sqrtsoftplus: experts each */
     job_set(job, "model.moe.router.score", score, "moe-router-score-function");
     job_set(job, "model.moe.router.order",
-            first || sigmoid ? "score_then_topk" : "topk_then_score", "moe-router-pre-softmax");
-    job_set(job, "model.moe.router.normalize", sigmoid ? "true" : "false",
+            first || apart ? "score_then_topk" : "topk_then_score", "moe-router-pre-softmax");
+    job_set(job, "model.moe.router.normalize", apart ? "true" : "false",
             "moe-router-score-function");
     return STATUS_OK;
 }

@@ -58,6 +58,48 @@ static void write_linear(struct job_writer *writer)
     write_frequency(writer, "linear-attention-freq", LAYER_LINEAR);
 }
 
+/* DeepSeek-V4's attention: a window is 0, entries are their tokens. */
+static void write_compressed(struct job_writer *writer)
+{
+    const struct model *m = &writer->plan->model;
+    const struct attention *a = &m->attention;
+    struct text list = {.arena = writer->arena};
+    if (!writer->plan->model.layer_types.n || a->csa_ratio != 4 || a->hca_ratio != 128)
+        return;
+    for (uint64_t i = 0; i < m->layers; i++) {
+        enum layer_type type = (enum layer_type)m->layer_types.value[i % m->layer_types.n];
+        text_printf(&list, "%s%d", i ? "," : "'[",
+                    type == LAYER_CSA   ? 4
+                    : type == LAYER_HCA ? 128
+                                        : 0);
+    }
+    text_append(&list, "]'");
+    writer_flag(writer, "multi-latent-attention", NULL);
+    writer_flag(writer, "experimental-attention-variant", "dsv4_hybrid");
+    writer_flag(writer, "dsa-kernel-backend", "cudnn");
+    writer_flag(writer, "csa-compress-ratios", text_string(&list));
+    writer_count(writer, "csa-window-size", a->window);
+    writer_count(writer, "q-lora-rank", a->q_lora_rank);
+    writer_count(writer, "v-head-dim", a->head_dim);
+    writer_count(writer, "qk-pos-emb-head-dim", a->qk_rope_head_dim);
+    writer_count(writer, "o-groups", a->o_groups);
+    writer_count(writer, "o-lora-rank", a->o_lora_rank);
+}
+
+static void write_residual(struct job_writer *writer)
+{
+    const struct model *m = &writer->plan->model;
+    on(writer, m->residual_streams > 1, "enable-hyper-connections");
+    on(writer, m->residual_streams > 1, "use-fused-mhc");
+    if (m->residual_streams > 1)
+        writer_count(writer, "num-residual-streams", m->residual_streams);
+    on(writer, m->residual_block, "enable-attention-residuals");
+    if (m->residual_block)
+        writer_count(writer, "attn-res-block-layers", m->residual_block);
+    if (m->moe.hash_layers)
+        writer_count(writer, "moe-n-hash-layers", m->moe.hash_layers);
+}
+
 /* Layers of several kinds, where Megatron has flags for them; the rest is said in lines. */
 static void write_mixers(struct job_writer *writer)
 {
@@ -69,7 +111,10 @@ static void write_mixers(struct job_writer *writer)
         linear = linear || type == LAYER_LINEAR;
         plain = plain && type <= LAYER_LINEAR && type != LAYER_CHUNK;
     }
-    if (m->attention.sinks)
+    bool shared = m->attention.kind == ATTENTION_SHARED_KV;
+    if (shared)
+        write_compressed(writer);
+    if (m->attention.sinks && !shared) /* which has them always */
         writer_flag(writer, "softmax-type", "learnable");
     if (plain && windows && !linear && m->attention.window) {
         writer_flag(writer, "window-size",
@@ -78,8 +123,9 @@ static void write_mixers(struct job_writer *writer)
     }
     if (plain && linear && !windows && m->linear.kind == LINEAR_GATED_DELTA_NET)
         write_linear(writer);
-    if (m->indexer.heads && m->attention.kind == ATTENTION_MLA) {
+    if (m->indexer.heads && m->attention.kind == ATTENTION_MLA)
         writer_flag(writer, "experimental-attention-variant", "dsa");
+    if (m->indexer.heads && m->attention.kind != ATTENTION_GQA) {
         writer_count(writer, "dsa-indexer-n-heads", m->indexer.heads);
         writer_count(writer, "dsa-indexer-head-dim", m->indexer.head_dim);
         writer_count(writer, "dsa-indexer-topk", m->indexer.top_k);
@@ -103,8 +149,8 @@ static void write_experts(struct job_writer *writer)
                                  m->dense_layers, m->layers - m->dense_layers));
     if (m->moe.shared_experts)
         writer_count(writer, "moe-shared-expert-intermediate-size", m->moe.shared_intermediate);
-    if (r->score == SCORE_SIGMOID)
-        writer_flag(writer, "moe-router-score-function", "sigmoid");
+    if (r->score != SCORE_SOFTMAX)
+        writer_flag(writer, "moe-router-score-function", words_score[r->score]);
     on(writer, r->score == SCORE_SOFTMAX && r->order == ORDER_SCORE_THEN_TOPK,
        "moe-router-pre-softmax");
     on(writer, writer->plan->moe.matmul == MATMUL_GROUPED, "moe-grouped-gemm");
@@ -131,6 +177,7 @@ static void write_model(struct job_writer *writer)
     writer_count(writer, "make-vocab-size-divisible-by", writer->plan->stack.vocab_multiple);
     write_attention(writer);
     write_mixers(writer);
+    write_residual(writer);
     write_experts(writer);
 }
 

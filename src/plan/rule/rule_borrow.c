@@ -26,9 +26,13 @@ static bool borrows_broken(const struct plan *plan, char text[RULE_TEXT], char h
     return false;
 }
 
-static bool borrows_or_embeds(const struct plan *plan)
+/* Columns of keys are split over tp by transformers' own plan, a head's to one rank. */
+static bool splits_heads(const struct plan *plan)
 {
-    return plan_borrows(plan) || plan_embeds_layers(plan);
+    const struct model *m = &plan->model;
+    uint64_t tp = plan->parallel.tp;
+    return model_attention(m, MIXER_FULL).kv_heads % tp == 0 &&
+           model_attention(m, MIXER_WINDOW).kv_heads % tp == 0;
 }
 
 /* What layers that borrow keys, or have embeddings of their own, are not modelled with. */
@@ -37,22 +41,32 @@ static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
 {
     const struct model *model = &plan->model;
     const struct parallel *p = &plan->parallel;
-    bool training = plan->workload.mode == MODE_TRAIN;
+    bool split = plan->workload.mode == MODE_TRAIN && p->tp > 1;
     const struct {
         bool holds;
-        const char *what, *key;
+        const char *what, *hint;
     } others[] = {
         {model->attention.kind != ATTENTION_GQA && plan_borrows(plan), "this kind of attention",
-         "model.attention.kind: gqa"},
+         "set model.attention.kind to gqa"},
         {model->residual_streams > 1 || model->residual_block,
          "copies or blocks of the residual",
-         "model.residual_streams: 1, model.residual_block: 0"},
+         "set model.residual_streams to 1 and model.residual_block to 0"},
         {model_has_parts(model), "layers that are a mixer or a network alone",
-         "model.layer_types without dense and moe"},
-        {plan_has_modules(plan), "prediction modules", "model.mtp_enabled: false"},
-        {p->pp > 1, "pipeline stages", "parallel.pp: 1"},
-        {p->cp > 1, "a split context", "parallel.cp: 1"},
-        {training && p->tp > 1, "tensor parallelism in training", "parallel.tp: 1"},
+         "name no dense and moe in model.layer_types"},
+        {plan_has_modules(plan), "prediction modules", "set model.mtp_enabled to false"},
+        {p->pp > 1, "pipeline stages",
+         "set parallel.pp to 1: no stack passes on what later layers read; stages of "
+         "transformers (base_model_pp_plan) and Megatron-Bridge (gemma4_layer_specs) send "
+         "hidden rows alone"},
+        {p->cp > 1, "a split context",
+         "set parallel.cp to 1: no stack that splits it was found to run such layers"},
+        {split && plan->stack.kind != STACK_FSDP,
+         "tensor parallelism in training on this stack",
+         "set parallel.tp to 1, or use stack fsdp: what transformers splits is known "
+         "(base_model_tp_plan)"},
+        {split && !splits_heads(plan), "key and value heads that parallel.tp does not divide",
+         "set parallel.tp to a divisor of model.attention.kv_heads: transformers splits the "
+         "columns of keys by heads"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!others[i].holds)
@@ -60,7 +74,7 @@ static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
         snprintf(text, RULE_TEXT, "%s with %s: not modelled",
                  plan_borrows(plan) ? "layers that borrow keys" : "embeddings of layers",
                  others[i].what);
-        snprintf(hint, RULE_TEXT, "%s", others[i].key);
+        snprintf(hint, RULE_TEXT, "%s", others[i].hint);
         return true;
     }
     return false;
@@ -75,7 +89,7 @@ static const struct rule rules[] = {
     {.name = "borrowed-keys-alone",
      .key = "model.layer_types",
      .shape = RULE_OTHER,
-     .applies = borrows_or_embeds,
+     .applies = plan_borrows_or_embeds,
      .broken = borrows_with_broken,
      .also = {"parallel.pp", "parallel.tp"}},
 };

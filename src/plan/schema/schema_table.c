@@ -85,10 +85,11 @@ const struct field schema_table[] = {
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
     COUNT("model.residual_block", model.residual_block, 0, 1000000000, "0",
-          "layers of a block of attention residuals, whose sum all later ones read (Kimi-K3)"),
+          "layers of a block of attention residuals, whose sum all later ones read (Kimi-K3); "
+          "what training keeps of them is counted on stack megatron"),
     COUNT("model.residual_streams", model.residual_streams, 1, 64, "1",
           "copies of the residual that hyper-connections mix before and after every mixer and "
-          "network (DeepSeek-V4: 4)"),
+          "network (DeepSeek-V4: 4); trained on stack megatron"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
     BOOL("model.layer_scale", model.layer_scale, "false",
@@ -267,7 +268,8 @@ const struct field schema_table[] = {
     BOOL("model.moe.shared_gate", model.moe.shared_gate, "false",
          "a learned gate on the shared experts' output (Qwen2-MoE)"),
     WORD("model.moe.activation", model.moe.activation, words_activation, "silu",
-         "activation inside an expert"),
+         "activation inside an expert; Kimi-K3's SiTU, of sigmoid and tanh, is silu here: "
+         "fused (Megatron, engines) it keeps and moves as much, eager autograd keeps more"),
     BOOL("model.moe.glu", model.moe.glu, "true",
          "experts have a gate and an up matrix; false: one up matrix"),
     BOOL("model.moe.bias", model.moe.bias, "false", "biases on the expert matrices (gpt-oss)"),

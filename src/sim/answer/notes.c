@@ -79,7 +79,20 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
         notes[n++] = (struct note){
             "model.residual_streams",
             "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
-    if (plan->workload.mode == MODE_TRAIN && model->residual_block)
+    if (plan->workload.mode == MODE_TRAIN && plan->stack.kind == STACK_MEGATRON &&
+        (plan_shares_kv(plan) || model->residual_streams > 1))
+        notes[n++] = (struct note){
+            "model.residual_streams",
+            "assumed: Blackwell's kernels of both, as Megatron-Bridge's DeepSeek-V4 sets them "
+            "(use_fused_mhc, dsa_kernel_backend cudnn); their workspaces are not modelled, nor "
+            "the second half of the few weights that Megatron keeps in f32"};
+    if (plan->workload.mode == MODE_TRAIN && plan_has_block_sums(plan))
+        notes[n++] = (struct note){
+            "model.residual_block",
+            "assumed: attn_res_impl fla; with virtual stages sums of blocks that a stage takes "
+            "over are not counted"};
+    if (plan->workload.mode == MODE_TRAIN && model->residual_block &&
+        !plan_has_block_sums(plan))
         notes[n++] = (struct note){
             "model.residual_block",
             "of attention residuals training counts the vectors alone: not what is "

@@ -30,7 +30,8 @@ bool dims_projects_kv(const struct plan *plan, enum mixer mixer)
 
 bool dims_splits_embeddings(const struct plan *plan)
 {
-    return plan->parallel.tp > 1 && plan->stack.kind != STACK_SGLANG;
+    return plan->parallel.tp > 1 && plan->stack.kind != STACK_SGLANG &&
+           plan->workload.mode != MODE_TRAIN;
 }
 
 static struct size over_tp(struct sizes *z, const struct plan *plan, struct size width)
@@ -98,6 +99,28 @@ static struct size per_network(struct dims *d, struct size width)
     return size_ceil_div(d->z, width, dims_network_ranks(d->z, d->plan));
 }
 
+/* What queries meet by its number: the kernels' lists of numbers are as long as blocks of 64
+ * (Megatron csa_utils/fused_sparse_attention.py, get_flash_mla_topk_alignment, of Blackwell);
+ * of csa as many entries as the indexer chooses at most, of hca all of a sequence. */
+static void fill_entries(struct dims *d, struct size head, struct size index)
+{
+    struct sizes *z = d->z;
+    struct size csa = size_slot(z, SLOT_CSA_RATIO), hca = size_slot(z, SLOT_HCA_RATIO);
+    struct size *w = d->width, block = size_const(z, 64);
+    w[COL_WINDOW_PLACES] =
+        size_round_up(z, size_const(z, d->plan->model.attention.window), block);
+    if (plan_has_csa(d->plan)) {
+        w[COL_CSA_ENTRY] = size_ceil_div(z, head, csa);
+        w[COL_INDEX_ENTRY] = size_ceil_div(z, index, csa);
+        w[COL_CSA_PLACES] = size_round_up(z, size_slot(z, SLOT_INDEX_TOP_K), block);
+    }
+    if (plan_has_hca(d->plan)) {
+        w[COL_HCA_ENTRY] = size_ceil_div(z, head, hca);
+        w[COL_HCA_PLACES] =
+            size_round_up(z, size_div(z, size_slot(z, SLOT_SEQUENCE_FULL), hca), block);
+    }
+}
+
 /* One head that is key and value, whole on every rank; groups of heads on theirs. Indexer's
  * keys are of entries (layer-kinds.md 1.8). */
 static void fill_shared_widths(struct dims *d, struct size heads)
@@ -111,6 +134,7 @@ static void fill_shared_widths(struct dims *d, struct size heads)
     w[COL_CSA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_CSA));
     w[COL_HCA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_HCA));
     w[COL_INDEX_IN] = size_times(z, index, 2 * mixer_overlap(MIXER_CSA));
+    fill_entries(d, head, index);
     w[COL_GROUP_IN] = size_div(z, size_mul(z, size_slot(z, SLOT_HEADS), head), groups);
     w[COL_OUT_IN] = w[COL_O_RANKS] = size_mul(z, per_tp(d, groups), size_slot(z, SLOT_O_RANK));
 }
@@ -272,6 +296,24 @@ static void fill_stream_widths(struct dims *d)
     bool several = d->plan->model.residual_streams > 1;
     w[COL_STREAMS] = dims_streams(z, d->plan);
     w[COL_STREAM_MIXES] = several ? size_mul(z, n, size_plus(z, n, 2)) : size_const(z, 0);
+    w[COL_STREAM_SQUARE] = several ? size_mul(z, n, n) : size_const(z, 0);
+}
+
+static void fill_block_widths(struct dims *d)
+{
+    struct sizes *z = d->z;
+    struct size n = size_slot(z, SLOT_BLOCKS_OUT), *w = d->width;
+    w[COL_BLOCK_SUMS] = size_mul(z, n, size_slot(z, SLOT_HIDDEN));
+    w[COL_BLOCK_VALUES] = dims_with_blocks(z, d->plan, SLOT_BLOCKS_OUT);
+    w[COL_BLOCK_STATISTICS] = size_plus(z, size_times(z, n, 2), 3);
+}
+
+struct size dims_routing_tables(struct sizes *z, const struct plan *plan)
+{
+    struct size layers = size_mul(z, size_slot(z, SLOT_STAGE_EMBEDDING),
+                                  size_min(z, size_slot(z, SLOT_STAGE_MOE_LAYERS),
+                                           size_const(z, plan->model.moe.hash_layers)));
+    return size_product(z, SIZES(size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TOP_K), layers));
 }
 
 static void fill_dense_widths(struct dims *d)
@@ -315,6 +357,8 @@ static void fill_widths(struct dims *d)
     w[COL_HIDDEN] = size_slot(z, SLOT_HIDDEN);
     w[COL_ROUTED] = d->letters.hidden;
     fill_stream_widths(d);
+    if (d->plan->model.residual_block)
+        fill_block_widths(d);
     fill_attention_widths(d);
     if (model_borrows(&d->plan->model))
         fill_lent(d);
@@ -369,6 +413,7 @@ static uint64_t facts_of(const struct plan *plan)
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
+        {plan->model.residual_streams > 1 || plan->model.residual_block, FACT_WEIGHED},
         {model_borrows(&plan->model), FACT_LENDS},
         {plan_embeds_layers(plan), FACT_LAYER_EMBEDDING},
         {p->ep > 1, FACT_EP},
@@ -417,13 +462,16 @@ void dims_mixer(struct dims *d, enum mixer mixer)
     d->mix = mixer == MIXER_NONE     ? MIX_NONE
              : mixer == MIXER_LINEAR ? (unsigned)MIX_GATED_DELTA_NET << model->linear.kind
                                      : MIX_SOFTMAX;
-    d->facts &= ~(index | FACT_K_EQ_V | FACT_OWN_KV | FACT_Q_ALONE);
+    d->facts &= ~(index | FACT_K_EQ_V | FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES);
     d->facts |= mixer_borrows(mixer) ? 0 : FACT_OWN_KV;
     d->facts |= dims_projects_kv(d->plan, mixer) ? 0 : FACT_Q_ALONE;
     d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
     if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer))
         d->facts |= chosen[mixer];
-    d->facts |= mixer == MIXER_CSA ? FACT_CSA : mixer == MIXER_HCA ? FACT_HCA : 0;
+    d->facts |= mixer == MIXER_CSA          ? FACT_CSA
+                : mixer == MIXER_HCA        ? FACT_HCA
+                : d->facts & FACT_SHARED_KV ? FACT_NO_ENTRIES
+                                            : 0;
 }
 
 void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)

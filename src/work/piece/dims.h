@@ -41,10 +41,20 @@ enum col {
     COL_CONTEXT,
     COL_STREAMS,       /* all copies of the residual: hidden where there is one */
     COL_STREAM_MIXES,  /* numbers of a token that weigh and mix them */
-    COL_SHARED_KV,     /* the head that is key and value, whole on every rank of tp */
-    COL_CSA_IN,        /* what entries of csa are made of: kv and gate, of two windows */
-    COL_HCA_IN,        /* likewise of hca: kv and gate */
-    COL_INDEX_IN,      /* likewise of the indexer's keys of entries */
+    COL_STREAM_SQUARE, /* those of them that mix copies with copies */
+    COL_BLOCK_SUMS,    /* all sums of blocks that attention residuals read, at a stage's end */
+    COL_BLOCK_VALUES,  /* and the sum that is begun */
+    COL_BLOCK_STATISTICS, /* two numbers for each of those, and one for all */
+    COL_SHARED_KV,        /* the head that is key and value, whole on every rank of tp */
+    COL_CSA_IN,           /* what entries of csa are made of: kv and gate, of two windows */
+    COL_HCA_IN,           /* likewise of hca: kv and gate */
+    COL_INDEX_IN,         /* likewise of the indexer's keys of entries */
+    COL_CSA_ENTRY, /* an entry of csa, spread over its tokens; of hca; an indexer's key */
+    COL_HCA_ENTRY,
+    COL_INDEX_ENTRY,
+    COL_WINDOW_PLACES, /* numbers of what a token meets: of its window, of entries beside */
+    COL_CSA_PLACES,
+    COL_HCA_PLACES,
     COL_GROUP_IN,      /* heads x size of one group of a low-rank output */
     COL_O_RANKS,       /* ranks of all a tp rank's groups */
     COL_OUT_IN,        /* what the output projection reads: those, or the context */
@@ -133,13 +143,15 @@ enum col {
 #define FACT_LENDS FACT(42)      /* some layers read those of earlier ones */
 #define FACT_LAYER_EMBEDDING FACT(43) /* layers have embeddings of their own */
 #define FACT_Q_ALONE FACT(44)         /* what projects to heads gives queries alone */
+#define FACT_WEIGHED FACT(45)         /* a mixer and a network read a row weighed of several */
+#define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, of tokens alone */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
      FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS |    \
-     FACT_OWN_KV | FACT_Q_ALONE)
+     FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
@@ -204,10 +216,14 @@ bool dims_projects_kv(const struct plan *plan, enum mixer mixer);
 
 /* The embeddings of the layers: vLLM splits rows of their table and columns of the projection
  * over tp (models/gemma4.py: VocabParallelEmbedding, ColumnParallelLinear), SGLang has them
- * whole on every rank (models/gemma4_causal.py: nn.Embedding, ReplicatedLinear). */
+ * whole on every rank (models/gemma4_causal.py: nn.Embedding, ReplicatedLinear), and so has
+ * transformers in training (configuration_gemma4.py, base_model_tp_plan does not name them). */
 bool dims_splits_embeddings(const struct plan *plan);
 struct size dims_layer_rows(struct sizes *sizes, const struct plan *plan);
 struct size dims_layer_columns(struct sizes *sizes, const struct plan *plan);
+
+/* Elements of the tables of the vocabulary that route a stage's first layers. */
+struct size dims_routing_tables(struct sizes *sizes, const struct plan *plan);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

@@ -393,9 +393,13 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         matrices += params->embedding;
     struct encoder_share encoder = encoder_share(plan, params);
     stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;
+    /* training keeps whole what engines split of layers' embeddings: dims_splits_embeddings */
     uint64_t ends = tables + stage->head * params->head.matrices;
-    stage->plain_parameters = ceil_div(ends, plan->parallel.tp) + vectors;
-    uint64_t whole = replicated_matrices(params, stage);
+    uint64_t own =
+        stage->embedding && plan->workload.mode == MODE_TRAIN ? params->layer_table : 0;
+    stage->plain_parameters = ceil_div(ends - own, plan->parallel.tp) + own + vectors;
+    uint64_t whole = replicated_matrices(params, stage) + own;
+    whole += own ? params->layer_inputs.matrices : 0;
     whole = whole < matrices ? whole : matrices;
     stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors +
                               (stage->embedding ? encoder.trained : 0);

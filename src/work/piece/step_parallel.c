@@ -340,14 +340,14 @@ void step_pipeline(struct step *s, enum phase phase)
         return;
     bool back = phase == PHASE_BACKWARD;
     struct size rows = s->d.rows[ROW_LOCAL], before = s->d.width[COL_STREAMS], behind = before;
-    if (!s->training) {
+    if (plan_has_block_sums(s->plan)) {
         before = dims_with_blocks(l->z, s->plan, SLOT_BLOCKS_IN);
         behind = dims_with_blocks(l->z, s->plan, SLOT_BLOCKS_OUT);
     }
     uint16_t out = step_rows(s, back ? "d_stage_input" : "stage_output", CATEGORY_COMMUNICATION,
-                             rows, behind);
+                             rows, back ? before : behind);
     uint16_t in = step_rows(s, back ? "d_stage_output" : "stage_input", CATEGORY_COMMUNICATION,
-                            rows, before);
+                            rows, back ? behind : before);
     struct size chunks = size_slot(l->z, SLOT_VPP);
     struct size sent = l->work->buffers[out].bytes, taken = l->work->buffers[in].bytes;
     struct size downs = size_sub(l->z, chunks, size_slot(l->z, SLOT_STAGE_HEAD));

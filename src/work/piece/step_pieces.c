@@ -1,5 +1,6 @@
 /* Pieces of a step's fragments; see step.h. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
@@ -75,18 +76,34 @@ uint16_t step_norm(struct step *s, const char *name, uint16_t x)
     return y;
 }
 
-/* What training keeps of them is not modelled. */
-static bool reads_blocks(const struct step *s)
+/* The row that a mixer or a network reads, weighed of the residual and of as many sums as its
+ * layers read in the mean, whose gradients it makes in backward. */
+static uint16_t weighed_of_blocks(struct step *s, const char *name, uint16_t x,
+                                  struct size sums)
 {
-    return s->d.facts & FACT_BLOCK_SUMS && !s->training;
+    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_HIDDEN];
+    uint16_t blocks =
+        step_rows(s, arena_join(s->l.arena, name, "_blocks"), CATEGORY_ACTIVATION, rows, sums);
+    uint16_t row = step_rows(s, arena_join(s->l.arena, name, "_weighed"), CATEGORY_ACTIVATION,
+                             rows, hidden);
+    step_op(s, arena_join(s->l.arena, "weigh_", name), KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, x), MANY(1, true, false, blocks),
+                     MANY(2, false, true, row)));
+    return row;
 }
 
 uint16_t step_norm_in(struct step *s, const char *name, uint16_t x)
 {
-    uint16_t y = step_norm(s, name, x);
-    if (!reads_blocks(s))
-        return y;
     struct sizes *z = s->l.z;
+    bool reads = plan_has_block_sums(s->plan);
+    if (reads && s->training) {
+        struct size moved =
+            size_mul(z, s->d.width[COL_HIDDEN], size_slot(z, SLOT_BLOCKS_MOVED));
+        x = weighed_of_blocks(s, name, x, size_div(z, moved, size_const(z, 1000)));
+    }
+    uint16_t y = step_norm(s, name, x);
+    if (!reads || s->training)
+        return y;
     struct op *op = &s->l.work->ops[s->l.work->n_ops - 1];
     struct size moved =
         size_mul(z, s->l.work->buffers[x].bytes, size_slot(z, SLOT_BLOCKS_MOVED));
@@ -96,9 +113,11 @@ uint16_t step_norm_in(struct step *s, const char *name, uint16_t x)
 
 uint16_t step_weighed(struct step *s, uint16_t x)
 {
-    if (!reads_blocks(s))
-        return x;
     struct sizes *z = s->l.z;
+    if (!plan_has_block_sums(s->plan))
+        return x;
+    if (s->training)
+        return weighed_of_blocks(s, "head", x, s->d.width[COL_BLOCK_SUMS]);
     struct size bytes = s->l.work->buffers[x].bytes;
     uint16_t row = step_rows(s, "weighed", CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL],
                              s->d.width[COL_HIDDEN]);
@@ -144,11 +163,17 @@ static uint16_t mixes_of(struct step *s, const char *name, uint16_t x, struct si
     return c;
 }
 
+/* Weighing and mixing read in backward what they read, to make the weights' gradients. */
+static enum kernel mixing(const struct step *s)
+{
+    return s->training ? KERNEL_NORM : KERNEL_ROPE;
+}
+
 static uint16_t collapsed(struct step *s, const char *name, uint16_t x, uint16_t mixes)
 {
     uint16_t row = step_rows(s, arena_join(s->l.arena, name, "_collapsed"), CATEGORY_ACTIVATION,
                              s->l.work->buffers[x].dims[0], s->d.width[COL_HIDDEN]);
-    step_op(s, arena_join(s->l.arena, "collapse_", name), KERNEL_ROPE,
+    step_op(s, arena_join(s->l.arena, "collapse_", name), mixing(s),
             OPERANDS(MANY(0, true, false, x), MANY(1, true, false, mixes),
                      MANY(2, false, true, row)));
     return row;
@@ -171,7 +196,7 @@ uint16_t step_into(struct step *s, const char *name, const struct streams *strea
         return step_add(s, name, streams->all, result);
     uint16_t out =
         step_rows(s, name, CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL], s->d.width[COL_STREAMS]);
-    step_op(s, arena_join(s->l.arena, "mix_", name), KERNEL_ROPE,
+    step_op(s, arena_join(s->l.arena, "mix_", name), mixing(s),
             OPERANDS(MANY(0, true, false, streams->all), MANY(1, true, false, result),
                      MANY(2, true, false, streams->mixes), MANY(3, false, true, out)));
     return out;

@@ -141,6 +141,7 @@ static const struct train_name module_names[] = {
     {"moe_act", TRAIN_MOE_ACTIVATION},
     {"moe", TRAIN_MOE},
     {"shared_experts", TRAIN_SHARED_EXPERTS},
+    {"mhc", TRAIN_STREAMS},
     {NULL, 0},
 };
 
@@ -213,6 +214,7 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
         err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
     }
+    TRY(train_mixed_refuse(plan, err));
     return stack_runs(plan, path, err);
 }
 
@@ -236,6 +238,8 @@ static enum status build(struct train *t, struct err *err)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         train_tensors(t, tables[i].rows, tables[i].n);
     train_ends(t);
+    if (t->plan->stack.kind == STACK_MEGATRON)
+        train_residual(t);
     train_gathered_weights(t);
     train_extras(t);
     train_weight_gradients(t);
@@ -305,6 +309,8 @@ void stack_megatron_again(const struct plan *plan, struct again *again)
         {"moe_act", 0, MODULE_BIT(ACTIVATE)},
         {"moe", 0, MODULES_EXPERTS},
         {"shared_experts", 0, MODULE_BIT(SHARED)},
+        {"mhc", MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM),
+         MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM)},
         {NULL, 0, 0},
     };
     const struct recompute_plan *recompute = &plan->recompute;

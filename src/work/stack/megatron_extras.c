@@ -2,6 +2,7 @@
  * chunks without layers, HybridEP's buffers, the pages of stashed rows. Source:
  * training-stacks.md 3 and 5. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/stack/megatron.h"
 
 static void hold(struct train *t, struct buffer buffer)
@@ -66,7 +67,7 @@ static void empty_chunks(struct train *t)
                             .category = CATEGORY_CHECKPOINT,
                             .dtype = t->plan->precision.activations,
                             .n_dims = 2,
-                            .dims = {t->d.rows[ROW_LOCAL], t->d.width[COL_HIDDEN]},
+                            .dims = {t->d.rows[ROW_LOCAL], t->d.width[COL_STREAMS]},
                             .count = size_slot(t->z, SLOT_EMPTY_IN_FLIGHT),
                             .source = "training-stacks.md 5"});
 }
@@ -165,8 +166,21 @@ void megatron_stash(struct train *t, const char *name, enum dtype dtype, struct 
                          .source = "Megatron moe/paged_stash.py"});
 }
 
+/* Tables of the vocabulary that route the first layers, on their stage. */
+static void routing_tables(struct train *t)
+{
+    if (t->plan->model.moe.hash_layers && plan_has_moe(t->plan))
+        hold(t, (struct buffer){.name = "routing_tables",
+                                .category = CATEGORY_METADATA,
+                                .dtype = DTYPE_I32,
+                                .n_dims = 1,
+                                .dims = {dims_routing_tables(t->z, t->plan)},
+                                .source = "Megatron moe/router.py: tid2eid"});
+}
+
 void megatron_extras(struct train *t)
 {
+    routing_tables(t);
     graph_inputs(t);
     empty_chunks(t);
 }

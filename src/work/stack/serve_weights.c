@@ -256,13 +256,9 @@ static void streams_and_tables(const struct plan *plan, struct work *work)
         state(work, "hyper_connection_head", DTYPE_F32,
               size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
     }
-    struct size ids = size_mul(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TOP_K));
-    struct size layers = size_mul(s, size_slot(s, SLOT_STAGE_EMBEDDING),
-                                  size_min(s, size_slot(s, SLOT_STAGE_MOE_LAYERS),
-                                           size_const(s, plan->model.moe.hash_layers)));
     if (plan->model.moe.hash_layers && plan_has_moe(plan))
-        state(work, "routing_tables", DTYPE_I32, size_times(s, ids, 4), layers,
-              "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
+        state(work, "routing_tables", DTYPE_I32, size_times(s, dims_routing_tables(s, plan), 4),
+              size_const(s, 1), "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
 }
 
 static void mixers(const struct plan *plan, struct work *work)

@@ -313,13 +313,7 @@ static bool reuses_choice(const struct plan *plan)
 
 static bool trains_borrowed(const struct plan *plan)
 {
-    return plan->workload.mode == MODE_TRAIN &&
-           (plan_borrows(plan) || plan_embeds_layers(plan));
-}
-
-static bool borrows_or_embeds(const struct plan *plan)
-{
-    return plan_borrows(plan) || plan_embeds_layers(plan);
+    return plan->workload.mode == MODE_TRAIN && plan_borrows_or_embeds(plan);
 }
 
 static bool has_latent_rows(const struct plan *plan)
@@ -354,9 +348,11 @@ static const struct {
     const char *what, *why;
     const char *instead; /* NULL: another stack */
 } unknown[] = {
-    {~0u, trains_streams, "training with hyper-connections or attention of kind shared_kv is",
-     "what they keep for backward is not modelled",
-     "plan workload.mode prefill, decode or serve"},
+    {~(1u << STACK_MEGATRON), trains_streams,
+     "training with hyper-connections or attention of kind shared_kv is",
+     "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
+     "own in models/deepseek_v4)",
+     "use stack megatron, or plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
@@ -369,11 +365,17 @@ static const struct {
      plan_has_blocks, "attention to chosen blocks of keys is",
      "Megatron-Bridge runs full attention in its place (model.layer_types: [full])",
      "use stack fsdp, deepspeed or generic"},
-    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT,
-     trains_borrowed, "layers that borrow keys and embeddings of layers are",
-     "what its modules keep of them for backward is not known",
+    {1u << STACK_MEGATRON, trains_borrowed,
+     "layers that borrow keys and embeddings of layers are",
+     "Megatron-Bridge's gemma4_layer_specs runs them by Megatron's local modules, without "
+     "fused attention and with matrices of keys that nothing reads",
      "use stack fsdp, deepspeed or generic"},
-    {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, borrows_or_embeds,
+    {1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_MAXTEXT, trains_borrowed,
+     "layers that borrow keys and embeddings of layers are",
+     "what its modules keep of them for backward is not modelled (torchtitan has its own in "
+     "models/gemma4)",
+     "use stack fsdp, deepspeed or generic"},
+    {1u << STACK_TRTLLM | 1u << STACK_NXD | 1u << STACK_MAXTEXT, plan_borrows_or_embeds,
      "layers that borrow keys and embeddings of layers are", "where it keeps them is not known",
      "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",

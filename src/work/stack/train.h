@@ -32,9 +32,10 @@ enum {
     TRAIN_SHARED_EXPERTS = 1 << 6,
     TRAIN_FULL_LAYER = 1 << 7,
     TRAIN_KEPT = 1 << 8,
-    TRAIN_OPS = 1 << 9,       /* everything but the outputs of some ops (torchtitan's "op") */
-    TRAIN_OP_KEPT = 1 << 10,  /* on a tensor: TRAIN_OPS keeps it */
-    TRAIN_POINTWISE = 1 << 11 /* element-wise results, by a compiler */
+    TRAIN_OPS = 1 << 9,        /* everything but the outputs of some ops (torchtitan's "op") */
+    TRAIN_OP_KEPT = 1 << 10,   /* on a tensor: TRAIN_OPS keeps it */
+    TRAIN_POINTWISE = 1 << 11, /* element-wise results, by a compiler */
+    TRAIN_STREAMS = 1 << 12    /* rows and copies of hyper-connections, a chunk at once */
 };
 
 /* Modules whose saved tensors wait in host memory (Megatron's fine-grained offloading). */
@@ -103,6 +104,13 @@ void train_mixer(struct train *train, unsigned mixers, const struct train_tensor
 /* Tables every stack here shares: norms, attention, residual stream; dense network. */
 void train_attention(struct train *train);
 void train_dense(struct train *train);
+
+/* Attention whose one head is key and value, in place of the others', called by
+ * train_attention; residuals that are more than a row; and what of both Megatron refuses, or is
+ * not modelled: train_shared.c, train_residual.c */
+void train_shared(struct train *train);
+void train_residual(struct train *train);
+enum status train_mixed_refuse(const struct plan *plan, struct err *err);
 
 /* Recurrences: train_linear.c, called by train_attention. */
 void train_linear(struct train *train);

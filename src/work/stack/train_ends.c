@@ -245,7 +245,8 @@ void train_extras(struct train *t)
                    hidden, one, "Megatron GlobalMemoryBuffer \"mpu\"");
     if (t->plan->parallel.pp > 1)
         persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->d.rows[ROW_LOCAL],
-                   hidden, one, "gradient of the last micro-batch, held by the schedule");
+                   t->d.width[plan_has_block_sums(t->plan) ? COL_BLOCK_VALUES : COL_STREAMS],
+                   one, "gradient of the last micro-batch, held by the schedule");
     add_offsets(t);
     if (t->d.facts & FACT_RECIPE)
         add_recipe_weights(t);

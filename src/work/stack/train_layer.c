@@ -6,16 +6,16 @@
  * next product's input) and row statistics. What a split, a rotation or a concatenation reads
  * is not saved: their backward needs shapes only. */
 static const struct train_tensor entry[] = {
-    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM, .dropped_by = TRAIN_KEPT,
-     .offload = TRAIN_OFF_ATTENTION_NORM},
+    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, 0, ROW_LOCAL, COL_STREAMS, .saved = true,
+     .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM,
+     .dropped_by = TRAIN_KEPT | TRAIN_STREAMS, .offload = TRAIN_OFF_ATTENTION_NORM},
 };
 
 static const struct train_tensor mixer_entry[] = {
     {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_ATTENTION_NORM, .last = BACK_DOWN, .dropped_by = TRAIN_NORMS,
-     .until = MODULE_UP, .again = BACK_PROJECTION, .offload = TRAIN_OFF_QKV,
-     .product_input = PRODUCT_INPUT_GQA},
+     .first = MODULE_ATTENTION_NORM, .last = BACK_DOWN,
+     .dropped_by = TRAIN_NORMS | TRAIN_STREAMS, .until = MODULE_UP, .again = BACK_PROJECTION,
+     .offload = TRAIN_OFF_QKV, .product_input = PRODUCT_INPUT_GQA},
 };
 
 static const struct train_tensor attention[] = {
@@ -99,21 +99,21 @@ static const struct train_tensor attention[] = {
 
 /* Of a network alone the layer's input is its own. */
 static const struct train_tensor network_entry[] = {
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_PROJECTION, .last = BACK_MLP_NORM, .offload = TRAIN_OFF_MLP_NORM,
-     .mixers = MIX_ANY},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_STREAMS, .saved = true,
+     .first = MODULE_PROJECTION, .last = BACK_MLP_NORM, .dropped_by = TRAIN_STREAMS,
+     .offload = TRAIN_OFF_MLP_NORM, .mixers = MIX_ANY},
     {"mlp_norm_out", CATEGORY_ACTIVATION, IN_MOE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_MLP_NORM, .last = BACK_SHARED, .dropped_by = TRAIN_NORMS,
+     .first = MODULE_MLP_NORM, .last = BACK_SHARED, .dropped_by = TRAIN_NORMS | TRAIN_STREAMS,
      .until = MODULE_PERMUTE, .again = BACK_RESIDUAL},
     {"mlp_norm_out", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_MLP_NORM, .last = BACK_GATE_UP, .dropped_by = TRAIN_NORMS,
+     .first = MODULE_MLP_NORM, .last = BACK_GATE_UP, .dropped_by = TRAIN_NORMS | TRAIN_STREAMS,
      .until = MODULE_GATE_UP, .again = BACK_RESIDUAL, .product_input = PRODUCT_INPUT},
 };
 
 static const struct train_tensor exit_rows[] = {
-    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN,
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_STREAMS,
      .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
-    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN,
+    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_STREAMS,
      .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
 };
 
@@ -133,9 +133,9 @@ static const struct train_tensor dense[] = {
 
 /* What a layer does with embeddings of its own behind its network: gate and projection read and
  * save their inputs, the activation and the product theirs; the norm behind them saves what the
- * stack's norms do. Gradients of all layers' embeddings
- * are summed up from layer to layer; autograd makes that of a slice as wide as the whole (aten
- * FunctionsManual.cpp, select_backward). */
+ * stack's norms do. Gradients of all layers' embeddings are summed up from layer to layer;
+ * autograd makes that of a slice as wide as the whole (aten FunctionsManual.cpp,
+ * select_backward). */
 static const struct train_tensor embeddings[] = {
     {"layer_gate_in", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL, COL_HIDDEN,
      .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
@@ -190,7 +190,10 @@ void train_attention(struct train *train)
 {
     train_tensors(train, TABLE(entry));
     train_mixer(train, MIX_ANY, TABLE(mixer_entry));
-    train_mixer(train, MIX_SOFTMAX, TABLE(attention));
+    if (plan_shares_kv(train->plan))
+        train_shared(train);
+    else
+        train_mixer(train, MIX_SOFTMAX, TABLE(attention));
     train_linear(train);
     train_tensors(train, TABLE(network_entry));
     train_tensors(train, TABLE(exit_rows));

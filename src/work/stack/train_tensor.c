@@ -235,6 +235,8 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     const char *name = tensor->name;
     unsigned frozen =
         tensor->saved && !dropped ? train_frozen_until(t, name, segment_kind(segment)) : 0;
+    if (tensor->saved && t->drops & tensor->dropped_by & TRAIN_STREAMS)
+        return; /* with all others of a chunk: train_residual */
     if (frozen) {
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, frozen);
         return;
