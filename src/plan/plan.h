@@ -336,6 +336,7 @@ struct workload {
         uint64_t timeout; /* steps; 0: replicas of attention do not wait for each other */
         uint64_t wait;    /* steps that prompts of all of them wait beside answers */
     } balance;
+    uint64_t poll_steps; /* SGLang: decode steps between looks for new requests */
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;

@@ -19,6 +19,7 @@
 #include "plan/derive.h"
 #include "plan/read/catalog.h"
 #include "plan/schema/schema.h"
+#include "plan/speculation.h"
 #include "sim/step/serve_time.h"
 
 enum { MOST_RUNS = 400, MOST_GROUPS = 40, MOST_TTFT = 64, WORST = 12 };
@@ -52,6 +53,7 @@ struct fit {
     double
         measured[2 * MOST_RUNS]; /* seconds: [2 run] to the first token, [2 run + 1] a token */
     double last[FIT_CONSTANTS];
+    bool drafts; /* the runs that count are those that draft */
 };
 
 /* ---- the constants ---- */
@@ -206,10 +208,12 @@ static double predict(const void *context, const double *values, size_t row)
     return row % 2 ? run->told.tpot_s : run->told.ttft_s;
 }
 
+/* Runs that draft are no part of a fit: their acceptance is nowhere stated. */
 static bool counts(const struct fit *f, size_t row)
 {
     const struct run *run = &f->runs[row / 2];
-    return f->measured[row] > 0 && (row % 2 || run->plan.workload.concurrency <= MOST_TTFT);
+    return f->measured[row] > 0 && plan_speculates(&run->plan) == f->drafts &&
+           (row % 2 || run->plan.workload.concurrency <= MOST_TTFT);
 }
 
 /* ---- fits ---- */
@@ -265,6 +269,8 @@ static void say_judged(const char *what, const struct judged judged[2])
         }
         stat_sort(errors, j->n);
         stat_sort(factors, j->n);
+        if (!j->n)
+            continue;
         printf("%s, %s: %zu runs, median %.1f %%, p90 %.1f %%; nine of ten within a factor "
                "%.3f\n",
                what, token ? "a token" : "first token", j->n,
@@ -426,6 +432,9 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
     fit(f, BY_LAYOUT, UINT_MAX, NULL, &all);
     tell(f, all.constants, told, BY_LAYOUT, UINT_MAX);
     say(f, "fitted", told);
+    f->drafts = true;
+    say(f, "drafts, fitted without them", told);
+    f->drafts = false;
     for (unsigned cut = BY_DEVICE; cut < CUTS; cut++)
         if (f->names[cut].n > 1)
             leave_out(f, (enum cut)cut, &all, fits, told);

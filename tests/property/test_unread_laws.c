@@ -148,6 +148,7 @@ static const struct silent {
     {"workload.chunked_prefill", "of prompts that do not fit beside answers"},
     {"workload.balance.timeout", "of replicas whose prompts come at different times"},
     {"workload.balance.wait", "of replicas whose prompts come at different times"},
+    {"workload.poll_steps", "of requests that end at different times"},
     {"workload.limit.share", "of plans without a concurrency"},
     {"parallel.dp", "checked against what the cluster leaves, derived otherwise"},
     {"parallel.attention_dp", "checked against what tp and pp leave, derived otherwise"},

@@ -623,6 +623,12 @@ const struct job_case job_cases[] = {
      "model.linear.state=bf16 memory.state_ratio=0.5 memory.state_copies=5 "
      "workload.context_length=65536 parallel.tp=4",
      0},
+    {"sglang/dispatch.sh", "cluster=h200",
+     "moe.path=deepep precision.weights=fp8_block precision.dispatch=bf16", 2},
+    {"sglang/dispatch-nvfp4.sh", "cluster=b200",
+     "moe.path=deepep_ll precision.weights=fp8_block precision.dispatch=nvfp4", 0},
+    {"sglang/polls.sh", "cluster=h100",
+     "parallel.tp=4 workload.poll_steps=30 workload.micro_batch=64", 0},
     {"sglang/window.sh", "cluster=h100",
      "memory.window_ratio=0.25 memory.state_copies=0 workload.context_length=131072", 0},
     {"trtllm/balance.sh", "",

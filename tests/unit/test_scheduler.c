@@ -150,6 +150,42 @@ static void prompts_wait_for_more(void **state)
     arena_release(&arena);
 }
 
+/* Two begin at once and end after d and e > d steps. The third is seen when the engine next
+ * looks: after d + 1 steps at the soonest (it comes when the first has ended), after a multiple
+ * of `each`, or when nothing else is left to do. */
+static void engines_look_for_requests_every_few_steps(void **state)
+{
+    (void)state;
+    static const uint64_t each[] = {1000, 0, 1, 3, 7, 30};
+    double d = 0, e = 0;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        struct arena arena = {0};
+        struct scheduler_result r;
+        const struct scheduler_ask ask = {.batching = BATCHING_APART,
+                                          .replicas = 1,
+                                          .slots = 2,
+                                          .budget = 1000,
+                                          .requests = 3,
+                                          .in_flight = 2,
+                                          .input = 100,
+                                          .output = 100,
+                                          .spread = 0.5,
+                                          .poll_steps = each[i],
+                                          .costs = &plain};
+        scheduler_play(&ask, &arena, &r);
+        if (i == 0) {
+            d = round((r.latency_s[0] - r.ttft_s[0]) / 0.01);
+            e = round((r.latency_s[1] - r.ttft_s[1]) / 0.01);
+            assert_true(d + 1 < e);
+        }
+        double steps = each[i] ? (double)each[i] : 1,
+               seen = fmin(e, steps * ceil((d + 1) / steps));
+        double prompt_s = (double)r.input_tokens / 1000 - r.ttft_s[0]; /* of the third */
+        assert_close(r.ttft_s[2], (seen - d) * 0.01 + prompt_s, 1e-9);
+        arena_release(&arena);
+    }
+}
+
 /* Prompts apart stop the decodes: the first answer takes the second's prefill longer. */
 static void prompts_apart_delay_decodes(void **state)
 {
@@ -381,6 +417,7 @@ int main(void)
         cmocka_unit_test(budgets_cut_or_part_prompts),
         cmocka_unit_test(replicas_wait_for_each_other),
         cmocka_unit_test(prompts_wait_for_more),
+        cmocka_unit_test(engines_look_for_requests_every_few_steps),
         cmocka_unit_test(prompts_apart_delay_decodes),
         cmocka_unit_test(slots_make_requests_wait),
         cmocka_unit_test(flight_is_rate_times_latency),

@@ -38,6 +38,8 @@ static const struct job_flag flags[] = {
     RULE("enable-deepep-moe", JOB_SWITCH, "moe.path", "moe-a2a-backend deepep", SERVER),
     RULE("deepep-mode", JOB_VALUE, "moe.path",
          "normal deepep, low_latency deepep_ll, auto: that in decode", SERVER),
+    RULE("deepep-dispatcher-output-dtype", JOB_VALUE, "precision.dispatch",
+         "bf16, fp8 (fp8_block), int8 or nvfp4 of DeepEP; auto: what experts take", SERVER),
     DIRECT("ep-num-redundant-experts", JOB_VALUE, "moe.redundant_experts", NULL, NULL, SERVER),
     DIRECT("mem-fraction-static", JOB_VALUE, "memory.fraction", NULL, NULL, SERVER),
     RULE("chunked-prefill-size", JOB_VALUE, "workload.max_num_batched_tokens",
@@ -107,6 +109,8 @@ static const struct job_flag flags[] = {
     TIME("speculative-attention-mode", JOB_VALUE, NULL, NULL, SERVER),
     TIME("fp8-gemm-backend", JOB_VALUE, "auto", NULL, SERVER),
     TIME("enable-mixed-chunk", JOB_SWITCH, NULL, "prompts run apart from decodes", SERVER),
+    DIRECT("scheduler-recv-interval", JOB_VALUE, "workload.poll_steps", NULL, "1", SERVER),
+    NEITHER("stream-interval", JOB_VALUE, SERVER),
     TIME("num-continuous-decode-steps", JOB_VALUE, "1", NULL, SERVER),
     RULE("disable-shared-experts-fusion", JOB_SWITCH, "moe.shared",
          "tp; with an all-to-all backend they are whole all the same", SERVER),
@@ -121,6 +125,27 @@ static const struct job_flag flags[] = {
     RULE("max-lora-rank", JOB_VALUE, "lora.rank", "else as the adapters have it", SERVER),
     RULE("lora-target-modules", JOB_LIST, "lora.targets", "else as the adapters have it",
          SERVER),
+    MEMORY("attention-context-parallel-size attn-cp-size", JOB_VALUE, "1",
+           "prompts are whole on the ranks of a replica", SERVER),
+    MEMORY("moe-data-parallel-size moe-dp-size", JOB_VALUE, "1",
+           "experts are over all ranks of tp", SERVER),
+    MEMORY("offload-group-size", JOB_VALUE, "-1", "no layer's weights are in host memory",
+           SERVER),
+    MEMORY("kt-num-gpu-experts", JOB_VALUE, NULL, "all experts are on the devices", SERVER),
+    MEMORY("speculative-token-map", JOB_VALUE, NULL, "a draft's head has its whole vocabulary",
+           SERVER),
+    MEMORY("speculative-draft-model-quantization", JOB_VALUE, NULL,
+           "a draft has the model's formats", SERVER),
+    MEMORY("enable-deepep-waterfill", JOB_SWITCH, NULL,
+           "shared experts are whole on every rank, and no routed one", SERVER),
+    TIME("prefill-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("decode-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("fp4-gemm-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("enable-prefill-delayer", JOB_SWITCH, NULL, "prompts are not held back", SERVER),
+    TIME("prefill-max-requests", JOB_VALUE, NULL, "no limit beside a chunk's tokens", SERVER),
+    TIME("pp-max-micro-batch-size", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("enable-flashinfer-allreduce-fusion", JOB_SWITCH, NULL, NULL, SERVER),
+    TIME("enable-nccl-nvls", JOB_SWITCH, NULL, NULL, SERVER),
     NEITHER("max-loaded-loras", JOB_VALUE, SERVER),
     TIME("lora-backend", JOB_VALUE, NULL, NULL, SERVER),
     RULE("enable-symm-mem", JOB_SWITCH, "memory.reserve", "4 GiB, held before all else",
@@ -235,6 +260,35 @@ static void set_dispatch_tokens(struct job *job, const char *path)
         draft_set(&job->draft, "moe.dispatch_tokens", tokens->text, tokens->mark, name);
 }
 
+/* What DeepEP sends: as the launch says, else what experts take (layers/moe/token_dispatcher/
+ * deepep.py, get_deepep_output_dtype). */
+static enum status set_dispatch(struct job *job, const char *path)
+{
+    static const char flag[] = "deepep-dispatcher-output-dtype",
+                      name[] = "SGLANG_DEEPEP_BF16_DISPATCH";
+    static const char *const words[][2] = {
+        {"bf16", "bf16"}, {"fp8", "fp8_block"}, {"int8", "int8"}, {"nvfp4", "nvfp4"}};
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights"),
+                            *activations = draft_find(&job->draft, "precision.activations");
+    const struct shell_word *bf16 = job_environment_word(job, name);
+    bool deepep = text_starts(path, "deepep");
+    bool fp8 = deepep && weights && text_equal(weights->words[0], "fp8_block");
+    const char *told = "auto";
+    TRY(job_word(job, flag, &told));
+    for (size_t i = 0; deepep && i < sizeof words / sizeof *words; i++)
+        if (text_equal(told, words[i][0])) {
+            job_set(job, "precision.dispatch", words[i][1], flag);
+            return STATUS_OK;
+        }
+    if (fp8 && bf16 && (text_equal(bf16->text, "1") || text_equal(bf16->text, "true"))) {
+        draft_set(&job->draft, "precision.dispatch", "bf16", bf16->mark, name);
+        return STATUS_OK;
+    }
+    draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
+              (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
+    return STATUS_OK;
+}
+
 static enum status set_path(struct job *job, const char *backend, bool decode)
 {
     bool none = text_equal(backend, "none");
@@ -252,13 +306,7 @@ static enum status set_path(struct job *job, const char *backend, bool decode)
                  backend);
     job_set(job, "moe.path", path, "moe-a2a-backend enable-deepep-moe");
     set_dispatch_tokens(job, path);
-    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
-    bool fp8 =
-        text_starts(path, "deepep") && weights && text_equal(weights->words[0], "fp8_block");
-    const struct draft_item *activations = draft_find(&job->draft, "precision.activations");
-    draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
-              (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
-    return STATUS_OK;
+    return set_dispatch(job, path);
 }
 
 static enum status set_batch(struct job *job, const struct degrees *d, bool prefill)
@@ -428,6 +476,39 @@ static enum status sglang_finish(struct job *job)
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
 
+/* Where it is not what experts take. */
+static void write_dispatch(struct job_writer *writer)
+{
+    static const struct {
+        enum dtype format;
+        const char *word;
+    } words[] = {{DTYPE_BF16, "bf16"},
+                 {DTYPE_FP8_BLOCK, "fp8"},
+                 {DTYPE_INT8, "int8"},
+                 {DTYPE_NVFP4, "nvfp4"}};
+    const struct precision *p = &writer->plan->precision;
+    enum dtype taken = p->weights == DTYPE_FP8_BLOCK ? DTYPE_FP8_BLOCK : p->activations;
+    for (size_t i = 0; p->dispatch != taken && i < sizeof words / sizeof *words; i++)
+        if (words[i].format == p->dispatch)
+            writer_flag(writer, "deepep-dispatcher-output-dtype", words[i].word);
+}
+
+static void write_exchange(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
+    if (deepep) {
+        writer_flag(writer, "moe-a2a-backend", "deepep");
+        writer_flag(writer, "deepep-mode",
+                    plan->moe.path == PATH_DEEPEP_LL ? "low_latency" : "normal");
+        write_dispatch(writer);
+    } else if (plan->parallel.ep > 1) {
+        writer_count(writer, "ep-size", plan->parallel.ep);
+    }
+    if (!deepep && plan->moe.shared == SHARED_TP)
+        writer_flag(writer, "disable-shared-experts-fusion", NULL);
+}
+
 /* Attention's dp lies inside tp wherever experts are spread over it. */
 static enum status sglang_write(struct job_writer *writer)
 {
@@ -451,16 +532,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_flag(writer, "enable-dp-lm-head", NULL);
     serving_write_adapters(writer, "max-loras-per-batch");
     writer_direct(writer);
-    bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
-    if (deepep)
-        writer_flag(writer, "moe-a2a-backend", "deepep");
-    if (deepep)
-        writer_flag(writer, "deepep-mode",
-                    plan->moe.path == PATH_DEEPEP_LL ? "low_latency" : "normal");
-    else if (p->ep > 1)
-        writer_count(writer, "ep-size", p->ep);
-    if (!deepep && plan->moe.shared == SHARED_TP)
-        writer_flag(writer, "disable-shared-experts-fusion", NULL);
+    write_exchange(writer);
     if (prefill)
         writer_flag(writer, "disaggregation-mode", "prefill");
     else

@@ -441,6 +441,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
     WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,
          ABOVE("workload.balance.timeout", 0)),
+    WHEN("workload.poll_steps", ANSWERS, STACK(BIT(STACK_SGLANG))),
     WHEN("workload.limit.ttft", ANSWERS),
     WHEN("workload.limit.tpot", ANSWERS),
     WHEN("workload.limit.latency", ANSWERS),

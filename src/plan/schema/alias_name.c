@@ -22,6 +22,7 @@ static const struct {
      "workload.global_batch"},
     {"max_batch_size max_running_requests", "workload.max_num_seqs"},
     {"max_num_tokens chunked_prefill_size", "workload.max_num_batched_tokens"},
+    {"scheduler_recv_interval", "workload.poll_steps"},
     {"input_len isl prompt_length", "workload.input_length"},
     {"output_len osl", "workload.output_length"},
     {"max_concurrency", "workload.concurrency"},

@@ -525,6 +525,9 @@ const struct field schema_table[] = {
           "replica of attention has one to begin; 0: they do not"),
     COUNT("workload.balance.wait", workload.balance.wait, 0, 1e6, "0",
           "steps more that prompts of all replicas then wait, for others to come"),
+    COUNT("workload.poll_steps", workload.poll_steps, 1, 1000, "1",
+          "serve, sglang: decode steps between looks for new requests, which it also looks for "
+          "after every step of prompts (scheduler_recv_interval)"),
     RATE("workload.limit.ttft", workload.limit.ttft_s, UNIT_SECONDS, 0, 1e6, "0 s",
          "serve: the longest time to the first token that counts as goodput; 0: any"),
     RATE("workload.limit.tpot", workload.limit.tpot_s, UNIT_SECONDS, 0, 1e6, "0 s",

@@ -31,6 +31,8 @@ struct player {
     struct scheduler_result *out;
     struct request *requests;
     size_t n_issued, most; /* most: requests there are room for */
+    size_t known;          /* of them the engine has looked for: the first ones */
+    uint64_t unseen;       /* decode steps since it looked */
     struct replica *replicas;
     uint32_t *heap; /* of those that decode, the first to end on top */
     size_t n_heap;
@@ -210,11 +212,30 @@ static uint64_t left_over(const struct player *p, const struct replica *at)
     return ask->budget > taken ? ask->budget - taken : 0;
 }
 
+/* The engine looks for requests that have come: after prompts at once, else after so many
+ * steps (SGLang managers/scheduler_recv_skipper.py). */
+static void look(struct player *p)
+{
+    if (p->unseen < p->ask->poll_steps)
+        return;
+    p->unseen = 0;
+    while (p->known < p->n_issued && p->requests[p->known].ready <= p->steps)
+        p->known++;
+}
+
+/* Steps that only decode are alike, and bring nobody until they end. */
+static void count_unseen(struct player *p, uint64_t n)
+{
+    uint64_t most = p->ask->poll_steps, over = most ? (p->unseen + n) % most : 0;
+    p->unseen = over ? over : most;
+}
+
 /* Of a request that is the next of its replica: the tokens that a step takes; 0: it waits. */
 static uint64_t next_tokens(const struct player *p, const struct replica *at,
                             const struct request *r, uint64_t budget)
 {
-    if (r->ready > p->steps || (!r->started && at->running == p->ask->slots))
+    bool known = r < p->requests + p->known;
+    if (!known || (!r->started && at->running == p->ask->slots))
         return 0;
     return chunk(p, r, budget);
 }
@@ -283,6 +304,7 @@ static void prefill(struct player *p)
 {
     p->now_s += step_s(p);
     p->steps++;
+    p->unseen = p->ask->poll_steps;
     p->decode_steps += p->ask->batching != BATCHING_APART;
     for (uint64_t r = 0; r < p->ask->replicas; r++)
         begin_decodes(p, &p->replicas[r]);
@@ -314,12 +336,14 @@ static void decode(struct player *p)
         p->waited = (p->waited + n - 1) % p->ask->balance.timeout;
     p->now_s += (double)n * each;
     p->steps += n;
+    count_unseen(p, n);
     p->decode_steps += n;
 }
 
 static void idle(struct player *p)
 {
     p->steps++; /* whoever waits is ready */
+    p->unseen = p->ask->poll_steps;
     if (!any_waits(p) && !p->ask->in_flight)
         p->now_s = fmax(p->now_s, p->next_arrival_s);
 }
@@ -328,6 +352,7 @@ static void step(struct player *p)
 {
     uint64_t tokens = 0;
     arrive(p);
+    look(p);
     bool held = holds_back(p);
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         p->replicas[r].tokens = 0;
@@ -368,7 +393,7 @@ static void begin(struct player *p, struct arena *arena)
 void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
                     struct scheduler_result *out)
 {
-    struct player p = {.ask = ask, .out = out};
+    struct player p = {.ask = ask, .out = out, .unseen = ask->poll_steps};
     *out = (struct scheduler_result){.n = 0};
     begin(&p, arena);
     while (out->n < ask->requests)

@@ -49,8 +49,9 @@ struct scheduler_ask {
     struct {
         uint64_t timeout, wait; /* workload.balance; timeout 0: replicas do not wait */
     } balance;
-    uint64_t drafted; /* tokens that a draft proposes for a sequence and step */
-    double accepted;  /* tokens of a sequence that a step yields, in the mean */
+    uint64_t poll_steps; /* decode steps between looks for new requests; 0, 1: every step */
+    uint64_t drafted;    /* tokens that a draft proposes for a sequence and step */
+    double accepted;     /* tokens of a sequence that a step yields, in the mean */
     uint64_t seed;
     const struct step_costs *costs;
 };

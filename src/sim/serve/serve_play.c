@@ -36,6 +36,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .output = w->output_length,
         .spread = w->length_spread,
         .balance = {balances ? w->balance.timeout : 0, w->balance.wait},
+        .poll_steps = g->plan->stack.kind == STACK_SGLANG ? w->poll_steps : 1,
         .drafted = drafted,
         .accepted = drafted ? plan_accepted(g->plan) : 1,
         .seed = g->plan->moe.routing.seed,
