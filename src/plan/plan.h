@@ -101,6 +101,7 @@ struct encoder {
     uint64_t
         embedding; /* parameters outside the layers before the projector: patches, positions */
     uint64_t projector; /* and of the projector, or of all of them */
+    uint64_t audio;     /* parameters of an encoder of sounds beside it */
 };
 
 /* A second embedding, of which every layer reads a part of its own (Gemma-4 E2B, E4B). */

@@ -16,7 +16,8 @@ static const struct unmodelled {
     {"num_nextn_predict_layers", "prediction modules are not counted"},
     {"routed_expert_hidden_size",
      "experts on a latent width: they are counted on the hidden size"},
-    {"audio_config", "the audio encoder is not counted"},
+    {"audio_config", "the audio encoder is of no known kind or incomplete: it is not counted "
+                     "(model.encoder.audio says it)"},
     {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
     {"num_kv_shared_layers", "layers without keys and values of their own keep a cache here"},
     {"use_double_wide_mlp", "wider networks of layers that share keys and values are not read"},
@@ -52,6 +53,7 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         bool taken;
     } rows[] = {
         {"vision_config", model->encoder.layers > 0},
+        {"audio_config", model->encoder.audio > 0},
         {"hidden_size_per_layer_input", model->layer_embedding.width > 0},
         {"num_kv_shared_layers", model_borrows(model)},
         {"use_double_wide_mlp", model->borrow_intermediate > 0 || !model_borrows(model)},

@@ -52,8 +52,9 @@ struct import_refusal {
 extern const struct import_refusal import_refusals[];
 extern const size_t import_n_refusals;
 
-/* The encoder that vision_config describes, where its kind is known and it is complete;
- * untouched otherwise. model->hidden is set. import_hf_vision.c */
+/* The encoder that vision_config describes, where its kind is known and it is complete, and the
+ * parameters of the one beside it that audio_config does; untouched otherwise. model->hidden is
+ * set. import_hf_vision.c */
 void import_hf_vision(const struct node *config, struct model *model);
 
 /* The layers without experts stand first: `dense` of them in a list by that key, and no others

@@ -1,4 +1,4 @@
-/* vision_config: the encoder of a multimodal model; see import_hf.h.
+/* vision_config and audio_config: encoders of a multimodal model; see import_hf.h.
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
  * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
@@ -43,6 +43,19 @@ static uint64_t items(const struct vision *v, const char *key, uint64_t fallback
 {
     const struct node *list = node_get(v->config, key);
     return list && list->kind == NODE_SEQUENCE ? list->n : fallback;
+}
+
+/* One of them; `fallback` where it is no number. */
+static uint64_t item(const struct vision *v, const char *key, uint64_t at, uint64_t fallback)
+{
+    const struct node *list = node_get(v->config, key);
+    const struct node *value =
+        list && list->kind == NODE_SEQUENCE && at < list->n ? list->first : NULL;
+    uint64_t count;
+    while (value && at--)
+        value = value->next;
+    bool is = value && value->kind == NODE_SCALAR && number_count(value->text, &count);
+    return is && count <= LIMIT ? count : fallback;
 }
 
 static uint64_t mul(uint64_t a, uint64_t b)
@@ -216,6 +229,40 @@ static void gemma4(struct vision *v, struct encoder *e)
     e->projector = linear(e->hidden, v->text_hidden, false);
 }
 
+/* Gemma 4's audio encoder: a conformer's layers (two networks, attention with relative
+ * positions, a convolution by channel, nine norms and a factor a value of a head), two
+ * convolutions of 3 x 3 before them, each with a norm, a product behind them with a bias, and
+ * one to the tokens' width (transformers gemma4/modular_gemma4.py; bounds of clipped products
+ * left out). 0: not known, or incomplete. */
+static uint64_t gemma4_audio(struct vision *v)
+{
+    uint64_t layers = number(v, "num_hidden_layers", NULL, 12);
+    uint64_t h = number(v, "hidden_size", NULL, 1024),
+             out = number(v, "output_proj_dims", NULL, 1536);
+    uint64_t heads = number(v, "num_attention_heads", NULL, 8);
+    uint64_t reach = number(v, "conv_kernel_size", NULL, 5);
+    uint64_t first = item(v, "subsampling_conv_channels", 0, 128);
+    uint64_t second = item(v, "subsampling_conv_channels", 1, 32);
+    uint64_t layer = sum(mul(24, mul(h, h)), mul(9 + reach, h), heads ? h / heads : 0);
+    uint64_t before = sum(mul(9 + 1, first), sum(mul(9 * first, second), second, 0),
+                          linear(mul(second, first / 4), h, false));
+    return sum(mul(layers, layer), before,
+               sum(linear(h, out, true), linear(out, v->text_hidden, false), 0));
+}
+
+static void read_audio(const struct node *config, struct model *model)
+{
+    const struct node *audio = node_get(config, "audio_config");
+    const struct node *type =
+        audio && audio->kind == NODE_MAPPING ? node_get(audio, "model_type") : NULL;
+    struct vision v = {.config = audio, .outer = config, .text_hidden = model->hidden};
+    if (!type || type->kind != NODE_SCALAR || !text_equal(type->text, "gemma4_audio"))
+        return;
+    uint64_t parameters = gemma4_audio(&v);
+    if (!v.missing && model->encoder.layers)
+        model->encoder.audio = parameters;
+}
+
 static const struct {
     const char *names[9];
     void (*read)(struct vision *v, struct encoder *e);
@@ -232,7 +279,7 @@ static const struct {
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3},
 };
 
-void import_hf_vision(const struct node *config, struct model *model)
+static void read_vision(const struct node *config, struct model *model)
 {
     const struct node *vision = node_get(config, "vision_config");
     if (!vision || vision->kind != NODE_MAPPING)
@@ -252,4 +299,10 @@ void import_hf_vision(const struct node *config, struct model *model)
             if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)
                 model->encoder = e;
         }
+}
+
+void import_hf_vision(const struct node *config, struct model *model)
+{
+    read_vision(config, model);
+    read_audio(config, model);
 }

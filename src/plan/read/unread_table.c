@@ -306,6 +306,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.encoder.outputs", ENCODES, ENGINE, INFERS),
     WHEN("model.encoder.embedding", ENCODES),
     WHEN("model.encoder.projector", ENCODES),
+    WHEN("model.encoder.audio", ENCODES),
     WHEN("model.moe.experts", HAS_EXPERTS),
     WHEN("model.moe.top_k", HAS_MOE),
     WHEN("model.moe.intermediate", HAS_EXPERTS),

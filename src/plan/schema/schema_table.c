@@ -247,6 +247,9 @@ const struct field schema_table[] = {
           "parameters before and after its layers: patches, positions, norms"),
     COUNT("model.encoder.projector", model.encoder.projector, 0, 1e12, "0",
           "parameters that turn its patches into tokens (merger, projector)"),
+    COUNT("model.encoder.audio", model.encoder.audio, 0, 1e12, "0",
+          "parameters of an audio encoder beside it and of its projector, whole on every rank; "
+          "what it computes is not counted"),
 
     /* ---- model.moe ---- */
 

@@ -236,7 +236,8 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     count_layers(model, p);
     if (model->encoder.layers) {
         p->encoder = count_encoder(model, overflow);
-        p->encoder_embedding = model->encoder.embedding;
+        p->encoder_embedding =
+            checked_add(model->encoder.embedding, model->encoder.audio, overflow);
         p->encoder_projector = model->encoder.projector;
     }
     if (model->mtp_enabled)

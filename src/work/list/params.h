@@ -44,7 +44,8 @@ struct params {
     struct params_part final_norm;
     struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */
     struct params_part encoder; /* all its layers */
-    uint64_t encoder_embedding, encoder_projector; /* as the model states them */
+    uint64_t encoder_embedding, encoder_projector; /* as the model states them; the first with
+                                                      the audio encoder */
 
     uint64_t layers[KIND_COUNT]; /* without MTP */
     uint64_t moe_layers;         /* of them with experts */
