@@ -428,6 +428,7 @@ struct precision {
 
 struct optimizer {
     enum optimizer_kind kind;
+    bool plain_embedding; /* its moments are f32 beside others in bytes */
     enum precision_aware aware;
     enum optimizer_step step;
     double offload;      /* part of the parameters whose states and update are the host's */

@@ -225,6 +225,7 @@ static enum status set_formats(struct job *job, const char *method)
 {
     bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
     TRY(swift_set_adapter_format(job, adapters, NULL));
+    TRY(trainer_set_states(job));
     if (method && text_equal(method, "fp8") && adapters)
         job_set(job, "precision.weights", "fp8_block", "quant_method");
     return STATUS_OK;

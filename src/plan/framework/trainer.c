@@ -314,16 +314,6 @@ enum status trainer_set_base(struct job *job)
     return STATUS_OK;
 }
 
-/* The first of several is written. */
-const char trainer_optimizers[] =
-    "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
-    "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
-    "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
-    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam "
-    "adamw_torch_8bit=adam8bit ao_adamw_8bit=adam8bit adamw_torch_npu_fused=adam "
-    "optimi_adamw=adam paged_lion_32bit=lion paged_lion_8bit=lion8bit lion_pytorch=lion "
-    "muon=muon";
-
 /* A script may set it itself; activations are proportional to it. */
 static void warn_of_length(struct job *job)
 {
@@ -349,11 +339,11 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     TRY(job_word(job, "attn_implementation", &attention));
     if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
         job_set(job, "stack.attention", "unfused", "attn_implementation");
-    if (optimizer)
-        TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     TRY(trl_set_length(job));
     warn_of_length(job);
     TRY(set_adapter(job));
+    if (optimizer)
+        TRY(trainer_set_optimizer(job, optimizer));
     return trl_finish(job);
 }
 

@@ -84,7 +84,9 @@
         RULE("precompute_ref_log_probs", JOB_SWITCH, "workload.colocated.reference",           \
              "none; trl dpo holds one unless adapters are trained", DPO),                      \
         RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
-             "adamw*: adam; *8bit: adam8bit; lion, sgd, adafactor", TRAINER),                  \
+             "by its name; galore, apollo, lomo and what is unknown warn", TRAINER),           \
+        RULE("optim_args", JOB_VALUE, "precision.moments", "of sgd: none without momentum",    \
+             TRAINER),                                                                         \
         RULE("bf16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
              TRAINER),                                                                         \
         RULE("fp16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
@@ -192,6 +194,12 @@ enum status trainer_set_base(struct job *job);
 
 /* Words of --optim, and those of DeepSpeed's optimizer.type. */
 extern const char trainer_optimizers[];
+/* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its
+ * kind, and what of it is not counted. */
+enum status trainer_set_optimizer(struct job *job, const char *flag);
+void trainer_write_optimizer(struct job_writer *writer);
+/* In what format its states are, behind the formats of the weights and of adapters. */
+enum status trainer_set_states(struct job *job);
 
 /* ---- TRL's own commands: trl.c ---- */
 

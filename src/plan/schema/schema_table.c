@@ -789,6 +789,9 @@ const struct field schema_table[] = {
 
     WORD("optimizer.kind", optimizer.kind, words_optimizer, "adam",
          "what is kept per trained parameter beside the master copy"),
+    BOOL("optimizer.plain_embedding", optimizer.plain_embedding, "false",
+         "moments of the embedding are f32 beside others in bytes, which transformers' Trainer "
+         "asks of bitsandbytes"),
     WORD("optimizer.precision_aware", optimizer.aware, words_aware, "none",
          "megatron, primus: whether the update works on states as they are stored"),
     WORD("optimizer.step", optimizer.step, words_step, "fused",
