@@ -768,7 +768,7 @@ const struct job_case job_cases[] = {
      "workload.colocated.reference=1 recompute.kind=full",
      1},
     {"deepspeed/trl-sft.sh", "cluster=h100",
-     "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
+     "parallel.zero=3 cluster.nodes=2 lora.rank=16 lora.inputs=dropped recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
      2},
     {"deepspeed/trl-script.sh", "cluster=h100",
@@ -1013,6 +1013,15 @@ const struct job_case job_cases[] = {
      "parallel.zero=0 precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
      "precision.activations=bf16 workload.sequence_length=2048 cluster.node.devices=8",
      0},
+    {"fsdp/trl-qlora.sh", "",
+     "lora.rank=16 lora.format=bf16 lora.inputs=dropped lora.dora=true precision.weights=nf4 "
+     "precision.gradients=bf16 precision.moments=f32 lora.plain_format=bf16",
+     1},
+    {"llamafactory/dora.yaml", "cluster=h200-8x1",
+     "lora.rank=16 lora.dora=true lora.inputs=dropped precision.moments=f32 parallel.zero=0",
+     0},
+    {"axolotl/dora.yml", "cluster=h200-8x1",
+     "lora.rank=16 lora.dora=true lora.inputs=copied optimizer.kind=adam4bit", 0},
     {"fsdp/stable.sh", "",
      "parallel.zero=0 precision.weights=bf16 precision.moments=bf16 optimizer.kind=kahan_adam "
      "optimizer.step=fused cluster.node.devices=8",

@@ -140,6 +140,7 @@ static enum status tell_adapter(struct job *job)
         return STATUS_OK;
     job_assume(job, "use_peft", "true", "tuner_type: lora, base_args.py");
     job_assume(job, "lora_r", "8", "lora_rank: 8, tuner_args.py");
+    job_assume(job, "lora_dropout", "0.05", "lora_dropout: 0.05, tuner_args.py");
     swift_tell_targets(job);
     return job->err->status;
 }

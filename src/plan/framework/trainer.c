@@ -246,7 +246,7 @@ static void set_saved(struct job *job)
 static enum status set_adapter(struct job *job)
 {
     static const char targets[] = "lora_target_modules";
-    bool used = job_given(job, "lora_r");
+    bool used = job_given(job, "lora_r"), magnitudes = false;
     uint64_t rank = 16;
     TRY(job_switch(job, "use_peft", &used));
     if (!used)
@@ -266,6 +266,9 @@ static enum status set_adapter(struct job *job)
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");
     set_saved(job);
+    TRY(job_switch(job, "use_dora", &magnitudes));
+    if (magnitudes)
+        job_set(job, "lora.dora", "true", "use_dora");
     return STATUS_OK;
 }
 
@@ -490,6 +493,10 @@ static void write_trainer(struct job_writer *writer)
     if (plan->lora.rank) {
         writer_flag(writer, "use_peft", NULL);
         writer_count(writer, "lora_r", plan->lora.rank);
+        if (plan->lora.dora)
+            writer_flag(writer, "use_dora", NULL);
+        if (plan->lora.inputs == INPUTS_DROPPED)
+            writer_flag(writer, "lora_dropout", "0.05");
         enum dtype base = plan->precision.weights;
         if (base == DTYPE_NF4 || base == DTYPE_NF4_DOUBLE)
             writer_flag(writer, "load_in_4bit", NULL);

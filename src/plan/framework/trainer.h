@@ -65,6 +65,7 @@
              "of stacked experts: gate_up_proj, down_proj", PEFT),                             \
         RULE("lora_modules_to_save modules_to_save additional_target", JOB_LIST,               \
              "lora.modules_to_save", "embed_tokens, lm_head; others warn", PEFT),              \
+        RULE("use_dora peft_use_dora", JOB_SWITCH, "lora.dora", "with adapters", PEFT),        \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
              "nf4_double with load_in_4bit", PEFT),                                            \
@@ -101,7 +102,8 @@
              "DEEPSPEED, FSDP; MULTI_GPU, NO: zero 0; others are refused", ACCELERATE),        \
         RULE("num_processes", JOB_VALUE, NULL, "ranks in all", ACCELERATE),                    \
         RULE("num_machines", JOB_VALUE, NULL, "nodes", ACCELERATE),                            \
-        NEITHER("lora_alpha", JOB_VALUE, PEFT), NEITHER("lora_dropout", JOB_VALUE, PEFT),      \
+        RULE("lora_dropout", JOB_VALUE, "lora.inputs", "above 0: dropped", PEFT),              \
+        NEITHER("lora_alpha", JOB_VALUE, PEFT),                                                \
         NEITHER("machine_rank", JOB_VALUE, ACCELERATE),                                        \
         NEITHER("main_process_ip", JOB_VALUE, ACCELERATE),                                     \
         NEITHER("main_process_port", JOB_VALUE, ACCELERATE),                                   \

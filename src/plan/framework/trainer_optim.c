@@ -1,7 +1,6 @@
 /* Optimizers by their names in transformers' `optim` list and in what frameworks around its
  * Trainer add: what each keeps, in whose format, and what of it is not counted. Read at
  * huggingface/transformers 0a14d8d782ad (trainer_optimizer.py, training_args.py). */
-#include <stdio.h>
 #include <string.h>
 
 #include "plan/framework/trainer.h"
@@ -44,9 +43,10 @@ static bool holds(const char *name, const char *word)
  * init_state). */
 static bool is_bitsandbytes(const char *name)
 {
-    bool torchao = text_starts(name, "adamw_torch") || text_starts(name, "ao_");
-    return !torchao && (holds(name, "8bit") || holds(name, "paged") || holds(name, "bnb") ||
-                        text_equal(name, "lion_32bit") || text_equal(name, "ademamix"));
+    bool other = text_starts(name, "adamw_torch") || text_starts(name, "ao_") ||
+                 text_starts(name, "galore_");
+    return !other && (holds(name, "8bit") || holds(name, "paged") || holds(name, "bnb") ||
+                      text_equal(name, "lion_32bit") || text_equal(name, "ademamix"));
 }
 
 /* torch's SGD has momentum where optim_args asks for it. */
@@ -106,6 +106,24 @@ static bool is_deepspeed(struct job *job)
            (job->framework != &job_fsdp && trainer_sharer(job) == TRAINER_DEEPSPEED);
 }
 
+/* What backward keeps of the adapters' inputs: FSDP2's policy and DeepSpeed cast adapters to
+ * the 16 bits of the rows, so that nothing is cast (PEFT tuners/lora/layer.py,
+ * _cast_input_dtype). */
+static enum status set_inputs(struct job *job, const char *adapters, bool deepspeed)
+{
+    static const char flag[] = "lora_dropout", key[] = "lora.inputs";
+    const struct draft_item *rows = draft_find(&job->draft, "precision.activations");
+    bool apart = !deepspeed && job_drafted(job, "parallel.zero", 0) == 0 && rows &&
+                 !text_equal(rows->words[0], adapters);
+    double dropout = 0;
+    TRY(job_real(job, flag, &dropout));
+    if (dropout > 0)
+        job_set(job, key, "dropped", flag);
+    else if (apart || draft_find(&job->draft, key))
+        job_set(job, key, apart ? "copied" : "shared", "use_peft");
+    return STATUS_OK;
+}
+
 enum status trainer_set_states(struct job *job)
 {
     static const char flag[] = "optim", key[] = "precision.moments";
@@ -117,6 +135,10 @@ enum status trainer_set_states(struct job *job)
      */
     if (adapters && !deepspeed)
         job_set(job, key, adapters, "use_peft");
+    if (adapters && !deepspeed && !text_equal(adapters, "f32")) /* of f32 they are f32 */
+        job_set(job, "precision.gradients", adapters, "use_peft");
+    if (adapters)
+        TRY(set_inputs(job, adapters, deepspeed));
     bool bytes = holds(name, "8bit");
     if (is_bitsandbytes(name) && !bytes)
         job_set(job, key, "f32", flag);

@@ -584,6 +584,8 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.inputs", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.dora", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
     WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
          ABOVE("lora.targets", 0), HAS_MOE),

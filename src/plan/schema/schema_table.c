@@ -832,6 +832,11 @@ const struct field schema_table[] = {
           "embed_tokens, lm_head"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
+    WORD("lora.inputs", lora.inputs, words_lora_inputs, "shared",
+         "fsdp, deepspeed: what backward keeps of the input of a linear layer's adapter"),
+    BOOL("lora.dora", lora.dora, "false",
+         "fsdp, deepspeed: outputs have magnitudes, by the norms of the weights with their "
+         "adapters (PEFT's use_dora); what the norms take is not timed"),
     WORD("lora.experts", lora.experts, words_lora_experts, "auto",
          "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
          "a "

@@ -124,7 +124,9 @@ static const struct meaning {
     {words_scenario, "burst", "neighbouring tokens choose the same experts"},
     {words_scenario, "profile_run", "the engine's dummy run, which sizes its memory"},
     {words_colocated, "none", "there is none"},
-    {words_colocated, "asleep", "away while the model is trained: weights and cache discarded"},
+    {words_colocated, "asleep",
+     "away while the model is trained: weights and cache discarded, or the weights in "
+     "workload.colocated.away"},
     {words_colocated, "awake", "its weights and cache stay on the device"},
     {words_away, "weights",
      "the trainer's, while the engine generates; buffers of gradients "
@@ -132,6 +134,8 @@ static const struct meaning {
     {words_away, "states", "master copy and moments, until the update"},
     {words_away, "reference", "frozen copies, but for the pass that reads them"},
     {words_away, "critic", "its weights and states, but for its own step"},
+    {words_away, "engine",
+     "the weights of one that sleeps, pinned (vLLM's sleep level 1); else they are discarded"},
     {words_saved, "embed_tokens", "the embedding"},
     {words_saved, "lm_head", "the head, of its own where it was tied to the embedding"},
     {words_encoder, "all", "its layers and the projector"},
@@ -183,6 +187,10 @@ static const struct meaning {
     {words_aware, "copied",
      "moments as stored behind Megatron's own f32 master and gradients "
      "(Megatron-Bridge's recipes)"},
+    {words_lora_inputs, "shared", "that of the matrix, once for all that read it"},
+    {words_lora_inputs, "copied",
+     "each its own in 16 bits: PEFT casts inputs to f32 adapters, and autocast back"},
+    {words_lora_inputs, "dropped", "each its own behind a dropout, and a byte of its mask"},
     {words_lora_experts, "auto", "stacked under fsdp and deepspeed, linear elsewhere"},
     {words_lora_experts, "linear", "linear layers, as transformers 4 has them"},
     {words_lora_experts, "stacked",

@@ -79,7 +79,7 @@ void step_keep(struct work *work, const char *name, enum category category, enum
 
 /* ---- buffers in pairs: dense parameters, experts ---- */
 
-static void add_pair(struct state *s, struct names names, struct shards shards,
+static void add_pair(struct state *s, struct state_names names, struct shards shards,
                      struct buffer like)
 {
     const char *const each[] = {names.dense, names.experts};
@@ -94,7 +94,7 @@ static void add_pair(struct state *s, struct names names, struct shards shards,
     }
 }
 
-void state_keep(struct state *s, struct names names, struct shards shards,
+void state_keep(struct state *s, struct state_names names, struct shards shards,
                 enum category category, enum dtype dtype, uint64_t count)
 {
     if (dtype != DTYPE_NONE && count)
@@ -190,7 +190,7 @@ static void keep_master(struct state *s)
         native && !state_offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
     bool megatron_holds = plan_is_megatron(s->plan) && state_offloads(s->plan) && !native;
     struct shards shards = megatron_holds ? step_trained(s->plan, s->work, 1) : updated_here(s);
-    state_keep(s, NAMES("master_weights"), shards, CATEGORY_MASTER,
+    state_keep(s, STATE_NAMES("master_weights"), shards, CATEGORY_MASTER,
                remainders ? DTYPE_BF16 : p->master, 1);
 }
 
@@ -269,8 +269,8 @@ static void keep_weights(struct state *s)
         return;
     }
     if (!recipe_is_primary(s->plan)) {
-        state_keep(s, NAMES("weights"), shards, CATEGORY_WEIGHTS, s->plan->precision.weights,
-                   1);
+        state_keep(s, STATE_NAMES("weights"), shards, CATEGORY_WEIGHTS,
+                   s->plan->precision.weights, 1);
         return;
     }
     struct recipe_sum sum = recipe_matrices(s->plan, s->z);
@@ -295,7 +295,7 @@ static void keep_weights(struct state *s)
                                     .state = true,
                                     .source = "training-stacks.md 6"});
     }
-    state_keep(s, NAMES("weights"), (struct shards){rest[0], rest[1]}, CATEGORY_WEIGHTS,
+    state_keep(s, STATE_NAMES("weights"), (struct shards){rest[0], rest[1]}, CATEGORY_WEIGHTS,
                s->plan->precision.weights, 1);
 }
 
@@ -355,10 +355,10 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (plan->workload.mode != MODE_TRAIN)
         return;
     if (lora_is_on(plan))
-        state_keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
+        state_keep(&s, STATE_NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
                    plan->lora.format, 1);
     if (gradients_persist && !plan_steps_in_backward(plan))
-        state_keep(&s, NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
+        state_keep(&s, STATE_NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
                    lora_gradients(plan), 1);
     keep_master(&s);
     state_keep_moments(&s, updated_here(&s));
@@ -375,7 +375,7 @@ enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size, unless i
 
 /* Graphs of a whole step keep the memory of forward and backward for good, so that the update
  * cannot take it. */
-static void make(struct state *s, struct names names, struct shards shards,
+static void make(struct state *s, struct state_names names, struct shards shards,
                  enum category category, uint64_t count, const char *source)
 {
     bool apart = s->plan->stack.graphs == GRAPHS_FULL && plan_is_megatron(s->plan);
@@ -437,11 +437,11 @@ void step_optimizer(const struct plan *plan, struct work *work)
         shards.dense = size_min(s.z, shards.dense, group);
         shards.experts = size_min(s.z, shards.experts, size_sub(s.z, group, shards.dense));
     }
-    make(&s, NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
+    make(&s, STATE_NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
          "training-stacks.md 2");
-    make(&s, NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
+    make(&s, STATE_NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
          "TransformerEngine FusedAdam");
-    make(&s, NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER,
+    make(&s, STATE_NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER,
          !lists ? 0
          : one  ? 1
                 : 2,

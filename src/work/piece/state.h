@@ -15,18 +15,18 @@ struct state {
 };
 
 /* Names of the two; literals, so that buffers may keep them. */
-struct names {
+struct state_names {
     const char *dense, *experts;
 };
 
-#define NAMES(name)                                                                            \
-    (struct names)                                                                             \
+#define STATE_NAMES(name)                                                                      \
+    (struct state_names)                                                                       \
     {                                                                                          \
         name, "expert_" name                                                                   \
     }
 
 /* Elements that stay on the device, of both; none of no format, or where there are 0. */
-void state_keep(struct state *s, struct names names, struct shards shards,
+void state_keep(struct state *s, struct state_names names, struct shards shards,
                 enum category category, enum dtype dtype, uint64_t count);
 
 /* Whether a part of the states is the host's. */

@@ -49,7 +49,8 @@ static struct size embedding(struct state *s)
 static void keep_few_bits(struct state *s, struct shards shards, struct kept_moments moments)
 {
     struct sizes *z = s->z;
-    if (s->plan->optimizer.plain_embedding && !lora_is_on(s->plan)) {
+    if (s->plan->optimizer.plain_embedding && !lora_is_on(s->plan) &&
+        !state_offloads(s->plan)) {
         struct size plain = embedding(s);
         step_keep(s->work, "embedding_moments", CATEGORY_OPTIMIZER, DTYPE_F32, plain, moments.n,
                   "transformers trainer.py: optim_bits 32");
@@ -61,8 +62,10 @@ static void keep_few_bits(struct state *s, struct shards shards, struct kept_mom
     if (moments.bits == 4) /* two in a byte */
         shards = (struct shards){size_ceil_by(z, shards.dense, 2),
                                  size_ceil_by(z, shards.experts, 2)};
-    state_keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, DTYPE_INT8, moments.n);
-    state_keep(s, NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32, moments.n);
+    state_keep(s, STATE_NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, DTYPE_INT8,
+               moments.n);
+    state_keep(s, STATE_NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32,
+               moments.n);
 }
 
 /* What rounding an update took from 16-bit weights, in their format; an f32 master loses
@@ -73,7 +76,7 @@ static void keep_rounding(struct state *s, struct shards shards)
     enum dtype own = lora_is_on(s->plan) ? s->plan->lora.format : p->weights;
     enum dtype stepped = p->master == DTYPE_NONE || own == DTYPE_F32 ? own : p->master;
     if (stepped == DTYPE_BF16 || stepped == DTYPE_F16)
-        state_keep(s, NAMES("kahan_sums"), shards, CATEGORY_OPTIMIZER, stepped, 1);
+        state_keep(s, STATE_NAMES("kahan_sums"), shards, CATEGORY_OPTIMIZER, stepped, 1);
 }
 
 /* A number of every matrix of the stage's layers, summed: dense ones, experts. */
@@ -105,7 +108,8 @@ static struct size sides_of(struct state *s, const struct dims *d, const struct 
         return size_add(z, d->width[m->in], d->width[m->out]);
     struct lora_sides a = lora_of(s->plan, z, d, m);
     struct size in = size_plus(z, d->width[m->in], 2 * s->plan->lora.rank);
-    return size_add(z, size_times(z, in, a.n), a.outputs);
+    struct size all = size_add(z, size_times(z, in, a.n), a.outputs);
+    return lora_has_magnitudes(s->plan) ? size_add(z, all, a.outputs) : all;
 }
 
 /* Rows and columns of what is trained of a stage's layers, and of embedding and head. */
@@ -128,11 +132,23 @@ static struct shards factors(struct state *s)
     return step_share_out(s->plan, z, sums, 1);
 }
 
-/* Muon's second moment: of what is no matrix of a layer. */
+/* Magnitudes beside adapters. */
+static struct size magnitudes_of(struct state *s, const struct dims *d,
+                                 const struct layer_matrix *m)
+{
+    return lora_of(s->plan, s->z, d, m).outputs;
+}
+
+/* Muon's second moment: of what is no matrix of a layer, as adapters are and magnitudes not. */
 static void keep_plain_moment(struct state *s)
 {
     struct sizes *z = s->z;
+    struct dims d;
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    if (lora_is_on(s->plan)) {
+        struct shards all = state_sum_matrices(s, &d, magnitudes_of);
+        plain = size_add(z, all.dense, all.experts);
+    }
     if (s->plan->parallel.zero >= 1)
         plain = size_ceil_div(z, plain, state_sharers(s->plan, z).dense);
     step_keep(s->work, "adam_second_moments", CATEGORY_OPTIMIZER, state_moment2(s->plan), plain,
@@ -152,15 +168,17 @@ void state_keep_moments(struct state *s, struct shards shards)
         return;
     }
     bool apart = first != second;
-    state_keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first,
+    state_keep(s, STATE_NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first,
                apart ? 1 : moments.n);
     if (apart)
-        state_keep(s, NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second, 1);
+        state_keep(s, STATE_NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second,
+                   1);
     if (kind == OPTIMIZER_ADAFACTOR)
-        state_keep(s, NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER, DTYPE_F32, 1);
+        state_keep(s, STATE_NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER,
+                   DTYPE_F32, 1);
     if (kind == OPTIMIZER_KAHAN_ADAM)
         keep_rounding(s, shards);
     if (kind == OPTIMIZER_MUON && first != DTYPE_NONE &&
-        !lora_is_on(s->plan)) /* adapters are matrices */
+        (!lora_is_on(s->plan) || lora_has_magnitudes(s->plan)))
         keep_plain_moment(s);
 }
