@@ -259,7 +259,7 @@ struct stack {
 
 /* What stands beside training: an engine that generates, and models that only answer. */
 enum colocated_engine { ENGINE_NONE, ENGINE_ASLEEP, ENGINE_AWAKE };
-enum colocated_away { AWAY_WEIGHTS, AWAY_STATES, AWAY_REFERENCE, AWAY_CRITIC };
+enum colocated_away { AWAY_WEIGHTS, AWAY_STATES, AWAY_REFERENCE, AWAY_CRITIC, AWAY_ENGINE };
 
 struct colocated {
     enum colocated_engine engine; /* while the model is trained */
@@ -430,6 +430,7 @@ struct precision {
 
 struct optimizer {
     enum optimizer_kind kind;
+    bool plain_embedding; /* its moments are f32 beside others in bytes */
     enum precision_aware aware;
     enum optimizer_step step;
     double offload;      /* part of the parameters whose states and update are the host's */
@@ -449,6 +450,10 @@ enum lora_experts {
 /* Adapters are trained, everything else is frozen; rank 0: all is trained. */
 enum saved_module { SAVED_EMBED_TOKENS, SAVED_LM_HEAD };
 
+/* What an adapter reads, and backward keeps: the matrix's own input; a copy of each adapter,
+ * cast to its format; a copy that a dropout has made, and its mask. */
+enum lora_inputs { INPUTS_SHARED, INPUTS_COPIED, INPUTS_DROPPED };
+
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
@@ -457,6 +462,8 @@ struct lora {
     bool share_experts;       /* one for all experts of a rank */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
+    enum lora_inputs inputs;
+    bool dora; /* each output of a matrix has a magnitude (PEFT's use_dora) */
     enum lora_experts experts;
     bool fused;       /* adapters of stacked experts are multiplied beside them */
     enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */

@@ -194,7 +194,14 @@ enum optimizer_kind {
     OPTIMIZER_LION,      /* momentum */
     OPTIMIZER_LION8BIT,  /* momentum in bytes, an f32 scale per 256 (bitsandbytes) */
     OPTIMIZER_ADAFACTOR, /* a sum per row and per column of a matrix, no momentum */
-    OPTIMIZER_SGD        /* momentum */
+    OPTIMIZER_SGD,       /* momentum */
+    OPTIMIZER_ADAM4BIT,  /* two moments in 4 bits, an f32 scale per 256 (torchao) */
+    OPTIMIZER_ADEMAMIX,  /* three moments */
+    OPTIMIZER_ADEMAMIX8BIT,
+    OPTIMIZER_RMSPROP, /* a second moment alone */
+    OPTIMIZER_RMSPROP8BIT,
+    OPTIMIZER_KAHAN_ADAM, /* two moments, and what rounding took from 16-bit weights (optimi) */
+    OPTIMIZER_SCHEDULE_FREE /* a second moment and a second copy of what is trained */
 };
 
 /* Megatron's --use-precision-aware-optimizer: not; TransformerEngine's FusedAdam on the states

@@ -730,8 +730,8 @@ const struct job_case job_cases[] = {
     {"fsdp/mesh.sh", "",
      "parallel.zero=3 parallel.cp=2 parallel.dp_shard=4 precision.weights=bf16 "
      "precision.moments=bf16 precision.activations=bf16 optimizer.kind=adam8bit "
-     "cluster.nodes=4",
-     0},
+     "optimizer.plain_embedding=true cluster.nodes=4",
+     1},
     {"fsdp/no-shard.sh", "cluster=h100",
      "parallel.zero=0 precision.weights=f32 precision.activations=f16 "
      "workload.micro_batch=4 workload.sequence_length=2048 parallel.prefetch=auto",
@@ -774,7 +774,7 @@ const struct job_case job_cases[] = {
      "workload.colocated.reference=1 recompute.kind=full",
      1},
     {"deepspeed/trl-sft.sh", "cluster=h100",
-     "parallel.zero=3 cluster.nodes=2 lora.rank=16 recompute.kind=full "
+     "parallel.zero=3 cluster.nodes=2 lora.rank=16 lora.inputs=dropped recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
      2},
     {"deepspeed/trl-script.sh", "cluster=h100",
@@ -1019,6 +1019,29 @@ const struct job_case job_cases[] = {
      "parallel.zero=0 precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
      "precision.activations=bf16 workload.sequence_length=2048 cluster.node.devices=8",
      0},
+    {"fsdp/trl-qlora.sh", "",
+     "lora.rank=16 lora.format=bf16 lora.inputs=dropped lora.dora=true precision.weights=nf4 "
+     "precision.gradients=bf16 precision.moments=f32 lora.plain_format=bf16",
+     1},
+    {"llamafactory/dora.yaml", "cluster=h200-8x1",
+     "lora.rank=16 lora.dora=true lora.inputs=dropped precision.moments=f32 parallel.zero=0",
+     0},
+    {"axolotl/dora.yml", "cluster=h200-8x1",
+     "lora.rank=16 lora.dora=true lora.inputs=copied optimizer.kind=adam4bit", 0},
+    {"fsdp/stable.sh", "",
+     "parallel.zero=0 precision.weights=bf16 precision.moments=bf16 optimizer.kind=kahan_adam "
+     "optimizer.step=fused cluster.node.devices=8",
+     0},
+    {"fsdp/plain-sgd.sh", "",
+     "precision.weights=bf16 precision.moments=none optimizer.kind=sgd "
+     "cluster.node.devices=1",
+     0},
+    {"axolotl/whole-8bit.yml", "cluster=h200-8x1",
+     "parallel.zero=0 model.name=olmoe-1b-7b precision.weights=bf16 "
+     "optimizer.kind=ademamix8bit optimizer.plain_embedding=true",
+     1},
+    {"llamafactory/galore.yaml", "cluster=h200-8x1",
+     "lora.rank=0 optimizer.kind=adam precision.weights=bf16 precision.moments=bf16", 1},
     {"bridge/script-name.sh", "",
      "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
      "workload.global_batch=512 workload.sequence_length=8192",

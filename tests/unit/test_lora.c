@@ -128,6 +128,8 @@ static void modules_are_trained_whole(void **state)
                 {ENDS "precision.master=f32 precision.moments=f32", 16, 2},
                 {ENDS "precision.weights=nf4", 16, 2},
                 {ENDS "optimizer.kind=adam8bit", 12, 2},
+                {ENDS "optimizer.kind=ademamix", 10, 2},
+                {ENDS "optimizer.kind=kahan_adam", 10, 2},
                 {ENDS "parallel.zero=3", 1, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
@@ -513,6 +515,8 @@ static void wrong_targets_are_refused(void **state)
         {"lora.experts=auto lora.targets=[down_proj]", "nothing is trained",
          "experts.down_proj"},
         {"lora.targets=[wq_b]", "nothing is trained", "all-linear"},
+        {"lora.dora=true lora.experts=stacked lora.targets=[q_proj,experts.down_proj]",
+         "have no magnitudes", "target_parameters"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         err = (struct err){0};

@@ -101,7 +101,7 @@ static void words_match_their_enums(void **state)
         {words_score, SCORE_SQRTSOFTPLUS},
         {words_reshard, RESHARD_NEVER},
         {words_recipe, RECIPE_NVFP4},
-        {words_optimizer, OPTIMIZER_SGD},
+        {words_optimizer, OPTIMIZER_SCHEDULE_FREE},
         {words_aware, AWARE_COPIED},
         {words_step, STEP_FOREACH},
         {words_order, ORDER_SCORE_THEN_TOPK},

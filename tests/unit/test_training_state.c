@@ -103,6 +103,17 @@ static void other_optimizers(void **state)
          {weights_and_gradients + master + 2 * shard + 8 * scales, 0, 0}},
         {"optimizer.kind=lion8bit",
          {weights_and_gradients + master + shard + 4 * scales, 0, 0}},
+        {"optimizer.kind=adam4bit",
+         {weights_and_gradients + master + shard + 8 * scales, 0, 0}},
+        {"optimizer.kind=ademamix", {weights_and_gradients + master + 12 * shard, 0, 0}},
+        {"optimizer.kind=ademamix8bit",
+         {weights_and_gradients + master + 3 * shard + 12 * scales, 0, 0}},
+        {"optimizer.kind=rmsprop", {weights_and_gradients + master + 4 * shard, 0, 0}},
+        {"optimizer.kind=rmsprop8bit",
+         {weights_and_gradients + master + shard + 4 * scales, 0, 0}},
+        /* an f32 master loses nothing by rounding */
+        {"optimizer.kind=kahan_adam", {weights_and_gradients + master + 8 * shard, 0, 0}},
+        {"optimizer.kind=schedule_free", {weights_and_gradients + master + 8 * shard, 0, 0}},
         /* half of the states away, Megatron's master of all of them here */
         {"optimizer.offload=0.5",
          {weights_and_gradients + master + 8 * shard / 2, 0, 16 * shard / 2}},
@@ -110,6 +121,38 @@ static void other_optimizers(void **state)
          {weights_and_gradients + 12 * shard / 2, 0, 16 * shard / 2}},
     };
     check(rows, sizeof rows / sizeof *rows);
+}
+
+/* FSDP2 over 8 ranks of P parameters, all in bf16: weights, gradients, two moments, and what
+ * rounding takes, 2 bytes each; three moments of which wait on the host with a gradient in f32;
+ * lists of f32 roots. */
+static void states_of_a_trainer(void **state)
+{
+    (void)state;
+    static const uint64_t part = UINT64_C(30532122624) / 8;
+    static const uint64_t table = UINT64_C(151936) * 2048;
+#define TRAINER                                                                                \
+    "stack=fsdp parallel.ep=1 parallel.zero=3 precision.weights=bf16 "                         \
+    "precision.gradients=bf16 precision.moments=bf16 precision.master=none optimizer.kind="
+    static const struct row rows[] = {
+        {TRAINER "adam", {8 * part, 0, 0}},
+        {TRAINER "kahan_adam", {10 * part, 0, 0}},
+        {TRAINER "kahan_adam precision.weights=f32", {10 * part, 0, 0}},
+        {TRAINER "ademamix", {10 * part, 0, 0}},
+        {TRAINER "ademamix optimizer.offload=1 optimizer.offload_params=true",
+         {0, 0, (12 + 4 + 2) * part}},
+        {TRAINER "schedule_free optimizer.step=foreach", {8 * part, 4 * part, 0}},
+        {TRAINER "rmsprop optimizer.step=foreach", {6 * part, 4 * part, 0}},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+    /* the embedding's moments in f32, which no rank shares: 8 bytes for 2 and a scale per 256
+     */
+#define WHOLE TRAINER "adam8bit parallel.zero=0 "
+    assert_int_equal(held_by(WHOLE "optimizer.plain_embedding=true").state,
+                     held_by(WHOLE).state + 6 * table - 8 * table / 256);
+    assert_int_equal(
+        held_by(WHOLE "optimizer.plain_embedding=true lora.rank=8 lora.targets=[q_proj]").state,
+        held_by(WHOLE "lora.rank=8 lora.targets=[q_proj]").state);
 }
 
 /* Momentum of everything; a second moment of the embedding, the head, and the norms: 2 of H and
@@ -238,13 +281,16 @@ static void what_waits_while_the_engine_generates(void **state)
         {SHARDED "workload.colocated.away=[weights,states]", 0, weights, weights + moments},
         {SHARDED "parallel.reshard=never workload.colocated.away=[weights,states]", 0, weights,
          weights + moments}, /* what stays gathered does so until backward is through */
+        /* the engine's weights, pinned */
+        {SHARDED "workload.colocated.away=[engine]", weights + moments, weights + moments,
+         engine},
         {"workload.steps=1000", held + buffers + states, held + buffers + states, 0},
         {"workload.colocated.away=[states]", held + buffers, held + buffers, states},
         {"workload.colocated.away=[weights]", states, held + states, held},
         {"workload.colocated.away=[states,weights]", 0, held, held + states},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool sharded = i < 5;
+        bool sharded = text_starts(rows[i].set, SHARDED);
         struct turn turn = turn_by(rows[i].set);
         print_message("%s\n", rows[i].set);
         assert_int_equal(turn.rollout, rows[i].rollout + turn.engine);
@@ -258,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked_states),
         cmocka_unit_test(other_optimizers),
+        cmocka_unit_test(states_of_a_trainer),
         cmocka_unit_test(muon_keeps_a_second_moment_of_what_is_no_matrix),
         cmocka_unit_test(adafactor_keeps_rows_and_columns),
         cmocka_unit_test(models_beside_training),

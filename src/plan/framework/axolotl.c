@@ -28,7 +28,7 @@ static const struct job_flag flags[] = {
          ADAPTERS),
     RULE("lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
          "embed_tokens, lm_head; others warn", ADAPTERS),
-    MEMORY("peft_use_dora", JOB_VALUE, "false", NULL, ADAPTERS),
+    RULE("peft_use_dora use_dora", JOB_VALUE, "lora.dora", "with adapters", ADAPTERS),
     MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("unfrozen_parameters", JOB_LIST, NULL,

@@ -30,4 +30,6 @@ void colocated_set(struct job *job, const struct engine_beside *engine, struct a
         away_add(job, away, "weights", engine->weights_flag);
     if (engine->sleeps && engine->states_flag)
         away_add(job, away, "states", engine->states_flag);
+    if (engine->sleeps && engine->kept_flag)
+        away_add(job, away, "engine", engine->kept_flag);
 }

@@ -7,7 +7,7 @@
 
 /* Words of workload.colocated.away, and the flags that they come of. */
 struct away {
-    const char *words[4], *flags;
+    const char *words[5], *flags;
     size_t n;
 };
 
@@ -21,6 +21,7 @@ struct engine_beside {
     double fraction; /* of a device, while it generates */
     const char *sleep_flags, *tp_flag, *fraction_flag;
     const char *weights_flag, *states_flag; /* that are on: of the trainer they wait; or NULL */
+    const char *kept_flag; /* by which its own weights do, while it sleeps; or NULL */
 };
 
 /* tp and fraction, where their flags are given. */

@@ -344,6 +344,7 @@ enum status deepspeed_share(struct job *job)
     TRY(set_zero_rest(job));
     TRY(set_checkpointing(job));
     TRY(set_formats(job));
+    TRY(trainer_set_states(job));
     return trainer_set_base(job);
 }
 
@@ -411,8 +412,6 @@ static enum status deepspeed_write(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
     const struct parallel *p = &plan->parallel;
-    const char *optimizer =
-        writer_word(writer, trainer_optimizers, writer_value(writer, "optimizer.kind"));
     TRY(trainer_write_refuse(writer));
     if (plan->workload.global_batch)
         writer_count(writer, "train_batch_size", plan->workload.global_batch);
@@ -428,8 +427,7 @@ static enum status deepspeed_write(struct job_writer *writer)
         writer_flag(writer, "expert_parallel.enabled", "true");
         writer_count(writer, "expert_parallel.autoep_size", p->ep);
     }
-    if (optimizer)
-        writer_flag(writer, "optim", optimizer);
+    trainer_write_optimizer(writer);
     const struct cluster *c = &plan->cluster;
     const struct trainer_launch launch = {
         .launcher =

@@ -305,6 +305,7 @@ enum status fsdp_share(struct job *job, bool shards)
     if (text_equal(optimizer, "adamw_torch")) /* torch.optim.AdamW's own choice on devices */
         job_set(job, "optimizer.step", "foreach", "optim");
     TRY(set_formats(job, shards));
+    TRY(trainer_set_states(job));
     return trainer_set_base(job);
 }
 
@@ -359,8 +360,6 @@ static void write_formats(struct job_writer *writer)
 static enum status fsdp_write(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
-    const char *optimizer =
-        writer_word(writer, trainer_optimizers, writer_value(writer, "optimizer.kind"));
     TRY(trainer_write_refuse(writer));
     writer_flag(writer, "distributed_type", job_fsdp.kind);
     writer_count(writer, "num_machines", plan->cluster.nodes);
@@ -371,10 +370,7 @@ static enum status fsdp_write(struct job_writer *writer)
     uint64_t step = plan->workload.micro_batch * plan_dp(plan);
     if (plan->workload.global_batch && step && plan->workload.global_batch % step == 0)
         writer_count(writer, "gradient_accumulation_steps", plan->workload.global_batch / step);
-    if (plan->optimizer.kind == OPTIMIZER_ADAM && plan->optimizer.step == STEP_FOREACH)
-        optimizer = "adamw_torch";
-    if (optimizer)
-        writer_flag(writer, "optim", optimizer);
+    trainer_write_optimizer(writer);
     static const struct trainer_launch launch = {
         .launcher = "accelerate launch", .file = "accelerate.yaml", .flag = "config_file"};
     trainer_write(writer, &launch);

@@ -40,7 +40,7 @@ static const struct job_flag flags[] = {
     MEMORY("use_apollo", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
     MEMORY("use_badam", JOB_SWITCH, NULL, "every layer is trained in each step here", TUNING),
     MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
-    MEMORY("use_dora", JOB_SWITCH, NULL, NULL, TUNING),
+    RULE("use_dora", JOB_SWITCH, "lora.dora", "with adapters", TUNING),
     MEMORY("use_unsloth", JOB_SWITCH, NULL, "transformers' own layers stand in", MODEL),
     MEMORY("use_mca", JOB_SWITCH, NULL, "Megatron's layers: give a job of Megatron-LM's",
            TUNING),

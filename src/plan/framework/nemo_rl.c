@@ -398,6 +398,7 @@ static enum status read_vllm(struct job *job, struct engine_beside *engine)
     bool overflow = false;
     engine->tp_flag = NEMO_GENERATION ".vllm_cfg.tensor_parallel_size";
     engine->fraction_flag = NEMO_GENERATION ".vllm_cfg.gpu_memory_utilization";
+    engine->kept_flag = engine->sleep_flags; /* sleep(level=1), vllm_worker.py */
     TRY(job_count(job, stages_flag, &stages));
     TRY(colocated_read(job, engine));
     engine->tp = checked_mul(engine->tp, stages, &overflow);

@@ -140,6 +140,7 @@ static enum status tell_adapter(struct job *job)
         return STATUS_OK;
     job_assume(job, "use_peft", "true", "tuner_type: lora, base_args.py");
     job_assume(job, "lora_r", "8", "lora_rank: 8, tuner_args.py");
+    job_assume(job, "lora_dropout", "0.05", "lora_dropout: 0.05, tuner_args.py");
     swift_tell_targets(job);
     return job->err->status;
 }
@@ -225,6 +226,7 @@ static enum status set_formats(struct job *job, const char *method)
 {
     bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
     TRY(swift_set_adapter_format(job, adapters, NULL));
+    TRY(trainer_set_states(job));
     if (method && text_equal(method, "fp8") && adapters)
         job_set(job, "precision.weights", "fp8_block", "quant_method");
     return STATUS_OK;

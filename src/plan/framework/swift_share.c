@@ -244,6 +244,7 @@ static enum status set_engine(struct job *job, bool vllm)
     engine.sleeps = level > 0;
     engine.weights_flag = weights ? weights_flag : NULL;
     engine.states_flag = states ? states_flag : NULL;
+    engine.kept_flag = level == 1 ? "sleep_level" : NULL;
     bool served = text_equal(mode, "server") || job_given(job, "vllm_server_host") ||
                   job_given(job, "vllm_server_base_url");
     if (vllm && !served)

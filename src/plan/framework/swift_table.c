@@ -59,7 +59,9 @@
         MEMORY("freeze_parameters_regex", JOB_VALUE, NULL, TRAINED, TUNER),                    \
         MEMORY("trainable_parameters", JOB_LIST, NULL, TRAINED, TUNER),                        \
         MEMORY("trainable_parameters_regex", JOB_VALUE, NULL, TRAINED, TUNER),                 \
-        NEITHER("lora_alpha", JOB_VALUE, TUNER), NEITHER("lora_dropout", JOB_VALUE, TUNER),    \
+        NEITHER("lora_alpha", JOB_VALUE, TUNER),                                               \
+        RULE("lora_dropout", JOB_VALUE, "lora.inputs",                                         \
+             "above 0: dropped; 0.05 unless given; not of Megatron", TUNER),                   \
         NEITHER("lora_bias", JOB_VALUE, TUNER), NEITHER("use_rslora", JOB_VALUE, TUNER),       \
         IDLE("adapters adapter_load mcore_adapter", JOB_LIST, "weights to begin with", BASE)
 
@@ -82,7 +84,8 @@
         RULE("vllm_gpu_memory_utilization gpu_memory_utilization", JOB_VALUE,                  \
              "workload.colocated.fraction", "0.9 unless given", TRAINING),                     \
         RULE("sleep_level", JOB_VALUE, "workload.colocated.engine",                            \
-             "0, which holds unless given: awake; 1, 2: asleep", ROLLOUT),                     \
+             "0, which holds unless given: awake; 2: asleep; 1: its weights in host memory",   \
+             ROLLOUT),                                                                         \
         RULE("offload_model", JOB_VALUE, "workload.colocated.away",                            \
              "weights, where the engine sleeps", ROLLOUT),                                     \
         RULE("offload_optimizer", JOB_VALUE, "workload.colocated.away",                        \
@@ -181,7 +184,7 @@ const struct job_flag swift_flags[] = {
     RULE("optimizer", JOB_VALUE, "optimizer.kind", "a plugin: muon, muonclip muon; others warn",
          TRAINING),
     MEMORY("use_galore", JOB_VALUE, "false", "Adam's states stand in", TUNER),
-    MEMORY("use_dora", JOB_VALUE, "false", "lora stands in", TUNER),
+    RULE("use_dora", JOB_VALUE, "lora.dora", "with adapters", TUNER),
     MEMORY("lisa_activated_layers", JOB_VALUE, "0", "every layer is trained in each step here",
            TUNER),
     MEMORY("tuner_backend", JOB_VALUE, "peft", "transformers' own layers stand in", BASE),

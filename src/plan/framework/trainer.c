@@ -246,7 +246,7 @@ static void set_saved(struct job *job)
 static enum status set_adapter(struct job *job)
 {
     static const char targets[] = "lora_target_modules";
-    bool used = job_given(job, "lora_r");
+    bool used = job_given(job, "lora_r"), magnitudes = false;
     uint64_t rank = 16;
     TRY(job_switch(job, "use_peft", &used));
     if (!used)
@@ -266,6 +266,9 @@ static enum status set_adapter(struct job *job)
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");
     set_saved(job);
+    TRY(job_switch(job, "use_dora", &magnitudes));
+    if (magnitudes)
+        job_set(job, "lora.dora", "true", "use_dora");
     return STATUS_OK;
 }
 
@@ -314,16 +317,6 @@ enum status trainer_set_base(struct job *job)
     return STATUS_OK;
 }
 
-/* The first of several is written. */
-const char trainer_optimizers[] =
-    "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
-    "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
-    "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
-    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam "
-    "adamw_torch_8bit=adam8bit ao_adamw_8bit=adam8bit adamw_torch_npu_fused=adam "
-    "optimi_adamw=adam paged_lion_32bit=lion paged_lion_8bit=lion8bit lion_pytorch=lion "
-    "muon=muon";
-
 /* A script may set it itself; activations are proportional to it. */
 static void warn_of_length(struct job *job)
 {
@@ -349,11 +342,11 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     TRY(job_word(job, "attn_implementation", &attention));
     if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
         job_set(job, "stack.attention", "unfused", "attn_implementation");
-    if (optimizer)
-        TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
     TRY(trl_set_length(job));
     warn_of_length(job);
     TRY(set_adapter(job));
+    if (optimizer)
+        TRY(trainer_set_optimizer(job, optimizer));
     return trl_finish(job);
 }
 
@@ -500,6 +493,10 @@ static void write_trainer(struct job_writer *writer)
     if (plan->lora.rank) {
         writer_flag(writer, "use_peft", NULL);
         writer_count(writer, "lora_r", plan->lora.rank);
+        if (plan->lora.dora)
+            writer_flag(writer, "use_dora", NULL);
+        if (plan->lora.inputs == INPUTS_DROPPED)
+            writer_flag(writer, "lora_dropout", "0.05");
         enum dtype base = plan->precision.weights;
         if (base == DTYPE_NF4 || base == DTYPE_NF4_DOUBLE)
             writer_flag(writer, "load_in_4bit", NULL);

@@ -65,6 +65,7 @@
              "of stacked experts: gate_up_proj, down_proj", PEFT),                             \
         RULE("lora_modules_to_save modules_to_save additional_target", JOB_LIST,               \
              "lora.modules_to_save", "embed_tokens, lm_head; others warn", PEFT),              \
+        RULE("use_dora peft_use_dora", JOB_SWITCH, "lora.dora", "with adapters", PEFT),        \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
              "nf4_double with load_in_4bit", PEFT),                                            \
@@ -84,7 +85,9 @@
         RULE("precompute_ref_log_probs", JOB_SWITCH, "workload.colocated.reference",           \
              "none; trl dpo holds one unless adapters are trained", DPO),                      \
         RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
-             "adamw*: adam; *8bit: adam8bit; lion, sgd, adafactor", TRAINER),                  \
+             "by its name; galore, apollo, lomo and what is unknown warn", TRAINER),           \
+        RULE("optim_args", JOB_VALUE, "precision.moments", "of sgd: none without momentum",    \
+             TRAINER),                                                                         \
         RULE("bf16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
              TRAINER),                                                                         \
         RULE("fp16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
@@ -99,7 +102,8 @@
              "DEEPSPEED, FSDP; MULTI_GPU, NO: zero 0; others are refused", ACCELERATE),        \
         RULE("num_processes", JOB_VALUE, NULL, "ranks in all", ACCELERATE),                    \
         RULE("num_machines", JOB_VALUE, NULL, "nodes", ACCELERATE),                            \
-        NEITHER("lora_alpha", JOB_VALUE, PEFT), NEITHER("lora_dropout", JOB_VALUE, PEFT),      \
+        RULE("lora_dropout", JOB_VALUE, "lora.inputs", "above 0: dropped", PEFT),              \
+        NEITHER("lora_alpha", JOB_VALUE, PEFT),                                                \
         NEITHER("machine_rank", JOB_VALUE, ACCELERATE),                                        \
         NEITHER("main_process_ip", JOB_VALUE, ACCELERATE),                                     \
         NEITHER("main_process_port", JOB_VALUE, ACCELERATE),                                   \
@@ -192,6 +196,12 @@ enum status trainer_set_base(struct job *job);
 
 /* Words of --optim, and those of DeepSpeed's optimizer.type. */
 extern const char trainer_optimizers[];
+/* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its
+ * kind, and what of it is not counted. */
+enum status trainer_set_optimizer(struct job *job, const char *flag);
+void trainer_write_optimizer(struct job_writer *writer);
+/* In what format its states are, behind the formats of the weights and of adapters. */
+enum status trainer_set_states(struct job *job);
 
 /* ---- TRL's own commands: trl.c ---- */
 

@@ -92,6 +92,7 @@ enum status trl_assume(struct job *job)
     TRY(job_switch(job, "fp16", &half));
     if (!half)
         job_assume(job, "bf16", "true", "bf16: true unless fp16, base_config.py");
+    job_assume(job, "lora_dropout", "0.05", "lora_dropout: 0.05, model_config.py");
     if (generates(command))
         return STATUS_OK;
     job_assume(job, "max_length", "1024",
@@ -134,6 +135,19 @@ enum status trl_set_length(struct job *job)
     return generates(kind_of(job)) ? trl_set_completions(job) : STATUS_OK;
 }
 
+/* Its trainers cast adapters beside a base in few bits (sft_trainer.py, grpo_trainer.py,
+ * dpo_trainer.py: "weights are converted to bf16"). */
+static enum status set_adapters(struct job *job)
+{
+    static const char flags[] = "load_in_4bit load_in_8bit";
+    bool four = false, eight = false;
+    TRY(job_switch(job, "load_in_4bit", &four));
+    TRY(job_switch(job, "load_in_8bit", &eight));
+    if ((four || eight) && draft_find(&job->draft, "lora.rank"))
+        job_set(job, "lora.format", "bf16", flags);
+    return STATUS_OK;
+}
+
 enum status trl_finish(struct job *job)
 {
     enum command command = kind_of(job);
@@ -141,6 +155,7 @@ enum status trl_finish(struct job *job)
     if (command == COMMAND_NONE)
         return STATUS_OK;
     TRY(trainer_set_offloading(job, "activation_offloading"));
+    TRY(set_adapters(job));
     if (command == COMMAND_SFT)
         return set_loss(job);
     if (generates(command))

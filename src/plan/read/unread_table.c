@@ -41,7 +41,13 @@
 #define QUANTIZED ONE_OF("precision.recipe", ALL(RECIPE_NVFP4 + 1) & ~BIT(RECIPE_NONE))
 /* optimizers that keep moments in a format of the plan's */
 #define MOMENTS                                                                                \
-    (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD))
+    (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD) |    \
+     BIT(OPTIMIZER_ADEMAMIX) | BIT(OPTIMIZER_RMSPROP) | BIT(OPTIMIZER_KAHAN_ADAM) |            \
+     BIT(OPTIMIZER_SCHEDULE_FREE))
+/* whose library keeps them in bytes */
+#define BYTE_MOMENTS                                                                           \
+    (BIT(OPTIMIZER_ADAM8BIT) | BIT(OPTIMIZER_LION8BIT) | BIT(OPTIMIZER_ADEMAMIX8BIT) |         \
+     BIT(OPTIMIZER_RMSPROP8BIT))
 #define HUGGINGFACE (BIT(STACK_FSDP) | BIT(STACK_DEEPSPEED))
 #define TRAINERS (MEGATRONS | BIT(STACK_TORCHTITAN) | HUGGINGFACE)
 /* that can write a checkpoint behind the next steps */
@@ -580,11 +586,15 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.inputs", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.dora", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
     WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
          ABOVE("lora.targets", 0), HAS_MOE),
     WHEN("lora.plain_format", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), FEW_BITS),
     WHEN("optimizer.kind", TRAINS),
+    WHEN("optimizer.plain_embedding", TRAINS, ONE_OF("optimizer.kind", BYTE_MOMENTS),
+         ZERO("lora.rank")),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
     WHEN("optimizer.step", TRAINS,
          STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | BIT(STACK_NXD) | HUGGINGFACE)),

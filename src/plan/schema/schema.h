@@ -123,6 +123,7 @@ extern const char *const words_optimizer[];
 extern const char *const words_aware[];
 extern const char *const words_step[];
 extern const char *const words_lora_experts[];
+extern const char *const words_lora_inputs[];
 extern const char *const words_sizing[];
 extern const char *const words_distribution[];
 extern const char *const words_placement[];

@@ -795,6 +795,9 @@ const struct field schema_table[] = {
 
     WORD("optimizer.kind", optimizer.kind, words_optimizer, "adam",
          "what is kept per trained parameter beside the master copy"),
+    BOOL("optimizer.plain_embedding", optimizer.plain_embedding, "false",
+         "moments of the embedding are f32 beside others in bytes, which transformers' Trainer "
+         "asks of bitsandbytes"),
     WORD("optimizer.precision_aware", optimizer.aware, words_aware, "none",
          "megatron, primus: whether the update works on states as they are stored"),
     WORD("optimizer.step", optimizer.step, words_step, "fused",
@@ -835,6 +838,11 @@ const struct field schema_table[] = {
           "embed_tokens, lm_head"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
+    WORD("lora.inputs", lora.inputs, words_lora_inputs, "shared",
+         "fsdp, deepspeed: what backward keeps of the input of a linear layer's adapter"),
+    BOOL("lora.dora", lora.dora, "false",
+         "fsdp, deepspeed: outputs have magnitudes, by the norms of the weights with their "
+         "adapters (PEFT's use_dora); what the norms take is not timed"),
     WORD("lora.experts", lora.experts, words_lora_experts, "auto",
          "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
          "a "

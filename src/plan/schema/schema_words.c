@@ -42,13 +42,16 @@ const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
 const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};
-const char *const words_away[] = {"weights", "states", "reference", "critic", NULL};
+const char *const words_away[] = {"weights", "states", "reference", "critic", "engine", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",
                                     "mxfp8", "nvfp4",       NULL};
-const char *const words_optimizer[] = {"adam",     "adam8bit",  "muon", "lion",
-                                       "lion8bit", "adafactor", "sgd",  NULL};
+const char *const words_optimizer[] = {"adam",       "adam8bit",      "muon",    "lion",
+                                       "lion8bit",   "adafactor",     "sgd",     "adam4bit",
+                                       "ademamix",   "ademamix8bit",  "rmsprop", "rmsprop8bit",
+                                       "kahan_adam", "schedule_free", NULL};
 const char *const words_lora_experts[] = {"auto", "linear", "stacked", "quantised", NULL};
+const char *const words_lora_inputs[] = {"shared", "copied", "dropped", NULL};
 const char *const words_aware[] = {"none", "native", "copied", NULL};
 const char *const words_step[] = {"fused", "foreach", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};

@@ -1,6 +1,7 @@
 /* Models beside the one that is trained; see work/stack/stack.h. Sources: verl (b178a3cd) and
  * vLLM's sleep mode, training-stacks.md 7: reference and reward models are plain 16-bit
- * weights; an engine that sleeps discards weights and cache and takes both before it generates.
+ * weights; an engine that sleeps discards weights and cache, or has its weights in pinned host
+ * memory (level 1: cumem.py, CuMemAllocator.sleep), and takes both before it generates.
  * First its weights, which the trainer's are copied to while those are on the device; then the
  * trainer's leave where they wait in host memory, and the cache comes (verl 0017354ef582,
  * workers/engine_workers.py). A critic's states stay there while the actor steps, as the
@@ -175,6 +176,8 @@ static void add_engine(const struct plan *plan, struct work *work, struct turn t
     like.dtype = DTYPE_INT8;
     like.dims[0] = size_const(z, cache);
     add(work, like);
+    if (!awake && waits(plan, AWAY_ENGINE)) /* pinned memory, which is not given back */
+        work_host(work, "engine_weights", size_const(z, weights), source);
     if (!awake)
         add(work, (struct buffer){.name = "synced_weight",
                                   .category = CATEGORY_WEIGHTS,

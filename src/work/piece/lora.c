@@ -127,6 +127,18 @@ bool lora_merges(const struct plan *plan)
     return lora_stacks_experts(plan) && !plan->lora.fused;
 }
 
+bool lora_has_magnitudes(const struct plan *plan)
+{
+    return lora_is_on(plan) && plan_is_huggingface(plan) && plan->lora.dora;
+}
+
+bool lora_copies_input(const struct plan *plan, const struct layer_matrix *matrix)
+{
+    bool stacked = matrix->expert && lora_stacks_experts(plan);
+    return lora_is_on(plan) && plan_is_huggingface(plan) && !stacked &&
+           plan->lora.inputs != INPUTS_SHARED;
+}
+
 enum dtype lora_plain(const struct plan *plan)
 {
     if (!plan_is_huggingface(plan))
@@ -194,7 +206,7 @@ static bool is_asked(const struct plan *plan, const struct target *target)
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix)
 {
-    struct lora_sides sides = {0, size_const(z, 0)};
+    struct lora_sides sides = {0, size_const(z, 0), size_const(z, 0)};
     if (!lora_is_there(plan))
         return sides;
     for (size_t i = 0; i < TARGETS; i++) {
@@ -206,10 +218,12 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
             (t->out == COL_V && d->facts & FACT_K_EQ_V) ||
             ((t->out == COL_K || t->out == COL_V) && d->facts & FACT_Q_ALONE))
             continue;
-        sides.n++;
-        sides.outputs = size_add(z, sides.outputs, d->width[t->out]);
+        struct size out = d->width[t->out];
         if (t->also != COL_ONE)
-            sides.outputs = size_add(z, sides.outputs, d->width[t->also]);
+            out = size_add(z, out, d->width[t->also]);
+        sides.n++;
+        sides.outputs = size_add(z, sides.outputs, out);
+        sides.widest = size_max(z, sides.widest, out);
     }
     return sides;
 }
@@ -254,7 +268,10 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     if (shared && is_whole(m->out))
         out = size_ceil_div(z, out, ranks);
     struct size both = size_add(z, in, out);
-    struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
+    struct size one = size_times(z, both, plan->lora.rank);
+    if (lora_has_magnitudes(plan))
+        one = size_add(z, one, out);
+    struct size all = size_mul(z, layers, one);
     if (m->expert)
         sum->experts = size_add(z, sum->experts, size_mul(z, all, lora_copies(plan, d)));
     else
@@ -321,6 +338,16 @@ static enum status check_stacked(const struct plan *plan, const char *name, stru
                          "stacked ones have stacks fsdp and deepspeed (lora.experts)");
 }
 
+/* PEFT's wrapper of a parameter says so itself (tuners/lora/layer.py, ParamWrapper). */
+static enum status check_magnitudes(const struct plan *plan, struct err *err)
+{
+    if (!lora_has_magnitudes(plan) || !lora_stacks_experts(plan) || !lora_reaches_stacked(plan))
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "lora.dora: adapters of stacked experts have no magnitudes");
+    return err_hint(err, "PEFT refuses use_dora beside target_parameters; leave experts.* out "
+                         "of lora.targets, or lora.experts: linear");
+}
+
 static enum status check_any(const struct plan *plan, struct sizes *z, struct err *err)
 {
     uint64_t layers[KIND_COUNT] = {0};
@@ -348,6 +375,7 @@ enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err
                 "lora.plain_format: what is left whole is in no format of few bits");
         return err_hint(err, "f32, bf16 or f16; none: what PEFT makes of it");
     }
+    TRY(check_magnitudes(plan, err));
     for (uint64_t i = 0; i < words->n && lora_is_there(plan); i++) {
         const struct target *target = target_of(words->word[i]);
         if (target && target->stacked)

@@ -49,19 +49,27 @@ bool lora_saves(const struct plan *plan, enum saved_module module);
 struct size lora_saved(const struct plan *plan, struct sizes *z);
 enum dtype lora_saved_format(const struct plan *plan);
 
+/* Whether an adapter of this matrix has an input of its own: stacked experts' has none, their
+ * adapter is multiplied before (PEFT's wrapper of a parameter takes no dropout). */
+bool lora_copies_input(const struct plan *plan, const struct layer_matrix *matrix);
+
 /* Format of the gradients of what is trained: adapters in f32 have theirs in f32. */
 enum dtype lora_gradients(const struct plan *plan);
 
-/* Adapters of a matrix: of q, k and v each its own; their summed widths of output. n 0: none.
- */
+/* Whether outputs have magnitudes beside the adapters (DoRA). */
+bool lora_has_magnitudes(const struct plan *plan);
+
+/* Adapters of a matrix: of q, k and v each its own; their widths of output, summed and the
+ * largest. n 0: none. */
 struct lora_sides {
     unsigned n;
-    struct size outputs;
+    struct size outputs, widest;
 };
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix);
 
-/* Parameters of a stage's adapters, r (in + out) each, dense and experts apart. */
+/* Parameters of a stage's adapters, r (in + out) each, and out of its magnitudes, dense and
+ * experts apart. */
 struct lora_sum {
     struct size dense, experts;
 };

@@ -3,12 +3,10 @@
  * training-stacks.md 1 and 2, with the files named there. */
 #include "plan/derive.h"
 #include "work/list/dtype.h"
-#include "work/piece/dims.h"
 #include "work/piece/encoder.h"
 #include "work/piece/lora.h"
-#include "work/piece/matrix.h"
 #include "work/piece/recipe.h"
-#include "work/stack/stack.h"
+#include "work/piece/state.h"
 
 /* Ranks that hold the same parameters. */
 static struct shards all_holders(struct sizes *z)
@@ -27,7 +25,7 @@ struct shards step_sharers(const struct plan *plan, struct sizes *z)
 }
 
 /* And the optimizer's states of it, which all that hold it may share. */
-static struct shards state_sharers(const struct plan *plan, struct sizes *z)
+struct shards state_sharers(const struct plan *plan, struct sizes *z)
 {
     return plan_shares_states_outside(plan) ? all_holders(z) : step_sharers(plan, z);
 }
@@ -81,25 +79,7 @@ void step_keep(struct work *work, const char *name, enum category category, enum
 
 /* ---- buffers in pairs: dense parameters, experts ---- */
 
-struct state {
-    const struct plan *plan;
-    struct work *work;
-    struct sizes *z;
-    uint16_t tick; /* the optimizer's */
-};
-
-/* Names of the two; literals, so that buffers may keep them. */
-struct names {
-    const char *dense, *experts;
-};
-
-#define NAMES(name)                                                                            \
-    (struct names)                                                                             \
-    {                                                                                          \
-        name, "expert_" name                                                                   \
-    }
-
-static void add_pair(struct state *s, struct names names, struct shards shards,
+static void add_pair(struct state *s, struct state_names names, struct shards shards,
                      struct buffer like)
 {
     const char *const each[] = {names.dense, names.experts};
@@ -114,10 +94,10 @@ static void add_pair(struct state *s, struct names names, struct shards shards,
     }
 }
 
-static void keep(struct state *s, struct names names, struct shards shards,
-                 enum category category, enum dtype dtype, uint64_t count)
+void state_keep(struct state *s, struct state_names names, struct shards shards,
+                enum category category, enum dtype dtype, uint64_t count)
 {
-    if (dtype != DTYPE_NONE)
+    if (dtype != DTYPE_NONE && count)
         add_pair(s, names, shards,
                  (struct buffer){.category = category,
                                  .dtype = dtype,
@@ -128,7 +108,7 @@ static void keep(struct state *s, struct names names, struct shards shards,
 
 /* ---- what goes to the host ---- */
 
-static bool offloads(const struct plan *plan)
+bool state_offloads(const struct plan *plan)
 {
     return plan->optimizer.offload > 0;
 }
@@ -137,7 +117,8 @@ bool state_waits_there(const struct plan *plan)
 {
     bool has = plan_is_huggingface(plan) || plan->stack.kind == STACK_TORCHTITAN ||
                plan->stack.kind == STACK_MAXTEXT;
-    return has && offloads(plan) && plan->optimizer.offload_params && plan->parallel.zero >= 3;
+    return has && state_offloads(plan) && plan->optimizer.offload_params &&
+           plan->parallel.zero >= 3;
 }
 
 static struct size moved(struct state *s, struct size elements)
@@ -149,7 +130,7 @@ static struct size moved(struct state *s, struct size elements)
 static struct shards updated_here(struct state *s)
 {
     struct shards shards = step_trained(s->plan, s->work, 1);
-    if (!offloads(s->plan))
+    if (!state_offloads(s->plan))
         return shards;
     shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
     shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
@@ -162,6 +143,7 @@ static struct shards updated_here(struct state *s)
 static void add_host(struct state *s)
 {
     const struct plan *plan = s->plan;
+    const uint64_t n = state_moments(plan->optimizer.kind).n;
     struct shards shards = step_trained(plan, s->work, 1);
     struct shards saved = {lora_saved(plan, s->z), size_const(s->z, 0)};
     struct size all =
@@ -173,7 +155,7 @@ static void add_host(struct state *s)
         bool holds;
     } rows[] = {
         {"host_master_weights", 32, plan->precision.master != DTYPE_NONE},
-        {"host_adam_moments", 64, true},
+        {"host_adam_moments", n > 2 ? 32 * n : 64, true},
         {"host_gradients", 32, true},
         {"host_staging", dtype_bits(plan->precision.weights),
          plan->stack.kind == STACK_DEEPSPEED},
@@ -187,126 +169,13 @@ static void add_host(struct state *s)
                 "training-stacks.md 1 and 2");
 }
 
-/* ---- what the optimizer keeps ---- */
-
-enum dtype state_moment2(const struct plan *plan)
-{
-    const struct precision *p = &plan->precision;
-    return p->moment2 == DTYPE_NONE ? p->moments : p->moment2;
-}
-
-/* Bytes and, per block of 256, an f32 scale (bitsandbytes; tensors under 4,096 elements, which
- * it leaves in f32, are counted with the rest). */
-static void keep_bytes(struct state *s, struct shards shards, uint64_t count)
-{
-    struct size block = size_const(s->z, 256);
-    struct shards scales = {size_ceil_div(s->z, shards.dense, block),
-                            size_ceil_div(s->z, shards.experts, block)};
-    keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, DTYPE_INT8, count);
-    keep(s, NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32, count);
-}
-
-/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
-static struct shards sum_matrices(struct state *s, struct dims *d,
-                                  struct size (*of)(struct state *s, const struct dims *d,
-                                                    const struct layer_matrix *m))
-{
-    struct matrix_walk walk = {0};
-    struct sizes *z = s->z;
-    struct size zero = size_const(z, 0);
-    struct shards sums = {zero, zero};
-    dims_fill(d, s->plan, z);
-    while (matrix_next(&walk, d)) {
-        const struct layer_matrix *m = walk.matrix;
-        struct size all = size_mul(z, walk.layers, of(s, d, m));
-        if (m->expert)
-            sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
-        else
-            sums.dense = size_add(z, sums.dense, all);
-    }
-    return sums;
-}
-
-/* Rows and columns: of the matrix, or of the two of each of its adapters. */
-static struct size sides_of(struct state *s, const struct dims *d, const struct layer_matrix *m)
-{
-    struct sizes *z = s->z;
-    if (!lora_is_on(s->plan))
-        return size_add(z, d->width[m->in], d->width[m->out]);
-    struct lora_sides a = lora_of(s->plan, z, d, m);
-    struct size in = size_plus(z, d->width[m->in], 2 * s->plan->lora.rank);
-    return size_add(z, size_times(z, in, a.n), a.outputs);
-}
-
-/* Rows and columns of what is trained of a stage's layers, and of embedding and head. */
-static struct shards factors(struct state *s)
-{
-    struct sizes *z = s->z;
-    struct dims d;
-    struct shards sums = sum_matrices(s, &d, sides_of);
-    struct size ends =
-        size_add(z, size_slot(z, SLOT_STAGE_EMBEDDING), size_slot(z, SLOT_STAGE_HEAD));
-    struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
-    if (!lora_is_on(s->plan))
-        sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
-    if (!lora_is_on(s->plan) && plan_embeds_layers(s->plan)) { /* its table, its projection */
-        struct size both = size_add(z, size_slot(z, SLOT_LAYER_VOCAB), d.width[COL_HIDDEN]);
-        both = size_add(z, both, size_times(z, d.width[COL_LAYER_EMBEDDINGS], 2));
-        sums.dense =
-            size_add(z, sums.dense, size_mul(z, size_slot(z, SLOT_STAGE_EMBEDDING), both));
-    }
-    return step_share_out(s->plan, z, sums, 1);
-}
-
-/* Muon's second moment: of what is no matrix of a layer. */
-static void keep_plain_moment(struct state *s)
-{
-    struct sizes *z = s->z;
-    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
-    if (s->plan->parallel.zero >= STATES_FROM)
-        plain = size_ceil_div(z, plain, state_sharers(s->plan, z).dense);
-    step_keep(s->work, "adam_second_moments", CATEGORY_OPTIMIZER, state_moment2(s->plan), plain,
-              1, NULL);
-}
-
-static void keep_moments(struct state *s)
-{
-    const struct precision *p = &s->plan->precision;
-    struct shards shards = updated_here(s);
-    enum dtype first = offloads(s->plan) ? DTYPE_F32 : p->moments;
-    enum dtype second = offloads(s->plan) ? DTYPE_F32 : state_moment2(s->plan);
-    switch (s->plan->optimizer.kind) {
-    case OPTIMIZER_ADAM:
-        keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first,
-             first == second ? 2 : 1);
-        if (first != second)
-            keep(s, NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second, 1);
-        return;
-    case OPTIMIZER_ADAM8BIT:
-    case OPTIMIZER_LION8BIT:
-        keep_bytes(s, shards, s->plan->optimizer.kind == OPTIMIZER_ADAM8BIT ? 2 : 1);
-        return;
-    case OPTIMIZER_ADAFACTOR:
-        keep(s, NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER, DTYPE_F32, 1);
-        return;
-    case OPTIMIZER_MUON:
-    case OPTIMIZER_LION:
-    case OPTIMIZER_SGD:
-        keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first, 1);
-        if (s->plan->optimizer.kind == OPTIMIZER_MUON && first != DTYPE_NONE &&
-            !lora_is_on(s->plan)) /* adapters are matrices */
-            keep_plain_moment(s);
-        return;
-    }
-}
-
 /* The states as they are stored: of an f32 master only the 16 bits that bf16 weights lack
  * (store_param_remainders); states on the host have no remainders. */
 static bool is_native(const struct plan *plan)
 {
     bool megatron = plan_is_megatron(plan);
     bool aware = plan->optimizer.aware == AWARE_NATIVE ||
-                 (plan->optimizer.aware == AWARE_COPIED && offloads(plan));
+                 (plan->optimizer.aware == AWARE_COPIED && state_offloads(plan));
     return megatron && aware;
 }
 
@@ -318,11 +187,11 @@ static void keep_master(struct state *s)
         return;
     bool native = is_native(s->plan);
     bool remainders =
-        native && !offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
-    bool megatron_holds = plan_is_megatron(s->plan) && offloads(s->plan) && !native;
+        native && !state_offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
+    bool megatron_holds = plan_is_megatron(s->plan) && state_offloads(s->plan) && !native;
     struct shards shards = megatron_holds ? step_trained(s->plan, s->work, 1) : updated_here(s);
-    keep(s, NAMES("master_weights"), shards, CATEGORY_MASTER,
-         remainders ? DTYPE_BF16 : p->master, 1);
+    state_keep(s, STATE_NAMES("master_weights"), shards, CATEGORY_MASTER,
+               remainders ? DTYPE_BF16 : p->master, 1);
 }
 
 static struct size columns_of(struct state *s, const struct dims *d,
@@ -339,7 +208,7 @@ static struct shards scales(struct state *s, struct dtype_scale scale, struct sh
     struct sizes *z = s->z;
     struct dims d;
     if (scale.rows == UINT64_MAX)
-        return step_share_out(s->plan, z, sum_matrices(s, &d, columns_of), 3);
+        return step_share_out(s->plan, z, state_sum_matrices(s, &d, columns_of), 3);
     return (struct shards){size_ceil_by(z, elements.dense, scale.rows * scale.columns),
                            size_ceil_by(z, elements.experts, scale.rows * scale.columns)};
 }
@@ -400,7 +269,8 @@ static void keep_weights(struct state *s)
         return;
     }
     if (!recipe_is_primary(s->plan)) {
-        keep(s, NAMES("weights"), shards, CATEGORY_WEIGHTS, s->plan->precision.weights, 1);
+        state_keep(s, STATE_NAMES("weights"), shards, CATEGORY_WEIGHTS,
+                   s->plan->precision.weights, 1);
         return;
     }
     struct recipe_sum sum = recipe_matrices(s->plan, s->z);
@@ -425,8 +295,8 @@ static void keep_weights(struct state *s)
                                     .state = true,
                                     .source = "training-stacks.md 6"});
     }
-    keep(s, NAMES("weights"), (struct shards){rest[0], rest[1]}, CATEGORY_WEIGHTS,
-         s->plan->precision.weights, 1);
+    state_keep(s, STATE_NAMES("weights"), (struct shards){rest[0], rest[1]}, CATEGORY_WEIGHTS,
+               s->plan->precision.weights, 1);
 }
 
 /* Transposes of weights that are gathered, of every layer (Megatron-FSDP README, fully_shard's
@@ -466,7 +336,7 @@ static struct shards gradients_here(struct state *s)
 {
     struct shards gradients = step_trained(s->plan, s->work, 2);
     bool deepspeed = s->plan->stack.kind == STACK_DEEPSPEED;
-    if (deepspeed && offloads(s->plan) && s->plan->parallel.zero >= 2)
+    if (deepspeed && state_offloads(s->plan) && s->plan->parallel.zero >= 2)
         return (struct shards){size_const(s->z, 0), size_const(s->z, 0)};
     if (!deepspeed && state_waits_there(s->plan)) {
         gradients.dense = size_sub(s->z, gradients.dense, moved(s, gradients.dense));
@@ -485,15 +355,15 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (plan->workload.mode != MODE_TRAIN)
         return;
     if (lora_is_on(plan))
-        keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
-             plan->lora.format, 1);
+        state_keep(&s, STATE_NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
+                   plan->lora.format, 1);
     if (gradients_persist && !plan_steps_in_backward(plan))
-        keep(&s, NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
-             lora_gradients(plan), 1);
+        state_keep(&s, STATE_NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
+                   lora_gradients(plan), 1);
     keep_master(&s);
-    keep_moments(&s);
+    state_keep_moments(&s, updated_here(&s));
     step_modules(plan, work, gradients_persist && !plan_steps_in_backward(plan));
-    if (offloads(plan))
+    if (state_offloads(plan))
         add_host(&s);
     step_checkpoint(plan, work, first);
     step_colocated(plan, work, first);
@@ -505,7 +375,7 @@ enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size, unless i
 
 /* Graphs of a whole step keep the memory of forward and backward for good, so that the update
  * cannot take it. */
-static void make(struct state *s, struct names names, struct shards shards,
+static void make(struct state *s, struct state_names names, struct shards shards,
                  enum category category, uint64_t count, const char *source)
 {
     bool apart = s->plan->stack.graphs == GRAPHS_FULL && plan_is_megatron(s->plan);
@@ -526,7 +396,7 @@ static uint64_t cast_states(const struct plan *plan)
 {
     enum dtype first = plan->precision.moments, second = state_moment2(plan);
     bool megatron = plan_is_megatron(plan);
-    if (!megatron || offloads(plan) || plan->optimizer.kind != OPTIMIZER_ADAM ||
+    if (!megatron || state_offloads(plan) || plan->optimizer.kind != OPTIMIZER_ADAM ||
         (first == DTYPE_BF16 && second == DTYPE_BF16))
         return 0;
     uint64_t n = first != DTYPE_F32;
@@ -541,7 +411,7 @@ static uint64_t cast_states(const struct plan *plan)
 static bool casts_gradients(const struct plan *plan)
 {
     bool megatron = plan_is_megatron(plan);
-    bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !offloads(plan);
+    bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !state_offloads(plan);
     return (megatron || deepspeed) && !is_native(plan) &&
            plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
 }
@@ -551,6 +421,8 @@ void step_optimizer(const struct plan *plan, struct work *work)
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
     bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH &&
                  !plan_steps_in_backward(plan); /* an optimizer for each parameter */
+    enum optimizer_kind kind = plan->optimizer.kind;
+    bool one = kind == OPTIMIZER_SCHEDULE_FREE || kind == OPTIMIZER_RMSPROP;
     uint64_t cast = cast_states(plan);
     if (!cast && !lists && !casts_gradients(plan))
         return;
@@ -565,10 +437,14 @@ void step_optimizer(const struct plan *plan, struct work *work)
         shards.dense = size_min(s.z, shards.dense, group);
         shards.experts = size_min(s.z, shards.experts, size_sub(s.z, group, shards.dense));
     }
-    make(&s, NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
+    make(&s, STATE_NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
          "training-stacks.md 2");
-    make(&s, NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
+    make(&s, STATE_NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
          "TransformerEngine FusedAdam");
-    make(&s, NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER, lists ? 2 : 0,
-         "torch.optim.Adam foreach: sqrt(v) and denominator");
+    make(&s, STATE_NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER,
+         !lists ? 0
+         : one  ? 1
+                : 2,
+         one ? "torch.optim.RMSprop, schedulefree foreach: sqrt(v)"
+             : "torch.optim.Adam foreach: sqrt(v) and denominator");
 }

@@ -1,17 +1,13 @@
 /* Modules that are trained whole beside adapters; see work/piece/lora.h. */
 #include "work/piece/lora.h"
-#include "work/stack/stack.h"
+#include "work/piece/state.h"
 
 /* Moments of an element of embedding or head: Muon steps them as Adam does, and where a library
  * keeps moments in bytes those of embeddings are f32 (transformers trainer.py), which of a head
  * is an upper bound. */
 static uint64_t moments_of_ends(enum optimizer_kind kind)
 {
-    static const uint64_t n[] = {
-        [OPTIMIZER_ADAM] = 2, [OPTIMIZER_ADAM8BIT] = 2, [OPTIMIZER_MUON] = 2,
-        [OPTIMIZER_LION] = 1, [OPTIMIZER_LION8BIT] = 1, [OPTIMIZER_ADAFACTOR] = 0,
-        [OPTIMIZER_SGD] = 1};
-    return n[kind];
+    return kind == OPTIMIZER_MUON ? 2 : state_moments(kind).n;
 }
 
 static void keep(struct work *work, const char *name, enum category category, enum dtype dtype,
@@ -31,7 +27,7 @@ void step_modules(const struct plan *plan, struct work *work, bool gradients)
     enum dtype format = lora_saved_format(plan);
     bool masters = p->master != DTYPE_NONE && p->master != format;
     enum optimizer_kind kind = plan->optimizer.kind;
-    bool bytes = kind == OPTIMIZER_ADAM8BIT || kind == OPTIMIZER_LION8BIT;
+    bool bytes = state_moments(kind).bits;
     struct size shard[4];
     if (size_is_zero(z, all))
         return;
@@ -48,4 +44,6 @@ void step_modules(const struct plan *plan, struct work *work, bool gradients)
          : masters ? p->moments
                    : format,
          shard[1], moments_of_ends(kind));
+    keep(work, "saved_modules_kahan_sums", CATEGORY_OPTIMIZER, format, shard[1],
+         kind == OPTIMIZER_KAHAN_ADAM && !masters && format != DTYPE_F32);
 }

@@ -146,10 +146,12 @@ static void update_modules(struct step *s)
     struct layer *l = &s->l;
     const struct pair kept = state_of(s, "saved_modules_master", "saved_modules_moments");
     const struct pair weights = state_of(s, "saved_modules", ""),
-                      gradients = state_of(s, "saved_modules_gradients", "");
+                      gradients = state_of(s, "saved_modules_gradients", ""),
+                      kahan = state_of(s, "saved_modules_kahan_sums", "");
     if (weights.number[0] == WORK_NONE)
         return;
-    struct size states = bytes_of(s, kept), written = own_part(s, weights, 3);
+    struct size states = size_add(l->z, bytes_of(s, kept), bytes_of(s, kahan)),
+                written = own_part(s, weights, 3);
     struct size read = size_add(l->z, own_part(s, gradients, 2), states);
     layer_op(l,
              (struct op){.name = "optimizer_of_modules",
@@ -158,7 +160,8 @@ static void update_modules(struct step *s)
                          .bytes_written = size_add(l->z, states, written)},
              OPERANDS(IN(SRC, gradients.number[0]), MANY(2, true, true, kept.number[0]),
                       MANY(4, true, true, kept.number[1]),
-                      MANY(6, true, true, weights.number[0])));
+                      MANY(6, true, true, weights.number[0]),
+                      MANY(16, true, true, kahan.number[0])));
 }
 
 void step_update(struct step *s)
@@ -174,6 +177,8 @@ void step_update(struct step *s)
     struct pair second = state_of(s, "adam_second_moments", "expert_adam_second_moments");
     struct pair scales = state_of(s, "moment_scales", "expert_moment_scales");
     struct pair factors = state_of(s, "factored_moments", "expert_factored_moments");
+    struct pair kahan = state_of(s, "kahan_sums", "expert_kahan_sums");
+    struct pair table = state_of(s, "embedding_moments", "");
     struct pair copies = recipe_is_primary(s->plan) && !lora_is_on(s->plan)
                              ? state_of(s, "quantized_weights", "expert_quantized_weights")
                              : (struct pair){{WORK_NONE, WORK_NONE}};
@@ -181,7 +186,8 @@ void step_update(struct step *s)
     struct size written = size_add(z, own_part(s, weights, 3), own_part(s, copies, 3));
     struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
     kept = size_sum(z, SIZES(kept, bytes_of(s, second), bytes_of(s, scales)));
-    kept = size_add(z, kept, bytes_of(s, factors));
+    kept =
+        size_sum(z, SIZES(kept, bytes_of(s, factors), bytes_of(s, kahan), bytes_of(s, table)));
     if (size_is_zero(z, written))
         return; /* adapters of matrices that the model does not have */
     l->segment = SEGMENT_STEP;
@@ -205,7 +211,8 @@ void step_update(struct step *s)
             MANY(9, true, true, second.number[1]), MANY(10, true, true, scales.number[0]),
             MANY(11, true, true, scales.number[1]), MANY(12, true, true, factors.number[0]),
             MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
-            MANY(15, false, true, copies.number[1])));
+            MANY(15, false, true, copies.number[1]), MANY(16, true, true, kahan.number[0]),
+            MANY(17, true, true, kahan.number[1]), MANY(18, true, true, table.number[0])));
     update_modules(s);
     if (s->plan->optimizer.offload > 0)
         host_update(s, plan_steps_in_backward(s->plan) ? weights : gradients, weights);

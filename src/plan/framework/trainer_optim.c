@@ -1,0 +1,170 @@
+/* Optimizers by their names in transformers' `optim` list and in what frameworks around its
+ * Trainer add: what each keeps, in whose format, and what of it is not counted. Read at
+ * huggingface/transformers 0a14d8d782ad (trainer_optimizer.py, training_args.py). */
+#include <string.h>
+
+#include "plan/framework/trainer.h"
+
+/* The first of several is written. */
+const char trainer_optimizers[] =
+    "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
+    "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
+    "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
+    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam "
+    "adamw_torch_8bit=adam8bit ao_adamw_8bit=adam8bit ao_adamw_fp8=adam8bit "
+    "adamw_torch_npu_fused=adam adamw_torch_xla=adam adamw_anyprecision=adam "
+    "paged_lion_32bit=lion paged_lion_8bit=lion8bit lion_pytorch=lion muon=muon "
+    "adamw_torch_4bit=adam4bit ao_adamw_4bit=adam4bit ademamix=ademamix "
+    "paged_ademamix_32bit=ademamix ademamix_8bit=ademamix8bit "
+    "paged_ademamix_8bit=ademamix8bit rmsprop=rmsprop "
+    "rmsprop_bnb=rmsprop rmsprop_bnb_32bit=rmsprop rmsprop_bnb_8bit=rmsprop8bit "
+    "stable_adamw=kahan_adam optimi_adamw=kahan_adam schedule_free_adamw=schedule_free "
+    "schedule_free_radam=schedule_free schedule_free_sgd=sgd";
+
+/* Why a name that begins so is not read, in what it would change. */
+static const struct {
+    const char *begins, *why;
+} unread[] = {
+    {"galore_", "of a linear layer it keeps moments of rank x its longer side and a projection "
+                "of rank x the other (galore_torch), of stacked experts whole moments"},
+    {"apollo_", "of a linear layer it keeps moments of rank x its longer side (apollo_torch), "
+                "of stacked experts whole moments"},
+    {"lomo", "it keeps nothing, and a gradient goes as soon as it is there (lomo_optim)"},
+    {"adalomo", "it keeps f32 sums per row and column, and a gradient goes as soon as it is "
+                "there (lomo_optim)"},
+};
+
+static bool holds(const char *name, const char *word)
+{
+    return strstr(name, word) != NULL;
+}
+
+/* bitsandbytes makes states in f32 or in bytes, whatever the weights are (optim/optimizer.py,
+ * init_state). */
+static bool is_bitsandbytes(const char *name)
+{
+    bool other = text_starts(name, "adamw_torch") || text_starts(name, "ao_") ||
+                 text_starts(name, "galore_");
+    return !other && (holds(name, "8bit") || holds(name, "paged") || holds(name, "bnb") ||
+                      text_equal(name, "lion_32bit") || text_equal(name, "ademamix"));
+}
+
+/* torch's SGD has momentum where optim_args asks for it. */
+static bool has_momentum(struct job *job)
+{
+    const struct setting *s = job_setting(job, "optim_args");
+    bool found = job_given(job, "optim_args.momentum");
+    for (size_t i = 0; s && i < s->n; i++)
+        found = found || (s->values[i] && holds(s->values[i], "momentum="));
+    return found;
+}
+
+/* Those of adapters are small. */
+static void warn_of_pages(struct job *job, const char *flag)
+{
+    job_warn(job, job_setting(job, flag)->mark,
+             "states of a paged optimizer go to the host where the device is full, which "
+             "matters to memory and time: they are counted on the device");
+}
+
+enum status trainer_set_optimizer(struct job *job, const char *flag)
+{
+    const char *name = "";
+    TRY(job_word(job, flag, &name));
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        if (text_starts(name, unread[i].begins)) {
+            job_warn(job, job_setting(job, flag)->mark,
+                     "optimizer '%s' matters to memory and is not modelled: %s; Adam's states "
+                     "stand in",
+                     name, unread[i].why);
+            return STATUS_OK;
+        }
+    TRY(job_set_optimizer(job, flag, trainer_optimizers));
+    if (text_starts(name, "paged_") && !draft_find(&job->draft, "lora.rank"))
+        warn_of_pages(job, flag);
+    if ((text_equal(name, "rmsprop") || text_equal(name, "rmsprop_bnb")) && has_momentum(job))
+        job_warn(job, job_setting(job, "optim_args")->mark,
+                 "momentum beside RMSprop's squares matters to memory and is not modelled");
+    if (text_equal(name, "rmsprop") || text_equal(name, "schedule_free_adamw") ||
+        text_equal(name, "schedule_free_radam")) /* theirs by default, on devices */
+        job_set(job, "optimizer.step", "foreach", flag);
+    return STATUS_OK;
+}
+
+/* Format of the adapters, where they are trained. */
+static const char *adapter_format(struct job *job)
+{
+    const struct draft_item *format = draft_find(&job->draft, "lora.format");
+    if (!draft_find(&job->draft, "lora.rank"))
+        return NULL;
+    return format ? format->words[0] : "f32"; /* the plan's, and PEFT's */
+}
+
+static bool is_deepspeed(struct job *job)
+{
+    return job->framework == &job_deepspeed ||
+           (job->framework != &job_fsdp && trainer_sharer(job) == TRAINER_DEEPSPEED);
+}
+
+/* What backward keeps of the adapters' inputs: FSDP2's policy and DeepSpeed cast adapters to
+ * the 16 bits of the rows, so that nothing is cast (PEFT tuners/lora/layer.py,
+ * _cast_input_dtype). */
+static enum status set_inputs(struct job *job, const char *adapters, bool deepspeed)
+{
+    static const char flag[] = "lora_dropout", key[] = "lora.inputs";
+    const struct draft_item *rows = draft_find(&job->draft, "precision.activations");
+    bool apart = !deepspeed && job_drafted(job, "parallel.zero", 0) == 0 && rows &&
+                 !text_equal(rows->words[0], adapters);
+    double dropout = 0;
+    TRY(job_real(job, flag, &dropout));
+    if (dropout > 0)
+        job_set(job, key, "dropped", flag);
+    else if (apart || draft_find(&job->draft, key))
+        job_set(job, key, apart ? "copied" : "shared", "use_peft");
+    return STATUS_OK;
+}
+
+enum status trainer_set_states(struct job *job)
+{
+    static const char flag[] = "optim", key[] = "precision.moments";
+    const char *name = "", *adapters = adapter_format(job);
+    bool deepspeed = is_deepspeed(job);
+    if (!deepspeed || !trainer_decides(job, "optimizer.type"))
+        TRY(job_word(job, flag, &name));
+    /* torch's optimizers make states like what they step; DeepSpeed hands them f32 partitions
+     */
+    if (adapters && !deepspeed)
+        job_set(job, key, adapters, "use_peft");
+    if (adapters && !deepspeed && !text_equal(adapters, "f32")) /* of f32 they are f32 */
+        job_set(job, "precision.gradients", adapters, "use_peft");
+    if (adapters)
+        TRY(set_inputs(job, adapters, deepspeed));
+    bool bytes = holds(name, "8bit");
+    if (is_bitsandbytes(name) && !bytes)
+        job_set(job, key, "f32", flag);
+    if (is_bitsandbytes(name) && bytes && !deepspeed && !adapters)
+        job_set(job, "optimizer.plain_embedding", "true", flag);
+    if (text_equal(name, "adamw_anyprecision"))
+        job_set(job, key, "f32", flag); /* momentum_dtype, variance_dtype */
+    if (text_equal(name, "sgd") && !has_momentum(job))
+        job_set(job, key, "none", flag);
+    return STATUS_OK;
+}
+
+/* Of several names the first, but for what one of them says besides. */
+void trainer_write_optimizer(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    enum optimizer_kind kind = plan->optimizer.kind;
+    bool fsdp = writer->framework == &job_fsdp;
+    const char *name =
+        writer_word(writer, trainer_optimizers, writer_value(writer, "optimizer.kind"));
+    if (fsdp && kind == OPTIMIZER_ADAM && plan->optimizer.step == STEP_FOREACH)
+        name = "adamw_torch";
+    if (fsdp && kind == OPTIMIZER_ADAM8BIT && !plan->optimizer.plain_embedding)
+        name = "adamw_torch_8bit"; /* torchao's */
+    if (name)
+        writer_flag(writer, "optim", name);
+    if (kind == OPTIMIZER_SGD && plan->precision.moments != DTYPE_NONE)
+        writer_flag(writer, "optim_args", "momentum=0.9");
+}

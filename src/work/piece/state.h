@@ -1,0 +1,52 @@
+/* What the files of a training step's state share: buffers in pairs (dense parameters,
+ * experts), and what each kind of optimizer keeps. */
+#ifndef MOEPLAN_WORK_PIECE_STATE_H
+#define MOEPLAN_WORK_PIECE_STATE_H
+
+#include "work/piece/dims.h"
+#include "work/piece/matrix.h"
+#include "work/stack/stack.h"
+
+struct state {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *z;
+    uint16_t tick; /* the optimizer's */
+};
+
+/* Names of the two; literals, so that buffers may keep them. */
+struct state_names {
+    const char *dense, *experts;
+};
+
+#define STATE_NAMES(name)                                                                      \
+    (struct state_names)                                                                       \
+    {                                                                                          \
+        name, "expert_" name                                                                   \
+    }
+
+/* Elements that stay on the device, of both; none of no format, or where there are 0. */
+void state_keep(struct state *s, struct state_names names, struct shards shards,
+                enum category category, enum dtype dtype, uint64_t count);
+
+/* Whether a part of the states is the host's. */
+bool state_offloads(const struct plan *plan);
+/* Ranks that share the optimizer's states out. */
+struct shards state_sharers(const struct plan *plan, struct sizes *z);
+
+/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
+struct shards state_sum_matrices(struct state *s, struct dims *d,
+                                 struct size (*of)(struct state *s, const struct dims *d,
+                                                   const struct layer_matrix *m));
+
+/* Moments of a trained parameter: so many, in precision.moments or, where a library stores them
+ * in few bits, in so many bits with an f32 scale per block. */
+struct kept_moments {
+    unsigned n, bits; /* bits 0: in the plan's format */
+};
+struct kept_moments state_moments(enum optimizer_kind kind);
+
+/* Moments of the parameters that a rank updates on the device. */
+void state_keep_moments(struct state *s, struct shards updated);
+
+#endif

@@ -1,0 +1,184 @@
+/* What an optimizer keeps of what it trains; see work/piece/state.h. Sources:
+ * training-stacks.md 2 for those with a name of their own there, and the files named here. */
+#include "plan/derive.h"
+#include "work/list/dtype.h"
+#include "work/piece/lora.h"
+#include "work/piece/state.h"
+
+struct kept_moments state_moments(enum optimizer_kind kind)
+{
+    static const struct kept_moments kinds[] = {
+        [OPTIMIZER_ADAM] = {2, 0},
+        [OPTIMIZER_ADAM8BIT] = {2, 8},
+        [OPTIMIZER_MUON] = {1, 0},
+        [OPTIMIZER_LION] = {1, 0},
+        [OPTIMIZER_LION8BIT] = {1, 8},
+        [OPTIMIZER_ADAFACTOR] = {0, 0},
+        [OPTIMIZER_SGD] = {1, 0},
+        [OPTIMIZER_ADAM4BIT] = {2, 4},     /* torchao optim/adam.py, subclass_4bit.py */
+        [OPTIMIZER_ADEMAMIX] = {3, 0},     /* bitsandbytes optim/ademamix.py: m1, m2, nu */
+        [OPTIMIZER_ADEMAMIX8BIT] = {3, 8}, /* a scale per block of each */
+        [OPTIMIZER_RMSPROP] = {1, 0},      /* torch optim/rmsprop.py: squares */
+        [OPTIMIZER_RMSPROP8BIT] = {1, 8},
+        [OPTIMIZER_KAHAN_ADAM] = {2, 0},    /* optimi/adamw.py, stableadamw.py */
+        [OPTIMIZER_SCHEDULE_FREE] = {2, 0}, /* schedulefree/adamw_schedulefree.py: z, squares */
+    };
+    return kinds[kind];
+}
+
+enum dtype state_moment2(const struct plan *plan)
+{
+    const struct precision *p = &plan->precision;
+    return p->moment2 == DTYPE_NONE ? p->moments : p->moment2;
+}
+
+/* Elements of the embedding among those that a rank updates. */
+static struct size embedding(struct state *s)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    dims_fill(&d, s->plan, z);
+    struct size all = size_product(
+        z, SIZES(size_slot(z, SLOT_STAGE_EMBEDDING), d.width[COL_VOCAB], d.width[COL_HIDDEN]));
+    return step_share_out(s->plan, z, (struct shards){all, size_const(z, 0)}, 1).dense;
+}
+
+/* Few bits and, per block of 256, an f32 scale (bitsandbytes; transformers asks torchao for the
+ * same block; tensors under 4,096 elements, which both leave whole, are counted with the rest).
+ * The trainer may ask bitsandbytes for an embedding's in f32 (trainer.py, create_optimizer). */
+static void keep_few_bits(struct state *s, struct shards shards, struct kept_moments moments)
+{
+    struct sizes *z = s->z;
+    if (s->plan->optimizer.plain_embedding && !lora_is_on(s->plan) &&
+        !state_offloads(s->plan)) {
+        struct size plain = embedding(s);
+        step_keep(s->work, "embedding_moments", CATEGORY_OPTIMIZER, DTYPE_F32, plain, moments.n,
+                  "transformers trainer.py: optim_bits 32");
+        shards.dense = size_sub(z, shards.dense, plain);
+    }
+    struct size block = size_const(z, 256);
+    struct shards scales = {size_ceil_div(z, shards.dense, block),
+                            size_ceil_div(z, shards.experts, block)};
+    if (moments.bits == 4) /* two in a byte */
+        shards = (struct shards){size_ceil_by(z, shards.dense, 2),
+                                 size_ceil_by(z, shards.experts, 2)};
+    state_keep(s, STATE_NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, DTYPE_INT8,
+               moments.n);
+    state_keep(s, STATE_NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32,
+               moments.n);
+}
+
+/* What rounding an update took from 16-bit weights, in their format; an f32 master loses
+ * nothing (optimi optimizer.py, kahan_comp). */
+static void keep_rounding(struct state *s, struct shards shards)
+{
+    const struct precision *p = &s->plan->precision;
+    enum dtype own = lora_is_on(s->plan) ? s->plan->lora.format : p->weights;
+    enum dtype stepped = p->master == DTYPE_NONE || own == DTYPE_F32 ? own : p->master;
+    if (stepped == DTYPE_BF16 || stepped == DTYPE_F16)
+        state_keep(s, STATE_NAMES("kahan_sums"), shards, CATEGORY_OPTIMIZER, stepped, 1);
+}
+
+/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
+struct shards state_sum_matrices(struct state *s, struct dims *d,
+                                 struct size (*of)(struct state *s, const struct dims *d,
+                                                   const struct layer_matrix *m))
+{
+    struct matrix_walk walk = {0};
+    struct sizes *z = s->z;
+    struct size zero = size_const(z, 0);
+    struct shards sums = {zero, zero};
+    dims_fill(d, s->plan, z);
+    while (matrix_next(&walk, d)) {
+        const struct layer_matrix *m = walk.matrix;
+        struct size all = size_mul(z, walk.layers, of(s, d, m));
+        if (m->expert)
+            sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
+        else
+            sums.dense = size_add(z, sums.dense, all);
+    }
+    return sums;
+}
+
+/* Rows and columns: of the matrix, or of the two of each of its adapters. */
+static struct size sides_of(struct state *s, const struct dims *d, const struct layer_matrix *m)
+{
+    struct sizes *z = s->z;
+    if (!lora_is_on(s->plan))
+        return size_add(z, d->width[m->in], d->width[m->out]);
+    struct lora_sides a = lora_of(s->plan, z, d, m);
+    struct size in = size_plus(z, d->width[m->in], 2 * s->plan->lora.rank);
+    struct size all = size_add(z, size_times(z, in, a.n), a.outputs);
+    return lora_has_magnitudes(s->plan) ? size_add(z, all, a.outputs) : all;
+}
+
+/* Rows and columns of what is trained of a stage's layers, and of embedding and head. */
+static struct shards factors(struct state *s)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    struct shards sums = state_sum_matrices(s, &d, sides_of);
+    struct size ends =
+        size_add(z, size_slot(z, SLOT_STAGE_EMBEDDING), size_slot(z, SLOT_STAGE_HEAD));
+    struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
+    if (!lora_is_on(s->plan))
+        sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
+    if (!lora_is_on(s->plan) && plan_embeds_layers(s->plan)) { /* its table, its projection */
+        struct size both = size_add(z, size_slot(z, SLOT_LAYER_VOCAB), d.width[COL_HIDDEN]);
+        both = size_add(z, both, size_times(z, d.width[COL_LAYER_EMBEDDINGS], 2));
+        sums.dense =
+            size_add(z, sums.dense, size_mul(z, size_slot(z, SLOT_STAGE_EMBEDDING), both));
+    }
+    return step_share_out(s->plan, z, sums, 1);
+}
+
+/* Magnitudes beside adapters. */
+static struct size magnitudes_of(struct state *s, const struct dims *d,
+                                 const struct layer_matrix *m)
+{
+    return lora_of(s->plan, s->z, d, m).outputs;
+}
+
+/* Muon's second moment: of what is no matrix of a layer, as adapters are and magnitudes not. */
+static void keep_plain_moment(struct state *s)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    if (lora_is_on(s->plan)) {
+        struct shards all = state_sum_matrices(s, &d, magnitudes_of);
+        plain = size_add(z, all.dense, all.experts);
+    }
+    if (s->plan->parallel.zero >= 1)
+        plain = size_ceil_div(z, plain, state_sharers(s->plan, z).dense);
+    step_keep(s->work, "adam_second_moments", CATEGORY_OPTIMIZER, state_moment2(s->plan), plain,
+              1, NULL);
+}
+
+void state_keep_moments(struct state *s, struct shards shards)
+{
+    const struct precision *p = &s->plan->precision;
+    enum optimizer_kind kind = s->plan->optimizer.kind;
+    struct kept_moments moments = state_moments(kind);
+    bool host = state_offloads(s->plan);
+    enum dtype first = host ? DTYPE_F32 : p->moments;
+    enum dtype second = host || kind != OPTIMIZER_ADAM ? first : state_moment2(s->plan);
+    if (moments.bits) {
+        keep_few_bits(s, shards, moments);
+        return;
+    }
+    bool apart = first != second;
+    state_keep(s, STATE_NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first,
+               apart ? 1 : moments.n);
+    if (apart)
+        state_keep(s, STATE_NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second,
+                   1);
+    if (kind == OPTIMIZER_ADAFACTOR)
+        state_keep(s, STATE_NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER,
+                   DTYPE_F32, 1);
+    if (kind == OPTIMIZER_KAHAN_ADAM)
+        keep_rounding(s, shards);
+    if (kind == OPTIMIZER_MUON && first != DTYPE_NONE &&
+        (!lora_is_on(s->plan) || lora_has_magnitudes(s->plan)))
+        keep_plain_moment(s);
+}

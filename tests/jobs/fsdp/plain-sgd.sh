@@ -1,0 +1,4 @@
+#!/bin/bash
+#moeplan cluster=h200
+torchrun --nproc_per_node 1 run_clm.py --model_name_or_path allenai/OLMoE-1B-7B-0924 \
+  --torch_dtype bfloat16 --bf16 --per_device_train_batch_size 1 --block_size 2048 --optim sgd
