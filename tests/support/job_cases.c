@@ -830,6 +830,17 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
      "workload.global_batch=64 workload.colocated.reference=1",
      0},
+    {"axolotl/model-type.yml", "cluster=h100-8x1",
+     "model.name=llama-3.1-8b stack.kind=deepspeed parallel.zero=3 lora.rank=32 "
+     "precision.weights=fp8_channel workload.micro_batch=2 workload.sequence_length=4096",
+     1},
+    {"axolotl/long.yaml", "cluster=h100-8x2",
+     "stack.kind=deepspeed parallel.zero=3 parallel.cp=8 optimizer.offload_params=true "
+     "workload.sequence_length=500000 recompute.offload=[layer_input]",
+     2},
+    {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
+    {"llamafactory/host-experts.yaml", "cluster=h200-8x1",
+     "model.name=deepseek-v3 lora.rank=8 workload.micro_batch=1", 1},
     {"llamafactory/lora-sft.yaml", "",
      "lora.modules_to_save=[embed_tokens] stack.kind=deepspeed parallel.zero=3 "
      "lora.rank=16 "

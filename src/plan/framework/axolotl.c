@@ -31,6 +31,13 @@ static const struct job_flag flags[] = {
     MEMORY("peft_use_dora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
+    RULE("model_quantization_config", JOB_VALUE, "precision.weights",
+         "dequantized as it is loaded; else a warning", LOADER),
+    RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
+         "see model_quantization_config", LOADER),
+    MEMORY("tiled_mlp", JOB_VALUE, "false", "an MLP takes the whole sequence at once here",
+           CONFIG),
+    NEITHER("tiled_mlp_num_shards", JOB_VALUE, CONFIG),
     MEMORY("unfrozen_parameters", JOB_LIST, NULL,
            "an expression names weights as the code has them: all are trained here", CONFIG),
     RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
@@ -189,6 +196,23 @@ static enum status tell_adapter(struct job *job)
     return job->err->status;
 }
 
+/* A checkpoint that stays as few bits as it has (transformers, Mxfp4Config: dequantize is false
+ * unless given). */
+static enum status warn_of_base(struct job *job)
+{
+    static const char flag[] = "model_quantization_config";
+    const char *config;
+    bool dequantized = false;
+    TRY(word_of(job, flag, &config));
+    TRY(job_switch(job, "model_quantization_config_kwargs.dequantize", &dequantized));
+    if (config[0] && !dequantized)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a base that %s leaves quantised matters to memory and is not modelled: it is "
+                 "planned in the format it computes in",
+                 config);
+    return STATUS_OK;
+}
+
 /* Sequences of a rank are those of one pass times the passes. */
 static enum status tell_batch(struct job *job)
 {
@@ -269,6 +293,7 @@ static enum status axolotl_finish(struct job *job)
     bool offloads;
     TRY(tell_formats(job));
     TRY(tell_adapter(job));
+    TRY(warn_of_base(job));
     TRY(tell_batch(job));
     TRY(tell_recompute(job, &offloads));
     job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");

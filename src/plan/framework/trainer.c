@@ -285,7 +285,6 @@ static void warn_of_base(struct job *job)
 
 enum status trainer_set_base(struct job *job)
 {
-    static const char flags[] = "load_in_4bit load_in_8bit use_bnb_nested_quant";
     bool four = false, eight = false, nested = false;
     TRY(job_switch(job, "load_in_4bit", &four));
     TRY(job_switch(job, "load_in_8bit", &eight));
@@ -302,6 +301,7 @@ enum status trainer_set_base(struct job *job)
                  "a base in few bits is frozen, and there are no adapters to train: not read");
         return STATUS_OK;
     }
+    const char *flags = eight ? "load_in_8bit" : "load_in_4bit use_bnb_nested_quant";
     job_set(job, "precision.weights",
             eight    ? "fp8_channel"
             : nested ? "nf4_double"

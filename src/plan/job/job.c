@@ -136,6 +136,19 @@ static const struct job_framework *by_kind(const struct node *root)
     return first;
 }
 
+/* A job names its model, and may say beside it which class loads it (axolotl's and ms-swift's
+ * model_type); a configuration is the model. */
+static bool names_model(const struct node *root)
+{
+    static const char *const keys[] = {"base_model", "model_name_or_path", "model"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct node *model = node_get(root, keys[i]);
+        if (model && model->kind == NODE_SCALAR && !node_is_null(model))
+            return true;
+    }
+    return false;
+}
+
 /* The framework whose table knows most of a file's keys, or NULL. */
 static const struct job_framework *tree_framework(const struct node *root)
 {
@@ -187,7 +200,7 @@ static enum status read_yaml(const struct input *in)
     const struct job_framework *framework = job_framework_named(in->request->from);
     enum status strict =
         source_read_text(file, in->text, in->length, in->arena, &root, &refused);
-    if (strict == STATUS_OK && !framework && import_hf_is_config(root))
+    if (strict == STATUS_OK && !framework && import_hf_is_config(root) && !names_model(root))
         return read_config(in, root);
     enum status loose = strict;
     if (strict != STATUS_OK)
