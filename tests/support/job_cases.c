@@ -839,6 +839,14 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=500000 recompute.offload=[layer_input]",
      2},
     {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
+    {"sglang/abbreviated.sh", "",
+     "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "
+     "parallel.tp=2 precision.weights=int4 stack.graphs=none",
+     1},
+    {"vllm/abbreviated.sh", "",
+     "model.name=qwen3-vl-235b-a22b parallel.ep=8 parallel.etp=1 precision.weights=bf16 "
+     "memory.fraction=0.7 workload.context_length=8192",
+     0},
     {"llamafactory/host-experts.yaml", "cluster=h200-8x1",
      "model.name=deepseek-v3 lora.rank=8 workload.micro_batch=1", 1},
     {"llamafactory/lora-sft.yaml", "",

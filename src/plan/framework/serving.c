@@ -171,6 +171,8 @@ enum status serving_set_formats(struct job *job)
     else
         job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
                  "a cache in '%s' matters to memory and is not modelled", cache);
+    if (text_equal(quantization, "None")) /* vLLM engine/arg_utils.py, optional_type */
+        quantization = "";
     const char *weights = job_convert(job, quantizations, quantization);
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
     if (text_equal(quantization, "experts_int8"))

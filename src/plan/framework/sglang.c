@@ -492,6 +492,7 @@ const struct job_framework job_sglang = {
     .stack = "sglang",
     .source = "sgl-project/sglang 001067fffe33",
     .syntax = JOB_DASHES,
+    .abbreviates = true,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = sglang_prepare,

@@ -558,6 +558,7 @@ const struct job_framework job_vllm = {
     .stack = "vllm",
     .source = "vllm-project/vllm",
     .syntax = JOB_DASHES,
+    .abbreviates = true,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = vllm_prepare,

@@ -174,10 +174,18 @@ static const char *spelling(const struct model_name *name, enum model_catalog ca
     return all[catalog];
 }
 
+/* A folder's name may end with '/'. */
+static const char *without_slashes(const char *name, struct arena *arena)
+{
+    size_t n = strlen(name);
+    while (n > 1 && name[n - 1] == '/')
+        n--;
+    return arena_strndup(arena, name, n);
+}
+
 static const char *lower_base(const char *name, struct arena *arena)
 {
-    const char *slash = strrchr(name, '/');
-    char *lower = arena_strdup(arena, slash ? slash + 1 : name);
+    char *lower = arena_strdup(arena, text_base_name(without_slashes(name, arena)));
     for (char *at = lower; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     return lower;
@@ -254,9 +262,7 @@ const char *model_name_or_folder(const char *name, struct arena *arena)
 
 const char *model_name_of_path(const char *path, struct arena *arena)
 {
-    char *name = arena_strdup(arena, path);
-    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
-        name[n - 1] = '\0';
+    const char *name = without_slashes(path, arena);
     const char *model = model_name_or_folder(name, arena);
     return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
 }

@@ -51,6 +51,7 @@ struct job_framework {
     const char *stack;  /* of the plan; as --for takes it */
     const char *source; /* repository and commit */
     enum job_syntax syntax;
+    bool abbreviates; /* its parser takes the beginning of a flag that no other has */
     const char *sections; /* "model. train. ": in front of names, left out there */
     const struct job_flag *flags;
     const size_t *n_flags; /* where it stands: tables are files of their own */
