@@ -847,6 +847,13 @@ const struct job_case job_cases[] = {
      "model.name=qwen3-vl-235b-a22b parallel.ep=8 parallel.etp=1 precision.weights=bf16 "
      "memory.fraction=0.7 workload.context_length=8192",
      0},
+    {"swift/unknown-nodes.sh", "cluster=h100-8x2",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.zero=3 workload.sequence_length=2048", 0},
+    {"verl/unknown-size.sh", "cluster=h100-8x2",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.tp=8 workload.micro_batch=4", 0},
+    {"torchtitan/variables.sh", "cluster=h100",
+     "model.name=deepseek-v2-lite parallel.ep=8 workload.micro_batch=4 cluster.node.devices=8",
+     1},
     {"llamafactory/host-experts.yaml", "cluster=h200-8x1",
      "model.name=deepseek-v3 lora.rank=8 workload.micro_batch=1", 1},
     {"llamafactory/lora-sft.yaml", "",

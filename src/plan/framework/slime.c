@@ -93,10 +93,12 @@ static const struct job_framework *const shares[] = {&job_megatron, NULL};
 static enum status slime_prepare(struct job *job)
 {
     static const char nodes[] = "actor-num-nodes", per_node[] = "actor-num-gpus-per-node";
-    bool overflow = false;
+    bool overflow = false, asked = false;
     job->size = (struct job_size){.nodes = 1, .per_node = 8};
-    TRY(job_count(job, nodes, &job->size.nodes));
-    TRY(job_count(job, per_node, &job->size.per_node));
+    TRY(job_size_count(job, nodes, &job->size.nodes, &asked));
+    TRY(job_size_count(job, per_node, &job->size.per_node, &asked));
+    if (asked)
+        job_asked_size(job, &job->size);
     if (!job->size.nodes || !job->size.per_node)
         return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
     job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "plan/derive.h"
 #include "plan/job/reader.h"
 #include "plan/read/part.h"
@@ -203,6 +204,37 @@ static enum status size_cluster(struct job *job)
     if (size->world > 1 && size->world < 1000000 && size->per_node && size->nodes)
         take_size(job, item, (int)strlen(item->words[0]), size->per_node, size->nodes);
     return STATUS_OK;
+}
+
+bool job_asked_size(const struct job *job, struct job_size *size)
+{
+    for (size_t i = job->request->n_sets; i > 0; i--) {
+        const struct override *set = &job->request->sets[i - 1];
+        uint64_t value[2] = {0};
+        if (!text_equal(set->key, "cluster") || !has_size(set->value))
+            continue;
+        const char *at = strrchr(set->value, '-');
+        for (size_t j = 0; j < 2 && at; j++) {
+            size_t n = strspn(at + 1, "0123456789");
+            if (!number_count(arena_strndup(job->arena, at + 1, n), &value[j]))
+                return false;
+            at = j == 0 ? strchr(at, 'x') : at;
+        }
+        if (value[0] > 1000000 || value[1] > 1000000)
+            return false;
+        *size = (struct job_size){value[1], value[0], value[0] * value[1]};
+        return size->world > 0;
+    }
+    return false;
+}
+
+enum status job_size_count(struct job *job, const char *name, uint64_t *value, bool *asked)
+{
+    const struct setting *s = job_setting(job, name);
+    struct job_size size;
+    bool unknown = s && s->trouble && job_asked_size(job, &size);
+    *asked = *asked || unknown;
+    return unknown ? STATUS_OK : job_count(job, name, value);
 }
 
 enum status job_world(struct job *job, uint64_t *world)
