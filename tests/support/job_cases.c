@@ -830,6 +830,19 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
      "workload.global_batch=64 workload.colocated.reference=1",
      0},
+    {"trtllm/older.sh", "",
+     "stack.graph_batch=128 stack.graph_padding=true precision.kv_cache=fp8 parallel.dp=8 "
+     "memory.fraction=0.95",
+     0},
+    {"trtllm/null-graphs.sh", "", "stack.graphs=none memory.fraction=0.8 parallel.tp=2", 0},
+    {"vllm/older-draft.sh", "",
+     "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
+     "workload.speculation.tokens=5",
+     0},
+    {"llamafactory/launched.sh", "cluster=h100",
+     "parallel.zero=3 optimizer.offload=1 workload.sequence_length=32768 "
+     "cluster.node.devices=8",
+     0},
     {"axolotl/model-type.yml", "cluster=h100-8x1",
      "model.name=llama-3.1-8b stack.kind=deepspeed parallel.zero=3 lora.rank=32 "
      "precision.weights=fp8_channel workload.micro_batch=2 workload.sequence_length=4096",

@@ -182,6 +182,11 @@ static enum status sglang_prepare(struct job *job)
     TRY(job_flag_file(job, "config", JOB_FILE));
     TRY(read_degrees(job, &d));
     TRY(job_count(job, "nnodes", &nodes));
+    if (nodes > 1 && d.tp * d.pp % nodes != 0) /* server_args.py, check_server_args */
+        return job_fail(job, "nnodes",
+                        "tp %" PRIu64 " x pp %" PRIu64 " is no multiple of %" PRIu64
+                        " nodes, which SGLang refuses",
+                        d.tp, d.pp, nodes);
     job->size = (struct job_size){.nodes = nodes, .world = d.tp * d.pp * (d.inside ? 1 : d.dp)};
     return STATUS_OK;
 }

@@ -346,7 +346,9 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     TRY(job_switch(job, "use_liger_kernel", &fused));
     if (fused)
         job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");
-    TRY(job_word(job, "attn_implementation", &attention));
+    const struct setting *kernel = job_setting(job, "attn_implementation");
+    if (kernel && kernel->n > 0) /* LLaMA-Factory's --flash_attn was a switch */
+        TRY(job_word(job, "attn_implementation", &attention));
     if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
         job_set(job, "stack.attention", "unfused", "attn_implementation");
     if (optimizer)

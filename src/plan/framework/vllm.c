@@ -134,9 +134,10 @@ static const struct job_flag flags[] = {
     NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
     RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
          "*mtp, ngram, others: model", ENGINE),
-    RULE("speculative-config.draft_tensor_parallel_size", JOB_VALUE, NULL,
-         "as the model's (spec_decode/draft_model.py), else a warning", ENGINE),
-    RULE("speculative-config.model", JOB_VALUE, "workload.speculation.model",
+    RULE("speculative-config.draft_tensor_parallel_size speculative-draft-tensor-parallel-size",
+         JOB_VALUE, NULL, "as the model's (spec_decode/draft_model.py), else a warning",
+         ENGINE),
+    RULE("speculative-config.model speculative-model", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
     NEITHER("port", JOB_VALUE, ENGINE),
@@ -218,11 +219,15 @@ static enum status check_draft_ranks(struct job *job)
 /* Without a method, a model is a draft (config/speculative.py). */
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
-    const char *method = NULL;
+    const char *method = NULL, *model = NULL;
     struct serving_draft draft = {tokens, DRAFT_MODEL,
                                   "speculative-config.num_speculative_tokens",
                                   "speculative-config.model"};
     TRY(job_word(job, "speculative-config.method", &method));
+    TRY(job_word(job, draft.model_flag, &model));
+    if (!method && model &&
+        text_equal(model, "[ngram]")) /* until 0.9, as --speculative-model */
+        method = "ngram";
     if (method ? strstr(method, "mtp") != NULL : !job_given(job, draft.model_flag))
         draft.method = DRAFT_MTP;
     else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
