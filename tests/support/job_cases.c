@@ -843,6 +843,9 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 optimizer.offload=1 workload.sequence_length=32768 "
      "cluster.node.devices=8",
      0},
+    {"vllm/eight-bits.sh", "",
+     "model.layers=80 precision.weights=int8 model.max_position=32768 parallel.tp=2", 0},
+    {"vllm/gguf.sh", "", "model.name=qwen3-30b-a3b", 1},
     {"axolotl/model-type.yml", "cluster=h100-8x1",
      "model.name=llama-3.1-8b stack.kind=deepspeed parallel.zero=3 lora.rank=32 "
      "precision.weights=fp8_channel workload.micro_batch=2 workload.sequence_length=4096",
