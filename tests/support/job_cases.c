@@ -846,6 +846,14 @@ const struct job_case job_cases[] = {
     {"vllm/eight-bits.sh", "",
      "model.layers=80 precision.weights=int8 model.max_position=32768 parallel.tp=2", 0},
     {"vllm/gguf.sh", "", "model.name=qwen3-30b-a3b", 1},
+    {"vllm/skypilot.yaml", "cluster=h100",
+     "model.name=gpt-oss-120b parallel.tp=8 workload.context_length=131072 "
+     "cluster.node.devices=8",
+     0},
+    {"megatron-swift/skypilot.yaml", "cluster=h100",
+     "model.name=qwen3-30b-a3b cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 "
+     "workload.global_batch=16",
+     0},
     {"axolotl/model-type.yml", "cluster=h100-8x1",
      "model.name=llama-3.1-8b stack.kind=deepspeed parallel.zero=3 lora.rank=32 "
      "precision.weights=fp8_channel workload.micro_batch=2 workload.sequence_length=4096",

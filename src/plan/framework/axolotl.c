@@ -320,5 +320,6 @@ const struct job_framework job_axolotl = {
     .names = NAMES_HUB,
     .files = true,
     .own = "axolotl",
+    .telling = "base_model",
     .trains = true,
 };

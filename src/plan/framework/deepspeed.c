@@ -470,6 +470,8 @@ const struct job_framework job_deepspeed = {
     .names = NAMES_HUB,
     .files = true,
     .own = "deepspeed/",
+    .telling = "zero_optimization zero_stage train_batch_size train_micro_batch_size_per_gpu "
+               "bf16 fp16 deepspeed_config",
     .kind_key = "distributed_type",
     .kind = "DEEPSPEED",
     .trains = true,

@@ -227,6 +227,7 @@ const struct job_framework job_llamafactory = {
     .names = NAMES_HUB,
     .files = true,
     .own = "llamafactory",
+    .telling = "stage finetuning_type template cutoff_len",
     .per_node = "NPROC_PER_NODE", /* llamafactory/launcher.py */
     .nodes = "NNODES",
     .trains = true,

@@ -108,6 +108,21 @@ static size_t count_known(const struct job_framework *framework, const struct no
     return n;
 }
 
+/* Some key stands in every file of the framework: others share what else stands there. */
+static bool is_told(const struct job_framework *framework, const struct node *root)
+{
+    for (const char *at = framework->telling; at && *at;) {
+        size_t n = strcspn(at, " ");
+        char key[64];
+        snprintf(key, sizeof key, "%.*s", (int)n, at);
+        const struct node *value = node_get(root, key);
+        if (value && (value->kind == NODE_SCALAR || !text_equal(key, "model")))
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return !framework->telling;
+}
+
 /* Keys that a plan has and no framework's file, but for NeMo-RL's cluster, whose policy no plan
  * has. */
 static bool is_plan(const struct node *root)
@@ -160,7 +175,7 @@ static const struct job_framework *tree_framework(const struct node *root)
         return best;
     for (size_t i = 0; job_frameworks[i]; i++) {
         const struct job_framework *f = job_frameworks[i];
-        size_t n = f->files && !f->toml ? count_known(f, root) : 0;
+        size_t n = f->files && !f->toml && is_told(f, root) ? count_known(f, root) : 0;
         if (n > most) {
             best = f;
             most = n;

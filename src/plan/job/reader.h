@@ -63,6 +63,7 @@ struct job_framework {
      */
     bool files;
     const char *own;
+    const char *telling; /* keys of which each of them has one, spaces between; or NULL */
     const char *kind_key, *kind;
     const char *kinds; /* other words of the key that are its, spaces between; or NULL */
     bool toml;         /* such a file is TOML */
