@@ -497,11 +497,10 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
                       "no launch starts on this line");
     if (!chosen.command)
         return none_found(job, shell);
-    if (chosen.command->nested) {
-        err_at(job->err, STATUS_INPUT, chosen.command->mark,
-               "a launch inside a condition, a loop or a function");
-        return err_hint(job->err, "which one runs is not known without running the script");
-    }
+    if (chosen.command->nested)
+        job_warn(job, chosen.command->mark,
+                 "the launch stands inside a condition, a loop or a function: it is read as it "
+                 "stands there once");
     *launch = chosen;
     return STATUS_OK;
 }
