@@ -528,7 +528,7 @@ const struct job_case job_cases[] = {
      "cluster.nodes=1 cluster.node.devices=4 parallel.pp=2 workload.micro_batch=64 "
      "workload.max_num_seqs=128 workload.queue=true workload.context_length=163840 "
      "precision.weights=fp8_block",
-     0},
+     1},
     {"vllm/prefill-node.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=8192 workload.max_num_seqs=64", 0},
     {"vllm/awq.sh", "cluster=h100",
@@ -579,7 +579,7 @@ const struct job_case job_cases[] = {
     {"trtllm/tensor.sh", "",
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
      "memory.fraction=0.9 workload.max_num_seqs=32 workload.chunked_prefill=true",
-     1},
+     2},
     {"vllm/adapters.sh", "cluster=h100",
      "lora.rank=32 lora.slots=4 memory.weight_offload=12.5GiB stack.graphs=partial "
      "stack.graph_batch=64",

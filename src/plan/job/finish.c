@@ -155,6 +155,17 @@ static bool sets_size(const struct job *job)
     return false;
 }
 
+static void warn_of_size(struct job *job, const struct draft_item *item,
+                         const struct cluster *given)
+{
+    const char *asked = item->words[0];
+    job_warn(job, item->mark,
+             "the job starts %" PRIu64
+             " ranks, and so many are planned: cluster.node.devices=%" PRIu64
+             " and cluster.nodes=%" PRIu64 " plan all of '%s'",
+             job->size.world, given->node.devices, given->nodes, asked);
+}
+
 /* A cluster of another size: as many of its nodes, or of a node's devices, as the job's ranks
  * take. Those of a mesh are what they are, and so is a size that is set. */
 static enum status resize_cluster(struct job *job, const struct draft_item *item)
@@ -168,9 +179,11 @@ static enum status resize_cluster(struct job *job, const struct draft_item *item
     uint64_t per_node = lesser(plan->cluster.node.devices, world);
     if (per_node && world % per_node)
         per_node = job->size.per_node;
-    if (per_node && world % per_node == 0)
-        take_size(job, item, (int)(strrchr(item->words[0], '-') - item->words[0]), per_node,
-                  world / per_node);
+    if (!per_node || world % per_node != 0)
+        return STATUS_OK;
+    warn_of_size(job, item, &plan->cluster);
+    take_size(job, item, (int)(strrchr(item->words[0], '-') - item->words[0]), per_node,
+              world / per_node);
     return STATUS_OK;
 }
 
