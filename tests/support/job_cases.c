@@ -847,6 +847,10 @@ const struct job_case job_cases[] = {
      "model.layers=80 precision.weights=int8 model.max_position=32768 parallel.tp=2", 0},
     {"vllm/gguf.sh", "", "model.name=qwen3-30b-a3b", 1},
     {"vllm/nested.sh", "", "model.name=deepseek-v3 parallel.tp=8 cluster.nodes=1", 1},
+    {"verl/fused.sh", "",
+     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
+     "recompute.offload=[layer_input] parallel.cp=2 workload.sequence_length=8192",
+     1},
     {"vllm/skypilot.yaml", "cluster=h100",
      "model.name=gpt-oss-120b parallel.tp=8 workload.context_length=131072 "
      "cluster.node.devices=8",
