@@ -534,7 +534,7 @@ const struct job_case job_cases[] = {
     {"vllm/awq.sh", "cluster=h100",
      "precision.weights=int4 precision.activations=f16 lora.rank=64 lora.slots=4 "
      "memory.weight_offload=4GiB",
-     0},
+     1},
     {"sglang/decode-72.sh", "cluster=h100",
      "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
      "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9 "
@@ -851,6 +851,8 @@ const struct job_case job_cases[] = {
      "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
      "recompute.offload=[layer_input] parallel.cp=2 workload.sequence_length=8192",
      1},
+    {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
+    {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
     {"vllm/skypilot.yaml", "cluster=h100",
      "model.name=gpt-oss-120b parallel.tp=8 workload.context_length=131072 "
      "cluster.node.devices=8",
