@@ -853,6 +853,8 @@ const struct job_case job_cases[] = {
      1},
     {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
     {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
+    {"axolotl/eager.yaml", "cluster=h100", "stack.attention=unfused lora.rank=8", 2},
+    {"megatron/ring.sh", "", "parallel.cp=4 workload.sequence_length=32768 cluster.nodes=2", 2},
     {"vllm/skypilot.yaml", "cluster=h100",
      "model.name=gpt-oss-120b parallel.tp=8 workload.context_length=131072 "
      "cluster.node.devices=8",

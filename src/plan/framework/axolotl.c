@@ -38,6 +38,11 @@ static const struct job_flag flags[] = {
     MEMORY("tiled_mlp", JOB_VALUE, "false", "an MLP takes the whole sequence at once here",
            CONFIG),
     NEITHER("tiled_mlp_num_shards", JOB_VALUE, CONFIG),
+    MEMORY("layer_offloading", JOB_VALUE, "false",
+           "the base's layers are on the device here, not in host memory", CONFIG),
+    MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
+           ADAPTERS),
+    MEMORY("qat", JOB_VALUE, NULL, "copies in few bits take no memory here", CONFIG),
     MEMORY("unfrozen_parameters", JOB_LIST, NULL,
            "an expression names weights as the code has them: all are trained here", CONFIG),
     RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
@@ -86,7 +91,8 @@ static const struct job_flag flags[] = {
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
     NEITHER("flex_attention", JOB_VALUE, CONFIG),
-    NEITHER("attn_implementation", JOB_VALUE, CONFIG),
+    RULE("eager_attention", JOB_VALUE, "stack.attention", "unfused", CONFIG),
+    RULE("attention", JOB_VALUE, "stack.attention", "eager: unfused", CONFIG),
     IDLE("pad_to_sequence_len", JOB_VALUE, "the longest batch is planned either way", CONFIG),
     NEITHER("gradient_checkpointing_kwargs.use_reentrant", JOB_VALUE, CONFIG),
     NEITHER("tf32", JOB_VALUE, CONFIG),
@@ -244,6 +250,17 @@ static enum status tell_recompute(struct job *job, bool *offloads)
     return job->err->status;
 }
 
+static enum status set_attention(struct job *job)
+{
+    const char *kind;
+    bool eager = false;
+    TRY(word_of(job, "attention", &kind));
+    TRY(job_switch(job, "eager_attention", &eager));
+    if (eager || text_equal(kind, "eager"))
+        job_set(job, "stack.attention", "unfused", "eager_attention attention");
+    return STATUS_OK;
+}
+
 static enum status axolotl_prepare(struct job *job)
 {
     return trainer_read_files(job, files);
@@ -300,6 +317,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(trainer_share(job));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
+    TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);
 }
