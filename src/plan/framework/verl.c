@@ -13,17 +13,7 @@
 
 static enum status verl_prepare(struct job *job)
 {
-    static const char nodes[] = "trainer.nnodes", per_node[] = "trainer.n_gpus_per_node";
-    bool overflow = false, asked = false;
-    job->size = (struct job_size){.nodes = 1, .per_node = 8};
-    TRY(job_size_count(job, nodes, &job->size.nodes, &asked));
-    TRY(job_size_count(job, per_node, &job->size.per_node, &asked));
-    if (asked)
-        job_asked_size(job, &job->size);
-    if (!job->size.nodes || !job->size.per_node)
-        return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
-    job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
-    return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
+    return job_read_size(job, "trainer.nnodes", "trainer.n_gpus_per_node");
 }
 
 /* ---- the update ---- */

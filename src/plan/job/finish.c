@@ -241,13 +241,29 @@ bool job_asked_size(const struct job *job, struct job_size *size)
     return false;
 }
 
-enum status job_size_count(struct job *job, const char *name, uint64_t *value, bool *asked)
+/* *asked: it is not known, and the size that the user gives holds. */
+static enum status size_count(struct job *job, const char *name, uint64_t *value, bool *asked)
 {
     const struct setting *s = job_setting(job, name);
     struct job_size size;
     bool unknown = s && s->trouble && job_asked_size(job, &size);
     *asked = *asked || unknown;
     return unknown ? STATUS_OK : job_count(job, name, value);
+}
+
+enum status job_read_size(struct job *job, const char *nodes, const char *per_node)
+{
+    bool overflow = false, asked = false;
+    struct job_size *size = &job->size;
+    *size = (struct job_size){.nodes = 1, .per_node = 8};
+    TRY(size_count(job, nodes, &size->nodes, &asked));
+    TRY(size_count(job, per_node, &size->per_node, &asked));
+    if (asked)
+        job_asked_size(job, size);
+    if (!size->nodes || !size->per_node)
+        return job_fail(job, size->nodes ? per_node : nodes, "the job starts no ranks");
+    size->world = checked_mul(size->nodes, size->per_node, &overflow);
+    return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
 }
 
 enum status job_world(struct job *job, uint64_t *world)

@@ -260,9 +260,9 @@ const char *job_convert(const struct job *job, const char *words, const char *wo
  * the job's own is known to a shell alone. false: there is none. */
 bool job_asked_size(const struct job *job, struct job_size *size);
 
-/* A number of nodes, or of a node's devices; *asked true: not known, and the user's size holds.
- */
-enum status job_size_count(struct job *job, const char *name, uint64_t *value, bool *asked);
+/* The size by two flags, 1 node of 8 devices unless given; where one is not known, the user's
+ * size holds. */
+enum status job_read_size(struct job *job, const char *nodes, const char *per_node);
 
 /* Ranks of the job: what it says, else those of the cluster named; 0: neither. */
 enum status job_world(struct job *job, uint64_t *world);
