@@ -528,13 +528,13 @@ const struct job_case job_cases[] = {
      "cluster.nodes=1 cluster.node.devices=4 parallel.pp=2 workload.micro_batch=64 "
      "workload.max_num_seqs=128 workload.queue=true workload.context_length=163840 "
      "precision.weights=fp8_block",
-     0},
+     1},
     {"vllm/prefill-node.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=8192 workload.max_num_seqs=64", 0},
     {"vllm/awq.sh", "cluster=h100",
      "precision.weights=int4 precision.activations=f16 lora.rank=64 lora.slots=4 "
      "memory.weight_offload=4GiB",
-     0},
+     1},
     {"sglang/decode-72.sh", "cluster=h100",
      "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
      "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9 "
@@ -579,7 +579,7 @@ const struct job_case job_cases[] = {
     {"trtllm/tensor.sh", "",
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
      "memory.fraction=0.9 workload.max_num_seqs=32 workload.chunked_prefill=true",
-     1},
+     2},
     {"vllm/adapters.sh", "cluster=h100",
      "lora.rank=32 lora.slots=4 memory.weight_offload=12.5GiB stack.graphs=partial "
      "stack.graph_batch=64",
@@ -836,6 +836,65 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
      "workload.global_batch=64 workload.colocated.reference=1",
      0},
+    {"trtllm/older.sh", "",
+     "stack.graph_batch=128 stack.graph_padding=true precision.kv_cache=fp8 parallel.dp=8 "
+     "memory.fraction=0.95",
+     0},
+    {"trtllm/null-graphs.sh", "", "stack.graphs=none memory.fraction=0.8 parallel.tp=2", 0},
+    {"vllm/older-draft.sh", "",
+     "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
+     "workload.speculation.tokens=5",
+     0},
+    {"llamafactory/launched.sh", "cluster=h100",
+     "parallel.zero=3 optimizer.offload=1 workload.sequence_length=32768 "
+     "cluster.node.devices=8",
+     0},
+    {"vllm/eight-bits.sh", "",
+     "model.layers=80 precision.weights=int8 model.max_position=32768 parallel.tp=2", 0},
+    {"vllm/gguf.sh", "", "model.name=qwen3-30b-a3b", 1},
+    {"vllm/nested.sh", "", "model.name=deepseek-v3 parallel.tp=8 cluster.nodes=1", 1},
+    {"verl/fused.sh", "",
+     "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
+     "recompute.offload=[layer_input] parallel.cp=2 workload.sequence_length=8192",
+     1},
+    {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
+    {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
+    {"axolotl/eager.yaml", "cluster=h100", "stack.attention=unfused lora.rank=8", 2},
+    {"megatron/ring.sh", "", "parallel.cp=4 workload.sequence_length=32768 cluster.nodes=2", 2},
+    {"vllm/skypilot.yaml", "cluster=h100",
+     "model.name=gpt-oss-120b parallel.tp=8 workload.context_length=131072 "
+     "cluster.node.devices=8",
+     0},
+    {"megatron-swift/skypilot.yaml", "cluster=h100",
+     "model.name=qwen3-30b-a3b cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 "
+     "workload.global_batch=16",
+     0},
+    {"axolotl/model-type.yml", "cluster=h100-8x1",
+     "model.name=llama-3.1-8b stack.kind=deepspeed parallel.zero=3 lora.rank=32 "
+     "precision.weights=fp8_channel workload.micro_batch=2 workload.sequence_length=4096",
+     1},
+    {"axolotl/long.yaml", "cluster=h100-8x2",
+     "stack.kind=deepspeed parallel.zero=3 parallel.cp=8 optimizer.offload_params=true "
+     "workload.sequence_length=500000 recompute.offload=[layer_input]",
+     2},
+    {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
+    {"sglang/abbreviated.sh", "",
+     "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "
+     "parallel.tp=2 precision.weights=int4 stack.graphs=none",
+     1},
+    {"vllm/abbreviated.sh", "",
+     "model.name=qwen3-vl-235b-a22b parallel.ep=8 parallel.etp=1 precision.weights=bf16 "
+     "memory.fraction=0.7 workload.context_length=8192",
+     0},
+    {"swift/unknown-nodes.sh", "cluster=h100-8x2",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.zero=3 workload.sequence_length=2048", 0},
+    {"verl/unknown-size.sh", "cluster=h100-8x2",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.tp=8 workload.micro_batch=4", 0},
+    {"torchtitan/variables.sh", "cluster=h100",
+     "model.name=deepseek-v2-lite parallel.ep=8 workload.micro_batch=4 cluster.node.devices=8",
+     1},
+    {"llamafactory/host-experts.yaml", "cluster=h200-8x1",
+     "model.name=deepseek-v3 lora.rank=8 workload.micro_batch=1", 1},
     {"llamafactory/lora-sft.yaml", "",
      "lora.modules_to_save=[embed_tokens] stack.kind=deepspeed parallel.zero=3 "
      "lora.rank=16 "

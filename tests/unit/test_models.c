@@ -83,6 +83,12 @@ static void models_have_their_exact_parameters(void **state)
         {"gpt-oss-120b", 116829156672}, {"gpt-oss-20b", 20914757184},
         {"olmoe-1b-7b", 6919161856},    {"deepseek-v2-lite", 15706484224},
         {"deepseek-v2", 235741434880},  {"phi-3.5-moe", 41873153344},
+        {"qwen3-0.6b", 596049920},      {"qwen3-1.7b", 1720574976},
+        {"qwen3-4b", 4022468096},       {"qwen3-8b", 8190735360},
+        {"qwen3-14b", 14768307200},     {"qwen2.5-7b", 7615616512},
+        {"qwen2.5-14b", 14770033664},   {"qwen2.5-32b", 32763876352},
+        {"qwen2.5-72b", 72706203648},   {"llama-3.2-1b", 1235814400},
+        {"llama-3.2-3b", 3212749824},
     };
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
         struct arena arena = {0};

@@ -54,6 +54,7 @@ static void names_say_shape_and_format(void **state)
          10485760},
         {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", "nemotron-3-super", DTYPE_FP8, 262144},
         {"ai21labs/AI21-Jamba-Mini-1.7", "jamba-v0.1", DTYPE_BF16, 262144},
+        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "qwen2.5-32b", DTYPE_BF16, 131072},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -78,7 +79,7 @@ static void another_model_is_not_taken_for_it(void **state)
     const struct {
         const char *name, *hint;
     } cases[] = {
-        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "name one"},
+        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "name one"},
         {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "name one"},
         {"nvidia/gpt-oss-120b-Eagle3", "name one"},
         {"cerebras/GLM-4.6-REAP-218B-A32B-FP8", "name one"},

@@ -180,6 +180,28 @@ static void verdicts_of_a_table(void **state)
     arena_release(&arena);
 }
 
+/* A quantity that is misspelt is none that nobody predicts. */
+static void a_misspelt_quantity_is_refused(void **state)
+{
+    (void)state;
+    static const char file[] = "test_validate_misspelt.csv",
+                      table[] = "row,set,quantity,published\n"
+                                "a,model=olmoe-1b-7b cluster=h200,memory.alocated_bytes,5\n";
+    struct arena arena = {0};
+    struct csv csv;
+    struct err err = {0};
+    struct validation v = {0};
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(table, out);
+    fclose(out);
+    assert_int_equal(csv_read(file, &arena, &csv, &err), STATUS_OK);
+    assert_int_equal(validate_table(&csv, &arena, &v, &err), STATUS_INPUT);
+    remove(file);
+    assert_non_null(strstr(err.hint, "memory.allocated_bytes"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_written_profile_reads_back),
         cmocka_unit_test(runs),
         cmocka_unit_test(verdicts_of_a_table),
+        cmocka_unit_test(a_misspelt_quantity_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

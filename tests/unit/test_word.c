@@ -204,7 +204,7 @@ static void other_things_are_not_suggested(void **state)
         enum catalog_kind kind;
         const char *typed, *hint;
     } cases[] = {
-        {CATALOG_MODEL, "qwen3-8b", "`moeplan list models`"},
+        {CATALOG_MODEL, "gemma-2-9b", "`moeplan list models`"},
         {CATALOG_MODEL, "deepseek-r1-distill-qwen-32b", "`moeplan list models`"},
         {CATALOG_MODEL, "mistral-7b", "`moeplan list models`"},
         {CATALOG_MODEL, "jamba", "did you mean one of 'jamba-1.5-large', 'jamba-v0.1'?"},

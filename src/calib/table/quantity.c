@@ -84,6 +84,14 @@ const struct quantity *quantity_find(const char *name)
     return NULL;
 }
 
+const char *quantity_near(const char *name)
+{
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
+        if (text_distance(quantities[i].name, name) <= 2)
+            return quantities[i].name;
+    return NULL;
+}
+
 bool quantity_is_of_experts(const struct quantity *quantity)
 {
     size_t from = offsetof(struct prediction, moe);

@@ -27,6 +27,9 @@ struct quantity {
 /* NULL for a name that is not one of them. */
 const struct quantity *quantity_find(const char *name);
 
+/* The one that a misspelt name was meant to be, or NULL. */
+const char *quantity_near(const char *name);
+
 /* Whether it is one of the record of the experts, which predict may leave out. */
 bool quantity_is_of_experts(const struct quantity *quantity);
 

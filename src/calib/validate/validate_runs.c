@@ -157,7 +157,8 @@ static enum status compare_number(const struct run *run, size_t at,
     double scale = printed_unit(unit ? unit : ""), number;
     if (!number_real(row->published, &number) || !(scale > 0) || !(number > 0))
         return err_at(err, STATUS_INPUT, (struct mark){run->csv->file, run->csv->lines[at], 1},
-                      "'%s %s' is no quantity", row->published, unit ? unit : "");
+                      "'%s%s%s' is no quantity", row->published, unit && unit[0] ? " " : "",
+                      unit ? unit : "");
     row->measured = number * scale;
     row->published = validation_number(row->measured, arena);
     if (!quantity || run->refused)
@@ -169,6 +170,18 @@ static enum status compare_number(const struct run *run, size_t at,
     row->verdict = judge(run, quantity, row) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
     row->control = control_of(run, quantity, row->value);
     return STATUS_OK;
+}
+
+/* A name that is not predicted may stand in a table; a known one that is misspelt was meant. */
+static enum status check_name(const struct csv *csv, size_t at, const char *quantity,
+                              struct err *err)
+{
+    const char *near = quantity_near(quantity);
+    if (!near)
+        return STATUS_OK;
+    err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[at], 1},
+           "no quantity of a prediction is called '%s'", quantity);
+    return err_hint(err, "did you mean '%s'?", near);
 }
 
 static enum status add_row(struct run *run, size_t at, const char *table, struct arena *arena,
@@ -188,6 +201,8 @@ static enum status add_row(struct run *run, size_t at, const char *table, struct
                             .measured = (double)NAN,
                             .value = (double)NAN,
                             .control = (double)NAN};
+    if (!verdict && !known)
+        TRY(check_name(csv, at, quantity, err));
     if (verdict || known)
         TRY(predict_run(run, at, verdict, arena, err));
     row.stack = verdict || known ? run->stack : "";

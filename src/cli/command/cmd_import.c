@@ -242,8 +242,9 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
         return err_hint(err,
                         "jobs in YAML are MaxText's (base_config), Accelerate's, axolotl's, "
                         "LLaMA-Factory's, ms-swift's, AutoModel's, NeMo-RL's, "
-                        "Megatron-Bridge's, Primus's, Kubernetes manifests and Compose files; "
-                        "'--from FRAMEWORK' says whose it is, or import the launch script");
+                        "Megatron-Bridge's, Primus's, Kubernetes manifests, Compose files and "
+                        "SkyPilot's tasks; '--from FRAMEWORK' says whose it is, or import the "
+                        "launch script, as in 'trl sft --config FILE' for TRL's");
     return err_hint(err, "config.json of one of: %s", text_string(&known));
 }
 
@@ -294,9 +295,8 @@ const struct command command_import = {
         "Trainer (DeepSpeed, FSDP), TRL, axolotl, LLaMA-Factory, ms-swift and Megatron-SWIFT, "
         "NeMo AutoModel, NeMo-RL, slime, verl, vLLM, SGLang and TensorRT-LLM, YAML of MaxText, "
         "Bridge, Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift, AutoModel and NeMo-RL, "
-        "torchtitan TOML, "
-        "DeepSpeed JSON. Nothing in a job is "
-        "run.\n"
+        "torchtitan TOML, DeepSpeed JSON; launches in Kubernetes manifests, Compose files and "
+        "SkyPilot's tasks. Nothing in a job is run.\n"
         "\n"
         "A job names no device: --set cluster=h100 does, and gets the job's size. Flags that "
         "matter to memory or time and are not modelled are warned of, the rest of what was not "

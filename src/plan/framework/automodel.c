@@ -446,5 +446,6 @@ const struct job_framework job_automodel = {
     .names = NAMES_HUB,
     .files = true,
     .own = "automodel",
+    .telling = "step_scheduler distributed",
     .trains = true,
 };

@@ -31,6 +31,18 @@ static const struct job_flag flags[] = {
     RULE("peft_use_dora use_dora", JOB_VALUE, "lora.dora", "with adapters", ADAPTERS),
     MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
+    RULE("model_quantization_config", JOB_VALUE, "precision.weights",
+         "dequantized as it is loaded; else a warning", LOADER),
+    RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
+         "see model_quantization_config", LOADER),
+    MEMORY("tiled_mlp", JOB_VALUE, "false", "an MLP takes the whole sequence at once here",
+           CONFIG),
+    NEITHER("tiled_mlp_num_shards", JOB_VALUE, CONFIG),
+    MEMORY("layer_offloading", JOB_VALUE, "false",
+           "the base's layers are on the device here, not in host memory", CONFIG),
+    MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
+           ADAPTERS),
+    MEMORY("qat", JOB_VALUE, NULL, "copies in few bits take no memory here", CONFIG),
     MEMORY("unfrozen_parameters", JOB_LIST, NULL,
            "an expression names weights as the code has them: all are trained here", CONFIG),
     RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
@@ -79,7 +91,8 @@ static const struct job_flag flags[] = {
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
     NEITHER("flex_attention", JOB_VALUE, CONFIG),
-    NEITHER("attn_implementation", JOB_VALUE, CONFIG),
+    RULE("eager_attention", JOB_VALUE, "stack.attention", "unfused", CONFIG),
+    RULE("attention", JOB_VALUE, "stack.attention", "eager: unfused", CONFIG),
     IDLE("pad_to_sequence_len", JOB_VALUE, "the longest batch is planned either way", CONFIG),
     NEITHER("gradient_checkpointing_kwargs.use_reentrant", JOB_VALUE, CONFIG),
     NEITHER("tf32", JOB_VALUE, CONFIG),
@@ -189,6 +202,23 @@ static enum status tell_adapter(struct job *job)
     return job->err->status;
 }
 
+/* A checkpoint that stays as few bits as it has (transformers, Mxfp4Config: dequantize is false
+ * unless given). */
+static enum status warn_of_base(struct job *job)
+{
+    static const char flag[] = "model_quantization_config";
+    const char *config;
+    bool dequantized = false;
+    TRY(word_of(job, flag, &config));
+    TRY(job_switch(job, "model_quantization_config_kwargs.dequantize", &dequantized));
+    if (config[0] && !dequantized)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a base that %s leaves quantised matters to memory and is not modelled: it is "
+                 "planned in the format it computes in",
+                 config);
+    return STATUS_OK;
+}
+
 /* Sequences of a rank are those of one pass times the passes. */
 static enum status tell_batch(struct job *job)
 {
@@ -218,6 +248,17 @@ static enum status tell_recompute(struct job *job, bool *offloads)
                  "and are not modelled: they stay on the device here");
     *offloads = *offloads || (!is_off(moved) && !is_off(again));
     return job->err->status;
+}
+
+static enum status set_attention(struct job *job)
+{
+    const char *kind;
+    bool eager = false;
+    TRY(word_of(job, "attention", &kind));
+    TRY(job_switch(job, "eager_attention", &eager));
+    if (eager || text_equal(kind, "eager"))
+        job_set(job, "stack.attention", "unfused", "eager_attention attention");
+    return STATUS_OK;
 }
 
 static enum status axolotl_prepare(struct job *job)
@@ -269,12 +310,14 @@ static enum status axolotl_finish(struct job *job)
     bool offloads;
     TRY(tell_formats(job));
     TRY(tell_adapter(job));
+    TRY(warn_of_base(job));
     TRY(tell_batch(job));
     TRY(tell_recompute(job, &offloads));
     job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");
     TRY(trainer_share(job));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
+    TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);
 }
@@ -295,5 +338,6 @@ const struct job_framework job_axolotl = {
     .names = NAMES_HUB,
     .files = true,
     .own = "axolotl",
+    .telling = "base_model",
     .trains = true,
 };

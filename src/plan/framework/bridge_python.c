@@ -350,6 +350,42 @@ static enum status read_statement(struct script *script,
     return job->err->status;
 }
 
+/* The library whose program a script is, by what it imports; NULL: none that is known. */
+static const char *library_of(const char *text)
+{
+    static const char *const names[] = {"unsloth", "trl",       "torchtitan",   "vllm",
+                                        "sglang",  "deepspeed", "transformers", NULL};
+    for (size_t i = 0; names[i]; i++)
+        for (const char *at = text; (at = strstr(at, names[i])); at++) {
+            size_t n = strlen(names[i]);
+            bool word = strchr(" .\n\r", at[n]) != NULL;
+            if (word && ((at - text >= 7 && strncmp(at - 7, "import ", 7) == 0) ||
+                         (at - text >= 5 && strncmp(at - 5, "from ", 5) == 0)))
+                return names[i];
+        }
+    return NULL;
+}
+
+/* No recipe: a program of another library has settings that only running it tells. */
+static enum status refuse_program(struct job *job, const char *text)
+{
+    unsigned line = job->request->line;
+    const char *library = bridge_is_python(text) ? NULL : library_of(text);
+    struct mark mark = {job->file, line, line > 0};
+    if (library) {
+        err_at(job->err, STATUS_INPUT, mark,
+               "a program that uses %s: what it sets is known when it runs, and is not read",
+               library);
+        return err_hint(job->err,
+                        "give its settings as flags, as in trl sft --model_name_or_path M "
+                        "--per_device_train_batch_size 1 or vllm serve M, or write a plan");
+    }
+    err_at(job->err, STATUS_INPUT, mark, "no recipe of Megatron-Bridge is called %s",
+           line ? "on this line" : "in this script");
+    return err_hint(job->err, "cfg = qwen3_30b_a3b_pretrain_config() or "
+                              "cfg = ConfigContainer(..), and cfg.model.x = ..");
+}
+
 enum status bridge_read_python(struct job *job, const char *name, const char *text,
                                size_t length)
 {
@@ -363,13 +399,5 @@ enum status bridge_read_python(struct job *job, const char *name, const char *te
     job->layer = before;
     if (!job->mark.line)
         job->mark = script.recipe;
-    if (!script.recipe.line && !job->shell) {
-        unsigned line = job->request->line;
-        err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, line > 0},
-               "no recipe of Megatron-Bridge is called %s",
-               line ? "on this line" : "in this script");
-        return err_hint(job->err, "cfg = qwen3_30b_a3b_pretrain_config() or "
-                                  "cfg = ConfigContainer(..), and cfg.model.x = ..");
-    }
-    return STATUS_OK;
+    return script.recipe.line || job->shell ? STATUS_OK : refuse_program(job, text);
 }

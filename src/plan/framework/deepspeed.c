@@ -181,20 +181,30 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
+/* A degree that DeepSpeed's file says, else the one that the framework around it has set. */
+static enum status set_degree(struct job *job, const char *flag, const char *key,
+                              uint64_t *degree)
+{
+    bool given = job_given(job, flag);
+    *degree = given ? 1 : job_drafted(job, key, 1);
+    TRY(job_count(job, flag, degree));
+    if (given || *degree <= 1)
+        job_set_count(job, key, *degree, flag);
+    return STATUS_OK;
+}
+
 static enum status set_layout(struct job *job, uint64_t *ranks)
 {
-    uint64_t zero = 0, tp = 1, cp = 1, ep = 1;
+    uint64_t zero = 0, tp, cp, ep = 1;
     bool experts;
     TRY(job_count(job, "zero_stage", &zero));
     TRY(job_count(job, "zero_optimization.stage", &zero));
-    TRY(job_count(job, "tensor_parallel.autotp_size", &tp));
-    TRY(job_count(job, "sequence_parallel_size", &cp));
+    TRY(set_degree(job, "tensor_parallel.autotp_size", "parallel.tp", &tp));
+    TRY(set_degree(job, "sequence_parallel_size", "parallel.cp", &cp));
     TRY(trainer_switch(job, "expert_parallel.enabled", NULL, &experts));
     if (experts)
         TRY(job_count(job, "expert_parallel.autoep_size", &ep));
     job_set_count(job, "parallel.zero", zero, "zero_optimization.stage zero_stage");
-    job_set_count(job, "parallel.tp", tp, "tensor_parallel.autotp_size");
-    job_set_count(job, "parallel.cp", cp, "sequence_parallel_size");
     job_set_count(job, "parallel.ep", ep, "expert_parallel.autoep_size");
     if (ep == 1)
         job_set_count(job, "parallel.etp", tp, "tensor_parallel.autotp_size");
@@ -458,6 +468,8 @@ const struct job_framework job_deepspeed = {
     .names = NAMES_HUB,
     .files = true,
     .own = "deepspeed/",
+    .telling = "zero_optimization zero_stage train_batch_size train_micro_batch_size_per_gpu "
+               "bf16 fp16 deepspeed_config",
     .kind_key = "distributed_type",
     .kind = "DEEPSPEED",
     .trains = true,

@@ -279,13 +279,20 @@ static const struct {
     {"--nproc", COUNT_PER_NODE, false},
 };
 
+/* A count of ranks that the script does not tell: the size that the user gives holds. */
 static enum status not_known(struct job *job, const struct shell_word *word, const char *what)
 {
+    struct job_size asked;
+    if (job_asked_size(job, &asked)) {
+        job->size_asked = true;
+        return STATUS_OK;
+    }
     err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
            word->trouble ? word->trouble
                          : arena_printf(job->arena, "'%s' is no whole number", word->text));
     return err_hint(job->err, "a job file is read and not run: write the number, or a default "
-                              "as in ${NNODES:-4}");
+                              "as in ${NNODES:-4}, or give the size, as in --set "
+                              "cluster=h100-8x4");
 }
 
 static void set_count(struct job *job, enum count count, uint64_t value)
@@ -406,6 +413,8 @@ static enum status read_size(struct job *job, const struct shell *shell,
         size->per_node = size->world / size->nodes;
     if (size->nodes && size->per_node)
         size->world = size->nodes * size->per_node;
+    if (job->size_asked)
+        job_asked_size(job, size);
     return STATUS_OK;
 }
 
@@ -488,13 +497,30 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
                       "no launch starts on this line");
     if (!chosen.command)
         return none_found(job, shell);
-    if (chosen.command->nested) {
-        err_at(job->err, STATUS_INPUT, chosen.command->mark,
-               "a launch inside a condition, a loop or a function");
-        return err_hint(job->err, "which one runs is not known without running the script");
-    }
+    if (chosen.command->nested)
+        job_warn(job, chosen.command->mark,
+                 "the launch stands inside a condition, a loop or a function: it is read as it "
+                 "stands there once");
     *launch = chosen;
     return STATUS_OK;
+}
+
+/* A line that begins with a flag is none of the launch's that a line before it ended: its
+ * backslash is missing, a blank follows it, or a comment stands among the lines. */
+static enum status check_lines(struct job *job, const struct shell *shell,
+                               const struct shell_command *launch)
+{
+    const struct shell_command *next = NULL;
+    for (size_t i = 1; i < shell->n_commands; i++)
+        next = &shell->commands[i - 1] == launch ? &shell->commands[i] : next;
+    const char *text = next && next->words.n ? next->words.items[0].text : "";
+    if (text[0] != '-' || !text[1])
+        return STATUS_OK;
+    err_at(job->err, STATUS_INPUT, next->mark,
+           "'%s' begins a line of its own: the launch on line %u ends before it", text,
+           launch->mark.line);
+    return err_hint(job->err, "end each line of a launch but its last with a '\\' that nothing "
+                              "follows, and keep comments out of it");
 }
 
 enum status launch_read(struct job *job, const struct shell *shell)
@@ -502,6 +528,7 @@ enum status launch_read(struct job *job, const struct shell *shell)
     struct launch launch = {0};
     job->shell = shell;
     TRY(choose(job, shell, &launch));
+    TRY(check_lines(job, shell, launch.command));
     job->framework = launch.framework;
     job->mark = launch.command->mark;
     job->before = launch.command->n_variables;

@@ -42,6 +42,8 @@ static const struct job_flag flags[] = {
     MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
     RULE("use_dora", JOB_SWITCH, "lora.dora", "with adapters", TUNING),
     MEMORY("use_unsloth", JOB_SWITCH, NULL, "transformers' own layers stand in", MODEL),
+    MEMORY("use_kt", JOB_SWITCH, NULL,
+           "KTransformers keeps experts in host memory: all are on the device here", MODEL),
     MEMORY("use_mca", JOB_SWITCH, NULL, "Megatron's layers: give a job of Megatron-LM's",
            TUNING),
     RULE("additional_target lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
@@ -69,7 +71,10 @@ static const struct job_flag flags[] = {
     NEITHER("overwrite_cache", JOB_SWITCH, DATA),
     NEITHER("preprocessing_num_workers", JOB_VALUE, DATA),
     NEITHER("val_size", JOB_VALUE, DATA),
-    NEITHER("do_train", JOB_SWITCH, TUNING),
+    RULE("do_train", JOB_SWITCH, NULL, "not beside infer_backend and do_predict: refused",
+         TUNING),
+    RULE("infer_backend", JOB_VALUE, NULL, "alone: a job that serves, refused", MODEL),
+    RULE("do_predict", JOB_SWITCH, NULL, "alone: a job that trains nothing, refused", TUNING),
     NEITHER("plot_loss", JOB_SWITCH, TUNING),
     NEITHER("ddp_timeout", JOB_VALUE, TUNING),
 };
@@ -175,9 +180,26 @@ static enum status set_stage(struct job *job)
     return STATUS_OK;
 }
 
+/* llamafactory-cli chat, api and a prediction take such files, too. */
+static enum status refuse_inference(struct job *job)
+{
+    static const char serves[] = "infer_backend", predicts[] = "do_predict";
+    bool train = false, predict = false;
+    TRY(job_switch(job, "do_train", &train));
+    TRY(job_switch(job, predicts, &predict));
+    if (train || (!predict && !job_given(job, serves)))
+        return STATUS_OK;
+    job_fail(job, predict ? predicts : serves,
+             "'%s' without do_train: the job runs the model and does not train it",
+             predict ? predicts : serves);
+    return err_hint(job->err, "give the launch of the engine, as in vllm serve MODEL, or set "
+                              "do_train: true");
+}
+
 static enum status llamafactory_finish(struct job *job)
 {
     bool adapters, moved = false;
+    TRY(refuse_inference(job));
     TRY(tell_adapter(job, &adapters));
     TRY(tell_formats(job, adapters));
     TRY(tell_base(job));
@@ -205,6 +227,7 @@ const struct job_framework job_llamafactory = {
     .names = NAMES_HUB,
     .files = true,
     .own = "llamafactory",
+    .telling = "stage finetuning_type template cutoff_len",
     .per_node = "NPROC_PER_NODE", /* llamafactory/launcher.py */
     .nodes = "NNODES",
     .trains = true,

@@ -85,9 +85,8 @@ static const char *slice_of(struct job *job, const char *device, bool cube, uint
              : arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, device, side[1], side[2]);
     struct catalog_cluster found;
     struct err ignored = {0};
-    bool there =
-        catalog_find_cluster(name, job->folder, job->arena, &found, &ignored) == STATUS_OK;
-    return there && !found.devices ? name : NULL;
+    enum status told = catalog_find_cluster(name, job->folder, job->arena, &found, &ignored);
+    return told == STATUS_OK && !found.devices ? name : NULL;
 }
 
 /* "v5p-128" is 64 chips of v5p. */
@@ -596,5 +595,6 @@ const struct job_framework job_maxtext = {
     .launch = "job.yml",
     .names = NAMES_MAXTEXT,
     .files = true,
+    .telling = "base_config model_name per_device_batch_size base_emb_dim",
     .trains = true,
 };

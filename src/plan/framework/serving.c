@@ -18,10 +18,20 @@ static const struct {
     {"mxfp4", NULL, "mxfp4"},
     {"nvfp4", NULL, "nvfp4"},
     {"-fp4", NULL, "nvfp4"},
+    {"mxfp8", NULL, "mxfp8"},
+    {"gptq-int8", NULL, "int8"},
+    {"gptq-8bit", NULL, "int8"},
+    {"awq-8bit", NULL, "int8"},
+    {"awq-int8", NULL, "int8"},
+    {"bnb-4bit", NULL, "nf4"},
     {"awq", NULL, "int4"},
     {"gptq", NULL, "int4"},
     {"int4", NULL, "int4"},
     {"w4a16", NULL, "int4"},
+    {"w4afp8", NULL, "int4"},
+    {"-4bit", NULL, "int4"},
+    {"-8bit", NULL, "int8"},
+    {"int8", NULL, "int8"},
     {"w8a8", NULL, "int8"},
     {"w8a16", NULL, "int8"},
     {"fp8-block", NULL, "fp8_block"},
@@ -50,6 +60,11 @@ const char *serving_named_format(const char *name)
 static enum status set_checkpoint(struct job *job, const char *name, const char *model)
 {
     const char *weights = serving_named_format(name);
+    if (!weights && (strstr(name, "GGUF") || strstr(name, "gguf")))
+        job_warn(job, job_place(job),
+                 "which of GGUF's formats '%s' is stored in matters to memory and is not read: "
+                 "--set precision.weights=int4_32 comes near Q4",
+                 name);
     if (!weights)
         weights = model ? model_name_weights(model) : "bf16";
     draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
@@ -171,6 +186,8 @@ enum status serving_set_formats(struct job *job)
     else
         job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
                  "a cache in '%s' matters to memory and is not modelled", cache);
+    if (text_equal(quantization, "None")) /* vLLM engine/arg_utils.py, optional_type */
+        quantization = "";
     const char *weights = job_convert(job, quantizations, quantization);
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
     if (text_equal(quantization, "experts_int8"))

@@ -154,6 +154,21 @@ static const struct job_flag flags[] = {
     NEITHER("enable-memory-saver", JOB_SWITCH, SERVER),
     TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
     TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
+    MEMORY("kt-weight-path kt-amx-weight-path", JOB_VALUE, NULL,
+           "KTransformers keeps experts in host memory: all are on the device here", SERVER),
+    IDLE("kt-num-gpu-experts", JOB_VALUE, "all experts are on the device here", SERVER),
+    IDLE("kt-method kt-amx-method", JOB_VALUE, "all experts are on the device here", SERVER),
+    NEITHER("kt-cpuinfer", JOB_VALUE, SERVER),
+    NEITHER("kt-threadpool-count", JOB_VALUE, SERVER),
+    MEMORY("torchao-config", JOB_VALUE, NULL, "weights stay as the checkpoint stores them here",
+           SERVER),
+    MEMORY("offload-group-size", JOB_VALUE, "-1",
+           "groups of layers in host memory: all are on the device here", SERVER),
+    IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", SERVER),
+    IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", SERVER),
+    MEMORY("enable-fp32-lm-head", JOB_SWITCH, NULL, "the head's weights stay in 16 bits here",
+           SERVER),
+    TIME("enable-single-batch-overlap", JOB_SWITCH, NULL, NULL, SERVER),
     NEITHER("host", JOB_VALUE, SERVER),
     NEITHER("port", JOB_VALUE, SERVER),
     NEITHER("node-rank", JOB_VALUE, SERVER),
@@ -201,6 +216,11 @@ static enum status sglang_prepare(struct job *job)
     TRY(job_flag_file(job, "config", JOB_FILE));
     TRY(read_degrees(job, &d));
     TRY(job_count(job, "nnodes", &nodes));
+    if (nodes > 1 && d.tp * d.pp % nodes != 0) /* server_args.py, check_server_args */
+        return job_fail(job, "nnodes",
+                        "tp %" PRIu64 " x pp %" PRIu64 " is no multiple of %" PRIu64
+                        " nodes, which SGLang refuses",
+                        d.tp, d.pp, nodes);
     job->size = (struct job_size){.nodes = nodes, .world = d.tp * d.pp * (d.inside ? 1 : d.dp)};
     return STATUS_OK;
 }
@@ -558,6 +578,7 @@ const struct job_framework job_sglang = {
     .stack = "sglang",
     .source = "sgl-project/sglang 001067fffe33",
     .syntax = JOB_DASHES,
+    .abbreviates = true,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = sglang_prepare,

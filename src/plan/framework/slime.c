@@ -92,16 +92,7 @@ static const struct job_framework *const shares[] = {&job_megatron, NULL};
  * validate_args). */
 static enum status slime_prepare(struct job *job)
 {
-    static const char nodes[] = "actor-num-nodes", per_node[] = "actor-num-gpus-per-node";
-    bool overflow = false;
-    job->size = (struct job_size){.nodes = 1, .per_node = 8};
-    TRY(job_count(job, nodes, &job->size.nodes));
-    TRY(job_count(job, per_node, &job->size.per_node));
-    if (!job->size.nodes || !job->size.per_node)
-        return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
-    job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
-    if (overflow)
-        return job_fail(job, nodes, "too many ranks");
+    TRY(job_read_size(job, "actor-num-nodes", "actor-num-gpus-per-node"));
     job_assume(job, "use-distributed-optimizer", "true", "use_distributed_optimizer: true");
     if (!job_given(job, "fp16"))
         job_assume(job, "bf16", "true", "bf16 unless fp16");

@@ -303,6 +303,7 @@ const struct job_framework job_swift = {
     .names = NAMES_HUB,
     .files = true,
     .own = "ms-swift",
+    .telling = "model load mcore_model",
     .per_node = "NPROC_PER_NODE",
     .nodes = "NNODES",
     .trains = true,

@@ -153,6 +153,7 @@ const struct job_framework job_swift_megatron = {
     .finish = swift_megatron_finish,
     .names = NAMES_HUB,
     .files = true,
+    .telling = "model load mcore_model",
     .per_node = "NPROC_PER_NODE",
     .nodes = "NNODES",
     .trains = true,

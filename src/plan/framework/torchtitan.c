@@ -116,12 +116,27 @@ static const struct job_flag flags[] = {
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
 
+/* run_train.sh hands MODULE and CONFIG on as --module and --config. */
+static void take_variables(struct job *job)
+{
+    static const char *const names[][2] = {{"MODULE", "module"}, {"CONFIG", "config"}};
+    bool script = false;
+    for (size_t i = 0; i < job->command->n; i++)
+        script = script || text_ends(job->command->items[i].text, "run_train.sh");
+    for (size_t i = 0; script && i < 2; i++) {
+        const struct shell_word *word = job_environment_word(job, names[i][0]);
+        if (word)
+            job_assume(job, names[i][1], word->text, names[i][0]);
+    }
+}
+
 /* The file of --job.config_file, or of CONFIG_FILE in front of run_train.sh. */
 static enum status torchtitan_prepare(struct job *job)
 {
     const char *name = NULL;
     if (!job->shell)
         return STATUS_OK;
+    take_variables(job);
     const struct shell_word *file = job_environment_word(job, "CONFIG_FILE");
     TRY(job_word(job, "job.config_file", &name));
     if (!name && file)

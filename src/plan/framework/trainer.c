@@ -288,7 +288,6 @@ static void warn_of_base(struct job *job)
 
 enum status trainer_set_base(struct job *job)
 {
-    static const char flags[] = "load_in_4bit load_in_8bit use_bnb_nested_quant";
     bool four = false, eight = false, nested = false;
     TRY(job_switch(job, "load_in_4bit", &four));
     TRY(job_switch(job, "load_in_8bit", &eight));
@@ -305,6 +304,7 @@ enum status trainer_set_base(struct job *job)
                  "a base in few bits is frozen, and there are no adapters to train: not read");
         return STATUS_OK;
     }
+    const char *flags = eight ? "load_in_8bit" : "load_in_4bit use_bnb_nested_quant";
     job_set(job, "precision.weights",
             eight    ? "fp8_channel"
             : nested ? "nf4_double"
@@ -339,7 +339,9 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
     TRY(job_switch(job, "use_liger_kernel", &fused));
     if (fused)
         job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");
-    TRY(job_word(job, "attn_implementation", &attention));
+    const struct setting *kernel = job_setting(job, "attn_implementation");
+    if (kernel && kernel->n > 0) /* LLaMA-Factory's --flash_attn was a switch */
+        TRY(job_word(job, "attn_implementation", &attention));
     if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
         job_set(job, "stack.attention", "unfused", "attn_implementation");
     TRY(trl_set_length(job));

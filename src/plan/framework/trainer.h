@@ -163,6 +163,7 @@ enum status fsdp_share(struct job *job, bool shards);
  * flag says so, which warns where they are not. */
 void trainer_offload(struct job *job, const char *flag);
 enum status trainer_set_offloading(struct job *job, const char *flag);
+enum status trainer_set_moved(struct job *job, const char *flag, bool again);
 
 /* The frozen base in so many bits (0: as it is) of a flag, in the trainer's words; `twice`: its
  * scales are quantised, too. */

@@ -180,9 +180,15 @@ void trainer_offload(struct job *job, const char *flag)
 
 enum status trainer_set_offloading(struct job *job, const char *flag)
 {
-    bool moved = false, again = false;
-    TRY(job_switch(job, flag, &moved));
+    bool again = false;
     TRY(job_switch(job, "gradient_checkpointing", &again));
+    return trainer_set_moved(job, flag, again);
+}
+
+enum status trainer_set_moved(struct job *job, const char *flag, bool again)
+{
+    bool moved = false;
+    TRY(job_switch(job, flag, &moved));
     if (moved && again)
         trainer_offload(job, flag);
     else if (moved)

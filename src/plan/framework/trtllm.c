@@ -9,6 +9,8 @@
 #include "plan/schema/schema.h"
 
 #define ARGUMENTS "tensorrt_llm/llmapi/llm_args.py 00043967"
+#define OLDER                                                                                  \
+    "tensorrt_llm/_torch/pyexecutor/config.py" /* until 0.20: pytorch_backend_config */
 #define SERVE "tensorrt_llm/commands/serve.py"
 
 static const struct job_flag flags[] = {
@@ -33,21 +35,22 @@ static const struct job_flag flags[] = {
            ARGUMENTS),
     RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
          ARGUMENTS),
-    DIRECT("moe-config.backend", JOB_VALUE, "stack.experts",
+    DIRECT("moe-config.backend moe-backend", JOB_VALUE, "stack.experts",
            "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai "
            "WIDEEP=cutlass CUTEDSL=cutlass",
            "AUTO", ARGUMENTS),
-    DIRECT("moe-config.max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL, NULL, ARGUMENTS),
+    DIRECT("moe-config.max-num-tokens moe-max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL,
+           NULL, ARGUMENTS),
     RULE("moe-config.load-balancer.num-slots", JOB_VALUE, "moe.redundant_experts",
          "beyond the model's experts", ARGUMENTS),
     MEMORY(
-        "moe-config.load-balancer", JOB_VALUE, NULL,
+        "moe-config.load-balancer moe-load-balancer", JOB_VALUE, NULL,
         "its file is not read: num_slots beyond the model's experts are moe.redundant_experts",
         ARGUMENTS),
     TIME("moe-config.load-balancer.layer-updates-per-iter", JOB_VALUE, NULL,
          "placement is as the plan says", ARGUMENTS),
-    DIRECT("cuda-graph-config.max-batch-size", JOB_VALUE, "stack.graph_batch", NULL, NULL,
-           ARGUMENTS),
+    DIRECT("cuda-graph-config.max-batch-size cuda-graph-max-batch-size", JOB_VALUE,
+           "stack.graph_batch", NULL, NULL, ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
     RULE("kv-cache-config.max-attention-window", JOB_LIST, "memory.cache_window",
@@ -66,10 +69,10 @@ static const struct job_flag flags[] = {
     RULE("attention-dp-config.batching-wait-iters", JOB_VALUE, "workload.balance.wait", "10",
          ARGUMENTS),
     TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    RULE("cuda-graph-config.batch-sizes", JOB_LIST, "stack.graph_batch", "the largest",
-         ARGUMENTS),
-    RULE("cuda-graph-config.enable-padding", JOB_SWITCH, "stack.graph_padding", NULL,
-         ARGUMENTS),
+    RULE("cuda-graph-config.batch-sizes cuda-graph-batch-sizes", JOB_LIST, "stack.graph_batch",
+         "the largest", ARGUMENTS),
+    RULE("cuda-graph-config.enable-padding cuda-graph-padding-enabled", JOB_SWITCH,
+         "stack.graph_padding", NULL, ARGUMENTS),
     RULE("speculative-config.decoding-type", JOB_VALUE, "workload.speculation.method",
          "MTP, NGram; Draft_Target, Eagle and Eagle3 are models", ARGUMENTS),
     RULE("speculative-config.num-nextn-predict-layers", JOB_VALUE,
@@ -78,6 +81,8 @@ static const struct job_flag flags[] = {
          ARGUMENTS),
     RULE("speculative-config.speculative-model-dir speculative-config.speculative-model",
          JOB_VALUE, "workload.speculation.model", NULL, ARGUMENTS),
+    RULE("use-cuda-graph", JOB_SWITCH, "stack.graphs", "false: none", OLDER),
+    TIME("enable-overlap-scheduler", JOB_SWITCH, "true", NULL, OLDER),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
     NEITHER("backend", JOB_VALUE, SERVE),
@@ -148,11 +153,27 @@ static enum status set_batch(struct job *job)
     return STATUS_OK;
 }
 
+/* "cuda_graph_config: null" in its file turns them off, as use_cuda_graph did. */
+static enum status set_graphs(struct job *job)
+{
+    bool graphs = true;
+    TRY(job_switch(job, "use-cuda-graph", &graphs));
+    if (!graphs)
+        job_set(job, "stack.graphs", "none", "use-cuda-graph");
+    for (size_t i = 0; i < job->n_settings; i++) {
+        const struct setting *s = &job->settings[i];
+        if (s->null && text_equal(s->name, "cuda_graph_config"))
+            draft_set(&job->draft, "stack.graphs", "none", s->mark, s->said);
+    }
+    return STATUS_OK;
+}
+
 /* What its scheduler makes prompts wait for (_torch/pyexecutor/py_executor.py). */
 static enum status set_scheduler(struct job *job, const struct degrees *d)
 {
     uint64_t timeout = 50, wait = 10, graphs = 0;
     bool chunked = false, balance = false, pads = false;
+    TRY(set_graphs(job));
     TRY(serving_largest(job, "cuda-graph-config.batch-sizes", &graphs));
     TRY(job_switch(job, "cuda-graph-config.enable-padding", &pads));
     if (graphs)
@@ -342,6 +363,7 @@ const struct job_framework job_trtllm = {
     .stack = "trtllm",
     .source = "NVIDIA/TensorRT-LLM",
     .syntax = JOB_DASHES,
+    .sections = "pytorch_backend_config.",
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = trtllm_prepare,

@@ -8,19 +8,12 @@
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
+#include "plan/framework/trainer.h"
 #include "plan/framework/verl.h"
 
 static enum status verl_prepare(struct job *job)
 {
-    static const char nodes[] = "trainer.nnodes", per_node[] = "trainer.n_gpus_per_node";
-    bool overflow = false;
-    job->size = (struct job_size){.nodes = 1, .per_node = 8};
-    TRY(job_count(job, nodes, &job->size.nodes));
-    TRY(job_count(job, per_node, &job->size.per_node));
-    if (!job->size.nodes || !job->size.per_node)
-        return job_fail(job, job->size.nodes ? per_node : nodes, "the job starts no ranks");
-    job->size.world = checked_mul(job->size.nodes, job->size.per_node, &overflow);
-    return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
+    return job_read_size(job, "trainer.nnodes", "trainer.n_gpus_per_node");
 }
 
 /* ---- the update ---- */
@@ -88,6 +81,38 @@ static enum status read_recompute(struct job *job)
     bool checkpoints = true;
     TRY(job_switch(job, again, &checkpoints));
     job_set(job, "recompute.kind", checkpoints ? "full" : "none", again);
+    return trainer_set_moved(job, "model.enable_activation_offload", checkpoints);
+}
+
+/* Rows whose logits and entropy are made at once, and again in backward
+ * (utils/experimental/torch_functional.py, FusedLinearForPPO). */
+enum { CHUNK = 512 };
+
+/* Fused kernels of Triton make no logits at all (utils/kernel/linear_cross_entropy.py). */
+enum status verl_read_loss(struct job *job)
+{
+    static const char flag[] = "model.use_fused_kernels",
+                      backend_flag[] = "model.fused_kernel_options.impl_backend";
+    const char *backend = "torch";
+    bool fused = false;
+    TRY(job_switch(job, flag, &fused));
+    TRY(job_word(job, backend_flag, &backend));
+    if (!fused)
+        return STATUS_OK;
+    const struct draft_item *stack = draft_find(&job->draft, "stack");
+    bool megatron = stack && text_equal(stack->words[0], "megatron");
+    if (megatron || text_equal(backend, "triton")) {
+        job_set(job, "stack.cross_entropy", "fused", flag);
+        return STATUS_OK;
+    }
+    uint64_t rows = job_drafted(job, "workload.micro_batch", 1);
+    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    uint64_t cp = job_drafted(job, "parallel.cp", 1);
+    if (!rows || !length || !cp || rows > 1000000 || length > 100000000)
+        return STATUS_OK; /* out of the plan's bounds, which say so */
+    uint64_t parts = ceil_div(ceil_div(rows * length, cp), CHUNK);
+    job_set(job, "stack.cross_entropy", "chunked", flag);
+    job_set_count(job, "stack.loss_chunks", parts < 1000000 ? parts : 1000000, flag);
     return STATUS_OK;
 }
 
@@ -404,6 +429,7 @@ static enum status verl_finish(struct job *job)
     TRY(job_set_model(job, "model.path"));
     TRY(verl_read_layout(job));
     TRY(read_batch(job));
+    TRY(verl_read_loss(job));
     TRY(read_engine(job, &away));
     TRY(read_critic(job, &away));
     TRY(read_models(job, &away));

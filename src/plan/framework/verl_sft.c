@@ -131,7 +131,8 @@ static enum status sft_finish(struct job *job)
                  "off");
     TRY(verl_read_layout(job));
     TRY(read_offload(job));
-    return read_batch(job);
+    TRY(read_batch(job));
+    return verl_read_loss(job);
 }
 
 const struct job_framework job_verl_sft = {

@@ -67,8 +67,8 @@ static const struct job_flag flags[] = {
     {"compilation-config O", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", COMPILATION},
     RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
          "NONE none, PIECEWISE partial, FULL* full", COMPILATION),
-    RULE("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes", JOB_LIST,
-         "stack.graph_batch", "the largest / tokens_per_sequence", COMPILATION),
+    RULE("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes cuda-graph-sizes",
+         JOB_LIST, "stack.graph_batch", "the largest / tokens_per_sequence", COMPILATION),
     {"hf-overrides", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
     RULE("hf-overrides.num_hidden_layers", JOB_VALUE, "model.layers", NULL, ENGINE),
     RULE("hf-overrides.max_position_embeddings", JOB_VALUE, "model.max_position", NULL, ENGINE),
@@ -125,7 +125,8 @@ static const struct job_flag flags[] = {
     RULE("enable-prefix-caching", JOB_SWITCH, "memory.state_block",
          "of recurrent layers: mamba-cache-mode all (Mamba) or align", CACHE),
     TIME("async-scheduling", JOB_SWITCH, "true", NULL, ENGINE), /* since 0.19 */
-    TIME("max-cudagraph-capture-size", JOB_VALUE, NULL, NULL, COMPILATION),
+    RULE("max-cudagraph-capture-size compilation-config.max_cudagraph_capture_size", JOB_VALUE,
+         "stack.graph_batch", "where no sizes are listed", COMPILATION),
     RULE("kv-transfer-config.kv_role", JOB_VALUE, "workload.mode",
          "kv_producer prefill; else decode", ENGINE),
     {"kv-transfer-config", JOB_JSON, JOB_TIME, NULL, NULL, NULL, NULL, ENGINE},
@@ -134,10 +135,19 @@ static const struct job_flag flags[] = {
     NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
     RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
          "*mtp, ngram, others: model", ENGINE),
-    RULE("speculative-config.draft_tensor_parallel_size", JOB_VALUE, NULL,
-         "as the model's (spec_decode/draft_model.py), else a warning", ENGINE),
-    RULE("speculative-config.model", JOB_VALUE, "workload.speculation.model",
+    RULE("speculative-config.draft_tensor_parallel_size speculative-draft-tensor-parallel-size",
+         JOB_VALUE, NULL, "as the model's (spec_decode/draft_model.py), else a warning",
+         ENGINE),
+    RULE("speculative-config.model speculative-model", JOB_VALUE, "workload.speculation.model",
          "where it is among moeplan's", ENGINE),
+    MEMORY("offload-group-size", JOB_VALUE, "0",
+           "groups of layers in host memory: all are on the device here", ENGINE),
+    IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", ENGINE),
+    IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", ENGINE),
+    TIME("moe-backend", JOB_VALUE, "auto", "experts' kernels are chosen as by auto", ENGINE),
+    TIME("attention-backend", JOB_VALUE, "auto", NULL, ENGINE),
+    TIME("num-scheduler-steps", JOB_VALUE, "1", NULL, ENGINE),
+    IDLE("swap-space", JOB_VALUE, "of host memory", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
     NEITHER("port", JOB_VALUE, ENGINE),
     NEITHER("api-key", JOB_VALUE, ENGINE),
@@ -218,11 +228,15 @@ static enum status check_draft_ranks(struct job *job)
 /* Without a method, a model is a draft (config/speculative.py). */
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
-    const char *method = NULL;
+    const char *method = NULL, *model = NULL;
     struct serving_draft draft = {tokens, DRAFT_MODEL,
                                   "speculative-config.num_speculative_tokens",
                                   "speculative-config.model"};
     TRY(job_word(job, "speculative-config.method", &method));
+    TRY(job_word(job, draft.model_flag, &model));
+    if (!method && model &&
+        text_equal(model, "[ngram]")) /* until 0.9, as --speculative-model */
+        method = "ngram";
     if (method ? strstr(method, "mtp") != NULL : !job_given(job, draft.model_flag))
         draft.method = DRAFT_MTP;
     else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
@@ -387,12 +401,17 @@ static enum status set_pool(struct job *job)
 /* Sizes are tokens of a step. */
 static enum status set_captured(struct job *job)
 {
-    static const char flag[] = "compilation-config.cudagraph_capture_sizes";
-    uint64_t tokens = 0, most = 0;
+    static const char flag[] = "compilation-config.cudagraph_capture_sizes",
+                      most_flag[] = "max-cudagraph-capture-size";
+    uint64_t tokens = 0, most = 0, limit = 0;
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(serving_largest(job, flag, &most));
+    TRY(job_count(job, most_flag, &limit));
+    if (most == 0)
+        most = limit;
     if (most > tokens)
-        job_set_count(job, "stack.graph_batch", most / (tokens + 1), flag);
+        job_set_count(job, "stack.graph_batch", most / (tokens + 1),
+                      job_given(job, flag) ? flag : most_flag);
     return STATUS_OK;
 }
 
@@ -558,6 +577,7 @@ const struct job_framework job_vllm = {
     .stack = "vllm",
     .source = "vllm-project/vllm",
     .syntax = JOB_DASHES,
+    .abbreviates = true,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = vllm_prepare,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "plan/derive.h"
 #include "plan/job/reader.h"
 #include "plan/read/part.h"
@@ -154,6 +155,17 @@ static bool sets_size(const struct job *job)
     return false;
 }
 
+static void warn_of_size(struct job *job, const struct draft_item *item,
+                         const struct cluster *given)
+{
+    const char *asked = item->words[0];
+    job_warn(job, item->mark,
+             "the job starts %" PRIu64
+             " ranks, and so many are planned: cluster.node.devices=%" PRIu64
+             " and cluster.nodes=%" PRIu64 " plan all of '%s'",
+             job->size.world, given->node.devices, given->nodes, asked);
+}
+
 /* A cluster of another size: as many of its nodes, or of a node's devices, as the job's ranks
  * take. Those of a mesh are what they are, and so is a size that is set. */
 static enum status resize_cluster(struct job *job, const struct draft_item *item)
@@ -167,9 +179,11 @@ static enum status resize_cluster(struct job *job, const struct draft_item *item
     uint64_t per_node = lesser(plan->cluster.node.devices, world);
     if (per_node && world % per_node)
         per_node = job->size.per_node;
-    if (per_node && world % per_node == 0)
-        take_size(job, item, (int)(strrchr(item->words[0], '-') - item->words[0]), per_node,
-                  world / per_node);
+    if (!per_node || world % per_node != 0)
+        return STATUS_OK;
+    warn_of_size(job, item, &plan->cluster);
+    take_size(job, item, (int)(strrchr(item->words[0], '-') - item->words[0]), per_node,
+              world / per_node);
     return STATUS_OK;
 }
 
@@ -203,6 +217,53 @@ static enum status size_cluster(struct job *job)
     if (size->world > 1 && size->world < 1000000 && size->per_node && size->nodes)
         take_size(job, item, (int)strlen(item->words[0]), size->per_node, size->nodes);
     return STATUS_OK;
+}
+
+bool job_asked_size(const struct job *job, struct job_size *size)
+{
+    for (size_t i = job->request->n_sets; i > 0; i--) {
+        const struct override *set = &job->request->sets[i - 1];
+        uint64_t value[2] = {0};
+        if (!text_equal(set->key, "cluster") || !has_size(set->value))
+            continue;
+        const char *at = strrchr(set->value, '-');
+        for (size_t j = 0; j < 2 && at; j++) {
+            size_t n = strspn(at + 1, "0123456789");
+            if (!number_count(arena_strndup(job->arena, at + 1, n), &value[j]))
+                return false;
+            at = j == 0 ? strchr(at, 'x') : at;
+        }
+        if (value[0] > 1000000 || value[1] > 1000000)
+            return false;
+        *size = (struct job_size){value[1], value[0], value[0] * value[1]};
+        return size->world > 0;
+    }
+    return false;
+}
+
+/* *asked: it is not known, and the size that the user gives holds. */
+static enum status size_count(struct job *job, const char *name, uint64_t *value, bool *asked)
+{
+    const struct setting *s = job_setting(job, name);
+    struct job_size size;
+    bool unknown = s && s->trouble && job_asked_size(job, &size);
+    *asked = *asked || unknown;
+    return unknown ? STATUS_OK : job_count(job, name, value);
+}
+
+enum status job_read_size(struct job *job, const char *nodes, const char *per_node)
+{
+    bool overflow = false, asked = false;
+    struct job_size *size = &job->size;
+    *size = (struct job_size){.nodes = 1, .per_node = 8};
+    TRY(size_count(job, nodes, &size->nodes, &asked));
+    TRY(size_count(job, per_node, &size->per_node, &asked));
+    if (asked)
+        job_asked_size(job, size);
+    if (!size->nodes || !size->per_node)
+        return job_fail(job, size->nodes ? per_node : nodes, "the job starts no ranks");
+    size->world = checked_mul(size->nodes, size->per_node, &overflow);
+    return overflow ? job_fail(job, nodes, "too many ranks") : STATUS_OK;
 }
 
 enum status job_world(struct job *job, uint64_t *world)

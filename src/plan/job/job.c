@@ -108,6 +108,21 @@ static size_t count_known(const struct job_framework *framework, const struct no
     return n;
 }
 
+/* Some key stands in every file of the framework: others share what else stands there. */
+static bool is_told(const struct job_framework *framework, const struct node *root)
+{
+    for (const char *at = framework->telling; at && *at;) {
+        size_t n = strcspn(at, " ");
+        char key[64];
+        snprintf(key, sizeof key, "%.*s", (int)n, at);
+        const struct node *value = node_get(root, key);
+        if (value && (value->kind == NODE_SCALAR || !text_equal(key, "model")))
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return !framework->telling;
+}
+
 /* Keys that a plan has and no framework's file, but for NeMo-RL's cluster, whose policy no plan
  * has. */
 static bool is_plan(const struct node *root)
@@ -136,6 +151,19 @@ static const struct job_framework *by_kind(const struct node *root)
     return first;
 }
 
+/* A job names its model, and may say beside it which class loads it (axolotl's and ms-swift's
+ * model_type); a configuration is the model. */
+static bool names_model(const struct node *root)
+{
+    static const char *const keys[] = {"base_model", "model_name_or_path", "model"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct node *model = node_get(root, keys[i]);
+        if (model && model->kind == NODE_SCALAR && !node_is_null(model))
+            return true;
+    }
+    return false;
+}
+
 /* The framework whose table knows most of a file's keys, or NULL. */
 static const struct job_framework *tree_framework(const struct node *root)
 {
@@ -147,7 +175,7 @@ static const struct job_framework *tree_framework(const struct node *root)
         return best;
     for (size_t i = 0; job_frameworks[i]; i++) {
         const struct job_framework *f = job_frameworks[i];
-        size_t n = f->files && !f->toml ? count_known(f, root) : 0;
+        size_t n = f->files && !f->toml && is_told(f, root) ? count_known(f, root) : 0;
         if (n > most) {
             best = f;
             most = n;
@@ -187,7 +215,7 @@ static enum status read_yaml(const struct input *in)
     const struct job_framework *framework = job_framework_named(in->request->from);
     enum status strict =
         source_read_text(file, in->text, in->length, in->arena, &root, &refused);
-    if (strict == STATUS_OK && !framework && import_hf_is_config(root))
+    if (strict == STATUS_OK && !framework && import_hf_is_config(root) && !names_model(root))
         return read_config(in, root);
     enum status loose = strict;
     if (strict != STATUS_OK)

@@ -83,6 +83,24 @@ static const struct model_name {
     {"minimax-m2.7", "minimax-m2.7", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.7", NULL},
     {"minimax-m3", "minimax-m3", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M3", NULL},
     {"qwen3-32b", "qwen3-32b", "qwen3-32b", "qwen3 32B", "qwen3_32b", "Qwen/Qwen3-32B", NULL},
+    {"qwen3-0.6b", "qwen3-0.6b", "qwen3-0.6b", "qwen3 0.6B", NULL, "Qwen/Qwen3-0.6B", NULL},
+    {"qwen3-1.7b", "qwen3-1.7b", NULL, "qwen3 1.7B", NULL, "Qwen/Qwen3-1.7B", NULL},
+    {"qwen3-4b", "qwen3-4b", "qwen3-4b", "qwen3 4B", NULL, "Qwen/Qwen3-4B", NULL},
+    {"qwen3-4b", "qwen3-4b-instruct-2507", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3-4b", "qwen3-4b-thinking-2507", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3-8b", "qwen3-8b", "qwen3-8b", "qwen3 8B", NULL, "Qwen/Qwen3-8B", NULL},
+    {"qwen3-14b", "qwen3-14b", "qwen3-14b", "qwen3 14B", NULL, "Qwen/Qwen3-14B", NULL},
+    {"qwen2.5-7b", "qwen2.5-7b", NULL, NULL, NULL, "Qwen/Qwen2.5-7B", NULL},
+    {"qwen2.5-14b", "qwen2.5-14b", NULL, NULL, NULL, "Qwen/Qwen2.5-14B", NULL},
+    {"qwen2.5-32b", "qwen2.5-32b", NULL, NULL, NULL, "Qwen/Qwen2.5-32B", NULL},
+    {"qwen2.5-72b", "qwen2.5-72b", NULL, NULL, NULL, "Qwen/Qwen2.5-72B", NULL},
+    {"qwen2.5-7b", "qwen2.5-coder-7b", NULL, NULL, NULL, NULL, NULL}, /* same shapes */
+    {"qwen2.5-14b", "qwen2.5-coder-14b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-32b", "qwen2.5-coder-32b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-32b", "qwq-32b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-7b", "deepseek-r1-distill-qwen-7b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-14b", "deepseek-r1-distill-qwen-14b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-32b", "deepseek-r1-distill-qwen-32b", NULL, NULL, NULL, NULL, NULL},
     {"qwen3-next-80b-a3b", "qwen3-next-80b-a3b", "qwen3-next-80b-a3b", NULL,
      "qwen3_next_80b_a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct", NULL},
     {"qwen3-next-80b-a3b", "qwen3-coder-next", NULL, NULL, NULL, NULL, NULL}, /* same shape */
@@ -93,6 +111,7 @@ static const struct model_name {
     {"qwen3.5-35b-a3b", "qwen3.5-35b-a3b", NULL, NULL, NULL, "Qwen/Qwen3.5-35B-A3B", NULL},
     {"qwen3.5-35b-a3b", "qwen3.6-35b-a3b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-27b", "qwen3.5-27b", NULL, NULL, NULL, "Qwen/Qwen3.5-27B", NULL},
+    {"qwen3.5-27b", "qwen3.6-27b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"gemma-3-27b", "gemma-3-27b", NULL, NULL, NULL, "google/gemma-3-27b-it", NULL},
     {"gemma-4-26b-a4b", "gemma-4-26b-a4b", NULL, NULL, NULL, "google/gemma-4-26B-A4B-it", NULL},
     {"gemma-4-31b", "gemma-4-31b", NULL, NULL, NULL, "google/gemma-4-31B-it", NULL},
@@ -112,6 +131,14 @@ static const struct model_name {
     {"llama-3.1-70b", "llama-3.3-70b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"llama-3.1-70b", "meta-llama-3.1-70b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-8b", "meta-llama-3.1-8b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-8b", "meta-llama-3-8b", NULL, NULL, NULL, NULL, NULL}, /* same shapes */
+    {"llama-3.1-8b", "llama-3-8b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-70b", "meta-llama-3-70b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-70b", "llama-3-70b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-8b", "deepseek-r1-distill-llama-8b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-70b", "deepseek-r1-distill-llama-70b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.2-1b", "llama-3.2-1b", NULL, NULL, NULL, "meta-llama/Llama-3.2-1B", NULL},
+    {"llama-3.2-3b", "llama-3.2-3b", NULL, NULL, NULL, "meta-llama/Llama-3.2-3B", NULL},
     {"llama-3.1-405b", "llama-3.1-405b", "llama3.1-405b", "llama3 405B", "llama31_405b",
      "meta-llama/Llama-3.1-405B", NULL},
     {"llama-3.1-405b", "meta-llama-3.1-405b", NULL, NULL, NULL, NULL, NULL},
@@ -156,16 +183,34 @@ static const struct model_name {
 
 enum { N_NAMES = sizeof names / sizeof *names };
 
-/* Checkpoints of a known shape for longer sequences than its first one (config.json of each,
- * max_position_embeddings). */
+/* Checkpoints of a known shape for longer or shorter sequences than its first one (config.json
+ * of each, max_position_embeddings). */
 static const struct {
     const char *hub;
     uint64_t positions;
-} longer[] = {
-    {"qwen3-30b-a3b-instruct-2507", 262144},   {"qwen3-30b-a3b-thinking-2507", 262144},
-    {"qwen3-coder-30b-a3b", 262144},           {"qwen3-235b-a22b-instruct-2507", 262144},
-    {"qwen3-235b-a22b-thinking-2507", 262144}, {"kimi-k2-instruct-0905", 262144},
+} lengths[] = {
+    {"qwen3-30b-a3b-instruct-2507", 262144},
+    {"qwen3-30b-a3b-thinking-2507", 262144},
+    {"qwen3-coder-30b-a3b", 262144},
+    {"qwen3-235b-a22b-instruct-2507", 262144},
+    {"qwen3-235b-a22b-thinking-2507", 262144},
+    {"kimi-k2-instruct-0905", 262144},
     {"qwen1.5-moe-a2.7b-chat", 32768},
+    {"qwen3-4b-instruct-2507", 262144},
+    {"qwen3-4b-thinking-2507", 262144},
+    {"qwen2.5-7b-instruct", 32768},
+    {"qwen2.5-14b-instruct", 32768},
+    {"qwen2.5-32b-instruct", 32768},
+    {"qwen2.5-72b-instruct", 32768},
+    {"qwen2.5-coder-7b", 32768},
+    {"qwen2.5-coder-14b", 32768},
+    {"qwen2.5-coder-32b", 32768},
+    {"qwq-32b-preview", 32768},
+    {"qwq-32b", 40960},
+    {"meta-llama-3-8b", 8192},
+    {"llama-3-8b", 8192},
+    {"meta-llama-3-70b", 8192},
+    {"llama-3-70b", 8192},
 };
 
 static const char *spelling(const struct model_name *name, enum model_catalog catalog)
@@ -174,10 +219,18 @@ static const char *spelling(const struct model_name *name, enum model_catalog ca
     return all[catalog];
 }
 
+/* A folder's name may end with '/'. */
+static const char *without_slashes(const char *name, struct arena *arena)
+{
+    size_t n = strlen(name);
+    while (n > 1 && name[n - 1] == '/')
+        n--;
+    return arena_strndup(arena, name, n);
+}
+
 static const char *lower_base(const char *name, struct arena *arena)
 {
-    const char *slash = strrchr(name, '/');
-    char *lower = arena_strdup(arena, slash ? slash + 1 : name);
+    char *lower = arena_strdup(arena, text_base_name(without_slashes(name, arena)));
     for (char *at = lower; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     return lower;
@@ -205,9 +258,9 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
 uint64_t model_name_positions(const char *name, struct arena *arena)
 {
     const char *wanted = lower_base(name, arena);
-    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
-        if (text_starts(wanted, longer[i].hub))
-            return longer[i].positions;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (text_starts(wanted, lengths[i].hub))
+            return lengths[i].positions;
     return 0;
 }
 
@@ -254,9 +307,7 @@ const char *model_name_or_folder(const char *name, struct arena *arena)
 
 const char *model_name_of_path(const char *path, struct arena *arena)
 {
-    char *name = arena_strdup(arena, path);
-    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
-        name[n - 1] = '\0';
+    const char *name = without_slashes(path, arena);
     const char *model = model_name_or_folder(name, arena);
     return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
 }

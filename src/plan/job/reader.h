@@ -51,6 +51,7 @@ struct job_framework {
     const char *stack;  /* of the plan; as --for takes it */
     const char *source; /* repository and commit */
     enum job_syntax syntax;
+    bool abbreviates;     /* its parser takes the beginning of a flag that no other has */
     const char *sections; /* "model. train. ": in front of names, left out there */
     const struct job_flag *flags;
     const size_t *n_flags; /* where it stands: tables are files of their own */
@@ -62,6 +63,7 @@ struct job_framework {
      */
     bool files;
     const char *own;
+    const char *telling; /* keys of which each of them has one, spaces between; or NULL */
     const char *kind_key, *kind;
     const char *kinds; /* other words of the key that are its, spaces between; or NULL */
     bool toml;         /* such a file is TOML */
@@ -138,6 +140,7 @@ struct job {
     const struct draft *asked; /* what "#moeplan" lines say, while the framework finishes */
     struct job_notes notes;
     struct job_size size;
+    bool size_asked;      /* a count of it is not known: the user's size holds */
     struct job_size axes; /* what its layout comes to, where nothing else says the size */
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
@@ -252,6 +255,14 @@ struct mark job_place(const struct job *job);
 
 /* The value of a row's word: "hybrid" of "hybrid=fp8 e4m3=fp8"; NULL: none of them. */
 const char *job_convert(const struct job *job, const char *words, const char *word);
+
+/* The size in the name of the cluster that the user gives, --set cluster=h100-8x4: holds where
+ * the job's own is known to a shell alone. false: there is none. */
+bool job_asked_size(const struct job *job, struct job_size *size);
+
+/* The size by two flags, 1 node of 8 devices unless given; where one is not known, the user's
+ * size holds. */
+enum status job_read_size(struct job *job, const char *nodes, const char *per_node);
 
 /* Ranks of the job: what it says, else those of the cluster named; 0: neither. */
 enum status job_world(struct job *job, uint64_t *world);

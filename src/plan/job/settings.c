@@ -203,6 +203,37 @@ static const struct job_flag *find_turned_off(const struct job *job, const char 
     return NULL;
 }
 
+/* Rows of a table with a name that begins so; *row the last of them. */
+static size_t count_beginning(const struct job_flag *flags, size_t n, const char *name,
+                              size_t length, const struct job_flag **row)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool begins = false;
+        for (const char *at = flags[i].names; *at;) {
+            size_t whole = strcspn(at, " ");
+            begins = begins || (whole > length && same_name(at, length, name, length));
+            at += whole + (at[whole] == ' ');
+        }
+        rows += begins;
+        *row = begins ? &flags[i] : *row;
+    }
+    return rows;
+}
+
+/* The flag of which a name is the beginning, as Python's argparse takes it: one alone. Of few
+ * letters no table of ours is sure to know every other. */
+static const struct job_flag *find_abbreviated(const struct job *job, const char *name,
+                                               size_t length)
+{
+    enum { FEW = 8 };
+    const struct job_framework *f = job->framework;
+    const struct job_flag *row = NULL;
+    if (!f->abbreviates || length < FEW)
+        return NULL;
+    return count_beginning(f->flags, *f->n_flags, name, length, &row) == 1 ? row : NULL;
+}
+
 static bool is_truth(const char *text)
 {
     return text_equal(text, "true") || text_equal(text, "True") || text_equal(text, "false") ||
@@ -280,6 +311,7 @@ static enum status add_flag(struct job *job, const struct shell_word *words, siz
         s.flag = find_turned_off(job, name, length);
         s.off = s.flag != NULL;
     }
+    s.flag = s.flag ? s.flag : find_abbreviated(job, name, length);
     size_t own = equals ? 0 : own_words(job, &s, words + 1, n - 1);
     const char **values = arena_alloc(job->arena, own + 2, sizeof *values);
     s.values = values;

@@ -38,7 +38,7 @@ static const struct kind {
                        "stacks",
                        {"kind:", "base:"},
                        "; 'generic' is software of none of these names"},
-    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published", {NULL}, ""},
+    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "tables", {NULL}, ""},
     [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles", {NULL}, ""},
 };
 

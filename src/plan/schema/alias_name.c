@@ -132,6 +132,8 @@ static const struct {
     {"model of the shape", "glm-4.7", "glm-4.6"},
     {"model of the shape", "kimi-k2.6", "kimi-k2.5"},
     {"model of the shape", "llama-3.3-70b", "llama-3.1-70b"},
+    {"model of the shape", "qwen3.6-27b", "qwen3.5-27b"},
+    {"model of the shape", "qwq-32b", "qwen2.5-32b"},
     {"model of the shape", "llama3.3-70b", "llama-3.1-70b"},
     {"model of the shape", "llama3.1-8b", "llama-3.1-8b"},
     {"model of the shape", "llama3.1-70b", "llama-3.1-70b"},

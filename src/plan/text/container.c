@@ -1,8 +1,10 @@
 /* See container.h. */
 #include "plan/text/container.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/text/shell_expand.h"
 #include "plan/source.h"
 
@@ -34,10 +36,14 @@ static bool line_starts(const char *at, const char *end, const char *word)
 bool container_is(const char *text, size_t length)
 {
     const char *end = text + length;
-    for (const char *at = text; at < end; at = next_line(at, end))
+    bool runs = false, resources = false; /* SkyPilot's */
+    for (const char *at = text; at < end; at = next_line(at, end)) {
         if (line_starts(at, end, "apiVersion:") || line_starts(at, end, "services:"))
             return true;
-    return false;
+        runs = runs || line_starts(at, end, "run:");
+        resources = resources || line_starts(at, end, "resources:");
+    }
+    return runs && resources;
 }
 
 /* ---- words ---- */
@@ -198,6 +204,42 @@ static void write_containers(struct writer *w, const struct node *node)
             write_containers(w, child);
 }
 
+/* ---- tasks ---- */
+
+/* Devices of a node: "H100:8", {H100: 8}; 0: it does not say. */
+static uint64_t devices_of(const struct node *accelerators)
+{
+    const struct node *one = accelerators;
+    if (one && one->kind != NODE_SCALAR)
+        one = one->first;
+    if (!one || one->kind != NODE_SCALAR)
+        return 0;
+    const char *colon = one->key && one != accelerators ? NULL : strrchr(one->text, ':');
+    const char *digits = colon ? colon + 1 : one->text;
+    uint64_t n;
+    return number_count(digits, &n) ? n : 1;
+}
+
+/* A task of SkyPilot: the text of `run` on each of its nodes, whose environment has `envs`, and
+ * how many nodes and devices there are (sky/skylet/constants.py). */
+static void write_task(struct writer *w, const struct node *root, const struct node *run)
+{
+    const struct node *nodes = node_get(root, "num_nodes");
+    const struct node *resources = node_get(root, "resources");
+    uint64_t devices = devices_of(node_get(resources, "accelerators"));
+    w->env = node_get(root, "envs");
+    append_env(w);
+    text_printf(w->out, "export SKYPILOT_NUM_NODES=%s; ",
+                nodes && nodes->kind == NODE_SCALAR ? nodes->text : "1");
+    if (devices)
+        text_printf(w->out, "export SKYPILOT_NUM_GPUS_PER_NODE=%" PRIu64 "; ", devices);
+    for (; w->line <= run->mark.line; w->line++)
+        text_append(w->out, "\n");
+    for (const char *at = run->text; *at; at++)
+        w->line += *at == '\n';
+    text_append(w->out, run->text);
+}
+
 /* ---- documents ---- */
 
 /* A manifest is often several documents: each is read behind as many empty lines as stand
@@ -214,6 +256,11 @@ static enum status write_document(struct writer *w, const char *name, const char
     if (strspn(text, " \t\r\n") == padded.length)
         return STATUS_OK;
     TRY(source_read_job(name, text, padded.length, w->out->arena, &root, err));
+    const struct node *run = node_get(root, "run");
+    if (run && run->kind == NODE_SCALAR && node_get(root, "resources")) {
+        write_task(w, root, run);
+        return STATUS_OK;
+    }
     w->compose = node_get(root, "services") != NULL;
     write_containers(w, root);
     return STATUS_OK;

@@ -1,5 +1,6 @@
 /* Launches in descriptions of containers: Kubernetes manifests (Pod, Deployment, Job, whatever
- * has `containers`) and Compose files (`services`), as the commands that the containers run. */
+ * has `containers`), Compose files (`services`) and tasks of SkyPilot (`run` and `resources`),
+ * as the commands that they run. */
 #ifndef MOEPLAN_PLAN_TEXT_CONTAINER_H
 #define MOEPLAN_PLAN_TEXT_CONTAINER_H
 
@@ -12,7 +13,8 @@
 /* The variable that a launch's script has its container's image in. */
 #define CONTAINER_IMAGE "MOEPLAN_IMAGE"
 
-/* Whether a YAML text looks like one: a line begins with "apiVersion:" or "services:". */
+/* Whether a YAML text looks like one: a line begins with "apiVersion:", "services:", or "run:"
+ * and another with "resources:". */
 bool container_is(const char *text, size_t length);
 
 /* The commands as a shell script whose words stand on the lines that they have in the text; a

@@ -27,13 +27,25 @@ static size_t print_reason(const struct prediction *p, size_t first, struct page
     return keys;
 }
 
+static bool is_named(const struct prediction *p, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (text_equal(p->notes[j].key, p->notes[i].key))
+            return true;
+    return false;
+}
+
 void predict_notes_brief(const struct prediction *p, struct text *line)
 {
-    for (size_t i = 0; i < p->n_notes && i < KEYS_SHOWN; i++)
-        text_printf(line, "%s%s", i ? ", " : "; notes on ", p->notes[i].key);
-    if (p->n_notes > KEYS_SHOWN)
-        text_printf(line, " and %zu more", p->n_notes - KEYS_SHOWN);
-    if (p->n_notes)
+    size_t keys = 0;
+    for (size_t i = 0; i < p->n_notes; i++) {
+        bool shown = !is_named(p, i) && keys++ < KEYS_SHOWN;
+        if (shown)
+            text_printf(line, "%s%s", keys > 1 ? ", " : "; notes on ", p->notes[i].key);
+    }
+    if (keys > KEYS_SHOWN)
+        text_printf(line, " and %zu more", keys - KEYS_SHOWN);
+    if (keys)
         text_printf(line, ": --format json");
 }
 

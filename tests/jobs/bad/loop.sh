@@ -1,3 +1,0 @@
-for i in 1 2; do
-  vllm serve deepseek-ai/DeepSeek-V3
-done
