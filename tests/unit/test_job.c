@@ -443,6 +443,25 @@ static void logs_are_refused_by_size(void **state)
     arena_release(&arena);
 }
 
+/* A row behind another of the same name is never read. */
+static void a_flag_stands_in_its_table_once(void **state)
+{
+    (void)state;
+    for (size_t f = 0; job_frameworks[f]; f++) {
+        const struct job_framework *framework = job_frameworks[f];
+        for (size_t i = 0; i < *framework->n_flags; i++) {
+            const struct job_flag *flag = &framework->flags[i];
+            for (const char *at = flag->names; *at;) {
+                size_t length = strcspn(at, " ");
+                const struct job_flag *found = job_flag_find(framework, at, length);
+                if (found != flag)
+                    fail_msg("%s: %.*s stands twice", framework->name, (int)length, at);
+                at += length + (at[length] == ' ');
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +476,7 @@ int main(void)
         cmocka_unit_test(frozen_parts_are_read),
         cmocka_unit_test(nothing_is_run),
         cmocka_unit_test(logs_are_refused_by_size),
+        cmocka_unit_test(a_flag_stands_in_its_table_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

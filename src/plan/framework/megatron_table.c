@@ -399,7 +399,6 @@ const struct job_flag megatron_flags[] = {
     NEITHER("finetune", JOB_VALUE, TRAINER),
     NEITHER("eod_mask_loss", JOB_VALUE, TRAINER),
     NEITHER("moe_use_legacy_grouped_gemm", JOB_VALUE, TRAINER),
-    NEITHER("lr_warmup_iters", JOB_VALUE, TRAINER),
 
     /* ---- neither ---- */
     NEITHER("lr", JOB_VALUE, OPTIMIZER),

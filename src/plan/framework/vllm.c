@@ -86,7 +86,6 @@ static const struct job_flag flags[] = {
     RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
-    NEITHER("swap-space", JOB_VALUE, CACHE),
     RULE("mamba-ssm-cache-dtype", JOB_VALUE, "model.linear.state",
          "auto: as the model says, else mamba-cache-dtype", CACHE),
     RULE("mamba-cache-dtype", JOB_VALUE, "model.linear.conv_state", "auto: the activations'",
