@@ -114,7 +114,7 @@ static double *seconds_at(struct timed *timed, const struct plan *base, uint64_t
         *timed = (struct timed){base->stack.kind, points, malloc(points * sizeof(double))};
         assert_non_null(timed->seconds);
         for (uint64_t i = 0; i < points; i++)
-            timed->seconds[i] = NAN;
+            timed->seconds[i] = (double)NAN;
     }
     return &timed->seconds[number];
 }

@@ -388,8 +388,8 @@ static void steps_follow_the_micro_batch(void **state)
         "stack.graphs=full",
         "stack.graphs=partial cluster=h200-8x8 parallel.pp=8 moe.path=ragged_a2a",
         "moe.paged_stash=true moe.buffer=1.5 model=qwen3-next-80b-a3b parallel.pp=2",
-        "model=qwen3-30b-a3b workload.colocated.engine=asleep workload.colocated.fraction=0.4 "
-        "workload.colocated.away=[weights,states] precision.gradients=f32",
+        ("model=qwen3-30b-a3b workload.colocated.engine=asleep workload.colocated.fraction=0.4 "
+         "workload.colocated.away=[weights,states] precision.gradients=f32"),
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         struct arena arena = {0};

@@ -122,7 +122,7 @@ static void few_tokens_have_a_bandwidth_of_their_own(void **state)
 {
     (void)state;
     const struct form_device device = {1e15, 4e12, 132};
-    const struct form_experts k = {.product = {0, 1, 0.5, 64, 0}, .few_bandwidth = 1};
+    const struct form_experts k = {.product = {0, 1, 0.5, 64, 0, 0}, .few_bandwidth = 1};
     struct form_experts_call call = {.tokens = 16,
                                      .experts = 16,
                                      .rows = 16,

@@ -109,7 +109,7 @@ static void beside(struct train *t, enum layer_kind kind, const struct layer_mat
                         .dims = {t->d.rows[m->rows], width},
                         .rule = m->expert ? t->routed : RULE_FIXED,
                         .life = kept(t),
-                        .first = m->op,
+                        .first = (uint16_t)m->op,
                         .source = source});
 }
 
@@ -191,7 +191,7 @@ static void copies_of_weights(struct train *t, enum layer_kind kind,
                         .n_dims = 2,
                         .dims = {in, outputs},
                         .life = kept(t),
-                        .first = m->op,
+                        .first = (uint16_t)m->op,
                         .source = DORA});
 }
 

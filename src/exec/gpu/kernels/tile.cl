@@ -116,8 +116,9 @@ DEVICE struct eight run_by_elements(const struct operand *o, int words, gpu_u64 
     run.high = run.low;
     if (r >= r_end || k >= k_end)
         return run;
-    if (n > k_end - k)
+    if (n > k_end - k) {
         n = (gpu_u32)(k_end - k);
+    }
     ROLL /* not once an element: what finds scales is long */
         for (gpu_u32 i = 0; i < n; i += each)
     {
