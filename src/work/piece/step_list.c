@@ -75,7 +75,11 @@ static void add_all(struct step *s)
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
     struct layer_embeddings own = step_layer_embeddings(s, x);
-    x = layers(s, parts, step_copies(s, step_images(s, x, images)));
+    struct part copies = {.in = step_images(s, x, images)};
+    copies.first = s->l.work->n_ops;
+    copies.out = step_copies(s, copies.in);
+    size_t copies_end = s->l.work->n_ops;
+    x = layers(s, parts, copies.out);
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
     enter(s, SEGMENT_HEAD);
@@ -91,6 +95,8 @@ static void add_all(struct step *s)
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_BACKWARD);
     enter(s, SEGMENT_EMBED);
+    if (copies_end > copies.first)
+        d = layer_undo_range(&s->l, copies.first, copies_end, copies.out, d, copies.in);
     d = step_layer_embeddings_backward(s, &own, tokens, d);
     layer_undo_range(&s->l, embedded, embedding_end, tokens, d, tokens);
     step_encoder_backward(s);
