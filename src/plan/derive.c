@@ -3,6 +3,7 @@
 #include "plan/derive.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
 
@@ -130,6 +131,14 @@ bool plan_is_huggingface(const struct plan *plan)
 bool plan_is_megatron(const struct plan *plan)
 {
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
+}
+
+bool plan_lists(const struct word_list *list, const char *word)
+{
+    for (uint64_t i = 0; i < list->n; i++)
+        if (text_equal(list->word[i], word))
+            return true;
+    return false;
 }
 
 bool plan_has_block_sums(const struct plan *plan)

@@ -38,6 +38,7 @@ bool plan_recomputes_some(const struct plan *plan);
 uint64_t plan_recomputes_together(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
 bool plan_distributes_inputs(const struct plan *plan);
+bool plan_lists(const struct word_list *list, const char *word); /* whether it stands there */
 bool plan_is_huggingface(const struct plan *plan); /* its models, by FSDP or DeepSpeed */
 bool plan_is_megatron(const struct plan *plan);    /* or Primus, which runs it */
 /* Whether the sums of blocks that attention residuals read are counted: in engines, and in

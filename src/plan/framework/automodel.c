@@ -406,16 +406,6 @@ static enum status read_adapter(struct job *job)
     return STATUS_OK;
 }
 
-static enum status read_checkpoint(struct job *job)
-{
-    bool writes = true, behind = false;
-    TRY(job_switch(job, "checkpoint.enabled", &writes));
-    TRY(job_switch(job, "checkpoint.is_async", &behind));
-    if (writes && behind)
-        job_set(job, "workload.async_checkpoint", "true", "checkpoint.is_async");
-    return STATUS_OK;
-}
-
 static enum status automodel_finish(struct job *job)
 {
     bool backend = has_backend(job);
@@ -429,7 +419,7 @@ static enum status automodel_finish(struct job *job)
     TRY(read_recompute(job));
     TRY(read_loss(job));
     TRY(read_formats(job));
-    TRY(read_checkpoint(job));
+    TRY(job_set_checkpoint(job, "checkpoint.enabled", true, "checkpoint.is_async", false));
     return read_adapter(job);
 }
 

@@ -513,17 +513,6 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
-/* Orbax copies the state to the host, and writes it behind the next steps. */
-static enum status set_checkpoint(struct job *job)
-{
-    bool writes = true, behind = true;
-    TRY(job_switch(job, "enable_checkpointing", &writes));
-    TRY(job_switch(job, "async_checkpointing", &behind));
-    if (writes && behind)
-        job_set(job, "workload.async_checkpoint", "true", "async_checkpointing");
-    return STATUS_OK;
-}
-
 static enum status set_optimizer(struct job *job)
 {
     static const char weights[] = "parameter_memory_host_offload";
@@ -576,7 +565,8 @@ static enum status maxtext_finish(struct job *job)
     TRY(set_path(job));
     TRY(set_formats(job));
     TRY(set_optimizer(job));
-    TRY(set_checkpoint(job));
+    /* Orbax copies the state to the host, and writes it behind the next steps */
+    TRY(job_set_checkpoint(job, "enable_checkpointing", true, "async_checkpointing", true));
     return maxtext_set_remat(job);
 }
 

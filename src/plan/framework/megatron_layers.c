@@ -109,21 +109,29 @@ static bool is_periodic(const struct pattern *p, size_t every)
     return true;
 }
 
-static enum status read_pattern(struct job *job, const char *flag, const char *text,
-                                uint64_t layers, struct pattern **read)
+/* An entry for every layer, and as many more as may stand behind them. */
+static enum status read_list(struct job *job, const char *flag, const char *text,
+                             const char *const *numbers, const char *what, uint64_t layers,
+                             size_t more, struct pattern **read)
 {
-    static const char *const kinds[] = {"0", "1", NULL};
     struct pattern *p = arena_alloc(job->arena, 1, sizeof *p);
     p->at = text;
-    p->numbers = kinds;
+    p->numbers = numbers;
     pattern_sum(p, 0);
     if (p->failed || *p->at)
-        return job_fail(job, flag, "%s '%.200s' is no list of 0 and 1", flag, text);
-    if (p->n != layers)
+        return job_fail(job, flag, "%s '%.200s' is no list of %s", flag, text, what);
+    if (p->n < layers || p->n - layers > more)
         return job_fail(job, flag, "%s has %zu entries for %" PRIu64 " layers", flag, p->n,
                         layers);
     *read = p;
     return STATUS_OK;
+}
+
+static enum status read_pattern(struct job *job, const char *flag, const char *text,
+                                uint64_t layers, struct pattern **read)
+{
+    static const char *const kinds[] = {"0", "1", NULL};
+    return read_list(job, flag, text, kinds, "0 and 1", layers, 0, read);
 }
 
 enum status megatron_read_pattern(struct job *job, const char *flag, const char *text,
@@ -139,15 +147,8 @@ enum status megatron_read_ratios(struct job *job, const char *flag, const char *
                                  uint64_t layers, char *layer)
 {
     static const char *const ratios[] = {"0", "4", "128", NULL};
-    struct pattern *p = arena_alloc(job->arena, 1, sizeof *p);
-    p->at = text;
-    p->numbers = ratios;
-    pattern_sum(p, 0);
-    if (p->failed || *p->at)
-        return job_fail(job, flag, "%s '%.200s' is no list of 0, 4 and 128", flag, text);
-    if (p->n < layers)
-        return job_fail(job, flag, "%s has %zu entries for %" PRIu64 " layers", flag, p->n,
-                        layers);
+    struct pattern *p = NULL;
+    TRY(read_list(job, flag, text, ratios, "0, 4 and 128", layers, PATTERN, &p));
     memcpy(layer, p->layer, layers);
     return STATUS_OK;
 }

@@ -277,14 +277,21 @@ static void set_dispatch_tokens(struct job *job, const char *path)
         draft_set(&job->draft, "moe.dispatch_tokens", tokens->text, tokens->mark, name);
 }
 
+/* Formats of what DeepEP sends (--deepep-dispatcher-output-dtype). */
+static const struct {
+    enum dtype format;
+    const char *word;
+} dispatched[] = {{DTYPE_BF16, "bf16"},
+                  {DTYPE_FP8_BLOCK, "fp8"},
+                  {DTYPE_INT8, "int8"},
+                  {DTYPE_NVFP4, "nvfp4"}};
+
 /* What DeepEP sends: as the launch says, else what experts take (layers/moe/token_dispatcher/
  * deepep.py, get_deepep_output_dtype). */
 static enum status set_dispatch(struct job *job, const char *path)
 {
     static const char flag[] = "deepep-dispatcher-output-dtype",
                       name[] = "SGLANG_DEEPEP_BF16_DISPATCH";
-    static const char *const words[][2] = {
-        {"bf16", "bf16"}, {"fp8", "fp8_block"}, {"int8", "int8"}, {"nvfp4", "nvfp4"}};
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights"),
                             *activations = draft_find(&job->draft, "precision.activations");
     const struct shell_word *bf16 = job_environment_word(job, name);
@@ -292,9 +299,9 @@ static enum status set_dispatch(struct job *job, const char *path)
     bool fp8 = deepep && weights && text_equal(weights->words[0], "fp8_block");
     const char *told = "auto";
     TRY(job_word(job, flag, &told));
-    for (size_t i = 0; deepep && i < sizeof words / sizeof *words; i++)
-        if (text_equal(told, words[i][0])) {
-            job_set(job, "precision.dispatch", words[i][1], flag);
+    for (size_t i = 0; deepep && i < sizeof dispatched / sizeof *dispatched; i++)
+        if (text_equal(told, dispatched[i].word)) {
+            job_set(job, "precision.dispatch", words_dtype[dispatched[i].format], flag);
             return STATUS_OK;
         }
     if (fp8 && bf16 && (text_equal(bf16->text, "1") || text_equal(bf16->text, "true"))) {
@@ -496,18 +503,11 @@ static enum status sglang_finish(struct job *job)
 /* Where it is not what experts take. */
 static void write_dispatch(struct job_writer *writer)
 {
-    static const struct {
-        enum dtype format;
-        const char *word;
-    } words[] = {{DTYPE_BF16, "bf16"},
-                 {DTYPE_FP8_BLOCK, "fp8"},
-                 {DTYPE_INT8, "int8"},
-                 {DTYPE_NVFP4, "nvfp4"}};
     const struct precision *p = &writer->plan->precision;
     enum dtype taken = p->weights == DTYPE_FP8_BLOCK ? DTYPE_FP8_BLOCK : p->activations;
-    for (size_t i = 0; p->dispatch != taken && i < sizeof words / sizeof *words; i++)
-        if (words[i].format == p->dispatch)
-            writer_flag(writer, "deepep-dispatcher-output-dtype", words[i].word);
+    for (size_t i = 0; p->dispatch != taken && i < sizeof dispatched / sizeof *dispatched; i++)
+        if (dispatched[i].format == p->dispatch)
+            writer_flag(writer, "deepep-dispatcher-output-dtype", dispatched[i].word);
 }
 
 static void write_exchange(struct job_writer *writer)

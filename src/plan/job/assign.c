@@ -102,3 +102,13 @@ enum status job_set_optimizer(struct job *job, const char *flag, const char *wor
         job_set(job, "optimizer.kind", kind, flag);
     return STATUS_OK;
 }
+
+enum status job_set_checkpoint(struct job *job, const char *writes, bool written,
+                               const char *behind, bool asynchronous)
+{
+    TRY(job_switch(job, writes, &written));
+    TRY(job_switch(job, behind, &asynchronous));
+    if (written && asynchronous)
+        job_set(job, "workload.async_checkpoint", "true", behind);
+    return STATUS_OK;
+}

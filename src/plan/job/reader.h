@@ -237,6 +237,11 @@ enum status job_set_model(struct job *job, const char *flag);
 /* optimizer.kind of a flag's word by `words`; Adam's is the plan's default, others warn. */
 enum status job_set_optimizer(struct job *job, const char *flag, const char *words);
 
+/* workload.async_checkpoint by two switches: whether checkpoints are written, and behind the
+ * next steps; what holds of each unless given. */
+enum status job_set_checkpoint(struct job *job, const char *writes, bool written,
+                               const char *behind, bool asynchronous);
+
 /* Everything behind the settings; `text` is the whole file, for its "#moeplan" lines. */
 enum status job_finish(struct job *job, const char *text, size_t length);
 

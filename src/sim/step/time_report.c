@@ -280,9 +280,12 @@ static void even_network(struct pricing *p)
 
 static bool is_narrow(const struct plan *plan)
 {
-    const struct network_tier *tier = plan->cluster.network.tier;
-    return (tier[NETWORK_LEAF].nodes && tier[NETWORK_LEAF].oversubscription > 1) ||
-           (tier[NETWORK_POD].nodes && tier[NETWORK_POD].oversubscription > 1);
+    bool narrow = false;
+    for (unsigned t = 0; t < NETWORK_TIERS; t++) {
+        const struct network_tier *tier = &plan->cluster.network.tier[t];
+        narrow = narrow || (tier->nodes && tier->oversubscription > 1);
+    }
+    return narrow;
 }
 
 static void free_host(struct pricing *p)

@@ -66,10 +66,11 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
 void pricing_renew(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                    const struct profile *profile)
 {
-    bool same = rates_key_turn(&pricing->key, plan, path, profile);
-    if (!same || !pricing->renewed)
-        rates_init(&pricing->rates, plan, path, profile, NULL);
-    pricing->renewed = true;
+    if (!rates_key_turn(&pricing->key, plan, path, profile) || !pricing->renewed) {
+        pricing_init(pricing, plan, path, profile, NULL);
+        pricing->renewed = true;
+        return;
+    }
     pricing_place(pricing, plan, path);
     pricing_follow(pricing, plan, path);
 }

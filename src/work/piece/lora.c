@@ -196,11 +196,8 @@ enum dtype lora_gradients(const struct plan *plan)
 static bool is_asked(const struct plan *plan, const struct target *target)
 {
     const struct word_list *words = &plan->lora.targets;
-    bool found = words->n == 0 && target->usual;
-    for (uint64_t i = 0; i < words->n; i++)
-        found = found || text_equal(words->word[i], target->name) ||
-                (text_equal(words->word[i], "all-linear") && target->usual);
-    return found;
+    return plan_lists(words, target->name) ||
+           (target->usual && (words->n == 0 || plan_lists(words, "all-linear")));
 }
 
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,

@@ -8,6 +8,7 @@
 #include "work/stack/stack.h"
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/stack/dispatch.h"
 #include "work/stack/serve.h"
 
@@ -161,14 +162,6 @@ static uint16_t add(struct generic *g, enum segment segment, const struct tensor
                                                 .last = WORK_NONE});
 }
 
-static bool named(const struct word_list *list, const char *name)
-{
-    for (uint64_t i = 0; i < list->n; i++)
-        if (text_equal(list->word[i], name))
-            return true;
-    return false;
-}
-
 /* none: keeps all but gradients; selective: all but element-wise results; full: layer inputs;
  * {save: [...]}: layer inputs and what is named. */
 static enum life life_of(const struct plan *plan, const struct tensor *t)
@@ -181,7 +174,7 @@ static enum life life_of(const struct plan *plan, const struct tensor *t)
     };
     bool saved = t->keep <= least[plan->recompute.kind] ||
                  (plan->recompute.kind == RECOMPUTE_SAVE && t->keep != KEEP_BACKWARD &&
-                  named(&plan->recompute.save, t->name));
+                  plan_lists(&plan->recompute.save, t->name));
     return saved ? LIFE_SAVED : LIFE_TRANSIENT;
 }
 

@@ -214,7 +214,7 @@ static void decompose(struct train *t, enum layer_kind kind, const struct layer_
     if (t->plan->lora.inputs == INPUTS_DROPPED && copies)
         copies_of_weights(t, kind, m, sides->outputs);
     passing(t, kind, m, "dora_norm_", m->op, magnitude_bytes(t, d, m, sides->widest));
-    passing(t, kind, m, "d_dora_", 2 * MODULES - 1 - m->op, sums);
+    passing(t, kind, m, "d_dora_", gradient_of(m), sums);
 }
 
 /* Stacked experts with their adapters added are a tensor of their own, and so is its gradient

@@ -3,7 +3,7 @@
  * Megatron-LM core/transformer/experimental_attention_variant: deepseek_v4_hybrid_attention.py,
  * csa.py and csa_utils/fused_sparse_attention.py (what its autograd functions save),
  * core/ops/attention/csa/reference.py (_pool_compressor_values). */
-#include "base/text.h"
+#include "plan/derive.h"
 #include "plan/layers.h"
 #include "work/stack/train.h"
 
@@ -99,14 +99,6 @@ void train_shared(struct train *train)
 
 /* ---- what is refused ---- */
 
-static bool has_word(const struct word_list *words, const char *word)
-{
-    bool found = false;
-    for (uint64_t i = 0; i < words->n; i++)
-        found |= text_equal(words->word[i], word);
-    return found;
-}
-
 /* What Megatron refuses, or what of it is not modelled. */
 enum status train_mixed_refuse(const struct plan *plan, struct err *err)
 {
@@ -115,7 +107,7 @@ enum status train_mixed_refuse(const struct plan *plan, struct err *err)
     bool shares = plan_shares_kv(plan), streams = plan->model.residual_streams > 1;
     bool weighs = streams || plan->model.residual_block,
          selects = r->kind == RECOMPUTE_SELECTIVE;
-    bool core = selects && (r->modules.n == 0 || has_word(&r->modules, "core_attn"));
+    bool core = selects && (r->modules.n == 0 || plan_lists(&r->modules, "core_attn"));
     const struct {
         bool holds;
         const char *what, *instead;
@@ -131,7 +123,7 @@ enum status train_mixed_refuse(const struct plan *plan, struct err *err)
         {shares && core,
          "attention of kind shared_kv is not recomputed as core_attn: Megatron refuses it",
          "name recompute.modules without it, of mla_up_proj, moe_act, layernorm, mhc"},
-        {shares && has_word(&r->offload, "qkv_linear"),
+        {shares && plan_lists(&r->offload, "qkv_linear"),
          "attention of kind shared_kv has no qkv_linear in host memory: Megatron refuses it",
          "name recompute.offload without it"},
         {shares && plan->stack.attention != BACKEND_FLASH,
@@ -149,10 +141,10 @@ enum status train_mixed_refuse(const struct plan *plan, struct err *err)
          "CUDA graphs in training with hyper-connections or attention residuals are not "
          "modelled",
          "set stack.graphs to none"},
-        {!streams && has_word(&r->modules, "mhc"),
+        {!streams && plan_lists(&r->modules, "mhc"),
          "recompute.modules mhc is of hyper-connections, and the model has none",
          "name recompute.modules without it"},
-        {selects && has_word(&r->modules, "mhc") && has_word(&r->modules, "mlp"),
+        {selects && plan_lists(&r->modules, "mhc") && plan_lists(&r->modules, "mlp"),
          "recompute.modules mhc and mlp do not go together: Megatron refuses it",
          "name recompute.modules without mlp"},
     };
