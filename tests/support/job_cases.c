@@ -131,7 +131,7 @@ const struct job_case job_cases[] = {
      0},
     {"bridge/pretrain-fields.py", "",
      "model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true parallel.pp=2 parallel.ep=8 "
-     "parallel.etp=1 workload.sequence_length=8192 workload.micro_batch=1 "
+     "parallel.vpp=2 parallel.etp=1 workload.sequence_length=8192 workload.micro_batch=1 "
      "workload.global_batch=128 moe.path=deepep moe.library=deepep precision.recipe=mxfp8 "
      "precision.gradients=f32 precision.moments=bf16 optimizer.precision_aware=copied "
      "stack.overlap.ep=true stack.cross_entropy=in_place "
@@ -396,10 +396,10 @@ const struct job_case job_cases[] = {
      1},
     {"megatron/conditional.sh", "cluster=h100",
      "parallel.cp=2 parallel.ep=8 parallel.dp_shard=4 workload.micro_batch=2 "
-     "workload.global_batch=16 optimizer.offload=0.5 stack.overlap.ep=true "
+     "workload.global_batch=16 optimizer.offload=0.5 "
      "stack.overlap.dp=false moe.routing.distribution=uniform cluster.nodes=2 "
      "recompute.kind=full recompute.layers=10",
-     3},
+     2},
     {"megatron/gpt-oss-windows.slurm", "cluster=h100",
      "model.attention.window=128 model.attention.sinks=true parallel.zero=3 "
      "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8 "
@@ -436,7 +436,7 @@ const struct job_case job_cases[] = {
      "precision.recipe=fp8_current precision.plain_first=1 precision.plain_last=1 "
      "parallel.ep=8 cluster.nodes=2",
      1},
-    {"bridge/overrides.sh", "cluster=h100",
+    {"bridge/overrides.sh", "cluster=b200",
      "parallel.tp=2 parallel.ep=8 moe.library=hybrid_ep precision.moments=bf16 "
      "precision.recipe=mxfp8 stack.overlap.ep=true cluster.nodes=2",
      1},

@@ -33,6 +33,7 @@ void plan_tiny(struct plan *plan)
                                             {"cluster.device.memory", "1 GiB"},
                                             {"cluster.device.memory_bandwidth", "1 TB/s"},
                                             {"cluster.device.peak.bf16", "100 TFLOP/s"},
+                                            {"cluster.device.peak.fp8", "200 TFLOP/s"},
                                             {"cluster.node.devices", "4"},
                                             {"cluster.node.link_bandwidth", "100 GB/s"},
                                             {"cluster.nodes", "2"},

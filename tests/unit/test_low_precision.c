@@ -39,8 +39,8 @@ static void copies_of_a_matrix(void **state)
         uint64_t bytes; /* of fc1 of DeepSeek-V3, [4096, 7168] */
         double gib;     /* of the 32 experts of a rank, fc1 and fc2 [7168, 2048] */
     } rows[] = {
-        {"precision.recipe=mxfp8", 60555264, 2.7070},
-        {"precision.recipe=nvfp4", 33030144, 1.4766},
+        {"cluster=b200-8x1 precision.recipe=mxfp8", 60555264, 2.7070},
+        {"cluster=b200-8x1 precision.recipe=nvfp4", 33030144, 1.4766},
         {"precision.recipe=fp8_block", 58734592, 2.6256},
         {"precision.recipe=fp8_current", 2 * 4096 * 7168, 2.6250},
         {"precision.recipe=fp8_delayed", 2 * 4096 * 7168, 2.6250},
@@ -105,9 +105,12 @@ static void saved_inputs_of_a_layer(void **state)
         const char *set;
         double gib;
     } rows[] = {
-        {"precision.recipe=none", 0.8125},       {"precision.recipe=fp8_current", 0.53125},
-        {"precision.recipe=mxfp8", 0.54004},     {"precision.recipe=mxfp8" ACT, 0.47559},
-        {"precision.recipe=nvfp4", 0.40820},     {"precision.recipe=nvfp4" ACT, 0.37305},
+        {"precision.recipe=none", 0.8125},
+        {"precision.recipe=fp8_current", 0.53125},
+        {"cluster=b200-8x1 precision.recipe=mxfp8", 0.54004},
+        {"cluster=b200-8x1 precision.recipe=mxfp8" ACT, 0.47559},
+        {"cluster=b200-8x1 precision.recipe=nvfp4", 0.40820},
+        {"cluster=b200-8x1 precision.recipe=nvfp4" ACT, 0.37305},
         {"precision.recipe=fp8_block", 0.54004},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -120,7 +123,7 @@ static void saved_inputs_of_a_layer(void **state)
 static void primary_weights(void **state)
 {
     (void)state;
-#define QWEN "model=qwen3-30b-a3b precision.recipe=mxfp8"
+#define QWEN "model=qwen3-30b-a3b cluster=b200-8x1 precision.recipe=mxfp8"
     uint64_t layer = 2048 * 5120 + 4096 * 2048, experts = 48 * UINT64_C(16) * 3 * 2048 * 768;
     uint64_t rank = 1541093376 + experts, copies = 33 * (48 * layer + experts) / 16;
     assert_int_equal(state_bytes(QWEN), 2 * rank + copies);

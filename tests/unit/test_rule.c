@@ -47,6 +47,8 @@ static void change(struct plan *plan, const char *changes)
 #define OFFLOADS                                                                               \
     "Megatron moves whole layers without pipeline, recomputation and graphs; "                 \
     "recompute.offload names modules"
+#define MEGATRON "workload.mode=train stack.kind=megatron "
+#define OVERLAPS MEGATRON "parallel.ep=2 stack.overlap.ep=true "
 #define TRAINED "workload.mode=train workload.sequence_length=16"
 #define ENCODER                                                                                \
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
@@ -407,34 +409,49 @@ static const struct {
     {"placement-has-file", "moe.routing.placement=table",
      "moe.routing.placement=table moe.routing.placement_file=a.csv",
      "placement table has no file", "name it in 'moe.routing.placement_file'"},
-    {"layers-go-to-host", "workload.mode=train stack.kind=megatron recompute.offload_layers=8",
-     "workload.mode=train stack.kind=megatron recompute.offload_layers=7",
-     "offload_layers 8 of 8: one has to stay", OFFLOADS},
-    {"layers-go-to-host",
-     "workload.mode=train stack.kind=megatron recompute.offload_layers=2 parallel.pp=2",
+    {"layers-go-to-host", MEGATRON "recompute.offload_layers=8",
+     MEGATRON "recompute.offload_layers=7", "offload_layers 8 of 8: one has to stay", OFFLOADS},
+    {"layers-go-to-host", MEGATRON "recompute.offload_layers=2 parallel.pp=2",
      "workload.mode=train stack.kind=fsdp recompute.offload_layers=2 parallel.pp=2",
      "offload_layers 2 beside a pipeline", OFFLOADS},
-    {"layers-go-to-host",
-     "workload.mode=train stack.kind=megatron recompute.offload_layers=2 recompute.kind=full",
-     "workload.mode=train stack.kind=megatron recompute.kind=full",
-     "offload_layers 2 beside recomputation", OFFLOADS},
+    {"layers-go-to-host", MEGATRON "recompute.offload_layers=2 recompute.kind=full",
+     MEGATRON "recompute.kind=full", "offload_layers 2 beside recomputation", OFFLOADS},
     {"steps-in-backward-alone",
      "workload.mode=train stack.kind=torchtitan optimizer.in_backward=true parallel.ep=2",
      "workload.mode=train stack.kind=torchtitan optimizer.in_backward=true",
      "torchtitan's optimizer does not step in backward with ep 2",
      "ep 1 and pp 1, or optimizer.in_backward: false"},
-    {"delayed-leaves-no-layers",
-     "workload.mode=train stack.kind=megatron precision.recipe=fp8_delayed "
-     "precision.plain_last=1",
-     "workload.mode=train stack.kind=megatron precision.recipe=fp8_block "
-     "precision.plain_last=1",
+    {"delayed-leaves-no-layers", MEGATRON "precision.recipe=fp8_delayed precision.plain_last=1",
+     MEGATRON "precision.recipe=fp8_block precision.plain_last=1",
      "delayed scaling leaves no layers in 16 bits", "precision.recipe: fp8_current does"},
     {"recipe-leaves-layers",
-     "workload.mode=train stack.kind=megatron precision.recipe=mxfp8 parallel.pp=2 "
-     "precision.plain_last=5",
-     "workload.mode=train stack.kind=megatron precision.recipe=nvfp4 parallel.pp=2 "
-     "precision.plain_last=5",
+     MEGATRON "precision.recipe=mxfp8 parallel.pp=2 precision.plain_last=5",
+     MEGATRON "precision.recipe=nvfp4 parallel.pp=2 precision.plain_last=5",
      "plain_last 5 is more than 8 layers / pp 2", "no more than a pipeline stage has, 4"},
+    {"overlap-runs-once", OVERLAPS "recompute.kind=full", OVERLAPS "recompute.kind=selective",
+     "Megatron's overlap.ep runs no layer again",
+     "recompute.kind: selective, or stack.overlap.ep: false"},
+    {"overlap-runs-once", OVERLAPS "recompute.kind=selective recompute.modules=[moe]",
+     OVERLAPS "recompute.kind=selective recompute.modules=[moe_act]",
+     "Megatron's overlap.ep runs no module moe again",
+     "other recompute.modules, or stack.overlap.ep: false"},
+    {"overlap-interleaves", OVERLAPS "parallel.pp=2",
+     OVERLAPS "parallel.pp=2 parallel.vpp=2 workload.global_batch=64",
+     "Megatron's overlap.ep needs vpp above 1 where pp is 2",
+     "parallel.vpp: 2, or stack.overlap.ep: false"},
+    {"overlap-predicts-one", OVERLAPS "model.mtp_enabled=true model.mtp_layers=2",
+     OVERLAPS "model.mtp_enabled=true model.mtp_layers=1",
+     "mtp_layers 2 is more than what Megatron's overlap.ep runs 1",
+     "model.mtp_layers: 1, or stack.overlap.ep: false"},
+    {"recipe-needs-products", MEGATRON "precision.recipe=mxfp8 cluster.device.family=hopper",
+     MEGATRON "precision.recipe=fp8_block cluster.device.family=hopper",
+     "devices of family hopper have no products of mxfp8",
+     "precision.recipe: fp8_current, or another cluster.device"},
+    {"recipe-needs-products", MEGATRON "precision.recipe=fp8_block cluster.device.peak.fp8=0",
+     "workload.mode=train stack.kind=fsdp precision.recipe=fp8_block "
+     "cluster.device.peak.fp8=0",
+     "recipe fp8_block on a device without products of 8 bits",
+     "precision.recipe: none; where it has them, cluster.device.peak.fp8 says how fast"},
     {"hpz-shard-divides-dp",
      "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=3",
      "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=4",

@@ -2,8 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "plan/derive.h"
 #include "plan/rule/rule_parts.h"
+#include "plan/schema/schema.h"
 
 static bool is_training(const struct plan *plan)
 {
@@ -87,6 +89,81 @@ static bool plain_broken(const struct plan *plan, char *text, char *hint)
     return p->recipe != RECIPE_NVFP4 && (first || p->plain_last > most);
 }
 
+/* ---- exchanges of one micro-batch beside another's products ---- */
+
+static bool overlaps(const struct plan *plan)
+{
+    return is_training(plan) && plan_overlaps_experts(plan);
+}
+
+/* Megatron transformer_config.py, __post_init__, of overlap_moe_expert_parallel_comm. */
+static bool overlap_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct recompute_plan *r = &plan->recompute;
+    bool full = r->kind == RECOMPUTE_FULL;
+    snprintf(text, RULE_TEXT, "Megatron's overlap.ep %s",
+             full ? "runs no layer again" : "runs no module moe again");
+    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false",
+             full ? "recompute.kind: selective" : "other recompute.modules");
+    return full || (r->kind == RECOMPUTE_SELECTIVE && plan_lists(&r->modules, "moe"));
+}
+
+static bool overlaps_stages(const struct plan *plan)
+{
+    return overlaps(plan) && plan->parallel.pp > 1 &&
+           (plan->parallel.schedule == PIPELINE_1F1B ||
+            plan->parallel.schedule == PIPELINE_INTERLEAVED);
+}
+
+static bool interleave_broken(const struct plan *plan, char *text, char *hint)
+{
+    snprintf(text, RULE_TEXT, "Megatron's overlap.ep needs vpp above 1 where pp is %" PRIu64,
+             plan->parallel.pp);
+    snprintf(hint, RULE_TEXT, "parallel.vpp: 2, or stack.overlap.ep: false");
+    return plan->parallel.vpp == 1;
+}
+
+static uint64_t one(const struct plan *plan)
+{
+    (void)plan;
+    return 1;
+}
+
+static bool overlaps_mtp(const struct plan *plan)
+{
+    return overlaps(plan) && plan->model.mtp_enabled;
+}
+
+/* ---- formats and devices ---- */
+
+static bool has_recipe(const struct plan *plan)
+{
+    return is_training(plan) && plan_is_megatron(plan) && plan->precision.recipe != RECIPE_NONE;
+}
+
+/* Blocks of 32 and of 16 have products of their own from Blackwell and CDNA 4 on, 4 bits from
+ * Blackwell on (TransformerEngine pytorch/quantization.py and its ROCm fork). */
+static bool device_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct device *device = &plan->cluster.device;
+    const char *recipe = words_recipe[plan->precision.recipe];
+    bool blocks = plan->precision.recipe == RECIPE_MXFP8,
+         bits4 = plan->precision.recipe == RECIPE_NVFP4;
+    bool older = text_equal(device->family, "hopper") || text_equal(device->family, "cdna3");
+    bool lacks = (older && (blocks || bits4)) || (bits4 && text_equal(device->family, "cdna4"));
+    if (lacks) {
+        snprintf(text, RULE_TEXT, "devices of family %s have no products of %s", device->family,
+                 recipe);
+        snprintf(hint, RULE_TEXT, "precision.recipe: fp8_current, or another cluster.device");
+        return true;
+    }
+    snprintf(text, RULE_TEXT, "recipe %s on a device without products of 8 bits", recipe);
+    snprintf(hint, RULE_TEXT,
+             "precision.recipe: none; where it has them, "
+             "cluster.device.peak.fp8 says how fast");
+    return device->peak_fp8 <= 0;
+}
+
 static const struct rule rules[] = {
     {.name = "layers-go-to-host",
      .key = "recompute.offload_layers",
@@ -112,6 +189,32 @@ static const struct rule rules[] = {
      .applies = leaves_layers,
      .broken = plain_broken,
      .also = {"precision.plain_last", "parallel.pp"}},
+    {.name = "overlap-runs-once",
+     .key = "stack.overlap.ep",
+     .shape = RULE_OTHER,
+     .applies = overlaps,
+     .broken = overlap_broken,
+     .also = {"recompute.kind", "recompute.modules"}},
+    {.name = "overlap-interleaves",
+     .key = "stack.overlap.ep",
+     .shape = RULE_OTHER,
+     .applies = overlaps_stages,
+     .broken = interleave_broken,
+     .also = {"parallel.vpp", "parallel.pp"}},
+    {.name = "overlap-predicts-one",
+     .key = "stack.overlap.ep",
+     .shape = RULE_AT_MOST,
+     .applies = overlaps_mtp,
+     .a = MEMBER("mtp_layers", model.mtp_layers),
+     .b = DERIVED("what Megatron's overlap.ep runs", one),
+     .hint = "model.mtp_layers: 1, or stack.overlap.ep: false",
+     .also = {"model.mtp_layers"}},
+    {.name = "recipe-needs-products",
+     .key = "precision.recipe",
+     .shape = RULE_OTHER,
+     .applies = has_recipe,
+     .broken = device_broken,
+     .also = {"cluster.device.family", "cluster.device.peak.fp8"}},
     {.name = "hpz-shard-divides-dp",
      .key = "parallel.hpz_shard",
      .shape = RULE_DIVIDES,

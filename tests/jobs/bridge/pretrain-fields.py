@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Qwen3-30B-A3B: a recipe's function, and the fields that are set behind it."""
-#moeplan cluster=h100-8x4
+#moeplan cluster=b200-8x4
 import argparse
 import os
 
@@ -30,6 +30,7 @@ def main() -> None:
     cfg.model.tensor_model_parallel_size = TP
     cfg.model.sequence_parallel = True
     cfg.model.pipeline_model_parallel_size = 2
+    cfg.model.virtual_pipeline_model_parallel_size = 2
     cfg.model.expert_model_parallel_size = 8
     cfg.model.seq_length = 2 * 4096
     cfg.dataset.seq_length = cfg.model.seq_length

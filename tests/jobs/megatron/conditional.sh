@@ -16,4 +16,4 @@ python -m torch.distributed.run $DISTRIBUTED pretrain_gpt.py $OPTS \
   --moe-router-force-load-balancing \
   --micro-batch-size 2 \
   --optimizer-cpu-offload --optimizer-offload-fraction 0.5 --use-torch-optimizer-for-cpu-offload \
-  --delay-wgrad-compute --overlap-moe-expert-parallel-comm --ddp-bucket-size 40000000 2>&1 | tee -a train.log
+  --moe-permute-fusion --ddp-bucket-size 40000000 2>&1 | tee -a train.log
