@@ -159,7 +159,8 @@ MOEPLAN_API int moeplan_describe(const char *what, char **json, size_t *length,
                                  struct moeplan_error *error);
 
 struct moeplan_search {
-    const char *const *overs; /* "tp=1..64*2": values to try in place of the usual ones */
+    const char *const *overs; /* "tp=1..64*2": values to try in place of the usual ones, or of
+                               * any other key of the plan */
     size_t n_overs;
     const char *const *fixed; /* "ep=8": keys to keep */
     size_t n_fixed;

@@ -9,18 +9,32 @@
 #include "lib/axis.h"
 #include "plan/schema/schema.h"
 
+/* SEARCH_KEYS: none. */
+static enum search_key key_of(const char *name)
+{
+    unsigned i = 0;
+    while (i < SEARCH_KEYS && !text_equal(name, search_key_name((enum search_key)i)) &&
+           !text_equal(name, search_key_full((enum search_key)i)))
+        i++;
+    return (enum search_key)i;
+}
+
+bool search_wish_is_layout(const char *name)
+{
+    return key_of(name) != SEARCH_KEYS;
+}
+
 static enum status find_key(const char *name, const char *option, enum search_key *key,
                             struct err *err)
 {
-    for (unsigned i = 0; i < SEARCH_KEYS; i++)
-        if (text_equal(name, search_key_name((enum search_key)i)) ||
-            text_equal(name, search_key_full((enum search_key)i))) {
-            *key = (enum search_key)i;
-            return STATUS_OK;
-        }
+    *key = key_of(name);
+    if (*key != SEARCH_KEYS)
+        return STATUS_OK;
     err_set(err, STATUS_USAGE, "\"%s\": '%s' is no key of a layout", option, name);
-    return err_hint(err, "one of: tp, cp, pp, vpp, ep, etp, zero, path, recompute, block_size, "
-                         "capacity_factor, micro_batch; set others with --set");
+    return err_hint(err,
+                    "one of: tp, cp, pp, vpp, ep, etp, zero, path, recompute, block_size, "
+                    "capacity_factor, micro_batch; --set sets a key of the plan, --over tries "
+                    "several values of one");
 }
 
 static enum status set_values(const struct axis *axis, const struct plan *base,
@@ -49,7 +63,8 @@ static enum status read_space(const struct search_wish *wish, const struct plan 
     search_space_default(plan, space);
     for (size_t i = 0; i < wish->n_overs; i++) {
         TRY(axis_parse_over(wish->overs[i], arena, &axis, err));
-        TRY(set_values(&axis, plan, space, err));
+        if (search_wish_is_layout(axis.column) || !schema_find(axis.column))
+            TRY(set_values(&axis, plan, space, err));
     }
     for (size_t i = 0; i < wish->n_fixed; i++) {
         TRY(axis_parse_over(wish->fixed[i], arena, &axis, err));

@@ -6,7 +6,8 @@
 #include "sim/search/search.h"
 
 struct search_wish {
-    const char *const *overs; /* "tp=1..64*2": these values in place of the usual ones */
+    const char *const *overs; /* "tp=1..64*2": these values in place of the usual ones; those of
+                               * a plan's other keys are variant_plans_read's to read */
     size_t n_overs;
     const char *const *fixed; /* "ep=8": this value */
     size_t n_fixed;
@@ -14,6 +15,9 @@ struct search_wish {
     const char *const *limits; /* "tpot=50ms", "ttft=2s" */
     size_t n_limits;
 };
+
+/* Whether a search turns the key, by either name, in every layout. */
+bool search_wish_is_layout(const char *name);
 
 /* The space to search for a plan, and the bytes not to pass (0: the limit alone). Memory from
  * the arena. STATUS_USAGE for what is malformed, STATUS_INPUT for values a key does not take.

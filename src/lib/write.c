@@ -7,7 +7,7 @@
 #include "lib/document.h"
 #include "lib/handle.h"
 #include "lib/report.h"
-#include "lib/search_wish.h"
+#include "lib/search_variants.h"
 #include "plan/read/catalog.h"
 #include "report/compare/print.h"
 #include "report/plan_json.h"
@@ -203,31 +203,27 @@ static enum status find_json(struct handle_call *call)
                                      .limits = search->limits,
                                      .n_limits = search->n_limits};
     struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
-    struct search_space *space = arena_alloc(&call->arena, 1, sizeof *space);
     struct search_result result;
     struct request request;
-    struct search_ask ask = {.plan = &answer->plan,
-                             .space = space,
-                             .best = search->best ? search->best : SEARCH_BEST,
+    struct variant_plans v;
+    struct search_ask ask = {.best = search->best ? search->best : SEARCH_BEST,
                              .progress = search->progress,
                              .context = search->context,
                              .marginal = search->marginal != 0};
+    struct search_ask *asks;
     TRY(handle_read(call, call->plan, &request));
     TRY(request_load_searched(&request, &call->arena, &answer->plan, &answer->origins,
                               &call->err));
-    TRY(profile_load(&answer->plan, &call->arena, &answer->profile, &call->err));
-    ask.profile = &answer->profile;
     TRY(search_wish_objective(search->objective, &ask.objective, &call->err));
-    TRY(search_wish_serving(&wish, &answer->plan, &ask, &call->err));
-    TRY(search_wish_read(&wish, &answer->plan, &call->arena, space, &ask.at_most_bytes,
-                         &call->err));
-    enum status found = search_run(&ask, &call->arena, &result, &call->err);
+    TRY(variant_plans_read(&wish, &request, &answer->plan, &answer->origins, &call->arena, &v,
+                           &call->err));
+    TRY(variant_plans_ask(&v, &wish, &ask, &call->arena, &asks, &call->err));
+    enum status found = search_run(asks, v.named.n, &call->arena, &result, &call->err);
     if (found == STATUS_INPUT)
-        search_wish_blame(&wish, &answer->plan, space, &answer->origins, &call->arena,
-                          &call->err);
+        search_wish_blame(&wish, v.plans, asks->space, v.origins, &call->arena, &call->err);
     TRY(found);
     const struct provenance provenance = request_provenance(&answer->plan);
-    search_print_json(&answer->plan, &provenance, &result, &call->arena, call->out);
+    search_print_json(&v.named, &provenance, &result, &call->arena, call->out);
     return STATUS_OK;
 }
 

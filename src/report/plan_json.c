@@ -81,6 +81,11 @@ static void write_value(struct json *json, const char *key, const struct field *
     }
 }
 
+void plan_json_value(struct json *json, const struct field *field, const struct plan *plan)
+{
+    write_value(json, field->key, field, plan);
+}
+
 /* Characters of the groups that two keys share: "moe.routing.alpha", "moe.chunk" -> "moe." */
 static size_t shared_groups(const char *a, const char *b)
 {

@@ -4,6 +4,10 @@
 
 #include "base/json.h"
 #include "plan/plan.h"
+#include "plan/schema/schema.h"
+
+/* "parallel.ep": 8. The plan's value of one key, by its full name. */
+void plan_json_value(struct json *json, const struct field *field, const struct plan *plan);
 
 /* The keys below `prefix` ("" for all, "model." for a model file) as one object: base units,
  * exact numbers, words as texts. The names of model, cluster and stack give way to the mappings

@@ -321,7 +321,7 @@ void schema_json_records(struct json *json, const char *key, const struct column
 
 /* ---- objects of parts ---- */
 
-static void object_of(struct json *json, const struct schema_part *parts);
+static void object_of(struct json *json, const struct schema_part *parts, bool others);
 
 static void open_list(struct json *json, const char *key)
 {
@@ -355,24 +355,25 @@ static void part(struct json *json, const struct schema_part *p)
         schema_json_records(json, p->key, columns, n);
         break;
     case SCHEMA_OBJECT:
+    case SCHEMA_OPEN:
         json_object(json, p->key);
-        object_of(json, p->parts);
+        object_of(json, p->parts, p->shape == SCHEMA_OPEN);
         json_close(json);
         break;
     case SCHEMA_LIST:
         open_list(json, p->key);
         json_object(json, "items");
-        object_of(json, p->parts);
+        object_of(json, p->parts, false);
         json_close(json);
         json_close(json);
         break;
     }
 }
 
-static void object_of(struct json *json, const struct schema_part *parts)
+static void object_of(struct json *json, const struct schema_part *parts, bool others)
 {
     json_string(json, "type", "object");
-    json_bool(json, "additionalProperties", false);
+    json_bool(json, "additionalProperties", others);
     json_list(json, "required");
     for (size_t i = 0; parts[i].key; i++)
         if (parts[i].required)
@@ -396,7 +397,7 @@ void schema_json_document(FILE *out, const char *name, const char *title,
 {
     struct json json;
     open_document(&json, out, name, title);
-    object_of(&json, parts);
+    object_of(&json, parts, false);
     json_close(&json);
 }
 

@@ -31,6 +31,7 @@ enum schema_shape {
     SCHEMA_RECORD,  /* an object of the columns */
     SCHEMA_RECORDS, /* a list of such */
     SCHEMA_OBJECT,  /* an object of the parts */
+    SCHEMA_OPEN,    /* the same, which may have others */
     SCHEMA_LIST     /* a list of such */
 };
 

@@ -1,5 +1,6 @@
-"""Holds every layout that `search` lists against `predict` with its settings, and the best of
-`search --devices` against that of a search on as many nodes.
+"""Holds every layout that `search` lists against `predict` with its settings, those of several
+values of other keys too, and the best of `search --devices` against that of a search on as many
+nodes.
 
 usage: check_search.py MOEPLAN PLAN...
 """
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 FITS_NOT = 4
+OTHERS = ["--over=memory.fraction=0.7,0.85", "--over=moe.routing.distribution=uniform,zipf"]
 
 
 def output(*command):
@@ -66,10 +68,12 @@ def sizes_differ(moeplan, plan, ranks):
 def main(moeplan, *plans):
     found = {plan: output(moeplan, "search", plan, "--format", "json") for plan in plans}
     counts = [check(moeplan, plan, found[plan]) for plan in plans]
+    others = [output(moeplan, "search", plan, "--format", "json", *OTHERS) for plan in plans]
+    counts += [check(moeplan, plan, each) for plan, each in zip(plans, others)]
     checked, wrong = (sum(column) for column in zip(*counts))
     wrong += sum(sizes_differ(moeplan, plan, found[plan]["ranks"]) for plan in plans)
     print(f"{checked} layouts of {len(plans)} plans, {wrong} are not what predict says")
-    return wrong > 0 or checked < 4 * len(plans)
+    return wrong > 0 or checked < 8 * len(plans)
 
 
 if __name__ == "__main__":

@@ -102,16 +102,19 @@ static int by_cost(const void *a, const void *b)
  * so one space is timed once. NAN: not yet. */
 struct timed {
     enum stack_kind stack;
-    uint64_t points;
+    uint64_t sequence, points;
     double *seconds;
 };
 
 static double *seconds_at(struct timed *timed, const struct plan *base, uint64_t points,
                           uint64_t number)
 {
-    if (!timed->seconds || timed->stack != base->stack.kind || timed->points != points) {
+    uint64_t sequence = base->workload.sequence_length;
+    if (!timed->seconds || timed->stack != base->stack.kind || timed->sequence != sequence ||
+        timed->points != points) {
         free(timed->seconds);
-        *timed = (struct timed){base->stack.kind, points, malloc(points * sizeof(double))};
+        *timed =
+            (struct timed){base->stack.kind, sequence, points, malloc(points * sizeof(double))};
         assert_non_null(timed->seconds);
         for (uint64_t i = 0; i < points; i++)
             timed->seconds[i] = (double)NAN;
@@ -247,15 +250,45 @@ static void compare_every(struct search_result *result, const struct brute *brut
         assert_hit(&result->best[i], &brute->hits[i], "every", i);
 }
 
-static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most, bool marginal)
+/* The n asked plans ranked together, by one thread and by two. */
+static void check_asks(struct search_ask *asks, size_t n)
 {
     static struct brute brute;
     struct arena arena = {0};
+    struct err err = {0};
+    brute.n = brute.n_left = 0;
+    for (size_t i = 0; draws_one_thread() && i < n; i++)
+        try_all(&asks[i], &brute);
+    if (draws_one_thread())
+        printf("stack %d, %llu bytes: %zu fit, %zu marginal left out, %zu of them not beaten\n",
+               (int)asks->plan->stack.kind,
+               (unsigned long long)asks->plan->cluster.device.memory_bytes, brute.n,
+               brute.n_left, count_left(&brute));
+    for (unsigned threads = draws_one_thread() ? 1 : 2; threads <= 2; threads++) {
+        struct pool *pool = pool_create(threads);
+        struct search_result result;
+        for (unsigned every = 0; every <= 1; every++) {
+            for (size_t i = 0; i < n; i++) {
+                asks[i].pool = pool;
+                asks[i].every = every;
+            }
+            assert_int_equal(search_run(asks, n, &arena, &result, &err), STATUS_OK);
+            if (draws_one_thread() && every)
+                compare_every(&result, &brute);
+            else if (draws_one_thread())
+                compare(&result, &brute);
+        }
+        pool_free(pool);
+    }
+    arena_release(&arena);
+}
+
+static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most, bool marginal)
+{
     struct plan plan;
     struct search_space space;
     struct err err = {0};
     struct arena constants = {0};
-    brute.n = brute.n_left = 0;
     small_plan(&plan, stack);
     assert_int_equal(profile_load(&plan, &constants, &profile, &err), STATUS_OK);
     plan.cluster.device.memory_bytes = memory_bytes;
@@ -266,26 +299,7 @@ static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most
                              .best = BEST,
                              .marginal = marginal,
                              .at_most_bytes = at_most};
-    if (draws_one_thread()) {
-        try_all(&ask, &brute);
-        printf("stack %d, %llu bytes: %zu fit, %zu marginal left out, %zu of them not beaten\n",
-               (int)stack, (unsigned long long)memory_bytes, brute.n, brute.n_left,
-               count_left(&brute));
-    }
-    for (unsigned threads = draws_one_thread() ? 1 : 2; threads <= 2; threads++) {
-        ask.pool = pool_create(threads);
-        struct search_result result;
-        assert_int_equal(search_run(&ask, &arena, &result, &err), STATUS_OK);
-        if (draws_one_thread())
-            compare(&result, &brute);
-        ask.every = true;
-        assert_int_equal(search_run(&ask, &arena, &result, &err), STATUS_OK);
-        if (draws_one_thread())
-            compare_every(&result, &brute);
-        ask.every = false;
-        pool_free(ask.pool);
-    }
-    arena_release(&arena);
+    check_asks(&ask, 1);
     arena_release(&constants);
 }
 
@@ -306,6 +320,54 @@ static void test_routed(void **state)
     check(STACK_GENERIC, 3000000, 0, true);
 }
 
+/* Hits name the plan that they are a layout of: it says their tokens. */
+static void check_named(const struct search_ask *asks, size_t n)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct search_result result;
+    bool seen[2] = {false, false};
+    assert_int_equal(search_run(asks, n, &arena, &result, &err), STATUS_OK);
+    for (size_t i = 0; i < result.n_best; i++) {
+        const struct search_hit *hit = &result.best[i];
+        struct plan plan = *asks[hit->variant].plan;
+        seen[hit->variant] = true;
+        for (unsigned key = 0; key < SEARCH_KEYS; key++)
+            search_set(&plan, (enum search_key)key, hit->value[key]);
+        plan.parallel.sp = plan.parallel.sp || asks[hit->variant].plan->parallel.tp == 1;
+        assert_true(seconds_of(&plan) == hit->seconds_per_token);
+    }
+    assert_true(seen[0] && seen[1]);
+    arena_release(&arena);
+}
+
+/* Several plans in one search: none hides what another has, and each keeps what is its own. */
+static void test_plans(void **state)
+{
+    struct plan plans[2];
+    struct search_space space;
+    struct search_ask asks[2];
+    struct err err = {0};
+    struct arena constants = {0};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        small_plan(&plans[i], STACK_GENERIC);
+        assert_int_equal(profile_load(&plans[i], &constants, &profile, &err), STATUS_OK);
+        plans[i].cluster.device.memory_bytes = 1500000;
+    }
+    plans[1].workload.sequence_length *= 2;
+    plans[1].stack.fraction = 0.8;
+    small_space(&plans[0], &space);
+    for (size_t i = 0; i < 2; i++)
+        asks[i] = (struct search_ask){
+            .plan = &plans[i], .profile = &profile, .space = &space, .best = BEST};
+    check_asks(asks, 2);
+    asks[0].every = asks[1].every = true;
+    asks[0].pool = asks[1].pool = NULL;
+    check_named(asks, 2);
+    arena_release(&constants);
+}
+
 static void test_nothing_fits(void **state)
 {
     (void)state;
@@ -317,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_static),
         cmocka_unit_test(test_routed),
+        cmocka_unit_test(test_plans),
         cmocka_unit_test(test_nothing_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

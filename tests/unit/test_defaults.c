@@ -266,7 +266,7 @@ static void searches_propose_what_the_stack_runs(void **state)
     for (unsigned path = 1; path < paths_count(); path++)
         assert_true(space.value[SEARCH_PATH][path - 1] == path);
     const struct search_ask ask = {.plan = &t.plan, .space = &space, .best = 40};
-    assert_int_equal(search_run(&ask, &t.arena, &result, &err), STATUS_OK);
+    assert_int_equal(search_run(&ask, 1, &t.arena, &result, &err), STATUS_OK);
     assert_true(result.n_best > 5);
     for (size_t i = 0; i < result.n_best; i++) {
         const double *value = result.best[i].value;

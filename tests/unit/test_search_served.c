@@ -42,7 +42,7 @@ static struct search_result search(const struct plan *plan, const struct profile
                              .objective = objective,
                              .most_tpot_s = most_tpot_s};
     search_space_default(plan, &space);
-    if (search_run(&ask, arena, &result, &err))
+    if (search_run(&ask, 1, arena, &result, &err))
         fail_msg("%s (%s)", err.text, err.hint);
     return result;
 }

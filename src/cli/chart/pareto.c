@@ -10,7 +10,6 @@
 #include "cli/option/plan_argument.h"
 #include "lib/search_wish.h"
 #include "plan/derive.h"
-#include "report/search/print.h"
 
 enum { LISTED = 20, LABELS = 12, PARETO_DEVICES = 12 };
 
@@ -20,7 +19,8 @@ void chart_pareto_header(struct text *out)
                      "layout\n");
 }
 
-static void append(const char *list, const struct search_hit *hits, size_t n, uint64_t devices,
+static void append(const char *list, const struct search_variants *variants,
+                   const struct search_hit *hits, size_t n, uint64_t devices,
                    struct arena *arena, struct text *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -29,15 +29,15 @@ static void append(const char *list, const struct search_hit *hits, size_t n, ui
         text_printf(out, "%" PRIu64 ",%s,%zu,%s,%" PRIu64 ",%" PRIu64 ",%s,%s\n", devices, list,
                     i + 1, verdict_name(hits[i].verdict), hits[i].total_bytes,
                     hits[i].limit_bytes, seconds,
-                    frontier_csv_quote(search_layout(&hits[i], arena), arena));
+                    frontier_csv_quote(search_layout(variants, &hits[i], arena), arena));
     }
 }
 
-void chart_pareto_rows(const struct search_result *r, uint64_t devices, struct arena *arena,
-                       struct text *out)
+void chart_pareto_rows(const struct search_variants *variants, const struct search_result *r,
+                       uint64_t devices, struct arena *arena, struct text *out)
 {
-    append("best", r->best, r->n_best, devices, arena, out);
-    append("pareto", r->pareto, r->n_pareto, devices, arena, out);
+    append("best", variants, r->best, r->n_best, devices, arena, out);
+    append("pareto", variants, r->pareto, r->n_pareto, devices, arena, out);
 }
 
 static const char *source_line(const struct plan *plan, const char *profile,
@@ -68,7 +68,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
                                    .space = space,
                                    .best = LISTED,
                                    .pool = pool_create(0)};
-    enum status status = search_run(&ask, p->arena, &result, err);
+    enum status status = search_run(&ask, 1, p->arena, &result, err);
     pool_free(ask.pool);
     const struct search_wish usual = {0};
     if (status == STATUS_INPUT)
@@ -82,7 +82,8 @@ static enum status make(const struct chart_request *request, struct chart_names 
     *names = chart_names_of(plan, p->arena);
     names->source = source_line(plan, profile.name, p->arena);
     chart_pareto_header(&p->data);
-    chart_pareto_rows(&result, plan_devices(plan), p->arena, &p->data);
+    const struct search_variants own = {.n = 1, .plans = plan};
+    chart_pareto_rows(&own, &result, plan_devices(plan), p->arena, &p->data);
     return STATUS_OK;
 }
 

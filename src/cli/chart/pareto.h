@@ -3,11 +3,12 @@
 #define MOEPLAN_CLI_CHART_PARETO_H
 
 #include "cli/chart/chart.h"
-#include "sim/search/search.h"
+#include "report/search/print.h"
 
 /* The header of the table, and a search's fastest layouts and Pareto set as its rows. */
 void chart_pareto_header(struct text *out);
-void chart_pareto_rows(const struct search_result *result, uint64_t devices,
+void chart_pareto_rows(const struct search_variants *variants,
+                       const struct search_result *result, uint64_t devices,
                        struct arena *arena, struct text *out);
 
 /* Fills a picture whose data is such a table. */

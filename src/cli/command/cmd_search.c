@@ -8,7 +8,7 @@
 #include "cli/option/plan_argument.h"
 #include "cli/search/search_print.h"
 #include "lib/axis.h"
-#include "lib/search_wish.h"
+#include "lib/search_variants.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 
@@ -34,7 +34,8 @@ static const struct option options[] = {
     {"fix", 0, OPTION_LIST, offsetof(struct settings, fix), "KEY=VALUE", NULL,
      "keep a key at this value: ep=8, path=deepep, parallel.zero=3; repeatable"},
     {"over", 0, OPTION_LIST, offsetof(struct settings, over), "KEY=VALUES", NULL,
-     "try these values of a key in place of the usual ones: tp=1..64*2; repeatable"},
+     "try these values of a key in place of the usual ones, tp=1..64*2, or of any other key of "
+     "a plan: precision.recipe=none,blockwise; repeatable"},
     {"at-most", 0, OPTION_TEXT, offsetof(struct settings, at_most), "memory=SIZE", NULL,
      "want layouts of at most this total per rank, such as memory=200GiB"},
     {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
@@ -69,38 +70,39 @@ static void show_progress(void *context, double share)
     fprintf(stderr, "\r%s%3.0f %%", what, 100 * share);
 }
 
+static struct search_wish wish_of(const struct settings *settings)
+{
+    return (struct search_wish){settings->over.items, settings->over.n,  settings->fix.items,
+                                settings->fix.n,      settings->at_most, settings->limit.items,
+                                settings->limit.n};
+}
+
 /* origins: where no layout obeys, to say why; NULL: of no plan that was written. */
-static enum status search_plan(const struct invocation *call, const struct plan *plan,
-                               const struct origins *origins, size_t best, const char *what,
-                               struct pool *pool, struct search_result *result, struct err *err)
+static enum status search_plans(const struct invocation *call, struct variant_plans *v,
+                                const struct origins *origins, size_t best, const char *what,
+                                struct pool *pool, struct search_result *result,
+                                struct err *err)
 {
     const struct settings *settings = call->settings;
-    const struct search_wish wish = {
-        settings->over.items, settings->over.n,      settings->fix.items, settings->fix.n,
-        settings->at_most,    settings->limit.items, settings->limit.n};
-    struct search_space space;
+    const struct search_wish wish = wish_of(settings);
+    struct search_ask *asks, ask = {.best = best, .pool = pool};
     char label[64];
-    struct profile profile;
-    TRY(profile_load(plan, call->arena, &profile, err));
-    struct search_ask ask = {
-        .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
     ask.objective = (enum search_objective)settings->objective;
     ask.marginal = settings->marginal;
     ask.every = settings->every;
-    TRY(search_wish_serving(&wish, plan, &ask, err));
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
-    TRY(less_part(settings->part, &ask.part, err));
-    TRY(search_wish_read(&wish, plan, call->arena, &space, &ask.at_most_bytes, err));
     if (progress) {
         ask.progress = show_progress;
         ask.context = label;
     }
-    enum status status = search_run(&ask, call->arena, result, err);
+    TRY(less_part(settings->part, &ask.part, err));
+    TRY(variant_plans_ask(v, &wish, &ask, call->arena, &asks, err));
+    enum status status = search_run(asks, v->named.n, call->arena, result, err);
     if (progress)
         fputs("\r                    \r", stderr);
     if (status == STATUS_INPUT && origins)
-        search_wish_blame(&wish, plan, &space, origins, call->arena, err);
+        search_wish_blame(&wish, v->plans, asks->space, origins, call->arena, err);
     return status;
 }
 
@@ -125,8 +127,8 @@ static bool resize(struct plan *plan, uint64_t devices, const char **refused)
 }
 
 /* An engine's plan on other devices is read again: its experts follow from how many there are
- * (read/follow). */
-static enum status read_again(const struct invocation *call, const struct request *request,
+ * (read/follow). So are those that follow from the request. */
+static enum status read_again(const struct invocation *call, struct request *request,
                               struct plan *plan, struct err *err)
 {
     const struct override sets[] = {
@@ -144,7 +146,8 @@ static enum status read_again(const struct invocation *call, const struct reques
         *set = sets[i];
         set->value = arena_printf(call->arena, "%" PRIu64, counts[i]);
     }
-    return request_load_searched(&sized, call->arena, plan, &origins, err);
+    *request = sized;
+    return request_load_searched(request, call->arena, plan, &origins, err);
 }
 
 static enum status search_size(const struct invocation *call, const struct request *request,
@@ -152,16 +155,24 @@ static enum status search_size(const struct invocation *call, const struct reque
                                struct search_size *size, struct text *rows, struct err *err)
 {
     struct plan sized = *plan;
+    struct request asked = *request;
     struct search_result result;
     struct err none = {0};
+    struct variant_plans *v = arena_alloc(call->arena, 1, sizeof *v);
+    const struct search_wish wish = wish_of(call->settings);
     if (!resize(&sized, size->devices, &size->refused))
         return STATUS_OK;
-    if (plan_is_engine(plan) && read_again(call, request, &sized, &none) != STATUS_OK) {
+    if (plan_is_engine(plan) && read_again(call, &asked, &sized, &none) != STATUS_OK) {
         size->refused = arena_strdup(call->arena, none.text);
         return STATUS_OK;
     }
+    TRY(variant_plans_read(&wish, &asked, &sized, NULL, call->arena, v, err));
+    size->variants = &v->named;
+    for (size_t i = 0; i < v->named.n; i++)
+        if (!resize(&v->plans[i], size->devices, &size->refused))
+            return STATUS_OK;
     const char *what = arena_printf(call->arena, "%" PRIu64 " devices: ", size->devices);
-    enum status status = search_plan(call, &sized, NULL, 1, what, pool, &result, &none);
+    enum status status = search_plans(call, v, NULL, 1, what, pool, &result, &none);
     if (status == STATUS_INPUT) { /* no layout of this size */
         size->refused = arena_strdup(call->arena, none.text);
         return STATUS_OK;
@@ -174,7 +185,7 @@ static enum status search_size(const struct invocation *call, const struct reque
     size->marginal = result.marginal;
     size->hit = size->fits ? result.best[0] : result.nearest;
     if (size->fits)
-        chart_pareto_rows(&result, size->devices, call->arena, rows);
+        chart_pareto_rows(&v->named, &result, size->devices, call->arena, rows);
     return STATUS_OK;
 }
 
@@ -193,7 +204,8 @@ static enum status draw(const struct search_view *view, struct picture *picture,
     const struct settings *settings = view->call->settings;
     if (!settings->plot || !any)
         return STATUS_OK;
-    return chart_pareto_draw(view->plan, view->profile->name, picture, view->call, err);
+    return chart_pareto_draw(view->plan, search_profiles(view->variants, view->call->arena),
+                             picture, view->call, err);
 }
 
 static enum status search_sizes(const struct invocation *call, const struct request *request,
@@ -203,7 +215,9 @@ static enum status search_sizes(const struct invocation *call, const struct requ
     const struct settings *settings = call->settings;
     struct profile profile;
     TRY(profile_load(plan, call->arena, &profile, err));
-    const struct search_view view = {.call = call, .plan = plan, .profile = &profile};
+    const char *const priced = profile.name;
+    const struct search_variants own = {.n = 1, .plans = plan, .profiles = &priced};
+    struct search_view view = {.call = call, .plan = plan, .variants = &own};
     struct search_size sizes[SIZES] = {{.devices = 0}};
     bool fits = false;
     struct axis axis;
@@ -216,7 +230,9 @@ static enum status search_sizes(const struct invocation *call, const struct requ
         TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
         TRY(search_size(call, request, plan, pool, &sizes[i], &picture->data, err));
         fits = fits || sizes[i].fits;
+        view.variants = sizes[i].variants ? sizes[i].variants : view.variants;
     }
+    search_variants_notes(view.variants, call->arena, stderr);
     enum status status = search_print_sizes(sizes, axis.n_values, &view, err);
     TRY(draw(&view, picture, fits, err));
     return status;
@@ -236,11 +252,11 @@ static enum status run(const struct invocation *call, const struct request *requ
                        struct pool *pool, struct err *err)
 {
     const struct settings *settings = call->settings;
+    const struct search_wish wish = wish_of(settings);
     struct search_result result;
-    struct profile profile;
-    TRY(profile_load(plan, call->arena, &profile, err));
+    struct variant_plans v;
     struct search_view view = {
-        .call = call, .plan = plan, .result = &result, .profile = &profile};
+        .call = call, .plan = plan, .variants = &v.named, .result = &result};
     view.objective = (enum search_objective)settings->objective;
     view.is_part = settings->part != NULL;
     TRY(check_every(settings, err));
@@ -251,11 +267,13 @@ static enum status run(const struct invocation *call, const struct request *requ
     if (settings->devices)
         return search_sizes(call, request, plan, pool, &picture, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
-    TRY(search_plan(call, plan, origins, settings->best ? settings->best : 1, "", pool, &result,
-                    err));
+    TRY(variant_plans_read(&wish, request, plan, origins, call->arena, &v, err));
+    TRY(search_plans(call, &v, v.origins, settings->best ? settings->best : 1, "", pool,
+                     &result, err));
+    search_variants_notes(&v.named, call->arena, stderr);
     if (settings->every)
         return search_print_every(&view, err);
-    chart_pareto_rows(&result, plan_devices(plan), call->arena, &picture.data);
+    chart_pareto_rows(&v.named, &result, plan_devices(plan), call->arena, &picture.data);
     enum status status = search_print(&view, err);
     TRY(draw(&view, &picture, !result.missed, err));
     return status;
@@ -279,6 +297,8 @@ static const char *const examples[] = {
     "moeplan search plan.yaml",
     "moeplan search plan.yaml --fix ep=8 --fix path=deepep --at-most memory=200GiB",
     "moeplan search plan.yaml --over tp=1..64*2 --best 3",
+    "moeplan search plan.yaml --over stack.overlap.ep=false,true "
+    "--over optimizer.offload=0,0.5,1",
     "moeplan search plan.yaml --devices 8..1024*2",
     "moeplan search served.yaml --objective tokens --limit tpot=50ms --limit ttft=2s",
     NULL,
@@ -297,6 +317,8 @@ const struct command command_search = {
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"
+        "Other keys of a plan keep its values, unless --over names them: then all layouts are "
+        "tried with each combination of their values, and ranked together.\n\n"
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
         "by "
         "--objective, under --limit.\n\n"

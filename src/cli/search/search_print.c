@@ -29,6 +29,17 @@ static bool differs(const struct search_hit *hits, size_t n, unsigned key)
     return false;
 }
 
+/* The same of a key beside a layout's. */
+static bool labels_differ(const struct search_variants *variants, const struct search_hit *hits,
+                          size_t n, size_t key)
+{
+    for (size_t i = 1; i < n; i++)
+        if (!text_equal(search_label(variants, &hits[i], key),
+                        search_label(variants, &hits[0], key)))
+            return true;
+    return false;
+}
+
 /* Whether some lie outside what the profile's runs had. */
 static bool any_outside(const struct search_hit *hits, size_t n)
 {
@@ -38,37 +49,65 @@ static bool any_outside(const struct search_hit *hits, size_t n)
     return false;
 }
 
+static void hits_header(const struct search_view *view, const struct search_hit *hits, size_t n,
+                        bool serves, bool outside, struct text *rows)
+{
+    const struct search_variants *v = view->variants;
+    text_append(rows, "rank");
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (differs(hits, n, key))
+            text_printf(rows, ",%s", search_key_name((enum search_key)key));
+    for (size_t key = 0; key < v->n_keys; key++)
+        if (labels_differ(v, hits, n, key))
+            text_printf(rows, ",%s", v->keys[key]->key);
+    text_printf(rows, ",verdict,total_bytes%s,tokens/s%s,loses by\n",
+                serves ? ",first token ms,per token ms" : "", outside ? ",runs" : "");
+}
+
+static void hit_row(const struct search_view *view, const struct search_hit *hits, size_t n,
+                    size_t i, bool outside, struct text *rows)
+{
+    const struct search_variants *v = view->variants;
+    const struct search_hit *hit = &hits[i];
+    struct arena *arena = view->call->arena;
+    text_printf(rows, "%zu", i + 1);
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (differs(hits, n, key))
+            text_printf(rows, ",%s",
+                        search_value((enum search_key)key, hit->value[key], arena));
+    for (size_t key = 0; key < v->n_keys; key++)
+        if (labels_differ(v, hits, n, key))
+            text_printf(rows, ",%s", frontier_csv_quote(search_label(v, hit, key), arena));
+    text_printf(rows, ",%s,%" PRIu64, verdict_name(hit->verdict), hit->total_bytes);
+    if (hit->serving.present)
+        text_printf(rows, ",%.0f,%.2f", 1e3 * hit->serving.ttft_s, 1e3 * hit->serving.tpot_s);
+    text_printf(rows, ",%.0f", tokens_per_s(hit));
+    if (outside)
+        text_printf(rows, ",%s +-%.0f%%", hit->outside ? "outside" : "within",
+                    100 * hit->error);
+    text_printf(rows, ",%s\n", search_loss(hit, &hits[0], arena));
+}
+
 static enum status print_hits(const struct search_view *view, const struct search_hit *hits,
                               size_t n, struct err *err)
 {
-    const struct invocation *call = view->call;
-    struct arena *arena = call->arena;
-    struct text rows = {.arena = arena};
-    text_append(&rows, "rank");
-    for (unsigned key = 0; key < SEARCH_KEYS; key++)
-        if (differs(hits, n, key))
-            text_printf(&rows, ",%s", search_key_name((enum search_key)key));
+    struct text rows = {.arena = view->call->arena};
     bool outside = any_outside(hits, n);
-    bool serves = n && hits[0].serving.present;
-    text_printf(&rows, ",verdict,total_bytes%s,tokens/s%s,loses by\n",
-                serves ? ",first token ms,per token ms" : "", outside ? ",runs" : "");
-    for (size_t i = 0; i < n; i++) {
-        text_printf(&rows, "%zu", i + 1);
-        for (unsigned key = 0; key < SEARCH_KEYS; key++)
-            if (differs(hits, n, key))
-                text_printf(&rows, ",%s",
-                            search_value((enum search_key)key, hits[i].value[key], arena));
-        text_printf(&rows, ",%s,%" PRIu64, verdict_name(hits[i].verdict), hits[i].total_bytes);
-        if (serves)
-            text_printf(&rows, ",%.0f,%.2f", 1e3 * hits[i].serving.ttft_s,
-                        1e3 * hits[i].serving.tpot_s);
-        text_printf(&rows, ",%.0f", tokens_per_s(&hits[i]));
-        if (outside)
-            text_printf(&rows, ",%s +-%.0f%%", hits[i].outside ? "outside" : "within",
-                        100 * hits[i].error);
-        text_printf(&rows, ",%s\n", search_loss(&hits[i], &hits[0], arena));
-    }
-    return frontier_table(&rows, call, err);
+    hits_header(view, hits, n, n && hits[0].serving.present, outside, &rows);
+    for (size_t i = 0; i < n; i++)
+        hit_row(view, hits, n, i, outside, &rows);
+    return frontier_table(&rows, view->call, err);
+}
+
+static void print_word(const struct search_view *view, const char *name, const char *value,
+                       size_t *column)
+{
+    FILE *out = view->call->out;
+    size_t length = term_columns(name) + term_columns(value) + 2;
+    if (*column + length > view->call->term.width)
+        *column = (size_t)fprintf(out, "\n    ") - 1;
+    fprintf(out, " %s=%s", name, value);
+    *column += length;
 }
 
 /* What all of them have in common, wrapped. */
@@ -76,19 +115,17 @@ static void print_shared(const struct search_view *view, const struct search_hit
                          size_t n)
 {
     FILE *out = view->call->out;
+    const struct search_variants *v = view->variants;
     size_t column = (size_t)fprintf(out, "all:");
-    for (unsigned key = 0; key < SEARCH_KEYS; key++) {
-        const char *name = search_key_name((enum search_key)key);
-        const char *value =
-            search_value((enum search_key)key, hits[0].value[key], view->call->arena);
-        size_t length = term_columns(name) + term_columns(value) + 2;
-        if (differs(hits, n, key))
-            continue;
-        if (column + length > view->call->term.width)
-            column = (size_t)fprintf(out, "\n    ") - 1;
-        fprintf(out, " %s=%s", name, value);
-        column += length;
-    }
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (!differs(hits, n, key))
+            print_word(
+                view, search_key_name((enum search_key)key),
+                search_value((enum search_key)key, hits[0].value[key], view->call->arena),
+                &column);
+    for (size_t key = 0; key < v->n_keys; key++)
+        if (!labels_differ(v, hits, n, key))
+            print_word(view, v->keys[key]->key, search_label(v, &hits[0], key), &column);
     size_t splits = 0;
     for (size_t i = 0; i < n; i++)
         splits += hits[i].splits;
@@ -98,14 +135,29 @@ static void print_shared(const struct search_view *view, const struct search_hit
     fputc('\n', out);
 }
 
+/* "72.06", or of plans that have several "64.00 to 72.06". */
+static const char *limits_of(const struct search_variants *v, struct arena *arena)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        uint64_t limit = verdict_limit(&v->plans[i]);
+        least = limit < least ? limit : least;
+        most = limit > most ? limit : most;
+    }
+    if (least == most)
+        return arena_printf(arena, "%.2f", (double)most / GIB);
+    return arena_printf(arena, "%.2f to %.2f", (double)least / GIB, (double)most / GIB);
+}
+
 static void print_head(const struct search_view *view)
 {
     const struct plan *plan = view->plan;
     const struct search_result *r = view->result;
+    struct arena *arena = view->call->arena;
     FILE *out = view->call->out;
-    fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %.2f GiB each", plan->model_name,
-            plan->cluster_name, plan->stack_name, plan_world(plan),
-            (double)verdict_limit(plan) / GIB);
+    fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %s GiB each", plan->model_name,
+            plan->cluster_name, search_stacks(view->variants, arena), plan_world(plan),
+            limits_of(view->variants, arena));
     if (view->at_most_bytes)
         fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / GIB);
     fprintf(out,
@@ -114,7 +166,7 @@ static void print_head(const struct search_view *view)
             "tokens/s: per device, on the expected fullest rank, by profile %s; ranked by the "
             "slow end\n",
             r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large,
-            r->exact, view->profile->name);
+            r->exact, search_profiles(view->variants, arena));
 }
 
 /* What is marginal, and not listed as --marginal was not said. */
@@ -133,7 +185,8 @@ static void print_miss(const struct search_view *view)
     fprintf(view->call->out, "\nnothing fits%s; the least memory found: %.2f GiB%s%s\n  %s\n",
             nearest->serving.present ? ", or none is as soon as it has to be" : "",
             (double)nearest->total_bytes / GIB, nearest->wall ? ", wall " : "",
-            nearest->wall ? nearest->wall : "", search_layout(nearest, view->call->arena));
+            nearest->wall ? nearest->wall : "",
+            search_layout(view->variants, nearest, view->call->arena));
 }
 
 static const char *title_of(const struct search_view *view)
@@ -176,7 +229,7 @@ static enum status print_json(const struct search_view *view, struct err *err)
 {
     (void)err;
     const struct provenance provenance = request_provenance(view->plan);
-    search_print_json(view->plan, &provenance, view->result, view->call->arena,
+    search_print_json(view->variants, &provenance, view->result, view->call->arena,
                       view->call->out);
     return STATUS_OK;
 }
@@ -187,14 +240,16 @@ static const char *split_of(const struct search_hit *hit)
     return hit->splits ? "true" : "false";
 }
 
-static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
-                     struct arena *arena, FILE *out)
+static void csv_hits(const char *list, const struct search_variants *v,
+                     const struct search_hit *hits, size_t n, struct arena *arena, FILE *out)
 {
     for (size_t i = 0; i < n; i++) {
         char seconds[32];
         fprintf(out, "%s,%zu", list, i + 1);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
+        for (size_t key = 0; key < v->n_keys; key++)
+            fprintf(out, ",%s", frontier_csv_quote(search_label(v, &hits[i], key), arena));
         text_double(seconds, hits[i].seconds_per_token);
         fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s",
                 verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
@@ -213,14 +268,16 @@ static enum status print_csv(const struct search_view *view, struct err *err)
     fputs("list,rank", out);
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         fprintf(out, ",%s", search_key_full((enum search_key)key));
+    for (size_t key = 0; key < view->variants->n_keys; key++)
+        fprintf(out, ",%s", view->variants->keys[key]->key);
     fprintf(out,
             ",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by%s,"
             "parallel.sp\n",
             view->plan->workload.mode == MODE_SERVE ? ",ttft_s,tpot_s" : "");
-    csv_hits("best", r->best, r->n_best, view->call->arena, out);
-    csv_hits("pareto", r->pareto, r->n_pareto, view->call->arena, out);
+    csv_hits("best", view->variants, r->best, r->n_best, view->call->arena, out);
+    csv_hits("pareto", view->variants, r->pareto, r->n_pareto, view->call->arena, out);
     if (r->missed)
-        csv_hits("nearest", &r->nearest, 1, view->call->arena, out);
+        csv_hits("nearest", view->variants, &r->nearest, 1, view->call->arena, out);
     return STATUS_OK;
 }
 
@@ -237,7 +294,8 @@ enum status search_print(const struct search_view *view, struct err *err)
 
 /* ---- every layout ---- */
 
-static void every_row(const struct search_hit *hit, bool serves, struct text *rows)
+static void every_row(const struct search_variants *v, const struct search_hit *hit,
+                      bool serves, struct text *rows)
 {
     char seconds[32];
     text_double(seconds, hit->seconds_per_token);
@@ -245,6 +303,8 @@ static void every_row(const struct search_hit *hit, bool serves, struct text *ro
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         text_printf(rows, ",%s",
                     search_value((enum search_key)key, hit->value[key], rows->arena));
+    for (size_t key = 0; key < v->n_keys; key++)
+        text_printf(rows, ",%s", frontier_csv_quote(search_label(v, hit, key), rows->arena));
     text_printf(rows, ",%s,%" PRIu64 ",%" PRIu64 ",%s,%.2g", verdict_name(hit->verdict),
                 hit->total_bytes, hit->state_bytes, seconds, hit->error);
     if (serves)
@@ -268,10 +328,12 @@ enum status search_print_every(const struct search_view *view, struct err *err)
         text_printf(&rows, ",%s",
                     table ? search_key_name((enum search_key)key)
                           : search_key_full((enum search_key)key));
+    for (size_t key = 0; key < view->variants->n_keys; key++)
+        text_printf(&rows, ",%s", view->variants->keys[key]->key);
     text_printf(&rows, ",verdict,total_bytes,state_bytes,device_s_per_token,error%s,%s\n",
                 serves ? ",ttft_s,tpot_s" : "", table ? "sp" : "parallel.sp");
     for (size_t i = 0; i < r->n_best; i++)
-        every_row(&r->best[i], serves, &rows);
+        every_row(view->variants, &r->best[i], serves, &rows);
     TRY(frontier_table(&rows, view->call, err));
     return r->missed && !view->is_part ? STATUS_NOFIT : STATUS_OK;
 }
@@ -295,7 +357,8 @@ static void size_row(const struct search_size *size, struct arena *arena, struct
         text_printf(rows, ",+-%.0f%%%s", 100 * hit->error, hit->outside ? " outside" : "");
     else
         text_append(rows, ",");
-    text_printf(rows, ",%s\n", search_layout(hit, arena));
+    text_printf(rows, ",%s\n",
+                frontier_csv_quote(search_layout(size->variants, hit, arena), arena));
 }
 
 enum status search_print_sizes(const struct search_size *sizes, size_t n,
@@ -326,7 +389,7 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
             break;
         }
     fprintf(call->out, "tokens/s: all devices, by profile %s; ranked by the slow end\n",
-            view->profile->name);
+            search_profiles(view->variants, call->arena));
     for (size_t i = 0; i < n; i++)
         if (sizes[i].fits && sizes[i].hit.outside) {
             fputs("outside: like no run of that profile\n", call->out);

@@ -8,8 +8,8 @@
 struct search_view {
     const struct invocation *call;
     const struct plan *plan;
+    const struct search_variants *variants;
     const struct search_result *result;
-    const struct profile *profile; /* that priced it */
     uint64_t at_most_bytes;
     enum search_objective objective;
     bool is_part; /* of the layouts */
@@ -27,6 +27,7 @@ enum status search_print_every(const struct search_view *view, struct err *err);
 struct search_size {
     uint64_t devices;
     const char *refused; /* why nothing was searched, or NULL */
+    const struct search_variants *variants;
     bool fits;
     size_t marginal;       /* as of a search_result */
     struct search_hit hit; /* the fastest, or the nearest miss */

@@ -249,8 +249,8 @@ class Plan:
                best: int = 10, objective: str | None = None,
                limits: Mapping[str, str] | None = None, marginal: bool = False) -> Record:
         """Layouts that fit the cluster, fastest first: `best`, `pareto`, and how many were
-        tried. fixed: keys to keep ({"ep": 8}); over: values to try; at_most: "200GiB";
-        marginal: list what is within the stack's error of the limit, too. Of a served plan:
+        tried. fixed: keys to keep ({"ep": 8}); over: values to try, of any key of the plan;
+        at_most: "200GiB"; marginal: list what is within the stack's error of the limit, too. Of a served plan:
         objective "tokens", "tpot", "ttft" or "memory"; limits {"tpot": "50ms"}."""
         fixed_texts, n_fixed = _library.strings(_axis(k, [v]) for k, v in (fixed or {}).items())
         over_texts, n_over = _library.strings(_axis(k, v) for k, v in (over or {}).items())

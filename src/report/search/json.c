@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/schema/schema.h"
+#include "report/plan_json.h"
 #include "report/schema_json.h"
 
 const char *search_value(enum search_key key, double value, struct arena *arena)
@@ -20,7 +20,49 @@ const char *search_value(enum search_key key, double value, struct arena *arena)
     return arena_strdup(arena, text);
 }
 
-const char *search_layout(const struct search_hit *hit, struct arena *arena)
+static const char *stack_at(const struct search_variants *v, size_t i)
+{
+    return v->plans[i].stack_name;
+}
+
+static const char *profile_at(const struct search_variants *v, size_t i)
+{
+    return v->profiles[i];
+}
+
+static const char *names(const struct search_variants *v,
+                         const char *(*at)(const struct search_variants *v, size_t i),
+                         struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    for (size_t i = 0; i < v->n; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i && !again; j++)
+            again = text_equal(at(v, i), at(v, j));
+        if (!again)
+            text_printf(&out, "%s%s", i ? ", " : "", at(v, i));
+    }
+    return text_string(&out);
+}
+
+const char *search_profiles(const struct search_variants *variants, struct arena *arena)
+{
+    return names(variants, profile_at, arena);
+}
+
+const char *search_stacks(const struct search_variants *variants, struct arena *arena)
+{
+    return names(variants, stack_at, arena);
+}
+
+const char *search_label(const struct search_variants *variants, const struct search_hit *hit,
+                         size_t key)
+{
+    return variants->labels[hit->variant * variants->n_keys + key];
+}
+
+const char *search_layout(const struct search_variants *variants, const struct search_hit *hit,
+                          struct arena *arena)
 {
     struct text out = {.arena = arena};
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
@@ -28,6 +70,8 @@ const char *search_layout(const struct search_hit *hit, struct arena *arena)
                     search_value((enum search_key)key, hit->value[key], arena));
     if (hit->splits)
         text_append(&out, " sp=true");
+    for (size_t i = 0; i < variants->n_keys; i++)
+        text_printf(&out, " %s=%s", variants->keys[i]->key, search_label(variants, hit, i));
     return text_string(&out);
 }
 
@@ -70,10 +114,11 @@ static void json_follows(struct json *json, const struct plan *plan,
         json_count(json, "parallel.attention_dp", 0);
 }
 
-static void json_hit(struct json *json, const char *key, const struct plan *plan,
+static void json_hit(struct json *json, const char *key, const struct search_variants *variants,
                      const struct search_hit *hit, const struct search_hit *best,
                      struct arena *arena)
 {
+    const struct plan *plan = &variants->plans[hit->variant];
     json_object(json, key);
     json_object(json, "set");
     for (unsigned i = 0; i < SEARCH_KEYS; i++) {
@@ -84,6 +129,8 @@ static void json_hit(struct json *json, const char *key, const struct plan *plan
             json_real(json, name, hit->value[i]);
     }
     json_follows(json, plan, hit);
+    for (size_t i = 0; i < variants->n_keys; i++)
+        plan_json_value(json, variants->keys[i], plan);
     json_close(json);
     json_string(json, "verdict", verdict_name(hit->verdict));
     json_count(json, "total_bytes", hit->total_bytes);
@@ -113,32 +160,49 @@ static void json_hit(struct json *json, const char *key, const struct plan *plan
     json_close(json);
 }
 
-static void json_hits(struct json *json, const char *key, const struct plan *plan,
-                      const struct search_hit *hits, size_t n, struct arena *arena)
+static void json_hits(struct json *json, const char *key,
+                      const struct search_variants *variants, const struct search_hit *hits,
+                      size_t n, struct arena *arena)
 {
     json_array(json, key);
     for (size_t i = 0; i < n; i++)
-        json_hit(json, NULL, plan, &hits[i], &hits[0], arena);
+        json_hit(json, NULL, variants, &hits[i], &hits[0], arena);
     json_close(json);
 }
 
-void search_print_json(const struct plan *plan, const struct provenance *provenance,
-                       const struct search_result *r, struct arena *arena, FILE *out)
+static void json_refused(struct json *json, const struct search_variants *variants)
+{
+    if (!variants->n_refused)
+        return;
+    json_array(json, "not_searched");
+    for (size_t i = 0; i < variants->n_refused; i++) {
+        json_object(json, NULL);
+        json_string(json, "set", variants->refused[i].settings);
+        json_string(json, "why", variants->refused[i].why);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void search_print_json(const struct search_variants *variants,
+                       const struct provenance *provenance, const struct search_result *r,
+                       struct arena *arena, FILE *out)
 {
     struct json json;
     json_init(&json, out);
     json_object(&json, NULL);
     provenance_json(&json, provenance);
-    json_count(&json, "ranks", plan_world(plan));
+    json_count(&json, "ranks", plan_world(variants->plans));
     json_count(&json, "combinations", r->points);
     json_count(&json, "refused", r->invalid);
     json_count(&json, "too_large", r->too_large);
     json_count(&json, "evaluated", r->exact);
     json_count(&json, "marginal_left_out", r->marginal);
-    json_hits(&json, "best", plan, r->best, r->n_best, arena);
-    json_hits(&json, "pareto", plan, r->pareto, r->n_pareto, arena);
+    json_refused(&json, variants);
+    json_hits(&json, "best", variants, r->best, r->n_best, arena);
+    json_hits(&json, "pareto", variants, r->pareto, r->n_pareto, arena);
     if (r->missed)
-        json_hit(&json, "nearest", plan, &r->nearest, NULL, arena);
+        json_hit(&json, "nearest", variants, &r->nearest, NULL, arena);
     json_close(&json);
 }
 
@@ -179,8 +243,10 @@ void search_print_schema(FILE *out)
     struct schema_part keys[SET_PARTS], times[TIME_PARTS + 1];
     fill_keys(keys);
     fill_times(times);
+    const struct schema_part refused[] = {SCHEMA_TEXT("set", true), SCHEMA_TEXT("why", true),
+                                          SCHEMA_END};
     const struct schema_part hit[] = {
-        SCHEMA_PARTS("set", true, SCHEMA_OBJECT, keys),
+        SCHEMA_PARTS("set", true, SCHEMA_OPEN, keys),
         SCHEMA_TEXT("verdict", true),
         SCHEMA_COUNT("total_bytes", true),
         SCHEMA_COUNT("state_bytes", true),
@@ -194,17 +260,19 @@ void search_print_schema(FILE *out)
         SCHEMA_PARTS("device_s_per_token_parts", true, SCHEMA_OBJECT, times),
         SCHEMA_TEXT("loses_by", false),
         SCHEMA_END};
-    const struct schema_part parts[] = {SCHEMA_PROVENANCE,
-                                        SCHEMA_COUNT("ranks", true),
-                                        SCHEMA_COUNT("combinations", true),
-                                        SCHEMA_COUNT("refused", true),
-                                        SCHEMA_COUNT("too_large", true),
-                                        SCHEMA_COUNT("evaluated", true),
-                                        SCHEMA_COUNT("marginal_left_out", true),
-                                        SCHEMA_PARTS("best", true, SCHEMA_LIST, hit),
-                                        SCHEMA_PARTS("pareto", true, SCHEMA_LIST, hit),
-                                        SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
-                                        SCHEMA_END};
+    const struct schema_part parts[] = {
+        SCHEMA_PROVENANCE,
+        SCHEMA_COUNT("ranks", true),
+        SCHEMA_COUNT("combinations", true),
+        SCHEMA_COUNT("refused", true),
+        SCHEMA_COUNT("too_large", true),
+        SCHEMA_COUNT("evaluated", true),
+        SCHEMA_COUNT("marginal_left_out", true),
+        SCHEMA_PARTS("not_searched", false, SCHEMA_LIST, refused),
+        SCHEMA_PARTS("best", true, SCHEMA_LIST, hit),
+        SCHEMA_PARTS("pareto", true, SCHEMA_LIST, hit),
+        SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
+        SCHEMA_END};
     schema_json_document(out, "search.schema.json", "what moeplan search --format json writes",
                          parts);
 }

@@ -2,11 +2,38 @@
 #ifndef MOEPLAN_REPORT_SEARCH_PRINT_H
 #define MOEPLAN_REPORT_SEARCH_PRINT_H
 
+#include "plan/schema/schema.h"
 #include "report/provenance.h"
 #include "sim/search/search.h"
 
-void search_print_json(const struct plan *plan, const struct provenance *provenance,
-                       const struct search_result *result, struct arena *arena, FILE *out);
+/* Settings that make no plan, and why. */
+struct search_refused {
+    const char *settings, *why;
+};
+
+/* The plans that were searched, and by which keys beside a layout's they differ. */
+struct search_variants {
+    size_t n_keys;
+    const struct field *const *keys;
+    size_t n;
+    const struct plan *plans;
+    const char *const *profiles; /* [n] names of those that price them, once they are known */
+    const char *const *labels;   /* [n][n_keys] values as they were asked for */
+    const struct search_refused *refused; /* [n_refused] combinations of values */
+    size_t n_refused;
+};
+
+/* The profiles and the stacks of all plans, each name once: "megatron, torchtitan". */
+const char *search_profiles(const struct search_variants *variants, struct arena *arena);
+const char *search_stacks(const struct search_variants *variants, struct arena *arena);
+
+/* A hit's value of a key beside a layout's. */
+const char *search_label(const struct search_variants *variants, const struct search_hit *hit,
+                         size_t key);
+
+void search_print_json(const struct search_variants *variants,
+                       const struct provenance *provenance, const struct search_result *result,
+                       struct arena *arena, FILE *out);
 
 void search_print_schema(FILE *out); /* of that JSON */
 
@@ -15,7 +42,8 @@ const char *search_loss(const struct search_hit *hit, const struct search_hit *b
                         struct arena *arena);
 
 /* "tp=1 pp=2 ... path=deepep": the hit's layout as values of keys. */
-const char *search_layout(const struct search_hit *hit, struct arena *arena);
+const char *search_layout(const struct search_variants *variants, const struct search_hit *hit,
+                          struct arena *arena);
 
 /* A key's value as --set takes it. */
 const char *search_value(enum search_key key, double value, struct arena *arena);

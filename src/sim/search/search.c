@@ -42,8 +42,17 @@ static void pile_up(struct pile *pile, struct hunt_found *found, struct search_r
     *found = (struct hunt_found){0};
 }
 
+/* One search: its plans' layouts, and who judges them all. */
+struct search {
+    const struct search_ask *asks;
+    struct hunt *hunts;
+    size_t n, n_all; /* plans; layouts, beside those of the asked part */
+    struct judge *judge;
+};
+
 /* What is judged of one batch need not be kept, nor what it beats of the next. */
-static void gather(struct hunt *hunt, struct pile *pile, struct search_result *result)
+static void gather_one(struct search *search, struct hunt *hunt, struct pile *pile,
+                       struct search_result *result)
 {
     const struct search_ask *ask = hunt->ask;
     struct hunt_found found[HUNT_GROUPS] = {{.n = 0}};
@@ -56,11 +65,23 @@ static void gather(struct hunt *hunt, struct pile *pile, struct search_result *r
         pool_run(ask->pool, n, hunt_walk, hunt);
         for (size_t i = 0; i < n; i++)
             pile_up(pile, &found[i], result);
-        pile->n = judge_first(hunt->judge, pile->items, pile->n);
+        pile->n = judge_first(search->judge, pile->items, pile->n);
+        double share = (double)end / (double)hunt->n_groups;
         if (ask->progress)
-            ask->progress(ask->context, SEARCH_BOUNDED * (double)end / (double)hunt->n_groups);
+            ask->progress(ask->context,
+                          SEARCH_BOUNDED * ((double)hunt->variant + share) / (double)search->n);
     }
     hunt->found = NULL;
+}
+
+static void gather(struct search *search, bool nearest, struct pile *pile,
+                   struct search_result *result)
+{
+    for (size_t i = 0; i < search->n; i++) {
+        search->hunts[i].judge = search->judge;
+        search->hunts[i].nearest = nearest;
+        gather_one(search, &search->hunts[i], pile, result);
+    }
 }
 
 /* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in
@@ -88,7 +109,8 @@ static bool lays_experts(const struct plan *plan)
 
 static void fill(const void *context, const struct search_candidate *c, struct plan *plan)
 {
-    const struct hunt *hunt = context;
+    const struct search *search = context;
+    const struct hunt *hunt = &search->hunts[c->variant];
     *plan = hunt->base;
     hunt_set_keys(hunt, 0, c->index, plan);
 }
@@ -99,43 +121,58 @@ static bool any_fits(const struct search_result *r)
 }
 
 /* No layout obeys all rules. Of a part of them, others may. */
-static enum status refuse(const struct hunt *hunt, struct search_result *result,
+static enum status refuse(const struct search *search, struct search_result *result,
                           struct err *err)
 {
+    size_t n = 0;
+    for (size_t i = 0; i < search->n; i++)
+        n += search->hunts[i].n_layouts;
     result->missed = true;
-    if (hunt->ask->every && hunt->n_layouts < hunt->n_all)
+    if (search->asks->every && n < search->n_all)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", hunt->ask->plan->stack_name);
+    err_set(err, STATUS_INPUT, "no layout obeys the rules of %s",
+            search->asks->plan->stack_name);
     return err_hint(err, "%llu combinations were tried; fix fewer keys",
                     (unsigned long long)result->points);
 }
 
-enum status search_run(const struct search_ask *ask, struct arena *arena,
+static void begin(struct search *search, struct arena *arena)
+{
+    search->hunts = arena_alloc(arena, search->n, sizeof *search->hunts);
+    for (size_t i = 0; i < search->n; i++) {
+        const struct search_ask *ask = &search->asks[i];
+        struct hunt *hunt = &search->hunts[i];
+        *hunt = (struct hunt){
+            .ask = ask, .variant = i, .base = *ask->plan, .lays = lays_experts(ask->plan)};
+        loosen(ask, &hunt->base);
+        rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt->rules);
+    }
+    search->n_all = hunt_list(search->hunts, search->n, arena);
+}
+
+enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,
                        struct search_result *result, struct err *err)
 {
-    struct hunt hunt = {.ask = ask, .base = *ask->plan, .lays = lays_experts(ask->plan)};
+    struct search search = {.asks = asks, .n = n};
     struct pile pile = {0};
     enum status status = STATUS_OK;
     *result = (struct search_result){0};
-    loosen(ask, &hunt.base);
-    rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt.rules);
-    hunt_list(&hunt, arena);
-    const struct search_bench bench = {.ask = ask,
+    begin(&search, arena);
+    const struct search_bench bench = {.asks = asks,
                                        .fill = fill,
-                                       .context = &hunt,
-                                       .serves = hunt.base.workload.mode == MODE_SERVE};
-    hunt.judge = judge_open(&bench, arena);
-    gather(&hunt, &pile, result);
+                                       .context = &search,
+                                       .serves = asks->plan->workload.mode == MODE_SERVE};
+    search.judge = judge_open(&bench, arena);
+    gather(&search, false, &pile, result);
     if (pile.any && !any_fits(result)) {
         struct search_result again = {0};
-        hunt.nearest = true;
-        gather(&hunt, &pile, &again);
+        gather(&search, true, &pile, &again);
     }
     if (pile.any)
-        judge_close(hunt.judge, pile.items, pile.n, &pile.nearest, arena, result);
+        judge_close(search.judge, pile.items, pile.n, &pile.nearest, arena, result);
     else
-        status = refuse(&hunt, result, err);
-    judge_release(hunt.judge);
+        status = refuse(&search, result, err);
+    judge_release(search.judge);
     arena_release(&pile.arena);
     return status;
 }

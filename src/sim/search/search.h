@@ -85,8 +85,9 @@ enum search_objective {
 };
 
 struct search_hit {
-    double score; /* what hits are ranked by, least first: device-seconds per token unless
-                   * another objective is asked for */
+    size_t variant; /* which of the asked plans it is a layout of */
+    double score;   /* what hits are ranked by, least first: device-seconds per token unless
+                     * another objective is asked for */
     struct serve_times serving; /* mode serve */
     double value[SEARCH_KEYS];
     uint64_t number;          /* place in the enumeration, the same in a part of it */
@@ -101,6 +102,7 @@ struct search_hit {
     const char *wall; /* of one that does not fit, or NULL */
 };
 
+/* What is asked of one plan. */
 struct search_ask {
     const struct plan *plan;
     const struct routing_data *routing; /* or NULL */
@@ -138,9 +140,11 @@ struct search_result {
     struct search_hit nearest; /* evaluated exactly */
 };
 
-/* Memory from the arena. STATUS_INPUT when no combination obeys the rules, but of a part of
- * `every`, which then lists none. */
-enum status search_run(const struct search_ask *ask, struct arena *arena,
+/* The layouts of n > 0 plans, ranked among each other; what is asked of them is the same but
+ * for plan, profile and space, and so is their mode. Each plan's layouts follow those of the
+ * one before it. Memory from the arena. STATUS_INPUT when no combination obeys the rules, but
+ * of a part of `every`, which then lists none. */
+enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,
                        struct search_result *result, struct err *err);
 
 #endif

@@ -28,12 +28,14 @@ struct hunt_found {
     bool any; /* nearest is set */
 };
 
+/* The layouts of one plan. */
 struct hunt {
     const struct search_ask *ask;
+    size_t variant; /* which of the asked plans */
     struct plan base;
     struct rule_parts rules; /* by whether they name the micro-batch */
     struct hunt_layout *layouts;
-    size_t n_layouts, n_all;  /* all: beside those of the asked part */
+    size_t n_layouts;
     size_t *groups, n_groups; /* first layouts of groups */
     size_t *order, first; /* groups as they are taken, so that few have all tp and ep; where the
                              batch begins */
@@ -45,9 +47,9 @@ struct hunt {
 
 /* ---- the enumeration: search_layouts.c ---- */
 
-/* Every layout that obeys the rules, or the asked part of them, and which of them are a group:
- * memory from the arena. */
-void hunt_list(struct hunt *hunt, struct arena *arena);
+/* Every layout of n plans that obeys the rules, or the asked part of them, and which of them
+ * are a group: memory from the arena. How many there are beside the part, too. */
+size_t hunt_list(struct hunt *hunts, size_t n, struct arena *arena);
 
 /* How many values of a key a plan has to try: one of keys that its path does not read. */
 size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key);

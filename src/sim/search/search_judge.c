@@ -134,6 +134,12 @@ static void note_hit(struct judged *judged, const struct search_hit *hit)
 
 /* ---- one candidate ---- */
 
+static const struct search_ask *ask_of(const struct judge *judge,
+                                       const struct search_candidate *c)
+{
+    return &judge->bench->asks[c->variant];
+}
+
 static bool wanted(const struct search_ask *ask, const struct evaluation *result)
 {
     return result->valid && result->verdict != VERDICT_OOM &&
@@ -166,7 +172,7 @@ static bool time_hit(const struct search_ask *ask, struct evaluator *e, const st
 static uint64_t most_bytes(const struct judge *judge, const struct plan *plan, double seconds)
 {
     const struct judged *judged = &judge->judged;
-    uint64_t most = search_most_bytes(judge->bench->ask, plan);
+    uint64_t most = search_most_bytes(judge->bench->asks, plan);
     if (!is_beaten(judged, seconds, UINT64_MAX))
         return most;
     uint64_t known = judged->front[faster(judged, seconds) - 1].bytes;
@@ -178,11 +184,11 @@ static double least_seconds(const struct judge *judge, struct worker *worker,
                             const struct plan *plan, const struct search_candidate *c)
 {
     struct search_hit least = {.score = 0};
+    const struct search_ask *ask = ask_of(judge, c);
     if (judge->bench->serves || judge->judged.every ||
-        !time_least(&worker->evaluator, plan, worker->structure, judge->bench->ask->profile,
-                    &least.time))
+        !time_least(&worker->evaluator, plan, worker->structure, ask->profile, &least.time))
         return c->seconds;
-    score_hit(judge->bench->ask, plan, true, &least);
+    score_hit(ask, plan, true, &least);
     return fmax(c->seconds, least.score);
 }
 
@@ -208,7 +214,7 @@ static void judge_task(const struct judge *judge, bool always, struct worker *wo
     struct plan plan;
     struct evaluation result;
     const struct search_candidate *c = task->candidate;
-    const struct search_ask *ask = judge->bench->ask;
+    const struct search_ask *ask = ask_of(judge, c);
     judge->bench->fill(judge->bench->context, c, &plan);
     struct evaluator *e = &worker->evaluator;
     task->hit = (struct search_hit){.score = 0};
@@ -227,6 +233,7 @@ static void judge_task(const struct judge *judge, bool always, struct worker *wo
         return;
     note_memory(&plan, &result, worker, &task->hit);
     task->hit.number = c->number;
+    task->hit.variant = c->variant;
     bool timed = time_hit(ask, e, &plan, result.valid, &task->hit);
     task->taken = timed && fits && search_is_soon(ask, &task->hit);
 }
@@ -238,6 +245,8 @@ static int compare_lists(const struct search_candidate *x, const struct search_c
 {
     static const enum search_key keys[] = {SEARCH_TP,   SEARCH_EP,        SEARCH_ZERO,
                                            SEARCH_PATH, SEARCH_RECOMPUTE, SEARCH_BLOCK};
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (x->index[keys[i]] != y->index[keys[i]])
             return x->index[keys[i]] < y->index[keys[i]] ? -1 : 1;
@@ -281,7 +290,7 @@ static void run_list(void *arg, size_t number, unsigned worker)
 
 static void take_task(struct judge *judge, const struct task *task)
 {
-    bool left = !judge->bench->ask->marginal && task->hit.verdict == VERDICT_MARGINAL;
+    bool left = !judge->bench->asks->marginal && task->hit.verdict == VERDICT_MARGINAL;
     judge->exact += task->exact;
     if (task->taken && left)
         note_left(&judge->judged, &task->hit);
@@ -294,7 +303,7 @@ static void take_task(struct judge *judge, const struct task *task)
 static void judge_batch(struct judge *judge)
 {
     group_tasks(judge);
-    pool_run(judge->bench->ask->pool, judge->n_lists, run_list, judge);
+    pool_run(judge->bench->asks->pool, judge->n_lists, run_list, judge);
     for (size_t i = 0; i < judge->n_tasks; i++)
         take_task(judge, &judge->tasks[i]);
     judge->n_judged += judge->n_tasks;
@@ -329,7 +338,7 @@ static void judge_next(struct judge *judge, const struct search_candidate *c)
 static size_t judge_some(struct judge *judge, struct search_candidate *candidates, size_t n,
                          size_t most, bool last)
 {
-    const struct search_ask *ask = judge->bench->ask;
+    const struct search_ask *ask = judge->bench->asks;
     size_t at = 0;
     for (size_t wanted = SORT_FIRST; at < n && at < most; wanted *= 2) {
         size_t end = n - at < wanted ? n : at + wanted;
@@ -370,7 +379,8 @@ static int by_time(const void *a, const void *b)
         return x->score < y->score ? -1 : 1;
     if (x->total_bytes != y->total_bytes)
         return x->total_bytes < y->total_bytes ? -1 : 1;
-    return memcmp(x->value, y->value, sizeof x->value);
+    int order = memcmp(x->value, y->value, sizeof x->value);
+    return order ? order : (x->variant > y->variant) - (x->variant < y->variant);
 }
 
 /* The fastest, and those that need less than all before them. */
@@ -438,14 +448,14 @@ static void list_ranked(struct judged *judged, size_t wanted_n, struct arena *ar
 struct judge *judge_open(const struct search_bench *bench, struct arena *arena)
 {
     struct judge *judge = arena_alloc(arena, 1, sizeof *judge);
-    size_t wanted_n = bench->ask->best, workers = pool_size(bench->ask->pool);
+    size_t wanted_n = bench->asks->best, workers = pool_size(bench->asks->pool);
     *judge = (struct judge){.bench = bench, .batch = BATCH_FIRST};
     judge->workers = arena_alloc(&judge->arena, workers, sizeof *judge->workers);
     judge->tasks = arena_alloc(&judge->arena, BATCH_MOST, sizeof *judge->tasks);
     judge->lists = arena_alloc(&judge->arena, BATCH_MOST, sizeof *judge->lists);
     judge->judged =
         (struct judged){.arena = &judge->arena,
-                        .every = bench->ask->every,
+                        .every = bench->asks->every,
                         .fastest = arena_alloc(&judge->arena, wanted_n + 1, sizeof(double)),
                         .most = wanted_n};
     return judge;
@@ -453,7 +463,7 @@ struct judge *judge_open(const struct search_bench *bench, struct arena *arena)
 
 void judge_release(struct judge *judge)
 {
-    for (size_t i = 0; i < pool_size(judge->bench->ask->pool); i++) {
+    for (size_t i = 0; i < pool_size(judge->bench->asks->pool); i++) {
         evaluator_release(&judge->workers[i].evaluator);
         demand_banks_release(judge->workers[i].banks, BANKS);
         arena_release(&judge->workers[i].names);
@@ -477,10 +487,10 @@ void judge_close(struct judge *judge, struct search_candidate *candidates, size_
 {
     const struct search_bench *bench = judge->bench;
     judge_some(judge, candidates, n, n, true);
-    if (bench->ask->every)
+    if (bench->asks->every)
         list_every(&judge->judged, arena, result);
     else
-        list_ranked(&judge->judged, bench->ask->best, arena, result);
+        list_ranked(&judge->judged, bench->asks->best, arena, result);
     result->missed = judge->judged.n == 0;
     if (result->missed && !bench->serves)
         judge_nearest(judge, nearest);

@@ -60,7 +60,8 @@ unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned fr
     return SEARCH_KEYS;
 }
 
-static void list_layouts(struct hunt *hunt, struct arena *arena)
+/* `first`: the number of its first combination. Returns the one behind its last. */
+static uint64_t list_layouts(struct hunt *hunt, uint64_t first, struct arena *arena)
 {
     struct plan plan = hunt->base;
     uint8_t index[SEARCH_KEYS] = {0};
@@ -77,22 +78,30 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
         hunt->layouts =
             arena_grow(arena, hunt->layouts, hunt->n_layouts, &capacity, sizeof *hunt->layouts);
         struct hunt_layout *layout = &hunt->layouts[hunt->n_layouts];
-        *layout = (struct hunt_layout){.first = hunt->n_layouts * inner,
+        *layout = (struct hunt_layout){.first = first + hunt->n_layouts * inner,
                                        .family = search_family(&plan, index)};
         memcpy(layout->index, index, sizeof index);
         hunt->n_layouts++;
     } while (hunt_turn(hunt, &plan, 0, HUNT_INNER, index) < SEARCH_KEYS);
+    return first + hunt->n_layouts * inner;
 }
 
-static void take_part(struct hunt *hunt)
+/* Of n_all layouts that all plans have one after the other. */
+static void take_part(struct hunt *hunts, size_t n, size_t n_all)
 {
     uint64_t first, end;
-    hunt->n_all = hunt->n_layouts;
-    if (!hunt->n_layouts) /* and no list of them */
-        return;
-    sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
-    hunt->layouts += first;
-    hunt->n_layouts = (size_t)(end - first);
+    size_t before = 0;
+    sweep_part_range(n_all, hunts->ask->part, &first, &end);
+    for (size_t i = 0; i < n; i++) {
+        size_t own = hunts[i].n_layouts;
+        size_t from = first > before ? first - before : 0, to = end > before ? end - before : 0;
+        from = from < own ? from : own;
+        to = to < own ? to : own;
+        if (own) /* else there is no list */
+            hunts[i].layouts += from;
+        hunts[i].n_layouts = to - from;
+        before += own;
+    }
 }
 
 static int by_key(const struct hunt_layout *x, const struct hunt_layout *y, enum search_key key)
@@ -145,10 +154,19 @@ static void order_groups(struct hunt *hunt, struct arena *arena)
             hunt->order[n++] = i;
 }
 
-void hunt_list(struct hunt *hunt, struct arena *arena)
+size_t hunt_list(struct hunt *hunts, size_t n, struct arena *arena)
 {
-    list_layouts(hunt, arena);
-    take_part(hunt);
-    group_layouts(hunt, arena);
-    order_groups(hunt, arena);
+    uint64_t number = 0;
+    size_t n_all = 0;
+    for (size_t i = 0; i < n; i++) {
+        number = list_layouts(&hunts[i], number, arena);
+        n_all += hunts[i].n_layouts;
+    }
+    if (n_all)
+        take_part(hunts, n, n_all);
+    for (size_t i = 0; i < n; i++) {
+        group_layouts(&hunts[i], arena);
+        order_groups(&hunts[i], arena);
+    }
+    return n_all;
 }

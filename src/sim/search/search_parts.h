@@ -16,8 +16,9 @@ struct search_candidate {
     uint64_t least_bytes;
     uint64_t number; /* place in the enumeration: breaks ties */
     uint8_t index[SEARCH_KEYS];
-    uint32_t list; /* those of one tp, ep, zero, path, recompute and block_size, and of one of
-                    * these, have one work list */
+    uint16_t variant; /* of which plan */
+    uint32_t list; /* those of one variant, tp, ep, zero, path, recompute and block_size, and of
+                    * one of these, have one work list */
 };
 
 /* Puts a combination's plan together. */
@@ -90,7 +91,7 @@ void search_order_first(struct search_candidate *candidates, size_t n, size_t wa
 /* ---- the judge: search_judge.c ---- */
 
 struct search_bench {
-    const struct search_ask *ask;
+    const struct search_ask *asks; /* by variant; what is alike in them stands in the first */
     search_fill *fill;
     const void *context;
     bool serves; /* candidates have no bounds */

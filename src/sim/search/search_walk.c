@@ -60,7 +60,8 @@ struct bound {
 static struct search_candidate candidate_at(struct walk *walk, const uint8_t index[SEARCH_KEYS],
                                             size_t micro)
 {
-    struct search_candidate c = {.number = walk->number + micro};
+    struct search_candidate c = {.number = walk->number + micro,
+                                 .variant = (uint16_t)walk->hunt->variant};
     memcpy(c.index, index, sizeof c.index);
     c.index[SEARCH_MICRO_BATCH] = (uint8_t)micro;
     hunt_set_keys(walk->hunt, SEARCH_MICRO_BATCH, c.index, &walk->plan);

@@ -1,0 +1,213 @@
+/* See search_variants.h. */
+#include "lib/search_variants.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "lib/axis.h"
+#include "plan/read/unread.h"
+#include "plan/schema/schema.h"
+#include "work/stack/stack.h"
+
+/* ---- the keys ---- */
+
+struct axes {
+    struct axis axis[SEARCH_VARIANT_KEYS];
+    const struct field *field[SEARCH_VARIANT_KEYS];
+    size_t n, points; /* combinations */
+};
+
+static bool is_named(const struct axes *axes, const struct field *field)
+{
+    for (size_t i = 0; i < axes->n; i++)
+        if (axes->field[i] == field)
+            return true;
+    return false;
+}
+
+/* Each value for itself: what is none of the key's is a mistake, what others rule out is not.
+ */
+static enum status check_values(const struct axis *axis, const struct field *field,
+                                const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < axis->n_values; i++) {
+        struct plan other = *plan;
+        TRY(schema_set(field, &other, axis->values[i].label, false,
+                       (struct mark){.file = axis->option}, err));
+    }
+    return STATUS_OK;
+}
+
+static enum status add_axis(struct axes *axes, const struct axis *axis, const struct plan *plan,
+                            struct err *err)
+{
+    const struct field *field = schema_find(axis->column);
+    if (text_equal(axis->column, "workload.mode"))
+        return err_set(err, STATUS_USAGE, "%s: layouts are ranked in one mode", axis->option);
+    if (is_named(axes, field))
+        return err_set(err, STATUS_USAGE, "%s: %s is named twice", axis->option, field->key);
+    if (axes->n == SEARCH_VARIANT_KEYS)
+        return err_set(err, STATUS_USAGE, "%s: more than %d keys beside a layout's",
+                       axis->option, SEARCH_VARIANT_KEYS);
+    TRY(check_values(axis, field, plan, err));
+    axes->points *= axis->n_values;
+    if (axes->points > SEARCH_VARIANTS) {
+        err_set(err, STATUS_USAGE, "%s: more than %d combinations of keys beside a layout's",
+                axis->option, SEARCH_VARIANTS);
+        return err_hint(err, "each is a search of its own; name fewer values");
+    }
+    axes->axis[axes->n] = *axis;
+    axes->field[axes->n++] = field;
+    return STATUS_OK;
+}
+
+static enum status read_axes(const struct search_wish *wish, const struct plan *plan,
+                             struct arena *arena, struct axes *axes, struct err *err)
+{
+    *axes = (struct axes){.points = 1};
+    for (size_t i = 0; i < wish->n_overs; i++) {
+        struct axis axis;
+        TRY(axis_parse_over(wish->overs[i], arena, &axis, err));
+        if (!search_wish_is_layout(axis.column) && schema_find(axis.column))
+            TRY(add_axis(axes, &axis, plan, err));
+    }
+    return STATUS_OK;
+}
+
+/* ---- the plans ---- */
+
+/* The request with the values of a combination, whose labels are noted. */
+static struct request request_at(const struct axes *axes, size_t point,
+                                 const struct request *request, const char **labels,
+                                 struct arena *arena)
+{
+    struct request at = *request;
+    at.sets = arena_alloc(arena, request->n_sets + axes->n, sizeof *at.sets);
+    for (size_t i = 0; i < request->n_sets; i++)
+        at.sets[i] = request->sets[i];
+    for (size_t i = axes->n; i-- > 0;) { /* the last varies fastest */
+        const struct axis *axis = &axes->axis[i];
+        labels[i] = axis->values[point % axis->n_values].label;
+        point /= axis->n_values;
+        at.sets[request->n_sets + i] =
+            (struct override){.key = axis->column, .value = labels[i], .option = axis->option};
+    }
+    at.n_sets += axes->n;
+    return at;
+}
+
+static const char *settings_of(const struct axes *axes, const char *const *labels,
+                               struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    for (size_t i = 0; i < axes->n; i++)
+        text_printf(&out, "%s%s=%s", i ? " " : "", axes->field[i]->key, labels[i]);
+    return text_string(&out);
+}
+
+static void name_only(const struct plan *plan, struct arena *arena, struct variant_plans *v)
+{
+    v->plans = arena_alloc(arena, 1, sizeof *v->plans);
+    v->plans[0] = *plan;
+    v->named = (struct search_variants){.n = 1, .plans = v->plans};
+}
+
+static void name_keys(const struct axes *axes, struct arena *arena, struct variant_plans *v)
+{
+    const struct field **keys = arena_alloc(arena, axes->n, sizeof *keys);
+    memcpy(keys, axes->field, axes->n * sizeof *keys);
+    v->named = (struct search_variants){.n_keys = axes->n, .keys = keys, .plans = v->plans};
+}
+
+enum status variant_plans_read(const struct search_wish *wish, const struct request *request,
+                               const struct plan *plan, const struct origins *origins,
+                               struct arena *arena, struct variant_plans *v, struct err *err)
+{
+    struct axes axes;
+    struct err first = {0};
+    *v = (struct variant_plans){.origins = origins};
+    TRY(read_axes(wish, plan, arena, &axes, err));
+    if (!axes.n) {
+        name_only(plan, arena, v);
+        return STATUS_OK;
+    }
+    const char **labels = arena_alloc(arena, axes.points * axes.n, sizeof *labels);
+    v->plans = arena_alloc(arena, axes.points, sizeof *v->plans);
+    struct search_refused *refused = arena_alloc(arena, axes.points, sizeof *refused);
+    name_keys(&axes, arena, v);
+    v->named.labels = labels;
+    v->named.refused = refused;
+    for (size_t i = 0; i < axes.points; i++) {
+        const char **own = &labels[v->named.n * axes.n];
+        const struct request at = request_at(&axes, i, request, own, arena);
+        struct origins *places = arena_alloc(arena, 1, sizeof *places);
+        struct err why = {0};
+        if (request_load_searched(&at, arena, &v->plans[v->named.n], places, &why) ==
+            STATUS_OK) {
+            v->origins = v->named.n ? v->origins : places;
+            v->named.n++;
+            continue;
+        }
+        first = v->named.n_refused ? first : why;
+        refused[v->named.n_refused++] = (struct search_refused){settings_of(&axes, own, arena),
+                                                                arena_strdup(arena, why.text)};
+    }
+    if (!v->named.n)
+        *err = first;
+    return v->named.n ? STATUS_OK : first.status;
+}
+
+enum status variant_plans_ask(struct variant_plans *v, const struct search_wish *wish,
+                              struct search_ask *ask, struct arena *arena,
+                              struct search_ask **asks, struct err *err)
+{
+    size_t n = v->named.n;
+    struct profile *profiles = arena_alloc(arena, n, sizeof *profiles);
+    struct search_space *spaces = arena_alloc(arena, n, sizeof *spaces);
+    const char **names = arena_alloc(arena, n, sizeof *names);
+    *asks = arena_alloc(arena, n, sizeof **asks);
+    TRY(search_wish_serving(wish, v->plans, ask, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct plan *plan = &v->plans[i];
+        TRY(profile_load(plan, arena, &profiles[i], err));
+        TRY(search_wish_read(wish, plan, arena, &spaces[i], &ask->at_most_bytes, err));
+        (*asks)[i] = *ask;
+        (*asks)[i].plan = plan;
+        (*asks)[i].profile = &profiles[i];
+        (*asks)[i].space = &spaces[i];
+        names[i] = profiles[i].name;
+    }
+    v->named.profiles = names;
+    return STATUS_OK;
+}
+
+/* ---- what is to be said of them ---- */
+
+/* Why no plan reads the key, as the first says it. What a layout decides is not asked. */
+static const char *unread(const struct search_variants *v, const struct field *field,
+                          struct arena *arena)
+{
+    const char *first = NULL;
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (unread_depends(field, search_key_full((enum search_key)key)))
+            return NULL;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct unread_plan of = {&v->plans[i], stack_path(&v->plans[i], NULL)};
+        const char *reason = unread_reason(field, &of, arena);
+        if (!reason)
+            return NULL;
+        first = first ? first : reason;
+    }
+    return first;
+}
+
+void search_variants_notes(const struct search_variants *v, struct arena *arena, FILE *out)
+{
+    for (size_t i = 0; i < v->n_refused; i++)
+        fprintf(out, "note: not searched: %s: %s\n", v->refused[i].settings, v->refused[i].why);
+    for (size_t i = 0; i < v->n_keys; i++) {
+        const char *reason = unread(v, v->keys[i], arena);
+        if (reason)
+            fprintf(out, "note: %s: %s\n", v->keys[i]->key, reason);
+    }
+}
