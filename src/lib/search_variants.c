@@ -17,6 +17,26 @@ struct axes {
     size_t n, points; /* combinations */
 };
 
+/* The request with the values of a combination, whose labels are noted. */
+static struct request request_at(const struct axes *axes, size_t point,
+                                 const struct request *request, const char **labels,
+                                 struct arena *arena)
+{
+    struct request at = *request;
+    at.sets = arena_alloc(arena, request->n_sets + axes->n, sizeof *at.sets);
+    for (size_t i = 0; i < request->n_sets; i++)
+        at.sets[i] = request->sets[i];
+    for (size_t i = axes->n; i-- > 0;) { /* the last varies fastest */
+        const struct axis *axis = &axes->axis[i];
+        labels[i] = axis->values[point % axis->n_values].label;
+        point /= axis->n_values;
+        at.sets[request->n_sets + i] =
+            (struct override){.key = axis->column, .value = labels[i], .option = axis->option};
+    }
+    at.n_sets += axes->n;
+    return at;
+}
+
 static bool is_named(const struct axes *axes, const struct field *field)
 {
     for (size_t i = 0; i < axes->n; i++)
@@ -61,40 +81,38 @@ static enum status add_axis(struct axes *axes, const struct axis *axis, const st
     return STATUS_OK;
 }
 
-static enum status read_axes(const struct search_wish *wish, const struct plan *plan,
-                             struct arena *arena, struct axes *axes, struct err *err)
+/* Whoever reads plans says what it may have been. */
+static enum status unknown_key(const struct request *request, const struct axis *axis,
+                               struct arena *arena, struct err *err)
+{
+    struct axes one = {.axis = {*axis}, .n = 1, .points = axis->n_values};
+    const char *label;
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct origins origins;
+    const struct request with = request_at(&one, 0, request, &label, arena);
+    TRY(request_load_searched(&with, arena, plan, &origins, err));
+    return err_set(err, STATUS_USAGE, "%s: a search cannot turn '%s'", axis->option,
+                   axis->column);
+}
+
+static enum status read_axes(const struct search_wish *wish, const struct request *request,
+                             const struct plan *plan, struct arena *arena, struct axes *axes,
+                             struct err *err)
 {
     *axes = (struct axes){.points = 1};
     for (size_t i = 0; i < wish->n_overs; i++) {
         struct axis axis;
         TRY(axis_parse_over(wish->overs[i], arena, &axis, err));
-        if (!search_wish_is_layout(axis.column) && schema_find(axis.column))
-            TRY(add_axis(axes, &axis, plan, err));
+        if (search_wish_is_layout(axis.column))
+            continue;
+        if (!schema_find(axis.column))
+            return unknown_key(request, &axis, arena, err);
+        TRY(add_axis(axes, &axis, plan, err));
     }
     return STATUS_OK;
 }
 
 /* ---- the plans ---- */
-
-/* The request with the values of a combination, whose labels are noted. */
-static struct request request_at(const struct axes *axes, size_t point,
-                                 const struct request *request, const char **labels,
-                                 struct arena *arena)
-{
-    struct request at = *request;
-    at.sets = arena_alloc(arena, request->n_sets + axes->n, sizeof *at.sets);
-    for (size_t i = 0; i < request->n_sets; i++)
-        at.sets[i] = request->sets[i];
-    for (size_t i = axes->n; i-- > 0;) { /* the last varies fastest */
-        const struct axis *axis = &axes->axis[i];
-        labels[i] = axis->values[point % axis->n_values].label;
-        point /= axis->n_values;
-        at.sets[request->n_sets + i] =
-            (struct override){.key = axis->column, .value = labels[i], .option = axis->option};
-    }
-    at.n_sets += axes->n;
-    return at;
-}
 
 static const char *settings_of(const struct axes *axes, const char *const *labels,
                                struct arena *arena)
@@ -126,7 +144,7 @@ enum status variant_plans_read(const struct search_wish *wish, const struct requ
     struct axes axes;
     struct err first = {0};
     *v = (struct variant_plans){.origins = origins};
-    TRY(read_axes(wish, plan, arena, &axes, err));
+    TRY(read_axes(wish, request, plan, arena, &axes, err));
     if (!axes.n) {
         name_only(plan, arena, v);
         return STATUS_OK;
@@ -201,10 +219,27 @@ static const char *unread(const struct search_variants *v, const struct field *f
     return first;
 }
 
+/* Once for all that have one reason. */
+static void note_refused(const struct search_variants *v, size_t i, FILE *out)
+{
+    const struct search_refused *first = &v->refused[i];
+    size_t more = 0;
+    for (size_t j = 0; j < v->n_refused; j++) {
+        bool same = j != i && text_equal(v->refused[j].why, first->why);
+        if (same && j < i)
+            return;
+        more += same;
+    }
+    fprintf(out, "note: not searched: %s", first->settings);
+    if (more)
+        fprintf(out, " and %zu more", more);
+    fprintf(out, ": %s\n", first->why);
+}
+
 void search_variants_notes(const struct search_variants *v, struct arena *arena, FILE *out)
 {
     for (size_t i = 0; i < v->n_refused; i++)
-        fprintf(out, "note: not searched: %s: %s\n", v->refused[i].settings, v->refused[i].why);
+        note_refused(v, i, out);
     for (size_t i = 0; i < v->n_keys; i++) {
         const char *reason = unread(v, v->keys[i], arena);
         if (reason)

@@ -28,7 +28,8 @@ enum status variant_plans_ask(struct variant_plans *v, const struct search_wish 
                               struct search_ask *ask, struct arena *arena,
                               struct search_ask **asks, struct err *err);
 
-/* A line on `out` for each that was refused, and for each key that none of them reads. */
+/* A line on `out` for each reason why some were refused, and for each key that none of them
+ * reads. */
 void search_variants_notes(const struct search_variants *v, struct arena *arena, FILE *out);
 
 #endif

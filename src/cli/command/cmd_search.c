@@ -204,7 +204,8 @@ static enum status draw(const struct search_view *view, struct picture *picture,
     const struct settings *settings = view->call->settings;
     if (!settings->plot || !any)
         return STATUS_OK;
-    return chart_pareto_draw(view->plan, search_profiles(view->variants, view->call->arena),
+    return chart_pareto_draw(view->plan,
+                             search_names(view->variants, SEARCH_PROFILE, view->call->arena),
                              picture, view->call, err);
 }
 

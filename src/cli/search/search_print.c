@@ -155,8 +155,10 @@ static void print_head(const struct search_view *view)
     const struct search_result *r = view->result;
     struct arena *arena = view->call->arena;
     FILE *out = view->call->out;
-    fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %s GiB each", plan->model_name,
-            plan->cluster_name, search_stacks(view->variants, arena), plan_world(plan),
+    fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %s GiB each",
+            search_names(view->variants, SEARCH_MODEL, arena),
+            search_names(view->variants, SEARCH_CLUSTER, arena),
+            search_names(view->variants, SEARCH_STACK, arena), plan_world(plan),
             limits_of(view->variants, arena));
     if (view->at_most_bytes)
         fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / GIB);
@@ -166,7 +168,7 @@ static void print_head(const struct search_view *view)
             "tokens/s: per device, on the expected fullest rank, by profile %s; ranked by the "
             "slow end\n",
             r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large,
-            r->exact, search_profiles(view->variants, arena));
+            r->exact, search_names(view->variants, SEARCH_PROFILE, arena));
 }
 
 /* What is marginal, and not listed as --marginal was not said. */
@@ -389,7 +391,7 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
             break;
         }
     fprintf(call->out, "tokens/s: all devices, by profile %s; ranked by the slow end\n",
-            search_profiles(view->variants, call->arena));
+            search_names(view->variants, SEARCH_PROFILE, call->arena));
     for (size_t i = 0; i < n; i++)
         if (sizes[i].fits && sizes[i].hit.outside) {
             fputs("outside: like no run of that profile\n", call->out);

@@ -20,39 +20,28 @@ const char *search_value(enum search_key key, double value, struct arena *arena)
     return arena_strdup(arena, text);
 }
 
-static const char *stack_at(const struct search_variants *v, size_t i)
+static const char *name_at(const struct search_variants *v, enum search_name of, size_t i)
 {
-    return v->plans[i].stack_name;
+    const struct plan *plan = &v->plans[i];
+    const char *const names[] = {[SEARCH_MODEL] = plan->model_name,
+                                 [SEARCH_CLUSTER] = plan->cluster_name,
+                                 [SEARCH_STACK] = plan->stack_name,
+                                 [SEARCH_PROFILE] = v->profiles[i]};
+    return names[of];
 }
 
-static const char *profile_at(const struct search_variants *v, size_t i)
-{
-    return v->profiles[i];
-}
-
-static const char *names(const struct search_variants *v,
-                         const char *(*at)(const struct search_variants *v, size_t i),
+const char *search_names(const struct search_variants *v, enum search_name of,
                          struct arena *arena)
 {
     struct text out = {.arena = arena};
     for (size_t i = 0; i < v->n; i++) {
         bool again = false;
         for (size_t j = 0; j < i && !again; j++)
-            again = text_equal(at(v, i), at(v, j));
+            again = text_equal(name_at(v, of, i), name_at(v, of, j));
         if (!again)
-            text_printf(&out, "%s%s", i ? ", " : "", at(v, i));
+            text_printf(&out, "%s%s", i ? ", " : "", name_at(v, of, i));
     }
     return text_string(&out);
-}
-
-const char *search_profiles(const struct search_variants *variants, struct arena *arena)
-{
-    return names(variants, profile_at, arena);
-}
-
-const char *search_stacks(const struct search_variants *variants, struct arena *arena)
-{
-    return names(variants, stack_at, arena);
 }
 
 const char *search_label(const struct search_variants *variants, const struct search_hit *hit,

@@ -23,9 +23,10 @@ struct search_variants {
     size_t n_refused;
 };
 
-/* The profiles and the stacks of all plans, each name once: "megatron, torchtitan". */
-const char *search_profiles(const struct search_variants *variants, struct arena *arena);
-const char *search_stacks(const struct search_variants *variants, struct arena *arena);
+/* The names that all plans have for something, each once: "megatron, torchtitan". */
+enum search_name { SEARCH_MODEL, SEARCH_CLUSTER, SEARCH_STACK, SEARCH_PROFILE };
+const char *search_names(const struct search_variants *variants, enum search_name of,
+                         struct arena *arena);
 
 /* A hit's value of a key beside a layout's. */
 const char *search_label(const struct search_variants *variants, const struct search_hit *hit,
