@@ -134,6 +134,36 @@ static bool overlaps_mtp(const struct plan *plan)
     return overlaps(plan) && plan->model.mtp_enabled;
 }
 
+/* ---- micro-batches of an interleaved pipeline ---- */
+
+static bool interleaves(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    const struct parallel *p = &plan->parallel;
+    bool stated = w->global_batch > 0 || w->tokens_per_step > 0; /* else as many as suit it */
+    bool known = plan_is_megatron(plan) || plan->stack.kind == STACK_TORCHTITAN;
+    return is_training(plan) && known && stated && p->pp > 1 && p->vpp > 1 &&
+           (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
+}
+
+/* Megatron pipeline_parallel/schedules.py: pp micro-batches go through each chunk in turn, and
+ * the last group may not be smaller. torch distributed/pipelining/schedules.py,
+ * ScheduleInterleaved1F1B: as many rounds as pp goes into them, all of one size. */
+static bool rounds_broken(const struct plan *plan, char *text, char *hint)
+{
+    uint64_t pp = plan->parallel.pp, n = plan_accumulation(plan);
+    uint64_t rounds = n / pp ? n / pp : 1;
+    if (plan_is_megatron(plan) ? n % pp == 0 : n % rounds == 0)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "vpp %" PRIu64 " takes micro-batches in groups of %s%" PRIu64
+             " (pp), and a step has %" PRIu64,
+             plan->parallel.vpp, plan_is_megatron(plan) ? "" : "one size, at least ", pp, n);
+    snprintf(hint, RULE_TEXT,
+             "a global_batch of a multiple of dp x micro_batch x pp, or vpp 1");
+    return true;
+}
+
 /* ---- formats and devices ---- */
 
 static bool has_recipe(const struct plan *plan)
@@ -209,6 +239,12 @@ static const struct rule rules[] = {
      .b = DERIVED("what Megatron's overlap.ep runs", one),
      .hint = "model.mtp_layers: 1, or stack.overlap.ep: false",
      .also = {"model.mtp_layers"}},
+    {.name = "rounds-are-whole",
+     .key = "parallel.vpp",
+     .shape = RULE_OTHER,
+     .applies = interleaves,
+     .broken = rounds_broken,
+     .also = {"workload.micro_batch", "workload.global_batch"}},
     {.name = "recipe-needs-products",
      .key = "precision.recipe",
      .shape = RULE_OTHER,
