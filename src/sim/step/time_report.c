@@ -198,7 +198,7 @@ static bool play_samples(struct context *c, uint64_t n, double *steps, double *f
 static bool report_spread(struct context *c)
 {
     struct time_report *out = c->out;
-    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
+    uint64_t layers = plan_moe_layers(c->plan), n = c->routed && layers ? c->spread.n : 0;
     bool same = c->plan->moe.routing.layers == ROUTING_SAME;
     struct link_spread links;
     out->step_p50_s = out->step_p99_s = out->step_s;
