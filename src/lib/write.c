@@ -226,7 +226,7 @@ static enum status find_json(struct handle_call *call)
         search_wish_blame(&wish, &answer->plan, space, &answer->origins, &call->arena,
                           &call->err);
     TRY(found);
-    const struct provenance provenance = 
+    const struct provenance provenance =
         request_provenance(&answer->plan, answer->profile.name);
     search_print_json(&answer->plan, &provenance, &result, &call->arena, call->out);
     return STATUS_OK;

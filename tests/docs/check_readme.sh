@@ -1,6 +1,6 @@
 #!/bin/sh
-# What README.md shows in ```console blocks is what the binary prints today, and the plan that it
-# begins with, typed as it stands, gets the answer below it.
+# What README.md shows in ```console blocks is what the binary prints today, and the plan that
+# it begins with, typed as it stands, gets the answer below it.
 cd "${1:?usage: check_readme.sh ROOT}" || exit 1
 : "${MOEPLAN:?the binary under test}"
 said=$(awk '/^oom: /{ print; exit }' README.md)

@@ -73,6 +73,12 @@ static bool section_at(size_t k, struct predict_section *section)
     return at < n;
 }
 
+/* A buffer's formula is longer than the room of a field. */
+static bool fits_a_row(size_t k, const struct column *column)
+{
+    return k >= MEMORY_PARTS || strcmp(column->key, "formula") != 0;
+}
+
 /* "section.key" against a dotted name. */
 static bool names(const struct predict_section *section, const struct column *column,
                   const char *key)
@@ -80,12 +86,6 @@ static bool names(const struct predict_section *section, const struct column *co
     size_t length = strlen(section->key);
     return strncmp(key, section->key, length) == 0 && key[length] == '.' &&
            strcmp(key + length + 1, column->key) == 0;
-}
-
-/* A buffer's formula is longer than the room of a field. */
-static bool fits_a_row(size_t k, const struct column *column)
-{
-    return k >= MEMORY_PARTS || strcmp(column->key, "formula") != 0;
 }
 
 static bool find(const char *key, struct place *place)
@@ -112,7 +112,7 @@ static void nearest(const char *key, char best[128])
         for (size_t i = 0; i < section.n_columns; i++) {
             char name[128];
             snprintf(name, sizeof name, "%s.%s", section.key, section.columns[i].key);
-            if (text_distance(key, name) >= distance)
+            if (!fits_a_row(k, &section.columns[i]) || text_distance(key, name) >= distance)
                 continue;
             distance = text_distance(key, name);
             memcpy(best, name, sizeof name);

@@ -175,8 +175,7 @@ static enum status print_text(const struct search_view *view, struct err *err)
 static enum status print_json(const struct search_view *view, struct err *err)
 {
     (void)err;
-    const struct provenance provenance =
-        request_provenance(view->plan, view->profile->name);
+    const struct provenance provenance = request_provenance(view->plan, view->profile->name);
     search_print_json(view->plan, &provenance, view->result, view->call->arena,
                       view->call->out);
     return STATUS_OK;

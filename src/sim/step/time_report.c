@@ -57,10 +57,9 @@ static void report_rates(struct context *c)
     out->host_sync_s = out->step.host_sync_s;
     out->bubble_s = out->step.bubble_s;
     out->peak_flop_per_s = c->stepper->pricing.rates.peak_flop_per_s * cores;
-    out->mfu_useful =
-        out->tokens_per_s_per_device * useful_flop(plan) / out->peak_flop_per_s;
-    out->mfu_executed =
-        out->step.executed_flop * cores / (time_beat_s(plan, &out->step) * out->peak_flop_per_s);
+    out->mfu_useful = out->tokens_per_s_per_device * useful_flop(plan) / out->peak_flop_per_s;
+    out->mfu_executed = out->step.executed_flop * cores /
+                        (time_beat_s(plan, &out->step) * out->peak_flop_per_s);
     out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
     out->tpot_s =
         plan->workload.mode == MODE_DECODE ? out->step_s / plan_accepted(plan) : (double)NAN;
