@@ -32,6 +32,14 @@ if (named) {
     set for [i=1:n_x_values] xtics add (x_values[i] i)
     set xrange [0.5:n_x_values + 0.5]
 }
+# no marks between whole numbers that stand close together
+if (!named && !log_x) {
+    stats data using (x(0)) name 'across' nooutput
+    stats data using (x(0) - floor(x(0))) name 'parts' nooutput
+    whole = parts_max == 0 && across_max - across_min <= 12
+    if (whole) { set xtics 1 }
+    if (whole && across_max == across_min) { set xrange [across_min - 1:across_max + 1] }
+}
 if (log_x) { set logscale x 2 }
 if (top_gib > 0) { set yrange [0:1.02 * top_gib] }
 level(i) = limits[i] + 0.0

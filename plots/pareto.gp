@@ -38,7 +38,9 @@ if (n_labelled > 0) {
         offset 0.9,-0.8 font ',10' notitle, \
         for [i=1:n_labelled] keyentry with points linecolor rgb '#FFFFFF' pointtype 7 \
         pointsize 0.1 title label_titles[i]"
-    set key font ',10'
+    # below the picture: a layout has more words than there is room beside it
+    set key at screen 0.05, screen 0.035 left bottom vertical maxcols 1 spacing 1 font ',10'
+    set bmargin 6 + 0.75 * (n_labelled + n_devices + 2)
 }
 plot for [i=1:n_devices] data using (gib_of(0)):(y(devices[i], 'pareto')) with steps \
          linecolor rgb c(i) linewidth 1.4 notitle, \

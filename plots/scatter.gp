@@ -3,6 +3,14 @@
 set logscale xy
 set format x '%g'
 set format y '%g'
+# decades alone would leave one number or two on axes that are short
+if (high < 200 * low) {
+    step(i) = 10.0 ** (floor(log10(low)) + i / 3) * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 5)
+    set xtics ()
+    set ytics ()
+    set for [i=0:11] xtics add (sprintf('%g', step(i)) step(i))
+    set for [i=0:11] ytics add (sprintf('%g', step(i)) step(i))
+}
 set xlabel sprintf('measured, %s', unit)
 set ylabel sprintf('predicted, %s', unit)
 set xrange [low:high]

@@ -24,7 +24,10 @@ if (on_terminal) {
 set style fill solid 0.9 noborder
 shade_of(n) = n eq 'A' || n eq 'B' ? '#4D4D4D' : category(n)
 at(i) = column(0) == rows[i] + 0 ? i : NaN
-if (n_bars > 12) { set xtics rotate by -30; set bmargin 9 }
+longest = 0
+length(i) = strlen(term(bars[i]))
+do for [i=1:n_bars] { longest = length(i) > longest ? length(i) : longest }
+if (longest > 110.0 / n_bars) { set xtics rotate by -30; set bmargin 9 }
 plot for [i=1:n_bars] data using (at(i)):(begin(0)):(x(0) - 0.36) \
          :(x(0) + 0.36):(begin(0)):(end(0)) with boxxyerror \
          fillcolor rgb shade_of(bars[i]) notitle, \

@@ -34,8 +34,8 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
 struct predict_view answer_view(const struct answer *answer, FILE *out, const struct term *term,
                                 struct arena *arena)
 {
-    struct provenance provenance = request_provenance(&answer->plan);
-    provenance.profile = answer->profile.name;
+    const struct provenance provenance =
+        request_provenance(&answer->plan, answer->profile.name);
     return (struct predict_view){
         .plan = &answer->plan,
         .origins = &answer->origins,

@@ -12,7 +12,7 @@
 
 const char *document_plan(const struct plan *plan, struct arena *arena)
 {
-    const struct provenance provenance = request_provenance(plan);
+    const struct provenance provenance = request_provenance(plan, NULL);
     struct text yaml = {.arena = arena};
     text_printf(&yaml,
                 "# yaml-language-server: $schema=plan.schema.json\n"

@@ -102,7 +102,7 @@ enum status request_build(const char *name, const struct plan *plan,
     return request_blame(name, origins, err);
 }
 
-struct provenance request_provenance(const struct plan *plan)
+struct provenance request_provenance(const struct plan *plan, const char *profile)
 {
     return (struct provenance){
         .seed = plan->moe.routing.seed,
@@ -110,5 +110,6 @@ struct provenance request_provenance(const struct plan *plan)
         .model = plan->model.name,
         .cluster = plan->cluster.name,
         .stack = plan->stack_name,
+        .profile = profile,
     };
 }

@@ -45,7 +45,8 @@ struct mark request_place(const char *name, const struct origins *origins, const
  * what says the path. */
 enum status request_blame(const char *name, const struct origins *origins, struct err *err);
 
-/* The names that the outputs of a plan carry; they point into the plan. */
-struct provenance request_provenance(const struct plan *plan);
+/* The names that the outputs of a plan carry; they point into the plan. `profile`: the name of
+ * what priced it, or NULL where nothing did. */
+struct provenance request_provenance(const struct plan *plan, const char *profile);
 
 #endif

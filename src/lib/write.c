@@ -172,8 +172,8 @@ static enum status compare_json(struct handle_call *call)
         .comparison = &comparison,
         .a = a.prediction,
         .b = b.prediction,
-        .provenance_a = request_provenance(a.plan),
-        .provenance_b = request_provenance(b.plan),
+        .provenance_a = request_provenance(a.plan, sides[0].profile.name),
+        .provenance_b = request_provenance(b.plan, sides[1].profile.name),
         .out = call->out,
         .term = &people,
         .arena = &call->arena,
@@ -222,7 +222,8 @@ static enum status find_json(struct handle_call *call)
     if (found == STATUS_INPUT)
         search_wish_blame(&wish, v.plans, asks->space, v.origins, &call->arena, &call->err);
     TRY(found);
-    const struct provenance provenance = request_provenance(&answer->plan);
+    const struct provenance provenance =
+        request_provenance(&answer->plan, search_names(&v.named, SEARCH_PROFILE, &call->arena));
     search_print_json(&v.named, &provenance, &result, &call->arena, call->out);
     return STATUS_OK;
 }

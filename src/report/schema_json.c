@@ -400,21 +400,3 @@ void schema_json_document(FILE *out, const char *name, const char *title,
     object_of(&json, parts, false);
     json_close(&json);
 }
-
-void schema_json_table(FILE *out, const char *name, const char *title,
-                       const struct column *(*columns)(size_t *n))
-{
-    struct json json;
-    size_t n;
-    const struct column *of = columns(&n);
-    open_document(&json, out, name, title);
-    json_string(&json, "type", "object");
-    json_bool(&json, "additionalProperties", false);
-    json_object(&json, "properties");
-    schema_json_columns(&json, of, n);
-    json_close(&json);
-    json_list(&json, "required");
-    schema_json_required(&json, of, n);
-    json_close(&json);
-    json_close(&json);
-}

@@ -72,11 +72,9 @@ struct schema_part {
         SCHEMA_COUNT("seed", true),                                                            \
         SCHEMA_TABLE("names", true, SCHEMA_RECORD, provenance_columns)
 
-/* A whole schema: of an object of these parts, or of a record. */
+/* A whole schema, of an object of these parts. */
 void schema_json_document(FILE *out, const char *name, const char *title,
                           const struct schema_part *parts);
-void schema_json_table(FILE *out, const char *name, const char *title,
-                       const struct column *(*columns)(size_t *n));
 
 /* "key": {"type": type} */
 void schema_json_type(struct json *json, const char *key, const char *type);

@@ -11,6 +11,7 @@
 #include "plan/engine.h"
 #include "cli/command/schemas.h"
 #include "report/amount.h"
+#include "report/provenance.h"
 #include "report/schema_json.h"
 #include "sim/answer/predict.h"
 
@@ -48,16 +49,19 @@ static const struct column columns[] = {
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-static const struct column *columns_of(size_t *n)
-{
-    *n = N_COLUMNS;
-    return columns;
-}
-
 void check_print_schema(FILE *out)
 {
-    schema_json_table(out, "check.schema.json", "what moeplan check --format json writes",
-                      columns_of);
+    static const struct schema_part parts[] = {SCHEMA_PROVENANCE,
+                                               SCHEMA_TEXT("result", true),
+                                               SCHEMA_TEXT("verdict", true),
+                                               SCHEMA_COUNT("total_bytes", true),
+                                               SCHEMA_COUNT("limit_bytes", true),
+                                               SCHEMA_COUNT("margin_bytes", true),
+                                               SCHEMA_REAL("oom_probability", false),
+                                               SCHEMA_TEXT("why", false),
+                                               SCHEMA_END};
+    schema_json_document(out, "check.schema.json", "what moeplan check --format json writes",
+                         parts);
 }
 
 /* What --min-margin asks for: a share of the limit, or bytes. */
@@ -196,9 +200,11 @@ static void print_line(FILE *out, const struct answer *answer)
     fputc('\n', out);
 }
 
-static void print(const struct invocation *call, const struct answer *answer)
+static void print(const struct invocation *call, const struct plan *plan,
+                  const struct answer *answer)
 {
     struct json json;
+    const struct provenance provenance = request_provenance(plan, NULL);
     if (call->general.format == FORMAT_TEXT) {
         print_line(call->out, answer);
     } else if (call->general.format == FORMAT_CSV) {
@@ -207,6 +213,7 @@ static void print(const struct invocation *call, const struct answer *answer)
     } else {
         json_init(&json, call->out);
         json_object(&json, NULL);
+        provenance_json(&json, &provenance);
         column_json(&json, columns, N_COLUMNS, answer);
         json_close(&json);
     }
@@ -240,7 +247,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
             memory->has_distribution ? fmin(memory->oom_probability, 1) : (double)NAN,
     };
     warn_all(call, &origins, &prediction);
-    print(call, &answer);
+    print(call, plan, &answer);
     return why ? STATUS_NOFIT : STATUS_OK;
 }
 

@@ -318,7 +318,7 @@ static enum status run_run(const struct invocation *call, struct err *err)
     const struct run_view view = {
         .plan = &state->plan,
         .report = report,
-        .provenance = request_provenance(&state->plan),
+        .provenance = request_provenance(&state->plan, report->time.profile),
         .shrunk = state->shrunk,
         .share = run_share(&state->plan, call->arena),
         .out = call->out,

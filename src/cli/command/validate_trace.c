@@ -67,7 +67,7 @@ static void print_json(const struct invocation *call, const struct plan *plan,
                        const struct torch_trace *t, const struct table *table)
 {
     struct json json;
-    const struct provenance provenance = request_provenance(plan);
+    const struct provenance provenance = request_provenance(plan, NULL);
     json_init(&json, call->out);
     json_object(&json, NULL);
     provenance_json(&json, &provenance);

@@ -12,6 +12,7 @@ struct place {
     const struct column *column;
     size_t offset;
     bool (*present)(const struct prediction *prediction);
+    bool pointed;
 };
 
 static bool has_distribution(const struct prediction *prediction)
@@ -19,29 +20,63 @@ static bool has_distribution(const struct prediction *prediction)
     return prediction->memory.has_distribution;
 }
 
-/* The k-th section: memory, its distribution, those of predict's JSON, then those of time;
- * false past the last. */
+static bool has_peak(const struct prediction *prediction)
+{
+    return prediction->memory.peak.segment != NULL;
+}
+
+#define MEMORY(name, columns, there, pointer, ...)                                             \
+    {                                                                                          \
+        name, columns, offsetof(struct prediction, __VA_ARGS__), there, pointer                \
+    }
+
+/* Memory and its parts. */
+static const struct memory_part {
+    const char *key;
+    const struct column *(*columns)(size_t *n);
+    size_t offset;
+    bool (*present)(const struct prediction *prediction);
+    bool pointed;
+} memory_parts[] = {
+    MEMORY("memory", memory_columns, NULL, false, memory),
+    MEMORY("memory", distribution_columns, has_distribution, false, memory),
+    MEMORY("memory.peak", peak_columns, has_peak, false, memory.peak),
+    MEMORY("memory.wall", wall_columns, NULL, true, memory.wall),
+    MEMORY("memory.largest", wall_columns, NULL, true, memory.largest),
+    MEMORY("memory.address_wall", wall_columns, NULL, true, memory.address_wall),
+    MEMORY("memory.int_wall", wall_columns, NULL, true, memory.int_wall),
+};
+
+enum { MEMORY_PARTS = COUNT_OF(memory_parts) };
+
+/* The k-th section: those of memory, of predict's JSON, then of time; false past the last. */
 static bool section_at(size_t k, struct predict_section *section)
 {
     size_t n;
-    if (k < 2) {
-        *section = (struct predict_section){.key = "memory",
-                                            .offset = offsetof(struct prediction, memory)};
-        section->columns =
-            k ? distribution_columns(&section->n_columns) : memory_columns(&section->n_columns);
-        section->present = k ? has_distribution : NULL;
+    if (k < MEMORY_PARTS) {
+        const struct memory_part *part = &memory_parts[k];
+        *section = (struct predict_section){
+            .key = part->key, .offset = part->offset, .present = part->present};
+        section->columns = part->columns(&section->n_columns);
         return true;
     }
+    size_t at = k - MEMORY_PARTS;
     const struct predict_section *sections = predict_sections(&n);
-    if (k - 2 < n) {
-        *section = sections[k - 2];
+    if (at < n) {
+        *section = sections[at];
         return true;
     }
-    size_t at = k - 2 - n;
+    at -= n;
     sections = predict_time_sections(&n);
     if (at < n)
         *section = sections[at];
     return at < n;
+}
+
+/* A buffer's formula is longer than the room of a field. */
+static bool fits_a_row(size_t k, const struct column *column)
+{
+    return k >= MEMORY_PARTS || strcmp(column->key, "formula") != 0;
 }
 
 /* "section.key" against a dotted name. */
@@ -58,8 +93,10 @@ static bool find(const char *key, struct place *place)
     struct predict_section section;
     for (size_t k = 0; section_at(k, &section); k++)
         for (size_t i = 0; i < section.n_columns; i++)
-            if (names(&section, &section.columns[i], key)) {
-                *place = (struct place){&section.columns[i], section.offset, section.present};
+            if (names(&section, &section.columns[i], key) &&
+                fits_a_row(k, &section.columns[i])) {
+                *place = (struct place){&section.columns[i], section.offset, section.present,
+                                        k < MEMORY_PARTS && memory_parts[k].pointed};
                 return true;
             }
     return false;
@@ -75,7 +112,7 @@ static void nearest(const char *key, char best[128])
         for (size_t i = 0; i < section.n_columns; i++) {
             char name[128];
             snprintf(name, sizeof name, "%s.%s", section.key, section.columns[i].key);
-            if (text_distance(key, name) >= distance)
+            if (!fits_a_row(k, &section.columns[i]) || text_distance(key, name) >= distance)
                 continue;
             distance = text_distance(key, name);
             memcpy(best, name, sizeof name);
@@ -94,8 +131,8 @@ enum status frontier_columns_init(struct frontier_columns *extra,
         if (!find(keys[i], &place)) {
             char best[128];
             nearest(keys[i], best);
-            err_set(err, STATUS_USAGE, "--column \"%s\" is no number of predict's JSON",
-                    keys[i]);
+            err_set(err, STATUS_USAGE,
+                    "--column \"%s\" is no value of predict's JSON that a column has", keys[i]);
             if (best[0])
                 return err_hint(err, "did you mean \"%s\"?", best);
             return err_hint(err, "for example memory.margin_bytes; `moeplan predict --format "
@@ -103,10 +140,12 @@ enum status frontier_columns_init(struct frontier_columns *extra,
         }
         extra->keys[i] = keys[i];
         extra->time = extra->time || text_starts(keys[i], "time.");
-        extra->spread = extra->spread || strstr(keys[i], "_p50_") || strstr(keys[i], "_p99_");
+        extra->spread = extra->spread || strstr(keys[i], "_p50_") || strstr(keys[i], "_p99_") ||
+                        text_equal(keys[i], "time.samples");
         extra->columns[i] = place.column;
         extra->offsets[i] = place.offset;
         extra->present[i] = place.present;
+        extra->pointed[i] = place.pointed;
     }
     return STATUS_OK;
 }
@@ -129,9 +168,11 @@ size_t frontier_columns_room(const struct frontier_columns *extra)
 static void print_field(const struct frontier_columns *extra, size_t i,
                         const struct prediction *prediction, FILE *out)
 {
-    const char *record = (const char *)prediction + extra->offsets[i];
+    const void *record = (const char *)prediction + extra->offsets[i];
+    if (extra->pointed[i])
+        record = *(const void *const *)record;
     fputc(',', out);
-    if (!extra->present[i] || extra->present[i](prediction))
+    if (record && (!extra->present[i] || extra->present[i](prediction)))
         column_csv_field(out, extra->columns[i], record);
 }
 

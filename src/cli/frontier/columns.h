@@ -15,7 +15,8 @@ struct frontier_columns {
     const struct column *columns[FRONTIER_COLUMNS];
     size_t offsets[FRONTIER_COLUMNS]; /* of the column's record in struct prediction */
     bool (*present[FRONTIER_COLUMNS])(const struct prediction *prediction); /* NULL: always */
-    bool time, spread; /* any is of time; is a percentile over routing */
+    bool pointed[FRONTIER_COLUMNS]; /* the record is pointed to there; NULL: absent */
+    bool time, spread;              /* any is of time; is a percentile over routing */
 };
 
 /* Finds the keys in the tables that print predict's JSON. STATUS_USAGE with the nearest key. */

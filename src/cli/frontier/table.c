@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
+#include "plan/data/profile.h"
 
 bool frontier_is_csv(const char *output)
 {
@@ -185,7 +186,11 @@ static void write_axes(struct json *json, const struct frontier *f)
 static void write_provenance(struct json *json, const void *context)
 {
     const struct frontier *f = context;
-    const struct provenance provenance = request_provenance(&f->base);
+    struct profile profile;
+    struct err none = {0};
+    bool timed = profile_load(&f->base, f->arena, &profile, &none) == STATUS_OK;
+    const struct provenance provenance =
+        request_provenance(&f->base, timed ? profile.name : NULL);
     provenance_json(json, &provenance);
     json_string(json, "command", "frontier");
     write_axes(json, f);

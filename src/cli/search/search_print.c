@@ -230,9 +230,10 @@ static enum status print_text(const struct search_view *view, struct err *err)
 static enum status print_json(const struct search_view *view, struct err *err)
 {
     (void)err;
-    const struct provenance provenance = request_provenance(view->plan);
-    search_print_json(view->variants, &provenance, view->result, view->call->arena,
-                      view->call->out);
+    struct arena *arena = view->call->arena;
+    const struct provenance provenance =
+        request_provenance(view->plan, search_names(view->variants, SEARCH_PROFILE, arena));
+    search_print_json(view->variants, &provenance, view->result, arena, view->call->out);
     return STATUS_OK;
 }
 

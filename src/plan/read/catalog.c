@@ -203,6 +203,8 @@ enum status catalog_find(enum catalog_kind kind, const char *name, const char *p
 {
     char *found = looks_like_path(name) ? find_path(name, plan_folder, arena)
                                         : find_name(&kinds[kind], name, plan_folder, arena);
+    if (!found && kind == CATALOG_PUBLISHED) /* a table of one's own may be called anything */
+        found = find_path(name, plan_folder, arena);
     if (found) {
         *path = found;
         return STATUS_OK;

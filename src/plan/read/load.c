@@ -253,13 +253,22 @@ static bool is_same_place(const struct mark *a, const struct mark *b)
     return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
 }
 
+/* A caller of the library names its options as it likes: no word of them tells. */
+static bool is_of_override(const struct origins *origins, const char *option)
+{
+    for (size_t i = 0; i < origins->n_overrides; i++)
+        if (text_equal(option, origins->overrides[i].option))
+            return true;
+    return false;
+}
+
 /* How well a place helps: a --set before a line of the file, and that before what an importer
  * filled in, which has a file and no line. */
-static int worth(const struct mark *mark)
+static int worth(const struct origins *origins, const struct mark *mark)
 {
     if (!mark->file)
         return 0;
-    return text_starts(mark->file, "--") ? 3 : mark->line > 0 ? 2 : 1;
+    return mark->line > 0 ? 2 : is_of_override(origins, mark->file) ? 3 : 1;
 }
 
 /* Where to point: at a --set that the rule depends on, else at its key, else at another field
@@ -276,7 +285,7 @@ static struct mark rule_mark(const struct origins *origins, const struct rule *r
         const struct mark *stack = &origins->mark[schema_find("stack") - fields];
         if (i > 0 && mark.file && stack->file && is_same_place(&mark, stack))
             continue; /* it follows from the layout: nobody wrote it */
-        if (worth(&mark) > worth(&best))
+        if (worth(origins, &mark) > worth(origins, &best))
             best = mark;
     }
     return best.file ? best : (struct mark){.file = origins->file};
@@ -296,7 +305,10 @@ const struct rule *plan_check_rules(const struct plan *plan, const struct origin
 
 static enum status check_rules(struct load *load)
 {
-    const struct origins origins = {.mark = load->loader.origins, .file = load->file};
+    const struct origins origins = {.mark = load->loader.origins,
+                                    .file = load->file,
+                                    .overrides = load->overrides,
+                                    .n_overrides = load->n_overrides};
     return plan_check_rules(load->loader.plan, &origins, load->loader.err) ? STATUS_INPUT
                                                                            : STATUS_OK;
 }
@@ -323,7 +335,7 @@ bool origins_by_user(const struct origins *origins, const struct field *field)
     if (!mark->file)
         return false;
     if (mark->line == 0) /* an option, or what an importer filled in for a job that is silent */
-        return text_starts(mark->file, "--");
+        return is_of_override(origins, mark->file);
     return text_equal(mark->file, origins->file) && !is_of_part(origins, mark);
 }
 
@@ -379,7 +391,8 @@ static enum status load_node(const char *file, const struct node *root,
     TRY(load_root(&load, root));
     *plan = loaded;
     if (origins)
-        *origins = (struct origins){load.loader.origins, load.file, uncounted(&load)};
+        *origins = (struct origins){load.loader.origins, load.file, uncounted(&load), overrides,
+                                    n_overrides};
     return STATUS_OK;
 }
 

@@ -19,8 +19,10 @@ struct override {
  * schema_fields(). line 0 and file NULL: the default. */
 struct origins {
     struct mark *mark;
-    const char *file;      /* the plan's own, as marks name it */
-    const char *uncounted; /* what a config.json has and the model of it has not */
+    const char *file;                 /* the plan's own, as marks name it */
+    const char *uncounted;            /* what a config.json has and the model of it has not */
+    const struct override *overrides; /* which the plan was read with */
+    size_t n_overrides;
 };
 
 /* Whether the plan's text or an option gave this field, not a file it names (a model of the

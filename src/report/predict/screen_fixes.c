@@ -42,8 +42,8 @@ static size_t print_list(FILE *out, const char *set, size_t length, size_t width
 }
 
 /* The settings of a fix from the present column on, none of them but a list broken by a line's
- * end. */
-static void print_settings(FILE *out, const char *set, size_t width)
+ * end. The column behind them. */
+static size_t print_settings(FILE *out, const char *set, size_t width)
 {
     size_t column = SETTINGS;
     for (const char *at = set; *at;) {
@@ -60,6 +60,20 @@ static void print_settings(FILE *out, const char *set, size_t width)
             column += (size_t)fprintf(out, "--set %.*s", (int)length, at);
         at += length + strspn(at + length, " ");
     }
+    return column;
+}
+
+static void print_drops(FILE *out, double fraction, size_t column, size_t width)
+{
+    char text[32] = "drops ~0 %";
+    if (fraction <= 0)
+        return;
+    if (fraction >= 0.001)
+        snprintf(text, sizeof text, "drops %.2g %%", 100 * fraction);
+    if (column + 2 + strlen(text) > width)
+        fprintf(out, "\n%*s%s", SETTINGS, "", text);
+    else
+        fprintf(out, "  %s", text);
 }
 
 static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
@@ -68,11 +82,8 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
     fprintf(out, "  %-*s%*s  %-*s", KIND_WIDTH, titled ? fix_kind_title(fix->kind) : "",
             AMOUNT_WIDTH, screen_amount(screen, fix->total_bytes), VERDICT_WIDTH,
             verdict_name(fix->verdict));
-    print_settings(out, fix->set, screen->page.term->width);
-    if (fix->drop_fraction > 0 && fix->drop_fraction < 0.001)
-        fputs("  drops ~0 %", out);
-    else if (fix->drop_fraction > 0)
-        fprintf(out, "  drops %.2g %%", 100 * fix->drop_fraction);
+    size_t width = screen->page.term->width;
+    print_drops(out, fix->drop_fraction, print_settings(out, fix->set, width), width);
     fputc('\n', out);
 }
 

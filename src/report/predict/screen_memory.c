@@ -102,7 +102,8 @@ static void print_distribution(struct screen *screen)
 static const char *limit_text(const struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
-    const struct scale scale = scale_for(memory->limit_bytes);
+    const struct scale own = scale_for(memory->limit_bytes);
+    const struct scale scale = own.bytes > screen->scale.bytes ? own : screen->scale;
     char limit[32], margin[32];
     const char *unit = text_equal(scale.unit, screen->scale.unit) ? "" : scale.unit;
     const char *space = unit[0] ? " " : "";

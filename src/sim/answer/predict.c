@@ -173,7 +173,10 @@ static void report_buffer(const struct context *c, const struct buffer *buffer,
     out->copies = out->one_bytes ? (out->bytes + out->one_bytes - 1) / out->one_bytes : 0;
     out->expected_bytes =
         c->routed ? memory_buffer_bytes(&c->work, c->expected->values, buffer) : out->bytes;
+    /* the worst case may be another stage's, which has less of this buffer */
     out->worst_bytes = memory_buffer_bytes(&c->work, c->worst->values, buffer);
+    if (out->worst_bytes < out->bytes)
+        out->worst_bytes = out->bytes;
 }
 
 static void report_buffers(const struct context *c, struct memory_report *m)

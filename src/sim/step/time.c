@@ -59,9 +59,14 @@ enum status time_demand(const struct plan *plan, const struct rates *rates,
 
 /* ---- seconds of a step ---- */
 
+double time_beat_s(const struct plan *plan, const struct step_time *step)
+{
+    return plan->workload.mode == MODE_TRAIN ? step->step_s : step->beat_s;
+}
+
 double time_tokens_per_s(const struct plan *plan, const struct step_time *step)
 {
-    double every = plan->workload.mode == MODE_TRAIN ? step->step_s : step->beat_s;
+    double every = time_beat_s(plan, step);
     return every > 0 ? step->tokens / every : 0;
 }
 

@@ -127,6 +127,9 @@ double time_seconds_per_token(const struct plan *plan, const struct step_time *s
 enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
                     struct time_report *out, struct err *err);
 
+/* From one step to the next: in inference through a pipeline less than a step takes. */
+double time_beat_s(const struct plan *plan, const struct step_time *step);
+
 /* A step's tokens per second, of all devices and of one. */
 double time_tokens_per_s(const struct plan *plan, const struct step_time *step);
 double time_tokens_per_s_per_device(const struct plan *plan, const struct step_time *step);

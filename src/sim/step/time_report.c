@@ -35,12 +35,21 @@ static enum status overflow(struct time_report *out, struct err *err)
     return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
 }
 
+/* The model's FLOP per token, but a prompt's last token alone meets the head. */
+static double useful_flop(const struct plan *plan)
+{
+    double all = (double)params_useful_flop_per_token(plan);
+    if (plan->workload.mode != MODE_PREFILL)
+        return all;
+    double head = 2 * (double)plan->model.vocab * (double)plan->model.hidden;
+    return all - head * (1 - 1 / (double)plan->workload.sequence_length);
+}
+
 static void report_rates(struct context *c)
 {
     const struct plan *plan = c->plan;
     struct time_report *out = c->out;
     double cores = (double)plan->cluster.device.logical_cores;
-    double useful = (double)params_useful_flop_per_token(plan);
     out->step_s = out->step.step_s;
     out->tokens_per_s = time_tokens_per_s(plan, &out->step);
     out->tokens_per_s_per_device = time_tokens_per_s_per_device(plan, &out->step);
@@ -48,9 +57,9 @@ static void report_rates(struct context *c)
     out->host_sync_s = out->step.host_sync_s;
     out->bubble_s = out->step.bubble_s;
     out->peak_flop_per_s = c->stepper->pricing.rates.peak_flop_per_s * cores;
-    out->mfu_useful = out->tokens_per_s_per_device * useful / out->peak_flop_per_s;
-    out->mfu_executed =
-        out->step.executed_flop * cores / (out->step.step_s * out->peak_flop_per_s);
+    out->mfu_useful = out->tokens_per_s_per_device * useful_flop(plan) / out->peak_flop_per_s;
+    out->mfu_executed = out->step.executed_flop * cores /
+                        (time_beat_s(plan, &out->step) * out->peak_flop_per_s);
     out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
     out->tpot_s =
         plan->workload.mode == MODE_DECODE ? out->step_s / plan_accepted(plan) : (double)NAN;
@@ -123,14 +132,16 @@ static void report_layer(struct context *c)
 }
 
 /* p50 and p99 of sorted seconds and a link's standard deviation, and each of both alone.
- * Percentiles of routing are interpolated between few samples; with links it is no less. */
+ * Percentiles of routing are interpolated between few samples; with links it is no less. The
+ * expected demand is of whole rows, rounded up: where few tokens are routed a step of it may
+ * take longer than most that are sampled, and no p99 is below it. */
 struct tail {
     double p50_s, p99_s, p99_routing_s, p99_link_s;
 };
 
 static struct tail tail_of(const double *sorted, size_t n, double expected_s, double sd)
 {
-    double routing = stat_percentile(sorted, n, 0.99);
+    double routing = fmax(stat_percentile(sorted, n, 0.99), expected_s);
     return (struct tail){.p50_s = link_spread_percentile(sorted, n, sd, 0.5),
                          .p99_s = fmax(link_spread_percentile(sorted, n, sd, 0.99), routing),
                          .p99_routing_s = routing,
@@ -186,7 +197,7 @@ static bool play_samples(struct context *c, uint64_t n, double *steps, double *f
 static bool report_spread(struct context *c)
 {
     struct time_report *out = c->out;
-    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
+    uint64_t layers = plan_moe_layers(c->plan), n = c->routed && layers ? c->spread.n : 0;
     bool same = c->plan->moe.routing.layers == ROUTING_SAME;
     struct link_spread links;
     out->step_p50_s = out->step_p99_s = out->step_s;

@@ -401,6 +401,14 @@ static double chunk_s(const struct play *y, uint64_t chunk, bool forward)
     return s + (pipeline_splits(p) ? p->weight_s[chunk] : 0);
 }
 
+double pipeline_passes(const struct pipeline *p, uint64_t stage, uint64_t chunk)
+{
+    bool dual = p->schedule == PIPELINE_DUALPIPE && p->micro_batches > 1 && !p->inference;
+    uint64_t other = dual ? p->micro_batches / 2 : 0;
+    return (double)((chunk % p->stages == stage ? p->micro_batches - other : 0) +
+                    (chunk % p->stages == p->stages - 1 - stage ? other : 0));
+}
+
 /* A stage has its chunks c with c mod stages; under DualPipe also that of the other end. The
  * first rows of any come through all chunks before its first one; where weight gradients do not
  * wait, the last ones go back through them. */

@@ -46,6 +46,10 @@ struct pipeline_times {
     size_t n_tasks;
 };
 
+/* How many micro-batches a stage takes through a chunk: those from the other end are
+ * DualPipe's, through the chunk that stands there. */
+double pipeline_passes(const struct pipeline *pipeline, uint64_t stage, uint64_t chunk);
+
 /* Weight gradients are tasks of their own. */
 bool pipeline_splits(const struct pipeline *pipeline);
 

@@ -341,8 +341,9 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
             out->executed_flop += m * b->flop / (double)p->stages;
             out->first_s += pass == PASS_FORWARD ? stretch_s(b) : 0;
             serial += b->serial_s;
-            if (i % p->stages == times.busiest)
-                stretch_add(&all, b, m);
+            double passes = pipeline_passes(p, times.busiest, i);
+            if (passes > 0)
+                stretch_add(&all, b, passes);
         }
     out->first_s += c->all.send_s * (double)(p->stages * p->chunks - 1);
     out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / in_flight(&c->s->plan)) : 0;

@@ -60,7 +60,7 @@ double stretch_share(const struct stepper *s, const struct op *op)
         return 1;
     double run = (double)s->values[op->layers.node];
     double layers = (double)s->values[repeat];
-    return run > 0 && layers > 0 && run < layers ? run / layers : 1;
+    return run > 0 && layers > 0 ? run / layers : 1;
 }
 
 /* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward

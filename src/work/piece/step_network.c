@@ -27,9 +27,11 @@ uint16_t step_dense(struct step *s, uint16_t x)
 
 /* ---- which module an op of a path belongs to ---- */
 
-/* What has been met of the forward so far. */
+/* What has been met of the forward so far, and the copies of matrices that a path loads before
+ * it multiplies by them. */
 struct met {
     bool experts, down, sent, returned;
+    uint16_t loaded13, loaded2;
 };
 
 static bool is_payload(const struct work *work, const struct op *op)
@@ -45,6 +47,16 @@ static bool reads(const struct layer *l, const struct op *op, uint16_t buffer)
     return buffer != WORK_NONE && (copy || op_reads(l->work, op, buffer));
 }
 
+/* Whether an op only fetches an expert's matrices: the products read what it wrote. */
+static bool loads(const struct layer *l, const struct op *op, struct met *met)
+{
+    bool first = reads(l, op, l->w13);
+    if (op->kind != OP_GATHER || !(first || reads(l, op, l->w2)))
+        return false;
+    *(first ? &met->loaded13 : &met->loaded2) = op_buffer(l->work, op, ROLE_DST);
+    return true;
+}
+
 /* By order: to the router's choice, rows are permuted, dispatched, sorted again, multiplied,
  * activated, multiplied, unsorted, returned and combined. */
 static enum module module_of(const struct layer *l, const struct op *op, struct met *met)
@@ -55,11 +67,13 @@ static enum module module_of(const struct layer *l, const struct op *op, struct 
         return MODULE_SHARED;
     if (reads(l, op, l->latent_down) || reads(l, op, l->latent_up))
         return reads(l, op, l->latent_down) ? MODULE_PERMUTE : MODULE_UNPERMUTE;
-    if (reads(l, op, l->w13)) {
+    if (loads(l, op, met))
+        return met->sent ? MODULE_SORT : MODULE_PERMUTE;
+    if (reads(l, op, l->w13) || reads(l, op, met->loaded13)) {
         met->experts = true;
         return MODULE_GATE_UP;
     }
-    if (reads(l, op, l->w2)) {
+    if (reads(l, op, l->w2) || reads(l, op, met->loaded2)) {
         met->down = true;
         return MODULE_EXPERT_DOWN;
     }
@@ -79,7 +93,7 @@ static enum module module_of(const struct layer *l, const struct op *op, struct 
 uint16_t step_experts(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
-    struct met met = {false, false, false, false};
+    struct met met = {.loaded13 = WORK_NONE, .loaded2 = WORK_NONE};
     l->module = MODULE_MLP_NORM;
     struct streams streams = step_streams(s, "mlp", x);
     l->x = step_norm_in(s, "mlp_norm", streams.row);
