@@ -15,6 +15,11 @@ void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
     double others = ranks - 1;
     bytes[PROFILE_SCALE_UP] = ask->bytes;
     bytes[PROFILE_SCALE_OUT] = 0;
+    if (ask->part) { /* bytes leave out what a rank keeps, 1 / ranks */
+        bytes[PROFILE_SCALE_UP] = ask->bytes * ranks / others * ask->part[CROSSING_UP];
+        bytes[PROFILE_SCALE_OUT] = ask->bytes * ranks / others * ask->part[CROSSING_OUT];
+        return;
+    }
     if (nodes <= 1)
         return;
     double outside = (ranks - inside) / others; /* of what every rank gets alike */
@@ -55,6 +60,24 @@ double comm_beyond_s(const struct comm_place *place)
     for (unsigned t = 0; t < NETWORK_TIERS; t++)
         s += leaves(place, t) ? place->tier[t].latency_s : 0;
     return s;
+}
+
+/* As comm_crowding, of what routing gives: what leaves a tier beside what leaves the nodes. */
+static double routed_crowding(const struct comm_place *place, const double *part)
+{
+    double most = 1;
+    for (unsigned t = 0; t < NETWORK_TIERS; t++)
+        if (leaves(place, t) && part[CROSSING_OUT] > 0)
+            most =
+                fmax(most, place->tier[t].over * part[CROSSING_TIER + t] / part[CROSSING_OUT]);
+    return most;
+}
+
+static double crowding(const struct comm_place *place, const struct comm_ask *ask)
+{
+    return ask->uncrowded ? 1
+           : ask->part    ? routed_crowding(place, ask->part)
+                          : comm_crowding(place, ask->to_all);
 }
 
 /* What tiers add to the network's latency, over all nodes - 1 steps between nodes: as many of
@@ -106,7 +129,7 @@ static double wire_s(const struct link_rates *levels, const struct comm_place *p
     for (unsigned i = 0; i < PROFILE_LEVELS; i++)
         s[i] = over(bytes[i],
                     levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
-    s[PROFILE_SCALE_OUT] *= comm_crowding(place, ask->to_all);
+    s[PROFILE_SCALE_OUT] *= crowding(place, ask);
     /* forwarding is a pipeline (form_exchange_staged_s), and a ring's links all carry at once;
      * otherwise one level after the other */
     return ask->once > 0 || !ask->to_all ? fmax(s[0], s[1]) : s[0] + s[1];

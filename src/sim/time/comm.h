@@ -4,6 +4,7 @@
 
 #include "sim/time/rates.h"
 #include "work/list/comm_place.h"
+#include "work/rows/crossing.h"
 
 /* What a rank sends or receives, the larger, in so many messages. */
 struct comm_ask {
@@ -12,6 +13,9 @@ struct comm_ask {
     double bytes, messages;
     double once; /* to_all: share of what is for other nodes that crosses the network, the rest
                   * copied from there inside the node; 0: all of it crosses */
+    const double *part; /* [CROSSING_LEVELS] to_all: what crosses each level as parts of what a
+                         * rank gets, itself included; NULL: to every other rank alike */
+    bool uncrowded;     /* whatever leaves the network's tiers */
 };
 
 /* Bytes of it that cross each level, of a rank: to every other rank alike (exchanges), or
