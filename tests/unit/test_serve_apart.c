@@ -10,6 +10,7 @@
 #include "plan/read/load.h"
 #include "sim/serve/serve.h"
 #include "sim/serve/serve_apart.h"
+#include "sim/time/comm.h"
 
 static void assert_within(double found, double expected, double part)
 {
@@ -105,12 +106,51 @@ static void limits_take_sequences_away(void **state)
     assert_false(c.present);
 }
 
+/* A leaf of two nodes is a deployment: all of a cache leaves it, where devices share a third of
+ * their bandwidth, and 5 us later. A leaf of eight joins four: of 16 deployments 12 of the 15
+ * others stand beyond it, 12 / 15 x 3 = 2.4 times as long, of five one of four, 1 / 4 x 3 < 1:
+ * where the link decides, four and one do more for each device than fifteen and one. */
+static void leaves_between_deployments_count(void **state)
+{
+    (void)state;
+    static const char lengths[] = "input_length: 500, output_length: 101";
+    double slow = 61.0 * 576 * 2 * 500 / 20e6;
+    struct serve_apart none = apart_of(lengths, "20 MB/s", 100);
+    struct serve_apart own =
+        apart_of(lengths, "20 MB/s, leaf: {nodes: 2, oversubscription: 3, latency: 5 us}", 100);
+    assert_int_equal(own.prefill, 15);
+    assert_within(own.transfer_s, 3 * slow + 5e-6, 1e-12);
+    assert_within(own.link_per_s, none.link_per_s / 3, 1e-12);
+    assert_within(own.exposed_s, own.transfer_s - 0.5 * 60 / 61, 1e-12);
+    struct serve_apart four =
+        apart_of(lengths, "20 MB/s, leaf: {nodes: 8, oversubscription: 3, latency: 5 us}", 100);
+    assert_int_equal(four.prefill, 4);
+    assert_int_equal(four.decode, 1);
+    assert_within(four.transfer_s, slow + 5e-6, 1e-12);
+}
+
+static void a_cache_goes_to_any_other_deployment(void **state)
+{
+    (void)state;
+    struct plan plan = {.cluster.nodes = 2};
+    plan.cluster.network.tier[NETWORK_LEAF] = (struct network_tier){8, 3, 5e-6};
+    struct comm_place place = comm_place_deployments(&plan, 16);
+    assert_within(place.tier[NETWORK_LEAF].ranks, 4, 0);
+    assert_within(comm_crowding(&place, true), 2.4, 1e-12);
+    assert_within(comm_beyond_s(&place), 5e-6, 0);
+    place = comm_place_deployments(&plan, 4);
+    assert_within(comm_crowding(&place, true), 1, 0);
+    assert_within(comm_beyond_s(&place), 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_follow_from_full_steps),
         cmocka_unit_test(transfers_hide_behind_later_layers),
         cmocka_unit_test(limits_take_sequences_away),
+        cmocka_unit_test(leaves_between_deployments_count),
+        cmocka_unit_test(a_cache_goes_to_any_other_deployment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

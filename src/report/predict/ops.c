@@ -97,6 +97,10 @@ const struct column *comm_columns(size_t *n)
         KEYED("bytes_sent_per_rank", op_report, bytes_sent, COLUMN_BYTES),
         KEYED("bytes_received_per_rank", op_report, bytes_received, COLUMN_BYTES),
         COLUMN(op_report, seconds, COLUMN_SECONDS, NULL),
+        KEYED("fullest_scale_up_bytes", op_report, fullest_up, COLUMN_REAL),
+        KEYED("fullest_scale_out_bytes", op_report, fullest_out, COLUMN_REAL),
+        KEYED("fullest_s", op_report, fullest_s, COLUMN_SECONDS),
+        KEYED("balanced_s", op_report, balanced_s, COLUMN_SECONDS),
     };
     *n = COUNT_OF(columns);
     return columns;

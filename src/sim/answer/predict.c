@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/stat.h"
+#include "base/text.h"
 #include "plan/derive.h"
 #include "sim/memory/address.h"
 #include "sim/step/evaluate.h"
@@ -66,7 +67,8 @@ static struct demand certified(const struct context *c)
     const uint64_t *v = c->slots.value;
     struct rows_ceilings most = rows_ceilings(plan_joined_tokens(c->plan), v[SLOT_EP],
                                               v[SLOT_TOP_K], v[SLOT_LOCAL_EXPERTS]);
-    return (struct demand){most.rows, most.tokens, most.rows, most.tokens};
+    return (struct demand){
+        .rows = most.rows, .received = most.tokens, .padded = most.rows, .hot = most.tokens};
 }
 
 /* The slots with every layer as full as that. */
@@ -534,6 +536,23 @@ static enum status report_time(const struct context *c, const struct predict_opt
     return predict_time(c->plan, &ask, c->arena, out, err);
 }
 
+/* What the links of the step that was timed have, beside what one rank of a sample sends. */
+static void join_links(const struct time_report *time, struct ops_report *ops)
+{
+    for (size_t i = 0; i < ops->n; i++)
+        for (size_t j = 0; j < time->n_links; j++) {
+            const struct time_link *link = &time->links[j];
+            struct op_report *op = &ops->ops[i];
+            if (link->segment != op->segment || link->phase != op->phase ||
+                !text_equal(link->name, op->name))
+                continue;
+            op->fullest_up = link->up_bytes;
+            op->fullest_out = link->out_bytes;
+            op->fullest_s = link->seconds;
+            op->balanced_s = link->even_s;
+        }
+}
+
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -554,6 +573,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     report_notes(&c, options->origins, out);
     TRY(report_ops(&c, options, out, err));
     TRY(report_time(&c, options, &out->time, err));
+    join_links(&out->time, &out->ops);
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

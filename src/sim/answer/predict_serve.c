@@ -19,11 +19,19 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
                             struct arena *arena)
 {
     unsigned long long held = load->sequences, all = load->requests;
+    bool evicts = load->cache_tokens && plan->stack.kind != STACK_TRTLLM;
     if (plan_arrives(plan))
-        return arena_printf(arena, "%s holds %llu of a replica's %llu sequences at most",
-                            load->capped, held, all);
-    return arena_printf(arena, "%llu of %llu requests a replica wait: %s", all - held, all,
-                        load->capped);
+        return arena_printf(arena, "%s holds %llu of a replica's %llu sequences at most%s",
+                            load->capped, held, all,
+                            evicts ? " at their whole length; they are let in by what is held "
+                                     "at the moment, and the newest taken out where a step "
+                                     "finds no room, in tokens, not in blocks"
+                                   : "");
+    return arena_printf(
+        arena, "%llu of %llu requests a replica wait: %s%s", all - held, all, load->capped,
+        evicts ? ", at input + output tokens each; the engine lets more in, by the blocks that "
+                 "are held at the moment, and takes the newest out again where they run out"
+               : "");
 }
 
 /* An engine that cuts no prompt (TensorRT-LLM without chunked prefill) refuses one longer than

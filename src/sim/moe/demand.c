@@ -32,6 +32,8 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
     key->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
     key->scenario = plan->workload.scenario;
     key->balanced = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
+    if (!crossing_map_of(plan, &key->crossing))
+        memset(&key->crossing, 0, sizeof key->crossing);
 }
 
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
@@ -48,7 +50,12 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
     else
         TRY(rows_prepare(&spec, arena, &source->rows, err));
     rows_scratch_init(&source->rows, arena, &source->scratch);
-    rows_step_init(&source->rows, ROWS_WANT_RECEIVED, arena, &source->step);
+    struct crossing_map map;
+    source->crosses = crossing_map_of(plan, &map);
+    unsigned nodes = source->crosses && map.once ? ROWS_WANT_NODES : 0;
+    rows_step_init(&source->rows, ROWS_WANT_RECEIVED | nodes, arena, &source->step);
+    if (source->crosses)
+        crossing_init(&map, arena, &source->crossing);
     source->samples = arena_alloc(arena, source->n + 1, sizeof *source->samples);
     source->sorted = arena_alloc(arena, source->n + 1, sizeof *source->sorted);
     source->padded = arena_alloc(arena, spec.ranks, sizeof *source->padded);
@@ -106,6 +113,44 @@ static struct demand heaviest(const struct demand_source *source)
         raise(&most.received, step->received[rank]);
     }
     return most;
+}
+
+struct demand_links demand_links_of(const struct crossing_map *map,
+                                    const struct rows_step *step, uint64_t units)
+{
+    struct demand_links links = {.told =
+                                     units > 0 && (step->crossing || crossing_matters(map))};
+    if (!links.told)
+        return links;
+    if (step->crossing)
+        crossing_most(step->crossing, links.part);
+    else
+        crossing_alike(map, map->rows ? step->rank : step->received, step->node, links.part);
+    for (unsigned i = 0; i < CROSSING_LEVELS; i++)
+        links.part[i] /= (double)units;
+    return links;
+}
+
+static uint64_t units_of(const struct demand_source *source, const struct demand *demand)
+{
+    return source->crossing.map.rows ? demand->rows : demand->received;
+}
+
+/* Of the means over samples. */
+static void mean_links(const struct demand_source *source, struct demand_spread *spread)
+{
+    struct demand_links *mean = &spread->expected.links;
+    double units = 0;
+    for (uint64_t s = 0; s < source->n; s++) {
+        const struct demand *one = &source->samples[s];
+        double full = (double)units_of(source, one);
+        units += full;
+        mean->told = mean->told || one->links.told;
+        for (unsigned i = 0; i < CROSSING_LEVELS; i++)
+            mean->part[i] += full * one->links.part[i];
+    }
+    for (unsigned i = 0; units > 0 && i < CROSSING_LEVELS; i++)
+        mean->part[i] /= units;
 }
 
 /* What a sample asks of every rank, for steps that are made of it. */
@@ -187,18 +232,23 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
     *spread = (struct demand_spread){
         .n = source->n, .samples = source->samples, .room = source->room};
     spread->worst = certified(source, tokens);
+    source->step.crossing = source->crosses && !gaussian ? &source->crossing : NULL;
     for (uint64_t s = 0; s < source->n; s++) {
         if (gaussian)
             rows_gauss_step(&source->rows, s, &source->scratch, &source->step);
         else
             rows_sample_step(&source->rows, s, &source->scratch, &source->step);
         source->samples[s] = heaviest(source);
+        if (source->crosses)
+            source->samples[s].links = demand_links_of(&source->crossing.map, &source->step,
+                                                       units_of(source, &source->samples[s]));
         keep_ranks(source, s);
         spread->n_over += demand_exceeds(&source->samples[s], &source->room);
         lost += beyond(source);
     }
     spread->lost = all ? (double)lost / ((double)all * (double)source->n) : 0;
     summarise(source, spread);
+    mean_links(source, spread);
 }
 
 void demand_to_slots(const struct demand *demand, struct slots *slots)

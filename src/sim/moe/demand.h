@@ -11,11 +11,20 @@
 #include "work/rows/rows.h"
 #include "work/list/work.h"
 
+/* What crosses links, as parts of what the fullest rank receives (from itself included), in
+ * rows or tokens as the path sends them: the most that any rank sends or receives at each
+ * level. Not told where sources are alike and it follows: (others on the level) / R of it. */
+struct demand_links {
+    bool told;
+    double part[CROSSING_LEVELS];
+};
+
 struct demand {
     uint64_t rows;     /* one per token and local expert: SLOT_ROWS */
     uint64_t received; /* one per token: SLOT_RECEIVED */
     uint64_t padded;   /* rows after alignment per expert: SLOT_PADDED_ROWS */
     uint64_t hot;      /* rows of the fullest expert: SLOT_HOT_EXPERT */
+    struct demand_links links;
 };
 
 /* What a rank can take of one layer: receive buffers of given size. */
@@ -42,6 +51,8 @@ enum { DEMAND_RANKS = 1024, DEMAND_PER_RANK = 3, DEMAND_LANES = 4 };
 /* The sampler of one routing: laws that do not depend on the number of tokens. */
 struct demand_source {
     struct rows rows;
+    bool crosses;             /* crossing is counted */
+    struct crossing crossing; /* of the step that was sampled last */
     struct rows_scratch scratch;
     struct rows_step step;
     uint64_t alignment; /* of a local expert's rows; 1: none */
@@ -70,6 +81,7 @@ struct demand_key {
     const struct routing_data *data;
     uint64_t ep, redundant, alignment, allocated, scenario, balanced;
     uint64_t ranks_per_node; /* of the group, where the placement follows from it; else 0 */
+    struct crossing_map crossing; /* {0}: nothing that is routed crosses */
 };
 
 void demand_key_of(const struct plan *plan, const struct routing_data *data,
@@ -86,6 +98,11 @@ double demand_tail(const struct demand_source *source, const struct demand_room 
 
 /* The demand of a rank that receives `rows` rows, however they fall. */
 struct demand demand_of_rows(const struct demand_source *source, uint64_t rows);
+
+/* Of a step of which the fullest rank receives so many units: counted, where the step has a
+ * crossing, else with alike sources. */
+struct demand_links demand_links_of(const struct crossing_map *map,
+                                    const struct rows_step *step, uint64_t units);
 
 /* Puts a demand into the routing slots, for all layers alike. */
 void demand_to_slots(const struct demand *demand, struct slots *slots);

@@ -1,46 +1,12 @@
 /* See scheduler.h. */
-#include "sim/serve/scheduler.h"
+#include "sim/serve/scheduler_parts.h"
 
 #include <math.h>
 
-#include "base/rng.h"
+#include "base/checked.h"
 #include "base/stat.h"
 
 enum { PURPOSE_LENGTHS = 40, PURPOSE_ARRIVALS = 41 };
-
-#define NOBODY UINT32_MAX
-
-struct request {
-    double arrived_s, first_s;
-    uint64_t ready;  /* the first step that may hold it */
-    uint64_t finish; /* decode step that ends it */
-    uint64_t left;   /* tokens of its prompt */
-    uint64_t input, output;
-    uint32_t replica, next; /* next: behind it in the queue */
-    bool started;
-};
-
-struct replica {
-    uint32_t first, last;       /* of its queue; NOBODY: empty */
-    uint64_t running, decoding; /* of slots: all, those past their prompt */
-    uint64_t tokens;            /* of prompts in the step at hand */
-};
-
-struct player {
-    const struct scheduler_ask *ask;
-    struct scheduler_result *out;
-    struct request *requests;
-    size_t n_issued, most; /* most: requests there are room for */
-    size_t known;          /* of them the engine has looked for: the first ones */
-    uint64_t unseen;       /* decode steps since it looked */
-    struct replica *replicas;
-    uint32_t *heap; /* of those that decode, the first to end on top */
-    size_t n_heap;
-    uint64_t steps, decode_steps;
-    uint64_t waited, joined; /* steps that prompts of some replicas, of all, were held back */
-    double now_s, next_arrival_s;
-    struct rng arrivals;
-};
 
 /* ---- costs ---- */
 
@@ -103,20 +69,9 @@ static void exchange(struct player *p, size_t a, size_t b)
     p->heap[b] = kept;
 }
 
-static void push(struct player *p, uint32_t request)
+static void sink(struct player *p, size_t at)
 {
-    size_t at = p->n_heap++;
-    p->heap[at] = request;
-    for (; at && before(p, at, (at - 1) / 2); at = (at - 1) / 2)
-        exchange(p, at, (at - 1) / 2);
-}
-
-static uint32_t pop(struct player *p)
-{
-    uint32_t top = p->heap[0];
-    size_t at = 0;
-    p->heap[0] = p->heap[--p->n_heap];
-    for (size_t child = 1; child < p->n_heap; child = 2 * at + 1) {
+    for (size_t child = 2 * at + 1; child < p->n_heap; child = 2 * at + 1) {
         if (child + 1 < p->n_heap && before(p, child + 1, child))
             child++;
         if (!before(p, child, at))
@@ -124,7 +79,38 @@ static uint32_t pop(struct player *p)
         exchange(p, at, child);
         at = child;
     }
+}
+
+static void rise(struct player *p, size_t at)
+{
+    for (; at && before(p, at, (at - 1) / 2); at = (at - 1) / 2)
+        exchange(p, at, (at - 1) / 2);
+}
+
+void player_push(struct player *p, uint32_t request)
+{
+    p->heap[p->n_heap] = request;
+    rise(p, p->n_heap++);
+}
+
+uint32_t player_pop(struct player *p)
+{
+    uint32_t top = p->heap[0];
+    p->heap[0] = p->heap[--p->n_heap];
+    sink(p, 0);
     return top;
+}
+
+void player_remove(struct player *p, uint32_t request)
+{
+    size_t at = 0;
+    while (p->heap[at] != request)
+        at++;
+    p->heap[at] = p->heap[--p->n_heap];
+    if (at == p->n_heap)
+        return;
+    rise(p, at);
+    sink(p, at);
 }
 
 /* ---- requests ---- */
@@ -149,7 +135,7 @@ static void issue(struct player *p, uint32_t replica, double arrived_s)
     r->left += !r->left;
     r->output = length(&rng, ask->output, ask->spread);
     r->output += !r->output;
-    r->input = r->left;
+    r->input = r->prompt = r->left;
     r->next = NOBODY;
     *(at->first == NOBODY ? &at->first : &p->requests[at->last].next) = number;
     at->last = number;
@@ -171,6 +157,7 @@ static void finish(struct player *p, uint32_t number)
     struct replica *at = &p->replicas[r->replica];
     at->running--;
     at->decoding--;
+    cache_leave(p, at, r);
     if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
         note(p->out, r, p->now_s);
     if (p->ask->in_flight && p->n_issued < p->most)
@@ -180,7 +167,7 @@ static void finish(struct player *p, uint32_t number)
 static void end_decodes(struct player *p)
 {
     while (p->n_heap && p->requests[p->heap[0]].finish <= p->decode_steps)
-        finish(p, pop(p));
+        finish(p, player_pop(p));
 }
 
 /* Poisson arrivals until now, to the replicas in turn. */
@@ -235,7 +222,8 @@ static uint64_t next_tokens(const struct player *p, const struct replica *at,
                             const struct request *r, uint64_t budget)
 {
     bool known = r < p->requests + p->known;
-    if (!known || (!r->started && at->running == p->ask->slots))
+    bool waits = !r->started && (at->running == p->ask->slots || !cache_admits(p, at, r));
+    if (!known || waits)
         return 0;
     return chunk(p, r, budget);
 }
@@ -273,6 +261,7 @@ static void take_prompts(struct player *p, struct replica *at)
         if (!tokens)
             break;
         at->running += !r->started;
+        cache_take(p, at, r, tokens);
         r->started = true;
         r->left -= tokens;
         at->tokens += tokens;
@@ -293,10 +282,11 @@ static void begin_decodes(struct player *p, struct replica *at)
         uint32_t number = at->first;
         struct request *r = &p->requests[number];
         at->first = r->next;
-        r->first_s = p->now_s;
-        r->finish = p->decode_steps + steps_of(p->ask, r->output - 1);
+        r->first_s = r->said ? r->first_s : p->now_s;
+        r->finish = p->decode_steps + steps_of(p->ask, cache_answer(r));
+        cache_join(p, r);
         at->decoding++;
-        push(p, number);
+        player_push(p, number);
     }
 }
 
@@ -306,6 +296,7 @@ static void prefill(struct player *p)
     p->steps++;
     p->unseen = p->ask->poll_steps;
     p->decode_steps += p->ask->batching != BATCHING_APART;
+    cache_grow(p, p->ask->batching != BATCHING_APART);
     for (uint64_t r = 0; r < p->ask->replicas; r++)
         begin_decodes(p, &p->replicas[r]);
 }
@@ -328,6 +319,7 @@ static void decode(struct player *p)
     uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
     if (any_waits(p))
         n = n ? 1 : 0;
+    n = lesser(n, cache_steps(p));
     if (!p->ask->in_flight && p->n_issued < p->most && each > 0) {
         double steps = ceil((p->next_arrival_s - p->now_s) / each);
         n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
@@ -337,6 +329,7 @@ static void decode(struct player *p)
     p->now_s += (double)n * each;
     p->steps += n;
     count_unseen(p, n);
+    cache_grow(p, n);
     p->decode_steps += n;
 }
 
@@ -353,6 +346,7 @@ static void step(struct player *p)
     uint64_t tokens = 0;
     arrive(p);
     look(p);
+    cache_relieve(p);
     bool held = holds_back(p);
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         p->replicas[r].tokens = 0;
@@ -384,7 +378,7 @@ static void begin(struct player *p, struct arena *arena)
     p->out->latency_s = p->out->tpot_s + n;
     p->out->ends_s = p->out->latency_s + n;
     for (uint64_t r = 0; r < ask->replicas; r++)
-        p->replicas[r] = (struct replica){.first = NOBODY, .last = NOBODY};
+        cache_begin(&p->replicas[r]);
     for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < p->most; i++)
         issue(p, (uint32_t)(i % ask->replicas), 0);
     rng_init(&p->arrivals, ask->seed, PURPOSE_ARRIVALS, 0, 0, 0);

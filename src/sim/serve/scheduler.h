@@ -11,6 +11,13 @@
  * held back, while each replica decodes, until each has one to begin or as many steps have gone
  * by since prompts were last let in, idle ones counted; and then so many steps more.
  *
+ * Where a cache is played, a prompt begins when what the others hold leaves room for all of it
+ * (vLLM v1/core/sched/scheduler.py: full_sequence_must_fit, no watermark), or with `reserves`
+ * for its answer as well, beside a part of what theirs have yet to say, which falls from step
+ * to step (SGLang managers/schedule_policy.py, new_token_ratio). Where a step finds no room,
+ * the newest goes back into the queue, in front (nobody begins in such a step) or, with
+ * `reserves`, behind, and is computed again with what it had answered.
+ *
  * Steps are planned one ahead, so a request that arrives during a step is not in the next one.
  * Between two events all steps are alike and are played at once. Pure and deterministic. */
 #ifndef MOEPLAN_SIM_SERVE_SCHEDULER_H
@@ -49,6 +56,10 @@ struct scheduler_ask {
     struct {
         uint64_t timeout, wait; /* workload.balance; timeout 0: replicas do not wait */
     } balance;
+    struct {
+        uint64_t tokens; /* of a replica; 0: slots alone bound what it holds */
+        bool reserves;
+    } cache;
     uint64_t poll_steps; /* decode steps between looks for new requests; 0, 1: every step */
     uint64_t drafted;    /* tokens that a draft proposes for a sequence and step */
     double accepted;     /* tokens of a sequence that a step yields, in the mean */
@@ -61,6 +72,7 @@ struct scheduler_result {
     double *ttft_s, *tpot_s, *latency_s;  /* [n] of whole requests, in the order they end */
     double *ends_s;                       /* [n] ascending, from the first arrival */
     uint64_t input_tokens, output_tokens; /* of these requests */
+    uint64_t preempted;                   /* times that any request was */
 };
 
 /* Memory from the arena. */

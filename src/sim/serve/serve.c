@@ -231,6 +231,8 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     if (pool.present &&
         pool.sequences < decode.workload.micro_batch * engine_batches(&decode)) {
         hold(pool.sequences, &decode);
+        load->slots = load->sequences;
+        load->cache_tokens = remaining(pool.cache_tokens, plan->workload.shared_prefix);
         load->sequences = decode.workload.micro_batch * engine_batches(&decode);
         load->capped = "the cache";
     }

@@ -19,6 +19,9 @@ struct serve_load {
     uint64_t sequences; /* of them in its steps; the others wait */
     const char *capped; /* by what: "max_num_seqs", "the cache"; NULL: nothing waits */
     bool starts;        /* serve_starts of its pool */
+    /* where the cache caps them: sequences without that, and the tokens that it holds beyond a
+     * shared prefix */
+    uint64_t slots, cache_tokens;
 };
 
 /* What max_num_seqs and the cache, at input + output tokens a sequence, leave of the requests.

@@ -8,6 +8,7 @@
 #include "plan/engine.h"
 #include "plan/speculation.h"
 #include "sim/serve/serve.h"
+#include "sim/time/comm.h"
 #include "work/piece/cache.h"
 
 enum { MOST_TOGETHER = 16 }; /* deployments of a pair that is proposed */
@@ -60,12 +61,21 @@ static double prefill_rate(const struct serve_apart_ask *ask, const struct mean_
 
 /* ---- the cache between them ---- */
 
-/* Bytes per second and latency of a rank's link between deployments. */
-static double link_of(const struct cluster *cluster, double *latency_s)
+/* A rank's link between deployments. */
+struct cache_link {
+    double bytes_per_s, latency_s;
+};
+
+/* Among so many deployments: a cache goes to any of the others alike, from all ranks of those
+ * that prefill at once. */
+static struct cache_link link_of(const struct plan *plan, uint64_t deployments)
 {
-    bool network = cluster->network.bandwidth > 0;
-    *latency_s = network ? cluster->network.latency : cluster->node.link_latency;
-    return network ? cluster->network.bandwidth : cluster->node.link_bandwidth;
+    const struct cluster *c = &plan->cluster;
+    if (c->network.bandwidth <= 0)
+        return (struct cache_link){c->node.link_bandwidth, c->node.link_latency};
+    struct comm_place place = comm_place_deployments(plan, (double)deployments);
+    return (struct cache_link){c->network.bandwidth / comm_crowding(&place, true),
+                               c->network.latency + comm_beyond_s(&place)};
 }
 
 /* Of one rank; stages share the layers out. */
@@ -87,26 +97,39 @@ static double exposed(const struct plan *plan, double transfer_s, double prefill
 
 /* ---- both together ---- */
 
-static double together(const struct serve_apart *a, uint64_t prefill, uint64_t decode)
+/* Requests a second over the links of a deployment that prefills. */
+static double link_rate(const struct serve_apart_ask *ask, double bytes, uint64_t deployments)
 {
-    double given = (double)prefill * fmin(a->prefill_per_s, a->link_per_s);
+    double rate = link_of(ask->plan, deployments).bytes_per_s;
+    return bytes > 0 ? (double)ask->load->replicas * rate / bytes : HUGE_VAL;
+}
+
+static double together(const struct serve_apart *a, double link_per_s, uint64_t prefill,
+                       uint64_t decode)
+{
+    double given = (double)prefill * fmin(a->prefill_per_s, link_per_s);
     return fmin(given, (double)decode * a->decode_per_s);
 }
 
-static void choose(const struct plan *plan, const struct mean_request *r, struct serve_apart *a)
+/* `bytes`: of a request's cache, that a rank sends. */
+static void choose(const struct serve_apart_ask *ask, const struct mean_request *r,
+                   double bytes, struct serve_apart *a)
 {
     double best = 0;
-    for (uint64_t n = 2; n <= MOST_TOGETHER; n++)
+    for (uint64_t n = 2; n <= MOST_TOGETHER; n++) {
+        double link = link_rate(ask, bytes, n);
         for (uint64_t prefill = 1; prefill < n; prefill++) {
-            double rate = together(a, prefill, n - prefill) / (double)n;
+            double rate = together(a, link, prefill, n - prefill) / (double)n;
             if (rate <= best * (1 + 1e-9))
                 continue;
             best = rate;
             a->prefill = prefill;
             a->decode = n - prefill;
+            a->link_per_s = link;
         }
-    a->requests_per_s = together(a, a->prefill, a->decode);
-    a->tokens_per_s_per_device = best * r->output / (double)plan_devices(plan);
+    }
+    a->requests_per_s = together(a, a->link_per_s, a->prefill, a->decode);
+    a->tokens_per_s_per_device = best * r->output / (double)plan_devices(ask->plan);
     bool decodes = a->requests_per_s >= (double)a->decode * a->decode_per_s * (1 - 1e-9);
     a->limited_by = decodes ? "decode" : a->link_per_s < a->prefill_per_s ? "link" : "prefill";
 }
@@ -115,9 +138,8 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
 {
     const struct plan *plan = ask->plan;
     const struct mean_request r = mean_of(&plan->workload);
-    double latency_s, bandwidth = link_of(&plan->cluster, &latency_s);
     *out = (struct serve_apart){.sequences = sequences_within(ask)};
-    if (bandwidth <= 0 || !out->sequences || !ask->costs->prefill.n)
+    if (link_of(plan, 2).bytes_per_s <= 0 || !out->sequences || !ask->costs->prefill.n)
         return;
     double bytes = rank_bytes(plan, &r), n = (double)out->sequences;
     double replicas = (double)ask->load->replicas;
@@ -126,12 +148,12 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
     out->tpot_s = tpot_at(ask, n);
     out->prefill_per_s = prefill_rate(ask, &r);
     out->decode_per_s = replicas * n / (fmax(1, r.output - 1) * out->tpot_s);
-    out->link_per_s = bytes > 0 ? replicas * bandwidth / bytes : HUGE_VAL;
+    choose(ask, &r, bytes, out);
+    struct cache_link link = link_of(plan, out->prefill + out->decode);
     out->prefill_per_decode = out->decode_per_s / fmin(out->prefill_per_s, out->link_per_s);
     out->cache_bytes =
         (uint64_t)(bytes * (double)plan->parallel.tp * (double)plan->parallel.pp);
-    out->transfer_s = latency_s + bytes / bandwidth;
+    out->transfer_s = link.latency_s + bytes / link.bytes_per_s;
     out->exposed_s = exposed(plan, out->transfer_s, alone_s);
     out->ttft_s = ask->request_s + alone_s + out->exposed_s;
-    choose(plan, &r, out);
 }

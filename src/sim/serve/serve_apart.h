@@ -5,7 +5,9 @@
  * prefill steps, one for answers decode steps of all sequences that the plan's replicas hold
  * (fewer where workload.limit.tpot asks for it). Every rank sends its part of the cache over
  * its link (cluster.network, or the node's where there is one node) while later layers are
- * computed: the last layer's part is always waited for. No data judge it. Pure. */
+ * computed: the last layer's part is always waited for. Deployments lie next to each other
+ * under the network's tiers and a cache goes to any other alike: the part that leaves a tier
+ * goes at its oversubscription (comm_crowding). No data judge it. Pure. */
 #ifndef MOEPLAN_SIM_SERVE_SERVE_APART_H
 #define MOEPLAN_SIM_SERVE_SERVE_APART_H
 

@@ -44,6 +44,21 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
     };
 }
 
+/* In an open loop prompts begin by what the cache holds at the moment, as the engine lets them:
+ * TensorRT-LLM counts whole requests (its GUARANTEED_NO_EVICT, as a closed loop does here). */
+static struct scheduler_ask arrivals_of(const struct serve_game *g)
+{
+    struct scheduler_ask ask = ask_of(g);
+    const struct serve_load *load = g->load;
+    if (!load->cache_tokens || g->plan->stack.kind == STACK_TRTLLM)
+        return ask;
+    ask.cache.tokens = load->cache_tokens;
+    ask.cache.reserves = g->plan->stack.kind == STACK_SGLANG;
+    uint64_t prompts = load->cache_tokens / serve_prompt(g->plan) + 1;
+    ask.slots = prompts < load->slots ? prompts : load->slots;
+    return ask;
+}
+
 /* ---- what requests see ---- */
 
 /* Seconds of a request outside the steps. */
@@ -142,7 +157,7 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
  * equal requests end together. *tokens: of an answer, the mean. */
 static double capacity(const struct serve_game *g, double *tokens)
 {
-    struct scheduler_ask ask = ask_of(g);
+    struct scheduler_ask ask = arrivals_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
     uint64_t slots = ask.slots * ask.replicas;
@@ -163,8 +178,8 @@ static double capacity(const struct serve_game *g, double *tokens)
 static void play_rate(const struct serve_game *g, double rate, double capacity_per_s,
                       struct arena *arena, struct scheduler_result *r)
 {
-    struct scheduler_ask ask = ask_of(g);
-    uint64_t slots = ask.slots * ask.replicas;
+    struct scheduler_ask ask = arrivals_of(g);
+    uint64_t slots = g->load->sequences * ask.replicas;
     uint64_t in_flight = (uint64_t)(rate / capacity_per_s * (double)slots) + 1;
     ask.rate = rate;
     ask.requests = JUDGED * in_flight > FEWEST_JUDGED ? JUDGED * in_flight : FEWEST_JUDGED;

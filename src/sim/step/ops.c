@@ -1,6 +1,8 @@
 /* See ops.h. */
 #include "sim/step/ops.h"
 
+#include <math.h>
+
 #include "sim/time/price.h"
 #include "sim/memory/slice_memory.h"
 #include "work/list/kernel.h"
@@ -51,6 +53,10 @@ static struct op_report report(const struct pricing *pricing, const struct work 
         .bytes_sent = v[op->bytes_sent.node],
         .bytes_received = v[op->bytes_received.node],
         .host_syncs = v[op->host_syncs.node],
+        .fullest_up = (double)NAN,
+        .fullest_out = (double)NAN,
+        .fullest_s = (double)NAN,
+        .balanced_s = (double)NAN,
     };
     if (is_product(op->kind)) {
         out.groups = v[op->groups.node];
@@ -83,6 +89,8 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
     struct pricing *pricing = arena_alloc(arena, 1, sizeof *pricing);
     pricing_init(pricing, resolved, resolved->moe.path, ask->profile, NULL);
+    if (!resolved->stack.static_shapes)
+        pricing->links = out->links;
     out->ops = arena_alloc(arena, work->n_ops + 1, sizeof *out->ops);
     out->work = work;
     out->values = values;

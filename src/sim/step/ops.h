@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "sim/memory/memory.h"
+#include "sim/moe/demand.h"
 #include "sim/step/slice.h"
 #include "work/list/work.h"
 
@@ -25,11 +26,15 @@ struct op_report {
     uint64_t groups, n, k; /* of a product: flop = 2 rows n k */
     uint64_t flop, bytes;  /* bytes read and written in memory */
     uint64_t bytes_read, bytes_written, bytes_sent, bytes_received, host_syncs;
+    /* of an exchange that routing decides, of the step that is timed: bytes on the fullest
+     * links of each level, seconds, and those of balanced routing; else NAN */
+    double fullest_up, fullest_out, fullest_s, balanced_s;
 };
 
 struct ops_report {
-    uint64_t rank, sample; /* of the expert-parallel group; routing step */
-    const char *method;    /* "exact sample", "gaussian", "balanced" (nothing is routed) */
+    uint64_t rank, sample;     /* of the expert-parallel group; routing step */
+    const char *method;        /* "exact sample", "gaussian", "balanced" (nothing is routed) */
+    struct demand_links links; /* of the sample; told where the rank is its fullest */
     struct op_report *ops;
     size_t n;
     const struct work *work; /* the whole list, and its sizes for that rank and sample */

@@ -30,6 +30,29 @@ static uint64_t fullest(const uint64_t *rows, uint64_t ranks)
     return most;
 }
 
+/* What crosses the links of a step whose fullest rank is looked at; `exact` steps are sampled
+ * for it. Memory from the arena. */
+static void tell_links(const struct plan *plan, const struct ops_ask *ask,
+                       const struct rows *rows, bool exact, struct arena *arena,
+                       struct ops_report *out)
+{
+    struct crossing_map map;
+    struct crossing crossing;
+    struct rows_step step;
+    struct rows_scratch scratch;
+    if (ask->named || !crossing_map_of(plan, &map))
+        return;
+    rows_scratch_init(rows, arena, &scratch);
+    rows_step_init(rows, ROWS_WANT_RECEIVED | ROWS_WANT_NODES, arena, &step);
+    if (exact) {
+        crossing_init(&map, arena, &crossing);
+        step.crossing = &crossing;
+    }
+    (exact ? rows_sample_step : rows_gauss_step)(rows, ask->sample, &scratch, &step);
+    const uint64_t *units = map.rows ? step.rank : step.received;
+    out->links = demand_links_of(&map, &step, units[fullest(units, map.ranks)]);
+}
+
 static enum status exact(const struct plan *plan, const struct ops_ask *ask,
                          struct arena *arena, struct slots *slots, struct ops_report *out,
                          struct err *err)
@@ -45,6 +68,7 @@ static enum status exact(const struct plan *plan, const struct ops_ask *ask,
     out->rank = ask->named ? ask->rank : fullest(rows, s->R);
     out->method = "exact sample";
     layer_sample_plan_slots(plan, s, out->rank, 1, slots);
+    tell_links(plan, ask, &route.rows, true, arena, out);
     return STATUS_OK;
 }
 
@@ -122,6 +146,7 @@ static enum status counted(const struct plan *plan, const struct ops_ask *ask,
     count_links(&rows, &step, out->rank, slots->value);
     slots->value[SLOT_PADDED_ROWS] = layer_computed_rows(plan->moe.path, plan, slots->value);
     count_rounds(&rows, &step, slots->value);
+    tell_links(plan, ask, &rows, !gaussian, arena, out);
     return STATUS_OK;
 }
 

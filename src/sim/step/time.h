@@ -34,6 +34,15 @@ struct time_layer {
     bool jitter;
 };
 
+/* An exchange that routing decides, of one layer: the bytes that the fullest links of each
+ * level have, its seconds, and those of balanced routing. */
+struct time_link {
+    const char *name;
+    enum segment segment;
+    enum phase phase;
+    double up_bytes, out_bytes, seconds, even_s;
+};
+
 struct time_cost {
     double device_hours_per_mtoken, joules_per_token, price_per_mtoken; /* NAN: not stated */
     double days, device_hours, price; /* of workload.total_tokens; NAN: not stated */
@@ -64,6 +73,8 @@ struct time_report {
     unsigned n_parts;
     struct time_cost cost;
     struct time_layer layer;
+    const struct time_link *links;
+    size_t n_links;
     /* only when asked for */
     const struct time_line *path, *whatifs;
     const struct time_sensitivity *constants;

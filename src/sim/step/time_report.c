@@ -10,6 +10,7 @@
 #include "sim/step/link_spread.h"
 #include "sim/step/range.h"
 #include "sim/step/time.h"
+#include "sim/time/price.h"
 #include "work/list/params.h"
 
 enum { LONGEST = 12, PLAYED_STEPS = 32 };
@@ -101,6 +102,32 @@ static void report_cost(const struct plan *plan, struct time_report *out)
         .device_hours = total > 0 ? n * total * per_token / 3600 : none,
         .price = total > 0 ? n * total * per_token / 3600 * price : none,
     };
+}
+
+/* ---- links ---- */
+
+/* Of the demand that was timed last; `even`: the ops' seconds under balanced routing. */
+static void report_links(struct context *c, const double *even)
+{
+    const struct stepper *s = c->stepper;
+    struct time_link *links = arena_alloc(c->arena, s->work.n_ops + 1, sizeof *links);
+    size_t n = 0;
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        double bytes[PROFILE_LEVELS];
+        if (!price_is_routed(op))
+            continue;
+        price_levels(&s->pricing, &s->work, op, s->values, bytes);
+        links[n++] = (struct time_link){op->name,
+                                        op->segment,
+                                        op->phase,
+                                        bytes[PROFILE_SCALE_UP],
+                                        bytes[PROFILE_SCALE_OUT],
+                                        s->op_s[i],
+                                        even[i]};
+    }
+    c->out->links = links;
+    c->out->n_links = n;
 }
 
 /* ---- spread ---- */
@@ -299,6 +326,12 @@ static bool is_narrow(const struct plan *plan)
     return narrow;
 }
 
+/* Whether ranks send as routing says; of static shapes all that is reserved. */
+static bool exchanges(const struct plan *plan)
+{
+    return time_is_routed(plan) && plan->parallel.ep > 1 && !plan->stack.static_shapes;
+}
+
 static void free_host(struct pricing *p)
 {
     struct rates *r = &p->rates;
@@ -325,14 +358,16 @@ static bool report_whatifs(struct context *c)
         const char *name;
         void (*change)(struct pricing *pricing);
         bool (*asked)(const struct plan *plan); /* NULL: of every plan */
+        bool balanced, level_links;
     } cases[] = {
-        {"links twice as fast", faster_links, NULL},
-        {"no oversubscription", even_network, is_narrow},
-        {"an infinite network", free_network, NULL},
-        {"no launches and waits", free_host, NULL},
-        {"products twice as fast", faster_products, NULL},
-        {"memory twice as fast", faster_memory, NULL},
-        {"balanced routing", NULL, NULL},
+        {"links twice as fast", .change = faster_links},
+        {"no oversubscription", .change = even_network, .asked = is_narrow},
+        {"an infinite network", .change = free_network},
+        {"no launches and waits", .change = free_host},
+        {"products twice as fast", .change = faster_products},
+        {"memory twice as fast", .change = faster_memory},
+        {"balanced routing", .balanced = true},
+        {"balanced links", .asked = exchanges, .level_links = true},
     };
     size_t all = sizeof cases / sizeof *cases, n = 0;
     struct time_line *lines = arena_alloc(c->arena, all, sizeof *lines);
@@ -343,7 +378,9 @@ static bool report_whatifs(struct context *c)
             continue;
         if (cases[i].change)
             cases[i].change(pricing);
-        bool ok = stepper_time(c->stepper, cases[i].change ? expected(c) : NULL, &step);
+        c->stepper->level_links = cases[i].level_links;
+        bool ok = stepper_time(c->stepper, cases[i].balanced ? NULL : expected(c), &step);
+        c->stepper->level_links = false;
         *pricing = kept;
         if (!ok)
             return false;
@@ -396,9 +433,15 @@ static bool report_constants(struct context *c)
 static bool report_all(struct context *c)
 {
     struct step_time even;
-    if (!stepper_time(c->stepper, NULL, &even) ||
-        !stepper_time(c->stepper, expected(c), &c->out->step))
+    size_t n = c->stepper->work.n_ops;
+    double *even_s = arena_alloc(c->arena, n + 1, sizeof *even_s);
+    if (!stepper_time(c->stepper, NULL, &even))
         return false;
+    memcpy(even_s, c->stepper->op_s, n * sizeof *even_s);
+    if (!stepper_time(c->stepper, expected(c), &c->out->step))
+        return false;
+    if (c->routed)
+        report_links(c, even_s);
     report_rates(c);
     c->out->skew_tax = even.step_s > 0 ? c->out->step_s / even.step_s - 1 : 0;
     report_interval(c);

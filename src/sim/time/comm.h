@@ -1,28 +1,10 @@
-/* Where groups of ranks stand, and what a message to them takes at the rates of their links. */
+/* What a message to a group of ranks takes at the rates of the links between them. */
 #ifndef MOEPLAN_SIM_TIME_COMM_H
 #define MOEPLAN_SIM_TIME_COMM_H
 
 #include "sim/time/rates.h"
-#include "work/list/work.h"
-
-/* A group of ranks on a tier of the network: those that its switches join (0: the tier joins
- * all), the bandwidth that a device has below over its part of that above (tiers multiply), and
- * what a message beyond adds. */
-struct comm_tier {
-    double ranks, over, latency_s;
-};
-
-/* A group by parallel.order: ranks in all, how many of them share a node, and each tier. */
-struct comm_place {
-    double ranks, inside;
-    struct comm_tier tier[NETWORK_TIERS];
-};
-
-bool comm_place_equal(const struct comm_place *x, const struct comm_place *y);
-
-/* Axes of the dense part (tp, cp, dp, pp) and of the experts (etp, ep, edp, pp), innermost
- * first as parallel.order says, ep where it is named, or after cp. */
-struct comm_place comm_place(const struct plan *plan, enum process_group group);
+#include "work/list/comm_place.h"
+#include "work/rows/crossing.h"
 
 /* What a rank sends or receives, the larger, in so many messages. */
 struct comm_ask {
@@ -31,6 +13,9 @@ struct comm_ask {
     double bytes, messages;
     double once; /* to_all: share of what is for other nodes that crosses the network, the rest
                   * copied from there inside the node; 0: all of it crosses */
+    const double *part; /* [CROSSING_LEVELS] to_all: what crosses each level as parts of what a
+                         * rank gets, itself included; NULL: to every other rank alike */
+    bool uncrowded;     /* whatever leaves the network's tiers */
 };
 
 /* Bytes of it that cross each level, of a rank: to every other rank alike (exchanges), or
@@ -48,6 +33,9 @@ void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
  * nodes, or the same, so that of the links up each has its mean. The tier that binds counts:
  * all carry at once. */
 double comm_crowding(const struct comm_place *place, bool to_all);
+
+/* What the tiers that a message leaves add to the network's latency. */
+double comm_beyond_s(const struct comm_place *place);
 
 /* Seconds at the rates of the links. A rate that the cluster does not state costs nothing. */
 double comm_s(const struct rates *rates, const struct comm_place *place,

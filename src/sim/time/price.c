@@ -57,7 +57,8 @@ void pricing_place(struct pricing *pricing, const struct plan *plan, enum moe_pa
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt)
 {
-    pricing->renewed = false;
+    pricing->renewed = pricing->least = false;
+    pricing->links = (struct demand_links){0};
     rates_init(&pricing->rates, plan, path, profile, attempt);
     pricing_place(pricing, plan, path);
     pricing_follow(pricing, plan, path);
@@ -318,8 +319,42 @@ static void as_engine(const struct pricing *p, const struct work *work, const st
                              .messages = ask->messages};
 }
 
-static struct price link_price(const struct pricing *p, enum profile_item item,
-                               const struct work *work, const struct op *op, const uint64_t *v)
+/* Choices of a token that are no more distinct than independent ones reach so many nodes; of
+ * groups those of the chosen ones. */
+static double least_once(const struct plan *plan, const struct comm_place *place)
+{
+    double K = (double)plan->model.moe.top_k, nodes = place->ranks / place->inside;
+    double E = (double)plan->model.moe.experts;
+    double rank = 1 - none_of(E, E / place->ranks, K), node = 1 - pow(1 - 1 / nodes, K);
+    double groups = (double)plan->model.moe.router.groups,
+           chosen = (double)plan->model.moe.router.top_groups;
+    if (groups >= nodes && chosen > 0 && chosen < groups) {
+        double kept = 1 - none_of(groups, groups / nodes, chosen);
+        node = fmin(node, kept * (1 - pow(1 - 1 / chosen, K)));
+    }
+    return node / (rank * place->inside);
+}
+
+/* Rows that routing sends: as it was sampled, or no more than any sample. Of recorded routing
+ * all may stay where it is. */
+static void as_routed(const struct pricing *p, struct comm_ask *ask)
+{
+    ask->part = p->links.told ? p->links.part : NULL;
+    if (!p->least)
+        return;
+    ask->uncrowded = true;
+    ask->once = ask->once > 0 ? least_once(p->plan, &p->place[GROUP_EP]) : 0;
+    if (p->plan->moe.routing.distribution == DISTRIBUTION_TRACE)
+        ask->bytes = 0;
+}
+
+bool price_is_routed(const struct op *op)
+{
+    return op->kernel == KERNEL_EXCHANGE && op->group == GROUP_EP;
+}
+
+static struct comm_ask ask_of(const struct pricing *p, enum profile_item item,
+                              const struct work *work, const struct op *op, const uint64_t *v)
 {
     struct comm_ask ask = {
         .item = item,
@@ -328,7 +363,23 @@ static struct price link_price(const struct pricing *p, enum profile_item item,
         .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
         .messages = messages(work, op, v),
     };
+    if (price_is_routed(op))
+        as_routed(p, &ask);
     as_engine(p, work, op, &ask);
+    return ask;
+}
+
+void price_levels(const struct pricing *p, const struct work *work, const struct op *op,
+                  const uint64_t *values, double bytes[PROFILE_LEVELS])
+{
+    struct comm_ask ask = ask_of(p, price_item(op, values), work, op, values);
+    comm_levels(&p->place[op->group], &ask, bytes);
+}
+
+static struct price link_price(const struct pricing *p, enum profile_item item,
+                               const struct work *work, const struct op *op, const uint64_t *v)
+{
+    struct comm_ask ask = ask_of(p, item, work, op, v);
     double s = comm_s(&p->rates, &p->place[op->group], &ask);
     return (struct price){.link_s = s, .s = s};
 }

@@ -4,6 +4,7 @@
 #ifndef MOEPLAN_SIM_TIME_PRICE_H
 #define MOEPLAN_SIM_TIME_PRICE_H
 
+#include "sim/moe/demand.h"
 #include "sim/time/comm.h"
 #include "sim/time/rates.h"
 #include "work/list/work.h"
@@ -22,6 +23,8 @@ struct pricing {
     struct comm_place place[GROUP_COUNT];
     double tokens; /* of all ranks that share the experts */
     double once;   /* comm_ask.once of exchanges that send a token to a node once; 0: none */
+    struct demand_links links; /* of the routing that is timed; not told: sources are alike */
+    bool least;                /* what is routed crosses no more than any routing has it */
 };
 
 /* profile NULL: at the cluster's own rates, what no machine is faster than. `attempt` may be
@@ -51,6 +54,13 @@ bool price_is_call(const struct pricing *pricing, const struct op *op);
  * one (rates.experts). */
 void price_experts_call(const struct pricing *pricing, const struct op *op,
                         const uint64_t *values, struct form_experts_call *call);
+
+/* Whether routing decides what an op sends to whom. */
+bool price_is_routed(const struct op *op);
+
+/* Bytes of it that cross each level of the links, of the rank with most there. */
+void price_levels(const struct pricing *pricing, const struct work *work, const struct op *op,
+                  const uint64_t *values, double bytes[PROFILE_LEVELS]);
 
 /* An op of the list with these values of its sizes. */
 struct price price_of(const struct pricing *pricing, const struct work *work,

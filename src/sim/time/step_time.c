@@ -177,7 +177,8 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
     skew_even(&s->plan, &slots);
     if (!demand)
         return sizes_eval(&s->work.sizes, &slots, s->values);
-    if (s->plan.stack.static_shapes && !sizes_eval(&s->work.sizes, &slots, s->even))
+    bool even = s->plan.stack.static_shapes || s->level_links;
+    if (even && !sizes_eval(&s->work.sizes, &slots, s->even))
         return false;
     slots = s->slots;
     skew_full(&s->plan, demand, &slots);
@@ -189,19 +190,25 @@ static double price_op(const struct stepper *s, const struct op *op, const uint6
     return price_of(&s->pricing, &s->work, op, values).s;
 }
 
-static void price_ops(struct stepper *s, bool evenly)
+static void price_ops(struct stepper *s, const struct demand *demand)
 {
+    bool evenly = demand && s->plan.stack.static_shapes, level = demand && s->level_links;
+    s->pricing.least = s->bound;
+    s->pricing.links = demand && !evenly && !level ? demand->links : (struct demand_links){0};
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
         enum profile_item item = price_item(op, s->values);
         s->item[i] = (uint8_t)item;
-        s->op_s[i] = price_op(s, op, evenly && moves(item) ? s->even : s->values);
+        bool even = (evenly && moves(item)) || (level && price_is_routed(op));
+        s->op_s[i] = price_op(s, op, even ? s->even : s->values);
     }
 }
 
 bool stepper_even(struct stepper *s)
 {
     s->pricing.plan = &s->plan;
+    s->pricing.least = true;
+    s->pricing.links = (struct demand_links){0};
     if (!evaluate_values(s, NULL))
         return false;
     for (size_t i = 0; i < s->work.n_ops; i++) {
@@ -419,7 +426,7 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     s->pricing.plan = &s->plan;
     if (!evaluate_values(s, demand))
         return false;
-    price_ops(s, demand && s->plan.stack.static_shapes);
+    price_ops(s, demand);
     arena_clear(&s->scratch);
     *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;

@@ -201,7 +201,7 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
     scratch->noise = arena_alloc(arena, round_up(e, 4), sizeof *scratch->noise);
     scratch->ids = arena_alloc(arena, ROWS_CHUNK * k, sizeof *scratch->ids);
     scratch->replicas = arena_alloc(arena, ROWS_CHUNK * k, sizeof *scratch->replicas);
-    scratch->keys = arena_alloc(arena, e > r ? e : r, sizeof *scratch->keys);
+    scratch->keys = arena_alloc(arena, e > 2 * r ? e : 2 * r, sizeof *scratch->keys);
     scratch->heads = arena_alloc(arena, rows->groups, sizeof *scratch->heads);
     scratch->firsts = arena_alloc(arena, rows->groups, sizeof *scratch->firsts);
     scratch->costs = arena_alloc(arena, rows->groups, sizeof *scratch->costs);
@@ -222,6 +222,8 @@ void rows_step_init(const struct rows *rows, unsigned want, struct arena *arena,
         out->received = arena_alloc(arena, r, sizeof *out->received);
     if (want & ROWS_WANT_MATRIX)
         out->matrix = arena_alloc(arena, r * p, sizeof *out->matrix);
+    if (want & ROWS_WANT_NODES)
+        out->node = arena_alloc(arena, rows_nodes(rows), sizeof *out->node);
     if (want & ROWS_WANT_PAIRS)
         out->pairs = arena_alloc(arena, r * r, sizeof *out->pairs);
 }

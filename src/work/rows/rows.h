@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "plan/data/trace.h"
+#include "work/rows/crossing.h"
 #include "work/rows/placement.h"
 
 enum {
@@ -61,7 +62,8 @@ struct rows_law {
         *group; /* [groups][groups] lower Cholesky factor of the groups' covariance, or NULL */
     double *touch;            /* [R] chance that a token has an expert on the rank */
     double *slope, *residual; /* [R] tokens received given the rows: regression, sd per token */
-    double distinct_ranks, distinct_nodes; /* per token, means */
+    double *node_touch, *node_slope, *node_residual; /* [nodes] the same of nodes */
+    double distinct_ranks, distinct_nodes;           /* per token, means */
 };
 
 enum rows_kind {
@@ -123,7 +125,7 @@ struct rows_scratch {
     uint32_t *words;                   /* random words of a chunk of tokens */
     uint32_t *noise;                   /* [E] random words of a step */
     int32_t *ids, *replicas;           /* experts of a chunk of tokens */
-    double *keys;                      /* [max(E, R)] */
+    double *keys;                      /* [max(E, 2 R)] */
     struct rows_head *heads;           /* [groups] */
     double *firsts, *costs;            /* [groups] times of first arrivals; scores, negated */
     uint32_t *time_words;              /* random words of waiting times */
@@ -149,12 +151,17 @@ struct rows_step {
     uint64_t *replica;  /* [P] rows per physical expert */
     uint64_t *rank;     /* [R] rows a rank receives, from itself included */
     uint64_t *received; /* [R] tokens a rank receives, one per token */
+    uint64_t *node;     /* [nodes] tokens that a node receives, one per token */
     uint64_t *matrix;   /* [R][P] rows from a source rank to a replica */
     uint64_t *pairs;    /* [R][R] tokens from a source to a destination rank, one per token */
+    struct crossing *crossing; /* set by the caller; its map is of as many ranks per node */
     double distinct_ranks, distinct_nodes; /* per token; with `received` only */
 };
 
-enum { ROWS_WANT_RECEIVED = 1, ROWS_WANT_MATRIX = 2, ROWS_WANT_PAIRS = 4 };
+enum { ROWS_WANT_RECEIVED = 1, ROWS_WANT_MATRIX = 2, ROWS_WANT_PAIRS = 4, ROWS_WANT_NODES = 8 };
+
+/* Nodes of the group, the last one not full where they do not divide it. */
+uint64_t rows_nodes(const struct rows *rows);
 
 /* Arrays for a step: expert, replica and rank always, the rest as wanted. */
 void rows_step_init(const struct rows *rows, unsigned want, struct arena *arena,
@@ -166,7 +173,7 @@ void rows_sample_step(const struct rows *rows, uint64_t step, struct rows_scratc
 
 /* The Gaussian step: T R pi plus noise of the law's covariance, rounded, sum T R K; experts
  * with fewer than ROWS_FEW rows expected (or missing) are drawn by Poisson's law. Fills expert,
- * replica, rank and received; matrix and pairs must be NULL. */
+ * replica, rank, received and node; matrix and pairs must be NULL, crossing is not counted. */
 void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch *scratch,
                      struct rows_step *out);
 

@@ -169,23 +169,35 @@ static void spread(const struct rows *rows, struct rows_step *out)
         }
 }
 
-static void receive(const struct gauss *g, struct rng *rng, double *mean, struct rows_step *out)
+/* What each of n places of `per` ranks receives: from its rows, and noise beside them. */
+struct receivers {
+    uint64_t n, per;
+    const double *touch, *slope, *residual;
+    uint64_t *tokens;
+};
+
+/* mean, count [n] are scratch. */
+static void receive(const struct gauss *g, const struct receivers *at, struct rng *rng,
+                    double *mean, double *count, const struct rows_step *step)
 {
     const struct rows *rows = g->rows;
-    const struct rows_law *law = g->law;
     const struct expert_map *map = &rows->map;
     double tokens = (double)rows->spec.tokens * (double)rows->spec.ranks;
     double noise = sqrt(g->choices) * (double)rows->run;
-    memset(mean, 0, rows->spec.ranks * sizeof *mean);
+    memset(mean, 0, at->n * sizeof *mean);
+    memset(count, 0, at->n * sizeof *count);
     for (uint64_t i = 0; i < map->replicas; i++)
-        mean[map->rank[i]] += tokens * law->pi[map->expert[i]] / map->count[map->expert[i]];
-    for (uint64_t r = 0; r < rows->spec.ranks; r++) {
-        double got = tokens * law->touch[r];
-        got += law->slope[r] * ((double)out->rank[r] - mean[r]);
-        if (law->residual[r] > 0)
-            got += law->residual[r] * noise * rng_normal(rng);
-        double most = tokens < (double)out->rank[r] ? tokens : (double)out->rank[r];
-        out->received[r] = (uint64_t)(within(got, most) + 0.5);
+        mean[map->rank[i] / at->per] +=
+            tokens * g->law->pi[map->expert[i]] / map->count[map->expert[i]];
+    for (uint64_t r = 0; r < rows->spec.ranks; r++)
+        count[r / at->per] += (double)step->rank[r];
+    for (uint64_t r = 0; r < at->n; r++) {
+        double got = tokens * at->touch[r];
+        got += at->slope[r] * (count[r] - mean[r]);
+        if (at->residual[r] > 0)
+            got += at->residual[r] * noise * rng_normal(rng);
+        double most = tokens < count[r] ? tokens : count[r];
+        at->tokens[r] = (uint64_t)(within(got, most) + 0.5);
     }
 }
 
@@ -210,8 +222,15 @@ void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch
     settle(&g, &rng);
     round_rows(&g, tokens * rows->spec.top_k, out->expert);
     spread(rows, out);
+    const struct receivers ranks = {
+        rows->spec.ranks, 1, g.law->touch, g.law->slope, g.law->residual, out->received};
+    const struct receivers nodes = {rows_nodes(rows),     rows->spec.ranks_per_node,
+                                    g.law->node_touch,    g.law->node_slope,
+                                    g.law->node_residual, out->node};
     if (out->received)
-        receive(&g, &rng, scratch->keys, out);
+        receive(&g, &ranks, &rng, scratch->keys, scratch->keys + rows->spec.ranks, out);
+    if (out->node)
+        receive(&g, &nodes, &rng, scratch->keys, scratch->keys + rows->spec.ranks, out);
     out->distinct_ranks = g.law->distinct_ranks;
     out->distinct_nodes = g.law->distinct_nodes;
 }

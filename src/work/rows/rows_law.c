@@ -18,6 +18,10 @@ static void allocate(const struct rows *rows, struct arena *arena, struct rows_l
     law->touch = arena_alloc(arena, r, sizeof *law->touch);
     law->slope = arena_alloc(arena, r, sizeof *law->slope);
     law->residual = arena_alloc(arena, r, sizeof *law->residual);
+    uint64_t nodes = rows_nodes(rows);
+    law->node_touch = arena_alloc(arena, nodes, sizeof *law->node_touch);
+    law->node_slope = arena_alloc(arena, nodes, sizeof *law->node_slope);
+    law->node_residual = arena_alloc(arena, nodes, sizeof *law->node_residual);
 }
 
 uint64_t rows_nodes(const struct rows *rows)
@@ -51,7 +55,7 @@ static void touch_uniform(const struct rows *rows, struct arena *arena, uint64_t
         law->distinct_ranks += touch;
     }
     for (uint64_t node = 0; node < rows_nodes(rows); node++)
-        law->distinct_nodes += share * rows_touch_uniform(experts, k, on_node[node]);
+        law->node_touch[node] += share * rows_touch_uniform(experts, k, on_node[node]);
 }
 
 /* Exact chances by quadrature; the replicas of an expert count as experts that share its
@@ -63,17 +67,14 @@ static void touch_weighted(const struct rows *rows, const double *p, struct aren
     uint64_t n = map->replicas, nodes = rows_nodes(rows);
     double *share = arena_alloc(arena, n, sizeof *share);
     uint32_t *node_of = arena_alloc(arena, n, sizeof *node_of);
-    double *node_touch = arena_alloc(arena, nodes, sizeof *node_touch);
     for (uint64_t i = 0; i < n; i++) {
         share[i] = p[map->expert[i]] / map->count[map->expert[i]];
         node_of[i] = map->rank[i] / (uint32_t)rows->spec.ranks_per_node;
     }
     rows_touch(share, n, rows->spec.top_k, map->rank, rows->spec.ranks, arena, law->touch);
-    rows_touch(share, n, rows->spec.top_k, node_of, nodes, arena, node_touch);
+    rows_touch(share, n, rows->spec.top_k, node_of, nodes, arena, law->node_touch);
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         law->distinct_ranks += law->touch[r];
-    for (uint64_t node = 0; node < nodes; node++)
-        law->distinct_nodes += node_touch[node];
 }
 
 /* ---- one function per kind ---- */
@@ -100,6 +101,17 @@ static void fill_flat(const struct rows *rows, unsigned number, struct arena *ar
     else
         touch_weighted(rows, p, arena, law);
     law->sum_d[0] = rows_hajek(law->pi, n, law->d);
+}
+
+/* Chance by which a token of the hot rank, all of which reach its node, is not counted there
+ * yet: `out` of its experts, uniformly of those beyond the rank, are. */
+static double miss_hot_node(const struct rows *rows, struct arena *arena, uint64_t out)
+{
+    uint64_t *on_rank, *on_node;
+    if (!out)
+        return 1;
+    count_held(rows, arena, &on_rank, &on_node);
+    return 1 - rows_touch_uniform(rows->spec.experts - rows->n_hot, out, on_node[0]);
 }
 
 /* A mixture: with chance `share` min(K, h) of rank 0's h experts and the rest elsewhere, both
@@ -132,7 +144,7 @@ static void fill_hot(const struct rows *rows, unsigned number, struct arena *are
         touch_uniform(rows, arena, n - h, out, share, law);
     law->distinct_ranks += share * (h ? 1 - (out ? rows_touch_uniform(n - h, out, h) : 0) : 0);
     law->touch[0] = share + (1 - share) * rows_touch_uniform(n, k, h);
-    law->distinct_nodes += share * (out ? 0 : 1);
+    law->node_touch[0] += share * miss_hot_node(rows, arena, out);
 }
 
 /* Frequencies over a list of tokens: pi, touch, distinct counts; groups' second moments. */
@@ -167,7 +179,7 @@ static void see_destinations(struct frequencies *f, const int32_t *ids)
             f->law->touch[rank] += 1;
             f->law->distinct_ranks += 1;
         }
-        f->law->distinct_nodes += s->node_stamp[node] != clock;
+        f->law->node_touch[node] += s->node_stamp[node] != clock;
         s->rank_stamp[rank] = s->node_stamp[node] = clock;
     }
 }
@@ -200,7 +212,8 @@ static void finish_frequencies(struct frequencies *f, uint64_t tokens)
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         f->law->touch[r] /= n;
     f->law->distinct_ranks /= n;
-    f->law->distinct_nodes /= n;
+    for (uint64_t node = 0; node < rows_nodes(rows); node++)
+        f->law->node_touch[node] /= n;
     for (uint64_t g = 0; g < groups; g++)
         f->group_mean[g] /= n;
     for (uint64_t g = 0; g < groups; g++)
@@ -262,6 +275,12 @@ static void even_out(const struct rows *rows, struct rows_law *law)
         law->pi[e] = (double)rows->spec.top_k / (double)n;
     for (uint64_t i = 0; rows->map.most_local * r == rows->map.replicas && i < r; i++)
         law->touch[i] = law->distinct_ranks / (double)r;
+    uint64_t nodes = rows_nodes(rows);
+    double sum = 0;
+    for (uint64_t i = 0; i < nodes; i++)
+        sum += law->node_touch[i];
+    for (uint64_t i = 0; r % rows->spec.ranks_per_node == 0 && i < nodes; i++)
+        law->node_touch[i] = sum / (double)nodes;
 }
 
 void rows_share_groups(const struct rows *rows, const double *group_mean, double *pi)
@@ -292,21 +311,32 @@ void rows_hajek_groups(const struct rows *rows, struct rows_law *law)
     }
 }
 
+/* Of n places, `per` ranks each: shares of the experts' misses at which the pilot's sum stays.
+ */
+static void smooth_places(const struct rows *rows, uint64_t n, uint64_t per,
+                          struct arena *arena, const double *pi, double *touch)
+{
+    const struct expert_map *map = &rows->map;
+    double *log_miss = arena_alloc(arena, n, sizeof *log_miss), distinct = 0;
+    for (uint64_t i = 0; i < n; i++)
+        distinct += touch[i];
+    for (uint64_t i = 0; i < map->replicas; i++)
+        log_miss[map->rank[i] / per] += log1p(-pi[map->expert[i]] / map->count[map->expert[i]]);
+    rows_touch_by_power(log_miss, n, rows_touch_power(log_miss, n, distinct, 8), touch);
+}
+
 /* Skewed popularity: the pilot's groups are well known, its single experts and ranks are not.
- * Inside a group experts share as Rosen's chances do; ranks share so that their number per
- * token is the pilot's. */
+ * Inside a group experts share as Rosen's chances do; ranks and nodes share so that their
+ * number per token is the pilot's. */
 static void smooth(const struct rows *rows, unsigned number, const double *group_mean,
                    struct arena *arena, struct rows_law *law)
 {
-    const struct expert_map *map = &rows->map;
-    uint64_t n = rows->spec.experts, ranks = rows->spec.ranks;
-    double *log_miss = arena_alloc(arena, ranks, sizeof *log_miss);
+    uint64_t n = rows->spec.experts;
     rows_rosen(rows->p + number * n, n, rows->spec.top_k, law->pi);
     rows_share_groups(rows, group_mean, law->pi);
-    for (uint64_t i = 0; i < map->replicas; i++)
-        log_miss[map->rank[i]] += log1p(-law->pi[map->expert[i]] / map->count[map->expert[i]]);
-    double power = rows_touch_power(log_miss, ranks, law->distinct_ranks, 8);
-    rows_touch_by_power(log_miss, ranks, power, law->touch);
+    smooth_places(rows, rows->spec.ranks, 1, arena, law->pi, law->touch);
+    smooth_places(rows, rows_nodes(rows), rows->spec.ranks_per_node, arena, law->pi,
+                  law->node_touch);
 }
 
 /* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
@@ -363,25 +393,32 @@ static fill_law *const fillers[ROWS_KIND_COUNT] = {
 
 /* ---- tokens received, given rows ---- */
 
-/* Variance per token of the rows of each rank, from the law's covariance. */
-static void rank_variance(const struct rows *rows, const struct rows_law *law,
-                          struct arena *arena, double *variance)
+/* Places that tokens go to, ranks or nodes: how many ranks each has, and what is told of them.
+ */
+struct places {
+    uint64_t n, per;
+    const double *touch;
+    double *slope, *residual;
+};
+
+/* Variance per token of the rows of each place, from the law's covariance. */
+static void place_variance(const struct rows *rows, const struct rows_law *law,
+                           const struct places *at, struct arena *arena, double *variance)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t ranks = rows->spec.ranks, groups = rows->groups;
-    uint64_t size = rows->spec.experts / groups;
-    double *d = arena_alloc(arena, ranks * groups, sizeof *d);
-    double *part = arena_alloc(arena, ranks * groups, sizeof *part);
-    double *lift = arena_alloc(arena, ranks, sizeof *lift);
+    uint64_t groups = rows->groups, size = rows->spec.experts / groups;
+    double *d = arena_alloc(arena, at->n * groups, sizeof *d);
+    double *part = arena_alloc(arena, at->n * groups, sizeof *part);
+    double *lift = arena_alloc(arena, at->n, sizeof *lift);
     const double *mean = law->mean;
     for (uint64_t i = 0; i < map->replicas; i++) {
-        uint64_t e = map->expert[i], g = e / size, r = map->rank[i];
+        uint64_t e = map->expert[i], g = e / size, r = map->rank[i] / at->per;
         double share = 1.0 / map->count[e];
         d[r * groups + g] += share * law->d[e];
         part[r * groups + g] += mean[g] > 0 ? share * law->pi[e] / mean[g] : 0;
         lift[r] += law->lift ? share * law->lift[e] : 0;
     }
-    for (uint64_t r = 0; r < ranks; r++) {
+    for (uint64_t r = 0; r < at->n; r++) {
         variance[r] = lift[r] * lift[r];
         for (uint64_t g = 0; g < groups; g++) {
             double own = d[r * groups + g], sum = law->sum_d[g], across = 0;
@@ -393,22 +430,34 @@ static void rank_variance(const struct rows *rows, const struct rows_law *law,
     }
 }
 
-/* A token brings N rows to a rank, or none: the covariance of N and of "some" is E N (1 - q).
- */
-static void fill_regression(const struct rows *rows, struct arena *arena, struct rows_law *law)
+/* A token brings N rows to a place, or none: the covariance of N and of "some" is
+ * E N (1 - q). */
+static void fill_regression(const struct rows *rows, const struct rows_law *law,
+                            const struct places *at, struct arena *arena)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t ranks = rows->spec.ranks;
-    double *mean = arena_alloc(arena, ranks, sizeof *mean);
-    double *variance = arena_alloc(arena, ranks, sizeof *variance);
+    double *mean = arena_alloc(arena, at->n, sizeof *mean);
+    double *variance = arena_alloc(arena, at->n, sizeof *variance);
     for (uint64_t i = 0; i < map->replicas; i++)
-        mean[map->rank[i]] += law->pi[map->expert[i]] / map->count[map->expert[i]];
-    rank_variance(rows, law, arena, variance);
-    for (uint64_t r = 0; r < ranks; r++) {
-        double q = law->touch[r], covariance = mean[r] * (1 - q), v = variance[r];
-        law->slope[r] = v > 1e-12 ? covariance / v : 0;
-        law->residual[r] = sqrt(fmax(0, q * (1 - q) - covariance * law->slope[r]));
+        mean[map->rank[i] / at->per] += law->pi[map->expert[i]] / map->count[map->expert[i]];
+    place_variance(rows, law, at, arena, variance);
+    for (uint64_t r = 0; r < at->n; r++) {
+        double q = at->touch[r], covariance = mean[r] * (1 - q), v = variance[r];
+        at->slope[r] = v > 1e-12 ? covariance / v : 0;
+        at->residual[r] = rows->kind == ROWS_BALANCED
+                              ? 0
+                              : sqrt(fmax(0, q * (1 - q) - covariance * at->slope[r]));
     }
+}
+
+static void fill_regressions(const struct rows *rows, struct arena *arena, struct rows_law *law)
+{
+    const struct places ranks = {rows->spec.ranks, 1, law->touch, law->slope, law->residual};
+    const struct places nodes = {rows_nodes(rows), rows->spec.ranks_per_node, law->node_touch,
+                                 law->node_slope, law->node_residual};
+    fill_regression(rows, law, &ranks, arena);
+    if (nodes.n > 1)
+        fill_regression(rows, law, &nodes, arena);
 }
 
 void rows_laws(struct rows *rows, struct arena *arena)
@@ -426,11 +475,11 @@ void rows_laws(struct rows *rows, struct arena *arena)
             rows_fill_like(rows, i, &like, arena, law);
         else
             fillers[rows->kind](rows, i, arena, law);
+        for (uint64_t node = 0; node < rows_nodes(rows); node++)
+            law->distinct_nodes += law->node_touch[node];
         for (uint64_t e = 0; e < rows->spec.experts; e++)
             law->mean[e / size] += law->pi[e];
-        fill_regression(rows, arena, law);
-        if (rows->kind == ROWS_BALANCED)
-            memset(law->residual, 0, rows->spec.ranks * sizeof *law->residual);
+        fill_regressions(rows, arena, law);
         for (uint64_t e = 0; e < rows->spec.experts; e++)
             law->root[e] = sqrt(law->d[e]);
     }

@@ -178,6 +178,5 @@ void rows_fill_like(const struct rows *rows, unsigned number, const struct rows_
     log_misses(rows, law->pi, like->rank_miss, like->node_miss);
     law->distinct_ranks =
         rows_touch_by_power(like->rank_miss, rows->spec.ranks, like->rank_power, law->touch);
-    law->distinct_nodes =
-        rows_touch_by_power(like->node_miss, rows_nodes(rows), like->node_power, NULL);
+    rows_touch_by_power(like->node_miss, rows_nodes(rows), like->node_power, law->node_touch);
 }

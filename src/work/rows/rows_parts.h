@@ -37,8 +37,6 @@ enum status rows_weights(const struct rows_spec *spec, struct arena *arena, unsi
 /* Fills the laws of prepared rows. */
 void rows_laws(struct rows *rows, struct arena *arena);
 
-uint64_t rows_nodes(const struct rows *rows);
-
 /* Chances of experts scaled, group by group, so that a token has group_mean[g] rows in each. */
 void rows_share_groups(const struct rows *rows, const double *group_mean, double *pi);
 

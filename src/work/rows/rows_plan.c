@@ -1,15 +1,14 @@
 /* What a plan says about routing; see rows.h. */
+#include <math.h>
+
 #include "plan/derive.h"
+#include "work/list/comm_place.h"
 #include "work/rows/rows.h"
 #include "work/stack/stack.h"
 
 uint64_t rows_per_node(const struct plan *plan)
 {
-    uint64_t nodes = plan->cluster.nodes ? plan->cluster.nodes : 1;
-    uint64_t node_ranks = plan_world(plan) / nodes;
-    uint64_t inner = plan->parallel.tp * plan->parallel.cp; /* default order: ep beyond them */
-    uint64_t ep_per_node = node_ranks / (inner ? inner : 1);
-    return ep_per_node ? ep_per_node : 1;
+    return (uint64_t)fmax(1, comm_place(plan, GROUP_EP).inside);
 }
 
 void rows_spec_from_plan(const struct plan *plan, const struct routing_data *data,

@@ -368,8 +368,15 @@ static void count_tokens(const struct rows *rows, uint64_t source, uint64_t n,
             if (out->pairs)
                 out->pairs[source * ranks + rank]++;
             uint64_t node = rank / per;
-            nodes += scratch->node_stamp[node] != clock;
+            bool first = scratch->node_stamp[node] != clock;
+            nodes += first;
             scratch->node_stamp[node] = clock;
+            if (out->node)
+                out->node[node] += first;
+            if (out->crossing && !out->crossing->map.rows)
+                crossing_add(out->crossing, source, rank);
+            if (out->crossing && first)
+                crossing_add_node(out->crossing, source, node);
         }
     }
     out->distinct_ranks += (double)distinct;
@@ -386,7 +393,10 @@ static void count_chunk(const struct rows *rows, uint64_t source, uint64_t n,
     if (out->matrix)
         for (uint64_t i = 0; i < n * k; i++)
             out->matrix[source * p + (uint64_t)scratch->replicas[i]]++;
-    if (out->received || out->pairs)
+    if (out->crossing && out->crossing->map.rows)
+        for (uint64_t i = 0; i < n * k; i++)
+            crossing_add(out->crossing, source, rows->map.rank[scratch->replicas[i]]);
+    if (out->received || out->pairs || out->node || out->crossing)
         count_tokens(rows, source, n, scratch, out);
 }
 
@@ -398,6 +408,10 @@ static void clear_step(const struct rows *rows, struct rows_step *out)
     memset(out->rank, 0, r * sizeof *out->rank);
     if (out->received)
         memset(out->received, 0, r * sizeof *out->received);
+    if (out->node)
+        memset(out->node, 0, rows_nodes(rows) * sizeof *out->node);
+    if (out->crossing)
+        crossing_clear(out->crossing);
     if (out->matrix)
         memset(out->matrix, 0, r * p * sizeof *out->matrix);
     if (out->pairs)
@@ -431,7 +445,8 @@ void rows_sample_step(const struct rows *rows, uint64_t step, struct rows_scratc
     const struct expert_map *map = &rows->map;
     uint64_t tokens = rows->spec.tokens, experts = rows->spec.experts;
     clear_step(rows, out);
-    bool plain = map->replicas == experts && !out->received && !out->matrix && !out->pairs;
+    bool plain = map->replicas == experts && !out->received && !out->matrix && !out->pairs &&
+                 !out->node && !out->crossing;
     if (plain)
         count_experts(rows, step, scratch, out);
     for (uint64_t source = 0; !plain && source < rows->spec.ranks; source++) {

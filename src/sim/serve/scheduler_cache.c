@@ -1,0 +1,201 @@
+/* A replica's cache in the play of its scheduler; see scheduler.h. Tokens are counted, not
+ * blocks. */
+#include <math.h>
+
+#include "base/checked.h"
+#include "sim/serve/scheduler_parts.h"
+
+/* SGLang environ.py: of answers to come this part is reserved at first and at least, falling
+ * over so many decode steps; no answer counts for more tokens; what is taken out leaves room
+ * for so many steps (managers/schedule_batch.py, retract_decode). */
+static const double FIRST_RATIO = 0.7, LEAST_RATIO = 0.7 * 0.14;
+enum { RATIO_STEPS = 600, MOST_ANSWER = 4096, RELIEF_STEPS = 20 };
+
+static bool is_played(const struct player *p)
+{
+    return p->ask->cache.tokens > 0;
+}
+
+static double accepted(const struct player *p)
+{
+    return p->ask->accepted > 1 ? p->ask->accepted : 1;
+}
+
+/* Tokens that a decode step of a replica adds. */
+static double growth(const struct player *p, const struct replica *at)
+{
+    return (double)at->decoding * accepted(p);
+}
+
+uint64_t cache_answer(const struct request *r)
+{
+    return r->output - 1 - lesser(r->said, r->output - 1);
+}
+
+/* Of its answer, tokens that a request has decoded since it began; before that none. */
+static double decoded(const struct player *p, const struct request *r)
+{
+    return r->left ? 0 : (double)(p->decode_steps - r->joined) * accepted(p);
+}
+
+static double holds(const struct player *p, const struct request *r)
+{
+    return (double)(r->prompt - r->left) + decoded(p, r);
+}
+
+void cache_begin(struct replica *at)
+{
+    *at = (struct replica){
+        .first = NOBODY, .last = NOBODY, .newest = NOBODY, .ratio = FIRST_RATIO};
+}
+
+/* What a running request has yet to say, as its admission counts it. */
+static double to_come(const struct player *p, const struct request *r)
+{
+    double rest = (double)cache_answer(r) - decoded(p, r);
+    return fmin(fmax(rest, 0), MOST_ANSWER);
+}
+
+static double reserved(const struct player *p, const struct replica *at)
+{
+    double sum = 0;
+    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older)
+        sum += to_come(p, &p->requests[i]);
+    return at->ratio * sum;
+}
+
+bool cache_admits(const struct player *p, const struct replica *at, const struct request *r)
+{
+    if (!is_played(p) || !at->running)
+        return true;
+    if (at->relieved && !p->ask->cache.reserves)
+        return false;
+    double room = (double)p->ask->cache.tokens - at->held - growth(p, at);
+    double asked = (double)r->left;
+    if (p->ask->cache.reserves) {
+        asked += fmin((double)cache_answer(r), MOST_ANSWER);
+        room -= reserved(p, at);
+    }
+    return asked <= room;
+}
+
+void cache_take(struct player *p, struct replica *at, struct request *r, uint64_t tokens)
+{
+    uint32_t number = (uint32_t)(r - p->requests);
+    if (!is_played(p))
+        return;
+    at->held += (double)tokens;
+    r->joined = p->decode_steps; /* it has decoded nothing */
+    if (r->started)
+        return;
+    r->older = at->newest;
+    r->newer = NOBODY;
+    if (at->newest != NOBODY)
+        p->requests[at->newest].newer = number;
+    at->newest = number;
+}
+
+void cache_join(const struct player *p, struct request *r)
+{
+    r->joined = p->decode_steps;
+}
+
+void cache_grow(struct player *p, uint64_t n)
+{
+    const double fall = (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS;
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
+        struct replica *at = &p->replicas[i];
+        at->held += (double)n * growth(p, at);
+        at->ratio = fmax(at->ratio - (double)n * fall, LEAST_RATIO);
+    }
+}
+
+void cache_leave(struct player *p, struct replica *at, const struct request *r)
+{
+    if (!is_played(p))
+        return;
+    at->held = at->running ? at->held - holds(p, r) : 0;
+    *(r->newer == NOBODY ? &at->newest : &p->requests[r->newer].older) = r->older;
+    if (r->older != NOBODY)
+        p->requests[r->older].newer = r->newer;
+    at->ratio = at->running ? at->ratio : FIRST_RATIO; /* idle */
+}
+
+uint64_t cache_steps(const struct player *p)
+{
+    double least = (double)UINT32_MAX;
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
+        const struct replica *at = &p->replicas[i];
+        if (at->decoding)
+            least = fmin(least, ((double)p->ask->cache.tokens - at->held) / growth(p, at));
+    }
+    return is_played(p) ? (uint64_t)fmax(least, 1) : UINT64_MAX;
+}
+
+/* ---- no room ---- */
+
+static void enqueue(struct player *p, struct replica *at, uint32_t number)
+{
+    struct request *r = &p->requests[number];
+    bool empty = at->first == NOBODY;
+    if (empty || !p->ask->cache.reserves) {
+        r->next = at->first;
+        at->first = number;
+        at->last = empty ? number : at->last;
+        return;
+    }
+    r->next = NOBODY;
+    p->requests[at->last].next = number;
+    at->last = number;
+}
+
+/* A prompt under way stands first in the queue; what decodes goes back there. */
+static void take_out(struct player *p, struct replica *at, uint32_t number)
+{
+    struct request *r = &p->requests[number];
+    bool decodes = !r->left;
+    uint64_t said = (uint64_t)decoded(p, r);
+    at->running--;
+    cache_leave(p, at, r);
+    p->out->preempted++;
+    r->started = false;
+    if (decodes) {
+        player_remove(p, number);
+        at->decoding--;
+        r->said += lesser(said + 1, cache_answer(r)); /* the first one was said before */
+        r->prompt = r->input + r->said;
+        enqueue(p, at, number);
+    }
+    r->left = r->prompt;
+}
+
+/* What is reserved after so many had to go: as those that stay show it. */
+static double new_ratio(const struct player *p, const struct replica *at)
+{
+    double said = 0, all = 1;
+    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
+        const struct request *r = &p->requests[i];
+        said += (double)r->said + decoded(p, r) + RELIEF_STEPS;
+        all += (double)r->output;
+    }
+    return fmin(1, said / all);
+}
+
+static void relieve(struct player *p, struct replica *at)
+{
+    double steps = 1, tokens = (double)p->ask->cache.tokens;
+    at->relieved = false;
+    while (at->running > 1 && at->held + steps * growth(p, at) > tokens) {
+        take_out(p, at, at->newest);
+        steps = p->ask->cache.reserves ? RELIEF_STEPS : 1;
+        at->relieved = true;
+    }
+    if (at->relieved && p->ask->cache.reserves)
+        at->ratio = new_ratio(p, at);
+}
+
+void cache_relieve(struct player *p)
+{
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++)
+        relieve(p, &p->replicas[i]);
+}
