@@ -112,6 +112,45 @@ static void a_layer_saves_copies_and_entries(void **state)
     arena_release(&arena);
 }
 
+/* In mxfp8 a saved copy has 33/32 bytes an element. Two of H where entries keep the row in 16
+ * bits, q_up's of the latent in place of its 16 bits, one more of the indexer's queries; the
+ * output's groups and the projection behind them save what they are given. With delayed scaling
+ * the projection keeps its copy alone. */
+static void a_recipe_keeps_copies(void **state)
+{
+    (void)state;
+    const uint64_t h = H + H / 32, q = 1024 + 1024 / 32;
+    struct arena arena = {0};
+    struct plan plan;
+    trains("deepseek-v4-flash", "b200-8x8", &arena, &plan);
+    const uint64_t window = saved(&plan, KIND_WINDOW_MOE), csa = saved(&plan, KIND_CSA_MOE),
+                   hca = saved(&plan, KIND_HCA_MOE);
+    plan.precision.recipe = RECIPE_MXFP8;
+    assert_int_equal(saved(&plan, KIND_CSA_MOE), csa + 2 * h - 2 * 1024 + q + q);
+    assert_int_equal(saved(&plan, KIND_HCA_MOE), hca + 2 * h - 2 * 1024 + q);
+    assert_int_equal(saved(&plan, KIND_WINDOW_MOE), window - 2 * 1024 + q);
+    plan.precision.recipe = RECIPE_FP8_DELAYED;
+    assert_int_equal(saved(&plan, KIND_HCA_MOE), hca + 2 * H - 1024 - 8 * 1024);
+    arena_release(&arena);
+}
+
+/* Of one layer of type csa in copies of two bytes an element and 1/16: queries down and up,
+ * the head, the projection and the indexer's queries; not entries, the indexer's weights, nor
+ * the output's groups. */
+static void entries_are_made_outside_a_recipe(void **state)
+{
+    (void)state;
+    const uint64_t of_all = H * 1024 + 1024 * Q + H * HEAD + 8 * 1024 * H,
+                   index = 1024 * 64 * 128, shared = 3 * H * 2048;
+    struct arena arena = {0};
+    struct plan plan;
+    trains("deepseek-v4-flash", "b200-8x8", &arena, &plan);
+    plan.precision.recipe = RECIPE_MXFP8;
+    assert_int_equal(named(&plan, "quantized_weights", SEGMENT_STEP),
+                     (43 * (of_all + shared) + 21 * index) * 2 * 33 / 32);
+    arena_release(&arena);
+}
+
 static void words(struct word_list *list, const char *const *names, unsigned n)
 {
     list->n = n;
@@ -258,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_saves_copies_and_entries),
+        cmocka_unit_test(a_recipe_keeps_copies),
+        cmocka_unit_test(entries_are_made_outside_a_recipe),
         cmocka_unit_test(modules_run_again),
         cmocka_unit_test(block_sums_are_weighed),
         cmocka_unit_test(what_megatron_refuses_is_refused),

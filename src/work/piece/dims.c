@@ -425,6 +425,8 @@ static uint64_t facts_of(const struct plan *plan)
         {p->cp > 1, FACT_CP},
         {plan->stack.compiled, FACT_COMPILED},
         {recipe_format(plan) != DTYPE_NONE, FACT_RECIPE},
+        {recipe_format(plan) != DTYPE_NONE && plan->precision.recipe == RECIPE_FP8_DELAYED,
+         FACT_DELAYED},
     };
     uint64_t held = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)

@@ -145,6 +145,7 @@ enum col {
 #define FACT_Q_ALONE FACT(44)         /* what projects to heads gives queries alone */
 #define FACT_WEIGHED FACT(45)         /* a mixer and a network read a row weighed of several */
 #define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, of tokens alone */
+#define FACT_DELAYED FACT(47)         /* that recipe scales by what was */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \

@@ -17,8 +17,11 @@ static enum sizing_rule rule_of(const struct train *t, enum row rows)
 /* Saved as the copy that a recipe's product makes of its input. */
 static bool by_recipe(const struct train *t, const struct train_tensor *tensor)
 {
-    bool one = tensor->product_input == PRODUCT_INPUT ||
-               (tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_GQA);
+    bool one =
+        tensor->product_input == PRODUCT_INPUT ||
+        (tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_GQA) ||
+        (tensor->product_input == PRODUCT_INPUT_PROJECTION && t->d.facts & FACT_DELAYED) ||
+        (tensor->product_input == PRODUCT_INPUT_UP && !(t->drops & TRAIN_MLA_UP));
     return one && t->d.facts & FACT_RECIPE;
 }
 
