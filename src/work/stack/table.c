@@ -333,7 +333,7 @@ static bool trains_streams(const struct plan *plan)
 
 static bool adapts_shared_kv(const struct plan *plan)
 {
-    return plan_shares_kv(plan) && lora_is_there(plan);
+    return plan_shares_kv(plan) && lora_is_served(plan);
 }
 
 /* What the software of a stack does not have, or what of it is not modelled. MaxText's blocks
@@ -353,7 +353,7 @@ static const struct {
      "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
-    {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
+    {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
      "hyper-connections and attention of kind shared_kv are",
