@@ -109,6 +109,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "exaone-4.0-32b",
         "glm-4.5v",
         "granite-4.0-h-tiny",
+        "lfm2-8b-a1b",
         "ling-1t",
         "ling-flash-2.0",
         "ling-mini-2.0",
@@ -216,7 +217,8 @@ static void broken_configurations_say_where(void **state)
          "qwen3_vl_moe_text, qwen3_omni_moe, qwen3_omni_moe_thinker, qwen3_omni_moe_text, "
          "qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
-         "granitemoehybrid, llama, mistral, ministral3, gemma, gemma2, gemma3_text, gemma3, "
+         "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
+         "gemma, gemma2, gemma3_text, gemma3, "
          "gemma4_text, gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, phi3, olmo2, "
          "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, qwen2, "
          "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "

@@ -100,6 +100,7 @@ static void models_have_their_exact_parameters(void **state)
         {"qwen2.5-72b", 72706203648},
         {"llama-3.2-1b", 1235814400},
         {"llama-3.2-3b", 3212749824},
+        {"lfm2-8b-a1b", 8339929856 + 704},
         /* elements of the checkpoints, encoders included */
         {"qwen3-vl-2b", 2127532032},
         {"qwen3-vl-4b", 4437815808},

@@ -118,6 +118,7 @@ static const struct import_word type_names[] = {
     {"heavily_compressed_attention", LAYER_HCA},
     {"minimax_m3_sparse", LAYER_BLOCKS},
     {"mamba", LAYER_LINEAR},
+    {"conv", LAYER_LINEAR},
     {"moe", LAYER_MOE},
     {"mlp", LAYER_DENSE},
     {NULL, 0},
@@ -469,6 +470,32 @@ enum status import_finish_granite(const struct node *config, struct model *model
         model->moe.intermediate = model->moe.shared_intermediate = 0;
     }
     return import_layers(config, model, all_linear, err);
+}
+
+/* full_attn_idxs: the layers with attention, by number, where there is no list. */
+static enum layer_type lfm2(const struct node *config, uint64_t i)
+{
+    const struct node *list = import_value(config, "full_attn_idxs", NODE_SEQUENCE);
+    uint64_t at;
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (item->kind == NODE_SCALAR && number_count(item->text, &at) && at == i)
+            return LAYER_FULL;
+    return LAYER_LINEAR;
+}
+
+/* All channels are one head without keys. Biases of convolutions are not read. */
+enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *bias = import_value(config, "conv_bias", NODE_SCALAR);
+    if (bias && text_equal(bias->text, "true"))
+        return err_at(
+            err, STATUS_INPUT, bias->mark,
+            "'conv_bias' must be false: biases of short convolutions are not modelled");
+    model->linear.heads = model->linear.key_heads = 1;
+    model->linear.head_dim = model->linear.key_dim = model->hidden;
+    if (import_value(config, "tie_word_embeddings", NODE_SCALAR))
+        model->tied_embeddings = is_true(config, "tie_word_embeddings");
+    return import_layers(config, model, lfm2, err);
 }
 
 /* ---- indexers ---- */

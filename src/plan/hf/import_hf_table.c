@@ -65,6 +65,7 @@ static const struct import_word linear_kinds[] = {{"gated_delta_net", LINEAR_GAT
                                                   {"lightning", LINEAR_LIGHTNING},
                                                   {"mamba2", LINEAR_MAMBA2},
                                                   {"mamba1", LINEAR_MAMBA1},
+                                                  {"short_conv", LINEAR_SHORT_CONV},
                                                   {NULL, 0}};
 /* none: nobody says it, the engine's own */
 static const struct import_word formats[] = {{"float32", DTYPE_F32},
@@ -463,6 +464,22 @@ static const struct import_field granite_hybrid[] = {
     COUNT(linear.chunk, "mamba_chunk_size", "256"),
 };
 
+/* Short convolutions over all channels, and attention with norms of heads. */
+static const struct import_field lfm2_moe[] = {
+    BOOL(tied_embeddings, "tie_embedding", "true"),
+    COUNT(dense_layers, "num_dense_layers", "2"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    BOOL(attention.qk_norm, NULL, "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "use_expert_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    WORD(linear.kind, NULL, "short_conv", linear_kinds),
+    COUNT(linear.conv, "conv_L_cache", "3"),
+};
+
 /* Dense models. */
 static const struct import_field dense[] = {
     BOOL(moe.router.normalize, NULL, "true"),
@@ -790,6 +807,9 @@ const struct import_family import_families[] = {
     {{"granitemoehybrid", "GraniteMoeHybridForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(granite_hybrid)},
      import_finish_granite},
+    {{"lfm2_moe", "Lfm2MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(lfm2_moe)},
+     import_finish_lfm2},
     {{"llama", "mistral", "ministral3", "LlamaForCausalLM", "MistralForCausalLM",
       "Ministral3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
@@ -865,8 +885,8 @@ const struct import_refusal import_refusals[] = {
     {"Ernie4_5_VL", "experts of text and of images, each of another width"},
     {"nemotron-nas", "blocks of different widths, and some without attention"},
     {"DeciLM", "blocks of different widths, and some without attention"},
-    {"lfm2", "short convolutions"},
-    {"Lfm2", "short convolutions"},
+    {"lfm2", "networks of a width that another key adjusts"},
+    {"Lfm2", "networks of a width that another key adjusts"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

@@ -141,6 +141,7 @@ enum status import_finish_jamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_exaone4(const struct node *config, struct model *model,

@@ -177,6 +177,7 @@ static const struct model_name {
     {"jamba-1.5-large", "ai21-jamba-1.5-large", NULL, NULL, NULL, NULL, NULL},
     {"jamba-1.5-large", "ai21-jamba-large-1.6", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"jamba-1.5-large", "ai21-jamba-large-1.7", NULL, NULL, NULL, NULL, NULL},
+    {"lfm2-8b-a1b", "lfm2-8b-a1b", NULL, NULL, NULL, "LiquidAI/LFM2-8B-A1B", NULL},
     {"nemotron-nano-9b-v2", "nvidia-nemotron-nano-9b-v2", NULL, NULL, NULL,
      "nvidia/NVIDIA-Nemotron-Nano-9B-v2", NULL},
     {"ling-mini-2.0", "ling-mini-2.0", NULL, NULL, NULL, "inclusionAI/Ling-mini-2.0", NULL},

@@ -218,7 +218,8 @@ static void fill_linear_ends(struct dims *d, struct size keys, struct size value
         [LINEAR_KIMI_DELTA] = size_add(z, qkv, heads),
         [LINEAR_LIGHTNING] = size_add(z, qkv, values),
         [LINEAR_MAMBA2] = size_sum(z, SIZES(qkv, values, heads)),
-        [LINEAR_MAMBA1] = size_times(z, values, 2)};
+        [LINEAR_MAMBA1] = size_times(z, values, 2),
+        [LINEAR_SHORT_CONV] = size_times(z, values, 3)};
     enum linear_kind kind = d->plan->model.linear.kind;
     d->width[COL_LINEAR_IN] = in[kind];
     d->width[COL_LINEAR_CONV] = kind == LINEAR_LIGHTNING ? zero
@@ -231,10 +232,11 @@ static void fill_linear_widths(struct dims *d)
 {
     struct sizes *z = d->z;
     struct size *w = d->width, chunk = size_slot(z, SLOT_LINEAR_CHUNK);
-    bool scan = d->plan->model.linear.kind == LINEAR_MAMBA1; /* one head: tp splits channels */
+    bool none = d->plan->model.linear.kind == LINEAR_SHORT_CONV;     /* no keys, no state */
+    bool scan = none || d->plan->model.linear.kind == LINEAR_MAMBA1; /* tp splits channels */
     struct size heads = size_slot(z, SLOT_LINEAR_HEADS);
     struct size each = size_slot(z, SLOT_LINEAR_HEAD_DIM),
-                key = size_slot(z, SLOT_LINEAR_KEY_DIM);
+                key = none ? size_const(z, 0) : size_slot(z, SLOT_LINEAR_KEY_DIM);
     struct size groups = scan ? size_slot(z, SLOT_LINEAR_KEY_HEADS)
                               : per_tp(d, size_slot(z, SLOT_LINEAR_KEY_HEADS));
     struct size values =

@@ -306,6 +306,11 @@ static bool has_delta_net(const struct plan *plan)
     return plan_has_linear(plan) && plan->model.linear.kind == LINEAR_GATED_DELTA_NET;
 }
 
+static bool has_short_conv(const struct plan *plan)
+{
+    return plan_has_linear(plan) && plan->model.linear.kind == LINEAR_SHORT_CONV;
+}
+
 static bool reuses_choice(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_REUSE);
@@ -380,6 +385,9 @@ static const struct {
      "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
      "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
+    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_TRTLLM,
+     has_short_conv, "layers of short convolutions are", "the software itself has none",
+     "use stack fsdp, deepspeed, generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, plan_has_linear, "recurrent layers are",
      "MaxText itself has none but gated delta nets", NULL},
     {1u << STACK_NXD, plan_has_linear, "recurrent layers are",
