@@ -162,6 +162,22 @@ static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
     w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_CONTEXT]);
 }
 
+/* Ranks of cp before a rank's own whose keys its queries meet: all, or as far back as a window
+ * reaches (AutoModel gemma4_moe/cp_attention.py, _ring_num_prior_chunks). */
+static struct size ranks_before(struct dims *d)
+{
+    struct sizes *z = d->z;
+    const struct plan *plan = d->plan;
+    if (plan->parallel.cp == 1 || !model_borrows(&plan->model))
+        return size_const(z, 0);
+    struct size cp = size_slot(z, SLOT_CP), others = size_sub(z, cp, size_const(z, 1));
+    if (mixer_owner(d->mixer) != MIXER_WINDOW)
+        return others;
+    struct size own = size_ceil_div(z, size_slot(z, SLOT_SEQUENCE_FULL), cp);
+    return size_min(z, others,
+                    size_ceil_div(z, size_const(z, plan->model.attention.window), own));
+}
+
 static void fill_attention_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -189,6 +205,8 @@ static void fill_attention_widths(struct dims *d)
         w[COL_OUT_IN] = w[COL_CONTEXT];
     w[COL_KV] = size_add(z, w[COL_K], w[COL_V]);
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+    w[COL_RING_KV] = size_mul(z, ranks_before(d), w[COL_KV]);
+    w[COL_RING_ALL] = size_add(z, w[COL_RING_KV], w[COL_KV]);
 }
 
 /* Of grouped queries the indexer chooses blocks, with a head for each group: they go over tp as
@@ -425,6 +443,8 @@ static uint64_t facts_of(const struct plan *plan)
         {plan_token_ranks(plan) > 1, FACT_GATHER},
         {!plan->stack.compiled, FACT_EAGER},
         {p->cp > 1, FACT_CP},
+        {p->cp > 1 && !model_borrows(&plan->model), FACT_RING},
+        {p->cp > 1 && model_borrows(&plan->model), FACT_RING_AT_ONCE},
         {plan->stack.compiled, FACT_COMPILED},
         {recipe_format(plan) != DTYPE_NONE, FACT_RECIPE},
         {recipe_format(plan) != DTYPE_NONE && plan->precision.recipe == RECIPE_FP8_DELAYED,
@@ -459,7 +479,7 @@ void dims_mixer(struct dims *d, enum mixer mixer)
              (mixer_owner(mixer) == MIXER_WINDOW) != (mixer_owner(d->mixer) == MIXER_WINDOW),
          borrows = mixer_borrows(mixer) != mixer_borrows(d->mixer);
     d->mixer = mixer;
-    if ((window && model_has_own_window(model)) || borrows)
+    if ((window && (model_has_own_window(model) || d->facts & FACT_RING_AT_ONCE)) || borrows)
         fill_attention_widths(d);
     if (borrows)
         fill_dense_widths(d);
