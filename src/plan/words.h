@@ -51,6 +51,7 @@ enum linear_kind {
     LINEAR_LIGHTNING,       /* MiniMax-Text-01 */
     LINEAR_MAMBA2,          /* Nemotron-3, Granite-4-H */
     LINEAR_MAMBA1,          /* Jamba */
+    LINEAR_SHORT_CONV,      /* LFM2: gates around a convolution, no recurrence */
     LINEAR_COUNT
 };
 

@@ -346,6 +346,41 @@ static void the_ends_keep_what_layers_read(void **state)
 
 /* Every parameter stands once, in 2 bytes, and those that nothing reads. Over tp vLLM splits
  * the table, SGLang does not. */
+/* Over four ranks of cp AutoModel's ring holds keys and values of all ranks before a rank's
+ * own: of three in full layers, of one in windows of 512 where a rank has 1,024 tokens and of
+ * two where it has 256; backward holds them again, all their gradients and in f32 that of
+ * queries. Embeddings are made of the whole context. */
+static void a_ring_holds_all_chunks(void **state)
+{
+    (void)state;
+    const struct variant *v = &variants[1];
+    struct arena arena = {0};
+    struct plan plan;
+    struct work work;
+    catalogue_plan(v->model, "h100-8x8", "fsdp", &arena, &plan);
+    trains(&plan);
+    plan.parallel.cp = 4;
+    build(&plan, &arena, &work);
+    const uint64_t *values = listed_sizes(&plan, &work);
+    const uint64_t full = 2 * v->kv_heads * 512 * 2 * 1024, window = full / 2;
+    const enum segment f = segment_of_kind(KIND_DENSE), w = segment_of_kind(KIND_WINDOW_DENSE);
+    assert_int_equal(bytes_of(&work, values, "ring_kv_chunks", f), 3 * full);
+    assert_int_equal(bytes_of(&work, values, "ring_kv_chunks_again", f), 3 * full);
+    assert_int_equal(bytes_of(&work, values, "d_ring_kv_chunks", f), 4 * full);
+    assert_int_equal(bytes_of(&work, values, "d_ring_q", f), 4 * 1024 * HEADS * 512);
+    assert_int_equal(bytes_of(&work, values, "ring_kv_chunks", w), window);
+    assert_int_equal(bytes_of(&work, values, "d_ring_kv_chunks", w), 2 * window);
+    assert_int_equal(bytes_of(&work, values, "whole_embedded", SEGMENT_EMBED),
+                     2 * 4096 * v->hidden);
+    assert_int_equal(bytes_of(&work, values, "whole_layer_embedding_rows", SEGMENT_EMBED),
+                     2 * 4096 * v->layers * WIDTH);
+    plan.workload.sequence_length = 1024;
+    build(&plan, &arena, &work);
+    values = listed_sizes(&plan, &work);
+    assert_int_equal(bytes_of(&work, values, "ring_kv_chunks", w), 2 * window / 4);
+    arena_release(&arena);
+}
+
 static void an_engine_holds_every_parameter(void **state)
 {
     (void)state;
@@ -408,7 +443,8 @@ static void what_is_not_modelled_is_refused(void **state)
     expect_broken(&other, "tensor parallelism in training on this stack");
     other = plan;
     other.parallel.cp = 2;
-    expect_broken(&other, "a split context");
+    other.stack.kind = STACK_DEEPSPEED;
+    expect_broken(&other, "a split context on this stack");
     other = plan;
     other.model.layer_types = (struct enum_list){0};
     other.model.residual_streams = 2;
@@ -448,6 +484,7 @@ int main(void)
         cmocka_unit_test(training_saves_no_borrowed_keys),
         cmocka_unit_test(transformers_splits_heads_and_networks),
         cmocka_unit_test(the_ends_keep_what_layers_read),
+        cmocka_unit_test(a_ring_holds_all_chunks),
         cmocka_unit_test(an_engine_holds_every_parameter),
         cmocka_unit_test(what_is_not_modelled_is_refused),
         cmocka_unit_test(a_wide_network_is_the_borrowers_alone),

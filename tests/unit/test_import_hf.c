@@ -103,6 +103,30 @@ static void every_family_equals_the_shipped_model(void **state)
         "qwen3-next-80b-a3b",
         "qwen3.5-397b-a17b",
         "step-3.7-flash",
+        "devstral-2-123b",
+        "devstral-small-2-24b",
+        "dots.llm1",
+        "exaone-4.0-32b",
+        "glm-4.5v",
+        "granite-4.0-h-tiny",
+        "lfm2-8b-a1b",
+        "ling-1t",
+        "ling-flash-2.0",
+        "ling-mini-2.0",
+        "mistral-small-24b",
+        "mistral-small-3.1-24b",
+        "nemotron-nano-9b-v2",
+        "phi-4",
+        "phi-4-mini",
+        "qwen2.5-vl-32b",
+        "qwen2.5-vl-3b",
+        "qwen2.5-vl-72b",
+        "qwen2.5-vl-7b",
+        "qwen3-omni-30b-a3b",
+        "qwen3-vl-2b",
+        "qwen3-vl-32b",
+        "qwen3-vl-4b",
+        "qwen3-vl-8b",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct arena arena = {0};
@@ -190,16 +214,18 @@ static void broken_configurations_say_where(void **state)
          "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
          "minimax_m3_vl, minimax_m3_vl_text, minimax_m3, arctic, gpt_oss, llama4, llama4_text, "
          "olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
-         "qwen3_vl_moe_text, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
+         "qwen3_vl_moe_text, qwen3_omni_moe, qwen3_omni_moe_thinker, qwen3_omni_moe_text, "
+         "qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
-         "granitemoehybrid, llama, mistral, gemma, gemma2, gemma3_text, gemma3, "
+         "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
+         "gemma, gemma2, gemma3_text, gemma3, "
          "gemma4_text, gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, phi3, olmo2, "
-         "olmo3, seed_oss, smollm3, qwen2, "
+         "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, qwen2, "
          "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "
          "model's own keys, as "
          "models/*.yaml do"},
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
-         "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",
+         "architecture 'bamba' is not supported: it has Mamba and attention layers",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
         {V4 " \"compress_ratios\": [4, 64]}", "config.json:1:220",
          "'compress_ratios' has '64': known are 0, 4 and 128", ""},

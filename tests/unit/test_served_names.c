@@ -55,6 +55,16 @@ static void names_say_shape_and_format(void **state)
         {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", "nemotron-3-super", DTYPE_FP8, 262144},
         {"ai21labs/AI21-Jamba-Mini-1.7", "jamba-v0.1", DTYPE_BF16, 262144},
         {"deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "qwen2.5-32b", DTYPE_BF16, 131072},
+        {"Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl-8b", DTYPE_BF16, 262144},
+        {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl-7b", DTYPE_BF16, 128000},
+        {"zai-org/GLM-4.6V", "glm-4.5v", DTYPE_BF16, 131072},
+        {"zai-org/GLM-5.3", "glm-5.2", DTYPE_BF16, 1048576},
+        {"mistralai/Devstral-Small-2507", "mistral-small-24b", DTYPE_BF16, 131072},
+        {"mistralai/Devstral-Small-2-24B-Instruct-2512", "devstral-small-2-24b", DTYPE_FP8,
+         393216},
+        {"inclusionAI/Ring-1T", "ling-1t", DTYPE_BF16, 32768},
+        {"rednote-hilab/dots.llm1.inst", "dots.llm1", DTYPE_BF16, 32768},
+        {"microsoft/phi-4", "phi-4", DTYPE_BF16, 16384},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -83,7 +93,8 @@ static void another_model_is_not_taken_for_it(void **state)
         {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "name one"},
         {"nvidia/gpt-oss-120b-Eagle3", "name one"},
         {"cerebras/GLM-4.6-REAP-218B-A32B-FP8", "name one"},
-        {"zai-org/GLM-4.6V", "name one"},
+        {"zai-org/GLM-4.6V-Flash", "name one"},
+        {"microsoft/Phi-4-multimodal-instruct", "name one"},
         {"zai-org/GLM-4.7-Air", "name one"},
         {"mistralai/Mistral-Large-Instruct-2411", "name one"},
         {"deepseek-ai/DeepSek-V3", "did you mean 'deepseek-v3'? name one"},

@@ -112,11 +112,85 @@ static void a_layer_saves_copies_and_entries(void **state)
     arena_release(&arena);
 }
 
+/* In mxfp8 a saved copy has 33/32 bytes an element. Two of H where entries keep the row in 16
+ * bits, q_up's of the latent in place of its 16 bits, one more of the indexer's queries; the
+ * output's groups and the projection behind them save what they are given. With delayed scaling
+ * the projection keeps its copy alone. */
+static void a_recipe_keeps_copies(void **state)
+{
+    (void)state;
+    const uint64_t h = H + H / 32, q = 1024 + 1024 / 32;
+    struct arena arena = {0};
+    struct plan plan;
+    trains("deepseek-v4-flash", "b200-8x8", &arena, &plan);
+    const uint64_t window = saved(&plan, KIND_WINDOW_MOE), csa = saved(&plan, KIND_CSA_MOE),
+                   hca = saved(&plan, KIND_HCA_MOE);
+    plan.precision.recipe = RECIPE_MXFP8;
+    assert_int_equal(saved(&plan, KIND_CSA_MOE), csa + 2 * h - 2 * 1024 + q + q);
+    assert_int_equal(saved(&plan, KIND_HCA_MOE), hca + 2 * h - 2 * 1024 + q);
+    assert_int_equal(saved(&plan, KIND_WINDOW_MOE), window - 2 * 1024 + q);
+    plan.precision.recipe = RECIPE_FP8_DELAYED;
+    assert_int_equal(saved(&plan, KIND_HCA_MOE), hca + 2 * H - 1024 - 8 * 1024);
+    arena_release(&arena);
+}
+
+/* Of one layer of type csa in copies of two bytes an element and 1/16: queries down and up,
+ * the head, the projection and the indexer's queries; not entries, the indexer's weights, nor
+ * the output's groups. */
+static void entries_are_made_outside_a_recipe(void **state)
+{
+    (void)state;
+    const uint64_t of_all = H * 1024 + 1024 * Q + H * HEAD + 8 * 1024 * H,
+                   index = 1024 * 64 * 128, shared = 3 * H * 2048;
+    struct arena arena = {0};
+    struct plan plan;
+    trains("deepseek-v4-flash", "b200-8x8", &arena, &plan);
+    plan.precision.recipe = RECIPE_MXFP8;
+    assert_int_equal(named(&plan, "quantized_weights", SEGMENT_STEP),
+                     (43 * (of_all + shared) + 21 * index) * 2 * 33 / 32);
+    arena_release(&arena);
+}
+
 static void words(struct word_list *list, const char *const *names, unsigned n)
 {
     list->n = n;
     for (unsigned i = 0; i < n; i++)
         snprintf(list->word[i], sizeof list->word[i], "%s", names[i]);
+}
+
+/* Megatron-Bridge's adapters of DeepSeek-V4 (recipes/deepseek/deepseek_v4.py), rank 32: of one
+ * layer A and B of six matrices, of each expert of two. The indexer trains no more: its sums
+ * and the gradients of its loss go; what a low rank of 32 makes of six inputs stays. */
+static void adapters_stand_beside_named_matrices(void **state)
+{
+    (void)state;
+    static const char *const bridge[] = {"linear_q_down_proj", "linear_q_up_proj",
+                                         "linear_kv_proj",     "linear_proj",
+                                         "linear_fc1",         "linear_fc2"};
+    static const char *const output[] = {"linear_proj"}, *const up[] = {"mla_up_proj"};
+    const uint64_t index = 4 * 2 * 2 * 128 + 2 * 128 / 4 + 2 * 64 * 128 + 2 * 64 + 2 * 128 / 4;
+    const uint64_t layer = (H + 1024) + (1024 + Q) + (H + HEAD) + (8 * 1024 + H) +
+                           (H + 2 * 2048) + (2048 + H),
+                   expert = (H + 2 * 2048) + (2048 + H);
+    struct arena arena = {0};
+    struct plan plan;
+    trains("deepseek-v4-flash", "b200-8x8", &arena, &plan);
+    plan.parallel.ep = 8;
+    const uint64_t csa = saved(&plan, KIND_CSA_MOE);
+    plan.lora = (struct lora){.rank = 32, .format = DTYPE_BF16};
+    words(&plan.lora.targets, bridge, 6);
+    assert_int_equal(saved(&plan, KIND_CSA_MOE), csa - index + 6 * 2 * 32);
+    assert_int_equal(named(&plan, "adapters", SEGMENT_STEP), 2 * 32 * 43 * layer);
+    assert_int_equal(named(&plan, "expert_adapters", SEGMENT_STEP),
+                     2 * 32 * UINT64_C(43) * (256 / 8) * expert);
+    /* rows that no adapted product reads go, unless mla_up_proj is made again of them */
+    words(&plan.lora.targets, output, 1);
+    assert_int_equal(saved(&plan, KIND_CSA_MOE), csa - index - 2 * 2 * H - 2 * 1024 + 2 * 32);
+    const uint64_t made = 2 * Q * 2 + 2 * HEAD;
+    plan.recompute.kind = RECOMPUTE_SELECTIVE;
+    words(&plan.recompute.modules, up, 1);
+    assert_int_equal(saved(&plan, KIND_CSA_MOE), csa - index - 2 * H + 2 * 32 - made);
+    arena_release(&arena);
 }
 
 /* mla_up_proj makes queries and what their norm and the head's read again; mhc every row,
@@ -258,6 +332,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_saves_copies_and_entries),
+        cmocka_unit_test(a_recipe_keeps_copies),
+        cmocka_unit_test(entries_are_made_outside_a_recipe),
+        cmocka_unit_test(adapters_stand_beside_named_matrices),
         cmocka_unit_test(modules_run_again),
         cmocka_unit_test(block_sums_are_weighed),
         cmocka_unit_test(what_megatron_refuses_is_refused),

@@ -34,10 +34,18 @@ static const struct node *architecture_node(const struct node *config)
     return type && type->kind == NODE_SCALAR && !node_is_null(type) ? type : NULL;
 }
 
-static const struct node *text_config(const struct node *config)
+static const struct node *mapping(const struct node *config, const char *key)
 {
-    const struct node *text = node_get(config, "text_config");
-    return text && text->kind == NODE_MAPPING ? text : NULL;
+    const struct node *value = node_get(config, key);
+    return value && value->kind == NODE_MAPPING ? value : NULL;
+}
+
+const struct node *import_text_config(const struct node *config, const struct node **outer)
+{
+    const struct node *thinker = mapping(config, "thinker_config");
+    *outer = thinker ? thinker : config;
+    const struct node *text = mapping(*outer, "text_config");
+    return text ? text : *outer;
 }
 
 bool import_hf_is_config(const struct node *config)
@@ -46,8 +54,8 @@ bool import_hf_is_config(const struct node *config)
         return false;
     if (node_get(config, "model_type") || node_get(config, "architectures"))
         return true;
-    const struct node *text = text_config(config);
-    return text && node_get(text, "model_type");
+    const struct node *outer;
+    return node_get(import_text_config(config, &outer), "model_type");
 }
 
 static const struct import_family *find_family(const char *name)
@@ -72,7 +80,7 @@ static enum status refuse(const struct node *name, struct err *err)
     for (size_t i = 0; i < import_n_refusals; i++)
         if (text_starts(name->text, import_refusals[i].prefix)) {
             err_at(err, STATUS_INPUT, name->mark,
-                   "architecture '%s' is not supported: hybrid attention (%s)", name->text,
+                   "architecture '%s' is not supported: it has %s", name->text,
                    import_refusals[i].reason);
             return err_hint(err, "write the model's own keys where its layers are of known "
                                  "types, as models/*.yaml do");
@@ -110,6 +118,15 @@ static enum status find_architecture(struct config *config, const struct import_
     err_at(err, STATUS_INPUT, config->outer->mark,
            "configuration names no architecture: 'model_type' is missing");
     return STATUS_INPUT;
+}
+
+const struct import_family *import_hf_family(const struct node *config)
+{
+    struct config c = {0};
+    struct err ignored = {0};
+    const struct import_family *family = NULL;
+    c.inner = import_text_config(config, &c.outer);
+    return find_architecture(&c, &family, &ignored) == STATUS_OK ? family : NULL;
 }
 
 /* ---- values ---- */
@@ -192,7 +209,7 @@ static uint64_t least_count(const struct import_field *field)
 /* Reads a text into the field's member; false when it is not of the field's type. */
 static bool parse_field(const struct import_field *field, const char *text, struct model *model)
 {
-    void *member = (char *)model + field->offset;
+    void *member = field->type == IMPORT_KNOWN ? NULL : (char *)model + field->offset;
     switch (field->type) {
     case IMPORT_COUNT:
         return parse_count(text, least_count(field), member);
@@ -202,6 +219,8 @@ static bool parse_field(const struct import_field *field, const char *text, stru
         return parse_bool(text, member);
     case IMPORT_WORD:
         return parse_word(field->words, text, field->size, member);
+    case IMPORT_KNOWN:
+        return true;
     }
     return false;
 }
@@ -247,6 +266,8 @@ static enum status read_field(const struct config *config, const struct import_f
                               struct model *model, struct err *err)
 {
     const struct node *value = field->key ? find_value(config, field->key) : NULL;
+    if (field->type == IMPORT_KNOWN)
+        return STATUS_OK;
     if (!value && !field->fallback) {
         err_at(err, STATUS_INPUT, config->inner->mark, "configuration has no '%s'", field->key);
         return err_hint(err, "architecture '%s' needs it", config->architecture);
@@ -317,8 +338,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
 {
     if (config->kind != NODE_MAPPING)
         return err_at(err, STATUS_INPUT, config->mark, "configuration must be a mapping");
-    const struct node *text = text_config(config);
-    struct config c = {.inner = text ? text : config, .outer = config};
+    struct config c = {0};
+    c.inner = import_text_config(config, &c.outer);
     const struct import_family *family = NULL;
     TRY(find_architecture(&c, &family, err));
     struct model m = {0};
@@ -336,7 +357,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     import_hf_format(find_value(&c, "quantization_config"), &m, NULL);
     import_hf_experts(find_value(&c, "expert_dtype"), &m);
     m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
-    import_hf_vision(config, &m);
+    import_hf_vision(c.outer, &m);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);
     *model = m;
     return STATUS_OK;

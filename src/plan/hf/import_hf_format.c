@@ -106,8 +106,9 @@ static enum dtype format_of_all(const struct node *how)
         return import_hf_algorithm(algorithm->text);
     if (says(how, "quant_method", "quark"))
         return quark(how);
+    const struct node *block = node_get(how, "weight_block_size");
     if (says(how, "quant_method", "fp8"))
-        return node_get(how, "weight_block_size") ? DTYPE_FP8_BLOCK : DTYPE_FP8;
+        return block && !node_is_null(block) ? DTYPE_FP8_BLOCK : DTYPE_FP8;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (says(how, "quant_method", formats[i].method) &&
             (!formats[i].key || says(how, formats[i].key, formats[i].value)))

@@ -118,6 +118,7 @@ static const struct import_word type_names[] = {
     {"heavily_compressed_attention", LAYER_HCA},
     {"minimax_m3_sparse", LAYER_BLOCKS},
     {"mamba", LAYER_LINEAR},
+    {"conv", LAYER_LINEAR},
     {"moe", LAYER_MOE},
     {"mlp", LAYER_DENSE},
     {NULL, 0},
@@ -295,6 +296,27 @@ enum status import_finish_olmo3(const struct node *config, struct model *model, 
     return import_layers(config, model, fourth_full, err);
 }
 
+/* sliding_window_pattern: "LLLG", letters that repeat, or a period whose last is full; the last
+ * layer of the model is full whatever letters say (configuration_exaone4.py). */
+static enum layer_type exaone_window(const struct node *config, uint64_t i)
+{
+    const struct node *said = import_value(config, "sliding_window_pattern", NODE_SCALAR);
+    const char *letters = said ? said->text : "4";
+    uint64_t every, last = import_count(config, "num_hidden_layers", 0);
+    if (number_count(letters, &every))
+        return !every || (i + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
+    bool full = !*letters || i + 1 == last || letters[i % strlen(letters)] != 'L';
+    return full ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_exaone4(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    model->dense_layers = model->layers;
+    return model->attention.window ? import_layers(config, model, exaone_window, err)
+                                   : STATUS_OK;
+}
+
 /* ---- recurrences ---- */
 
 static enum layer_type interval(const struct node *config, uint64_t i)
@@ -370,9 +392,19 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
     const struct node *pattern = import_value(config, "hybrid_override_pattern", NODE_SCALAR);
     bool found;
     model->norms_per_layer = 1;
+    if (!model->attention.head_dim) /* its older name */
+        model->attention.head_dim = import_count(config, "attention_head_dim", 0);
+    if (!model->moe.experts) { /* then there is no router either */
+        model->moe.router.score = SCORE_SOFTMAX;
+        model->moe.router.bias = false;
+    }
     TRY(read_list(config, "layers_block_type", model, &found, err));
     if (found || !pattern) {
         const struct node *list = import_value(config, "layers_block_type", NODE_SEQUENCE);
+        if (!found && !import_value(config, "num_hidden_layers", NODE_SCALAR))
+            return err_at(err, STATUS_INPUT, config->mark,
+                          "configuration has neither 'layers_block_type' nor "
+                          "'num_hidden_layers'");
         model->layers = list ? list->n : model->layers;
         return STATUS_OK;
     }
@@ -440,6 +472,32 @@ enum status import_finish_granite(const struct node *config, struct model *model
     return import_layers(config, model, all_linear, err);
 }
 
+/* full_attn_idxs: the layers with attention, by number, where there is no list. */
+static enum layer_type lfm2(const struct node *config, uint64_t i)
+{
+    const struct node *list = import_value(config, "full_attn_idxs", NODE_SEQUENCE);
+    uint64_t at;
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (item->kind == NODE_SCALAR && number_count(item->text, &at) && at == i)
+            return LAYER_FULL;
+    return LAYER_LINEAR;
+}
+
+/* All channels are one head without keys. Biases of convolutions are not read. */
+enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *bias = import_value(config, "conv_bias", NODE_SCALAR);
+    if (bias && text_equal(bias->text, "true"))
+        return err_at(
+            err, STATUS_INPUT, bias->mark,
+            "'conv_bias' must be false: biases of short convolutions are not modelled");
+    model->linear.heads = model->linear.key_heads = 1;
+    model->linear.head_dim = model->linear.key_dim = model->hidden;
+    if (import_value(config, "tie_word_embeddings", NODE_SCALAR))
+        model->tied_embeddings = is_true(config, "tie_word_embeddings");
+    return import_layers(config, model, lfm2, err);
+}
+
 /* ---- indexers ---- */
 
 /* Whether layer i has an indexer of its own: a list of types, a pattern of F and S, or every
@@ -466,122 +524,4 @@ enum status import_finish_indexed(const struct node *config, struct model *model
 {
     TRY(import_finish_deepseek(config, model, err));
     return set_layers(config, model, indexed, err);
-}
-
-/* ---- chosen blocks ---- */
-
-/* sparse_attention_freq: 1 is a layer that chooses blocks. */
-static enum layer_type chooses(const struct node *config, uint64_t i)
-{
-    const struct node *sparse = import_value(config, "sparse_attention_config", NODE_MAPPING);
-    const struct node *use =
-        sparse ? import_value(sparse, "use_sparse_attention", NODE_SCALAR) : NULL;
-    bool none = !sparse || (use && text_equal(use->text, "false")) ||
-                !import_value(sparse, "sparse_attention_freq", NODE_SEQUENCE);
-    return none || import_item_is(sparse, "sparse_attention_freq", i, "0") ? LAYER_FULL
-                                                                           : LAYER_BLOCKS;
-}
-
-/* sparse_disable_index_value: 0 in a layer that chooses blocks asks for values of its own. */
-static enum status check_index_values(const struct node *sparse, const struct model *model,
-                                      struct err *err)
-{
-    const char *values = "sparse_disable_index_value";
-    for (uint64_t i = 0; i < model->layers; i++)
-        if (import_item_is(sparse, "sparse_attention_freq", i, "1") &&
-            import_item_is(sparse, values, i, "0"))
-            return err_at(err, STATUS_INPUT, import_item(sparse, values, i)->mark,
-                          "'%s' must be 1 where 'sparse_attention_freq' is: values of the "
-                          "indexer are not modelled",
-                          values);
-    return STATUS_OK;
-}
-
-/* What the checkpoint calls sparse_ in a mapping transformers writes flat as index_; the
- * mapping wins there (modular_minimax_m3_vl.py, MiniMaxM3VLTextConfig). */
-enum status import_finish_minimax_m3(const struct node *config, struct model *model,
-                                     struct err *err)
-{
-    const struct node *sparse = import_value(config, "sparse_attention_config", NODE_MAPPING);
-    struct indexer *indexer = &model->indexer;
-    model->moe.shared_intermediate *= model->moe.shared_experts;
-    TRY(import_dense_first(config, "moe_layer_freq", "0", model, err));
-    TRY(import_dense_first(config, "mlp_layer_types", "dense", model, err));
-    TRY(import_layers(config, model, chooses, err));
-    if (sparse) {
-        indexer->heads = import_count(sparse, "sparse_num_index_heads", indexer->heads);
-        indexer->head_dim = import_count(sparse, "sparse_index_dim", indexer->head_dim);
-        indexer->block = import_count(sparse, "sparse_block_size", indexer->block);
-        indexer->top_k = import_count(sparse, "sparse_topk_blocks", indexer->top_k);
-        TRY(check_index_values(sparse, model, err));
-    }
-    indexer->top_k *= indexer->block;
-    if (!model_mixers(model, MIXER_BLOCKS))
-        *indexer = (struct indexer){0};
-    return STATUS_OK;
-}
-
-/* ---- compressed entries ---- */
-
-/* compress_ratios, of which the last are the prediction modules': 0 a window alone, 4 and 128
- * as compress_rates says. Without a list two layers of hca, then hca and csa in turn
- * (configuration_deepseek_v4.py). */
-static enum layer_type compressed(const struct node *config, uint64_t i)
-{
-    const struct node *item = import_item(config, "compress_ratios", i);
-    uint64_t ratio;
-    if (!import_value(config, "compress_ratios", NODE_SEQUENCE))
-        return i >= 2 && i % 2 ? LAYER_CSA : LAYER_HCA;
-    if (!item || item->kind != NODE_SCALAR || !number_count(item->text, &ratio) || ratio <= 1)
-        return LAYER_WINDOW;
-    return ratio < 128 ? LAYER_CSA : LAYER_HCA;
-}
-
-/* Of all layers, and of ratios that there are. */
-static enum status check_ratios(const struct node *config, const struct model *model,
-                                struct err *err)
-{
-    const struct node *list = import_value(config, "compress_ratios", NODE_SEQUENCE);
-    if (list && list->n < model->layers)
-        return err_at(err, STATUS_INPUT, list->mark,
-                      "'compress_ratios' has %llu items for %llu layers",
-                      (unsigned long long)list->n, (unsigned long long)model->layers);
-    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
-        if (item->kind != NODE_SCALAR ||
-            (!text_equal(item->text, "0") && !text_equal(item->text, "1") &&
-             !text_equal(item->text, "4") && !text_equal(item->text, "128")))
-            return err_at(err, STATUS_INPUT, item->mark,
-                          "'compress_ratios' has '%s': known are 0, 4 and 128",
-                          item->kind == NODE_SCALAR ? item->text : node_kind_name(item->kind));
-    return STATUS_OK;
-}
-
-/* mlp_layer_types: the first layers may be hash_moe. */
-static enum status read_hash_layers(const struct node *config, struct model *model,
-                                    struct err *err)
-{
-    const struct node *list = import_value(config, "mlp_layer_types", NODE_SEQUENCE);
-    uint64_t n = 0, at = 0;
-    if (!list)
-        return STATUS_OK;
-    for (const struct node *item = list->first; item; item = item->next, at++) {
-        bool hash = item->kind == NODE_SCALAR && text_equal(item->text, "hash_moe");
-        if (hash && n < at)
-            return err_at(err, STATUS_INPUT, item->mark,
-                          "'mlp_layer_types': hash_moe must be the first layers");
-        n += hash;
-    }
-    model->moe.hash_layers = n;
-    return STATUS_OK;
-}
-
-enum status import_finish_deepseek_v4(const struct node *config, struct model *model,
-                                      struct err *err)
-{
-    struct attention *a = &model->attention;
-    a->csa_ratio = import_count(config, "compress_rate_csa", a->csa_ratio);
-    a->hca_ratio = import_count(config, "compress_rate_hca", a->hca_ratio);
-    TRY(check_ratios(config, model, err));
-    TRY(read_hash_layers(config, model, err));
-    return import_layers(config, model, compressed, err);
 }

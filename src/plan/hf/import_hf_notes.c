@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_format.h"
+#include "plan/hf/import_hf_table.h"
 #include "plan/layers.h"
 
 static const struct unmodelled {
@@ -33,6 +34,8 @@ static const struct unmodelled {
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
     {"block_configs", "blocks of different widths are taken for alike"},
+    {"talker_config", "the model that speaks is not counted"},
+    {"code2wav_config", "what makes sounds of its codes is not counted"},
 };
 
 /* A list that names the dense layers first says what dense_layers says. */
@@ -88,6 +91,26 @@ static void note(struct text *out, const struct node *value, const char *what)
     text_printf(out, "'%s' (line %u): %s\n", value->key, value->mark.line, what);
 }
 
+/* A prediction module that is not the one layer counted: other sublayers than attention and
+ * experts, or several layers. */
+static void note_modules(const struct node *config, const struct model *model, struct text *out)
+{
+    const struct node *pattern = node_get(config, "mtp_hybrid_override_pattern");
+    const struct node *types = node_get(config, "mtp_layers_block_type");
+    const struct node *layers = node_get(config, "mtp_transformer_layers");
+    const struct node *first = types ? types->first : NULL;
+    bool two = first && first->next && !first->next->next &&
+               text_equal(first->text, "attention") && text_equal(first->next->text, "moe");
+    if (!model->mtp_layers)
+        return;
+    if (is_set(pattern) && !text_equal(pattern->text, "*E"))
+        note(out, pattern, "prediction modules are counted as attention and experts");
+    if (is_set(types) && !two)
+        note(out, types, "prediction modules are counted as attention and experts");
+    if (is_set(layers) && !text_equal(layers->text, "1"))
+        note(out, layers, "prediction modules are counted as one layer each");
+}
+
 /* What is counted by a guess, and what of it is not. */
 static void note_assumed(const struct node *config, const struct model *model, struct text *out)
 {
@@ -108,7 +131,7 @@ static void note_assumed(const struct node *config, const struct model *model, s
     if (model->residual_streams > 1 && is_set(streams))
         note(out, streams,
              "copies of the residual are counted in the activations' format, which eager code "
-             "has in f32; training with them is not modelled");
+             "has in f32");
 }
 
 /* What this model does not take up although other families do. */
@@ -129,20 +152,44 @@ static void note_unread(const struct node *config, const struct model *model, st
         note(out, types, "has not as many items as there are layers");
 }
 
+static bool is_noted(const char *key)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (text_equal(fields[i].key, key))
+            return true;
+    return false;
+}
+
+/* Keys that no rule here reads. */
+static void note_unknown(const struct node *config, const struct import_family *family,
+                         struct text *out)
+{
+    for (const struct node *value = config->first; family && value; value = value->next)
+        if (value->key && is_set(value) && !is_noted(value->key) &&
+            !import_key_is_read(family, value->key))
+            note(out, value, "not read for this architecture, and not known to change nothing");
+}
+
 void import_hf_notes(const struct node *config, const struct model *model, struct text *out)
 {
-    const struct node *inner = node_get(config, "text_config");
+    const struct import_family *family = import_hf_family(config);
+    const struct node *outer;
+    const struct node *inner = import_text_config(config, &outer);
     const struct node *how = node_get(config, "quantization_config");
-    const struct node *const places[] = {config,
-                                         inner && inner->kind == NODE_MAPPING ? inner : NULL};
-    for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
-        for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
+    const struct node *const places[] = {config, outer != config ? outer : NULL,
+                                         inner != outer ? inner : NULL};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t j = 0; places[i] && j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
             if (is_set(value) && !is_taken(model, fields[j].key, value))
                 note(out, value, fields[j].what);
         }
+        if (!places[i])
+            continue;
         note_unread(places[i], model, out);
         note_assumed(places[i], model, out);
+        note_modules(places[i], model, out);
+        note_unknown(places[i], family, out);
     }
     struct model again = *model; /* whose layers are known: what of the formats is not taken */
     import_hf_format(how, &again, out);

@@ -2,6 +2,8 @@
  * configuration classes of github.com/huggingface/transformers (src/transformers/models). */
 #include "plan/hf/import_hf_table.h"
 
+#include <stdint.h>
+
 #define MEMBER(member) offsetof(struct model, member), sizeof(((struct model *)0)->member)
 #define COUNT(member, key, fallback)                                                           \
     {                                                                                          \
@@ -18,6 +20,11 @@
 #define WORD(member, key, fallback, words)                                                     \
     {                                                                                          \
         IMPORT_WORD, MEMBER(member), key, fallback, words                                      \
+    }
+/* Says nothing that another key or the family does not. */
+#define KNOWN(key)                                                                             \
+    {                                                                                          \
+        IMPORT_KNOWN, SIZE_MAX, 0, key, "", NULL                                               \
     }
 #define FIELDS(table)                                                                          \
     {                                                                                          \
@@ -58,6 +65,7 @@ static const struct import_word linear_kinds[] = {{"gated_delta_net", LINEAR_GAT
                                                   {"lightning", LINEAR_LIGHTNING},
                                                   {"mamba2", LINEAR_MAMBA2},
                                                   {"mamba1", LINEAR_MAMBA1},
+                                                  {"short_conv", LINEAR_SHORT_CONV},
                                                   {NULL, 0}};
 /* none: nobody says it, the engine's own */
 static const struct import_word formats[] = {{"float32", DTYPE_F32},
@@ -106,6 +114,8 @@ static const struct import_field latent_heads[] = {
     COUNT(attention.v_head_dim, "v_head_dim", NULL),
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
+    KNOWN("num_key_value_heads"), /* all heads share what is latent */
+    KNOWN("head_dim"),            /* the parts of a head say it */
 };
 
 /* The expert keys of DeepSeek, which GLM shares. */
@@ -147,6 +157,8 @@ static const struct import_field deepseek_v4[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, NULL, "true"),
     REAL(moe.router.scale, "routed_scaling_factor", "1.5"),
+    KNOWN("num_key_value_heads"), /* one */
+    KNOWN("topk_method"),
 };
 
 static const struct import_field deepseek_v2[] = {
@@ -225,6 +237,7 @@ static const struct import_field minimax_m3[] = {
     BOOL(moe.router.normalize, NULL, "true"),
     BOOL(moe.router.bias, "use_routing_bias", "true"),
     REAL(moe.router.scale, "routed_scaling_factor", "2"),
+    KNOWN("moe_intermediate_size"), /* beside intermediate_size */
 };
 
 static const struct import_field arctic[] = {
@@ -263,6 +276,7 @@ static const struct import_field llama4[] = {
     COUNT(moe.shared_experts, NULL, "1"),
     WORD(moe.scale, NULL, "pre", scales),
     WORD(moe.router.score, NULL, "sigmoid", scores),
+    KNOWN("use_qk_norm"), /* a norm without weights */
 };
 
 static const struct import_field olmoe[] = {
@@ -293,6 +307,8 @@ static const struct import_field qwen2_moe[] = {
 };
 
 static const struct import_field qwen3_moe[] = {
+    KNOWN("use_qk_norm"),
+    KNOWN("shared_expert_intermediate_size"), /* of an omni model: there is none */
     COUNT(attention.window, "sliding_window", "0"),
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
@@ -317,6 +333,7 @@ static const struct import_field glm_moe_dsa[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     WORD(moe.router.bias, "topk_method", "noaux_tc", methods),
     INDEXER("32"),
+    KNOWN("num_experts"), /* beside n_routed_experts */
 };
 
 /* Qwen3-Next and Qwen3.5: gated delta nets; gated attention in every fourth layer. */
@@ -334,6 +351,10 @@ static const struct import_field delta_net[] = {
     WORD(linear.state, "mamba_ssm_dtype", "none", formats),
     COUNT(dense_intermediate, "intermediate_size", "0"),
     BOOL(moe.router.normalize, NULL, "true"),
+};
+
+static const struct import_field delta_dense[] = {
+    COUNT(mtp_layers, "mtp_num_hidden_layers", "0"),
 };
 
 /* Its experts; mlp_only_layers is read besides. */
@@ -372,6 +393,9 @@ static const struct import_field kimi_linear[] = {
     BOOL(linear.full_rank_gate, "linear_attn_config.use_full_rank_gate", "false"),
     WORD(linear.state, NULL, "float32", formats),
     BOOL(attention.output_gate, "mla_use_output_gate", "false"),
+    COUNT(moe.router.groups, "num_expert_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    KNOWN("topk_method"),
     COUNT(moe.latent_size, "routed_expert_hidden_size", "0"),
     BOOL(moe.latent_norm, "latent_moe_use_norm", "false"),
     COUNT(residual_block, "attn_res_block_size", "0"),
@@ -385,6 +409,7 @@ static const struct import_field lightning[] = {
 };
 
 static const struct import_field nemotron_h[] = {
+    COUNT(layers, "num_hidden_layers", "1"), /* else as many as the list has, see the finish */
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
     WORD(moe.activation, "mlp_hidden_act", "relu2", activations),
@@ -437,6 +462,22 @@ static const struct import_field granite_hybrid[] = {
     COUNT(linear.key_dim, "mamba_d_state", "256"),
     COUNT(linear.conv, "mamba_d_conv", "4"),
     COUNT(linear.chunk, "mamba_chunk_size", "256"),
+};
+
+/* Short convolutions over all channels, and attention with norms of heads. */
+static const struct import_field lfm2_moe[] = {
+    BOOL(tied_embeddings, "tie_embedding", "true"),
+    COUNT(dense_layers, "num_dense_layers", "2"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    BOOL(attention.qk_norm, NULL, "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "use_expert_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    WORD(linear.kind, NULL, "short_conv", linear_kinds),
+    COUNT(linear.conv, "conv_L_cache", "3"),
 };
 
 /* Dense models. */
@@ -518,6 +559,7 @@ static const struct import_field mimo_v2[] = {
     COUNT(mtp_layers, "num_nextn_predict_layers", "3"), /* of the published checkpoints */
     BOOL(mtp_window, NULL, "true"),
     BOOL(mtp_dense, NULL, "true"),
+    KNOWN("attention_chunk_size"), /* as wide as the window; no layer is chunked */
 };
 
 /* attention_other_setting is what window layers have; the checkpoint's own names and those that
@@ -543,6 +585,10 @@ static const struct import_field step3p5[] = {
     BOOL(moe.router.normalize, "norm_expert_weight", "true"),
     BOOL(moe.router.bias, "use_moe_router_bias", "false"),
     REAL(moe.router.scale, "moe_router_scaling_factor", "1"),
+    KNOWN("n_routed_experts"), /* names that others write beside */
+    KNOWN("n_shared_experts"),
+    KNOWN("num_experts"),
+    KNOWN("scoring_func"),
 };
 
 /* Norms of queries and keys over all heads, and behind attention and network. */
@@ -553,6 +599,21 @@ static const struct import_field olmo2[] = {
 
 static const struct import_field olmo3[] = {
     COUNT(attention.window, "sliding_window", "4096"),
+};
+
+/* Norms of every head's queries and keys, and behind attention and network. */
+static const struct import_field exaone4[] = {
+    BOOL(attention.qk_norm, NULL, "true"),
+};
+
+static const struct import_field hunyuan_dense[] = {
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+};
+
+/* Qwen2's layers, and a dense one for each token ahead. */
+static const struct import_field mimo[] = {
+    BOOL(attention.bias, "attention_bias", "true"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
 };
 
 static const struct import_field seed_oss[] = {
@@ -570,6 +631,7 @@ static const struct import_field dots1[] = {
     WORD(moe.router.score, NULL, "sigmoid", scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "false"),
     BOOL(moe.router.bias, NULL, "true"),
+    KNOWN("scoring_func"),
 };
 
 static const struct import_field glm4_moe_lite[] = {
@@ -614,6 +676,7 @@ static const struct import_field bailing[] = {
     WORD(moe.router.score, "score_function", "softmax", scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
 };
 
 /* DBRX has key names of its own for everything. */
@@ -672,7 +735,7 @@ const struct import_family import_families[] = {
     {{"bailing_moe", "bailing_moe_v2", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
       NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(numbered_experts), FIELDS(bailing)},
-     NULL},
+     import_finish_bailing},
     {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie)},
      import_finish_ernie},
@@ -714,8 +777,10 @@ const struct import_family import_families[] = {
     {{"qwen2_moe", "Qwen2MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen2_moe)},
      import_finish_qwen2_moe},
-    {{"qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text", "Qwen3MoeForCausalLM",
-      "Qwen3VLMoeForConditionalGeneration", NULL},
+    {{"qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text", "qwen3_omni_moe",
+      "qwen3_omni_moe_thinker", "qwen3_omni_moe_text", "Qwen3MoeForCausalLM",
+      "Qwen3VLMoeForConditionalGeneration", "Qwen3OmniMoeForConditionalGeneration",
+      "Qwen3OmniMoeThinkerForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen3_moe)},
      import_finish_qwen3_moe},
     {{"qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", "Qwen3NextForCausalLM",
@@ -723,7 +788,7 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net), FIELDS(delta_experts)},
      import_finish_qwen3_next},
     {{"qwen3_5", "qwen3_5_text", "Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration", NULL},
-     {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net)},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net), FIELDS(delta_dense)},
      import_finish_qwen3_next},
     {{"kimi_linear", "kimi_k3", "KimiLinearForCausalLM", "KimiK3ForConditionalGeneration",
       NULL},
@@ -742,7 +807,11 @@ const struct import_family import_families[] = {
     {{"granitemoehybrid", "GraniteMoeHybridForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(granite_hybrid)},
      import_finish_granite},
-    {{"llama", "mistral", "LlamaForCausalLM", "MistralForCausalLM", NULL},
+    {{"lfm2_moe", "Lfm2MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(lfm2_moe)},
+     import_finish_lfm2},
+    {{"llama", "mistral", "ministral3", "LlamaForCausalLM", "MistralForCausalLM",
+      "Ministral3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},
@@ -776,6 +845,15 @@ const struct import_family import_families[] = {
     {{"olmo3", "Olmo3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(olmo2), FIELDS(olmo3)},
      import_finish_olmo3},
+    {{"exaone4", "Exaone4ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(exaone4)},
+     import_finish_exaone4},
+    {{"hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(hunyuan_dense)},
+     import_finish_llama},
+    {{"mimo", "MiMoForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(mimo)},
+     import_finish_dense},
     {{"seed_oss", "SeedOssForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(seed_oss)},
      import_finish_llama},
@@ -801,8 +879,14 @@ const struct import_refusal import_refusals[] = {
     {"Gemma3n", "layers of different shapes"},
     {"longcat", "two attentions a layer, experts without weights"},
     {"Longcat", "two attentions a layer, experts without weights"},
-    {"lfm2", "short convolutions"},
-    {"Lfm2", "short convolutions"},
+    {"step3_vl", "queries made through one product for all heads"},
+    {"Step3VL", "queries made through one product for all heads"},
+    {"ernie4_5_moe_vl", "experts of text and of images, each of another width"},
+    {"Ernie4_5_VL", "experts of text and of images, each of another width"},
+    {"nemotron-nas", "blocks of different widths, and some without attention"},
+    {"DeciLM", "blocks of different widths, and some without attention"},
+    {"lfm2", "networks of a width that another key adjusts"},
+    {"Lfm2", "networks of a width that another key adjusts"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

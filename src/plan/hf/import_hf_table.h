@@ -8,7 +8,8 @@
 #include "plan/plan.h"
 #include "plan/source.h"
 
-enum import_type { IMPORT_COUNT, IMPORT_REAL, IMPORT_BOOL, IMPORT_WORD };
+/* IMPORT_KNOWN: a key that says nothing new for the family. */
+enum import_type { IMPORT_COUNT, IMPORT_REAL, IMPORT_BOOL, IMPORT_WORD, IMPORT_KNOWN };
 
 /* A word of config.json and what it means to us. */
 struct import_word {
@@ -31,7 +32,7 @@ struct import_fields {
     const struct import_field *field;
 };
 
-enum { IMPORT_PARTS = 6, IMPORT_NAMES = 8 };
+enum { IMPORT_PARTS = 6, IMPORT_NAMES = 12 };
 
 /* Architectures read alike. Later parts overwrite earlier ones. */
 struct import_family {
@@ -51,6 +52,17 @@ struct import_refusal {
 
 extern const struct import_refusal import_refusals[];
 extern const size_t import_n_refusals;
+
+/* The configuration of the language model, and in *outer what stands around it: the whole file,
+ * or the part of it that thinks (thinker_config of an omni model). */
+const struct node *import_text_config(const struct node *config, const struct node **outer);
+
+/* The architecture's own table; NULL where none is known. */
+const struct import_family *import_hf_family(const struct node *config);
+
+/* Whether a key of a configuration is read for an architecture, or known to change no memory.
+ */
+bool import_key_is_read(const struct import_family *family, const char *key);
 
 /* The encoder that vision_config describes, where its kind is known and it is complete, and the
  * parameters of the one beside it that audio_config does; untouched otherwise. model->hidden is
@@ -74,6 +86,8 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
 
 enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_bailing(const struct node *config, struct model *model,
+                                  struct err *err);
 
 /* And those of models whose window layers have heads of their own; see import_hf_window.c. */
 enum status import_finish_gemma4(const struct node *config, struct model *model,
@@ -127,8 +141,11 @@ enum status import_finish_jamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_exaone4(const struct node *config, struct model *model,
+                                  struct err *err);
 enum status import_finish_indexed(const struct node *config, struct model *model,
                                   struct err *err);
 enum status import_finish_deepseek_v4(const struct node *config, struct model *model,

@@ -2,7 +2,8 @@
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
  * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
- * mistral3}), and Kimi-VL's MoonViT (vllm/model_executor/models/{moonvit,kimi_vl}.py). A
+ * mistral3,glm4v_moe,kimi_k25,qwen3_omni_moe}), and Kimi-VL's MoonViT
+ * (vllm/model_executor/models/{moonvit,kimi_vl}.py). A
  * configuration that lacks one of the numbers without a default leaves the encoder out. */
 #include "base/checked.h"
 #include "base/number.h"
@@ -10,6 +11,8 @@
 #include "plan/hf/import_hf_table.h"
 
 #define LIMIT UINT64_C(1000000000)
+
+enum { KEY = 64 };
 
 struct vision {
     const struct node *config, *outer; /* vision_config, and what it stands in */
@@ -75,12 +78,21 @@ static uint64_t linear(uint64_t in, uint64_t out, bool bias)
     return sum(mul(in, out), bias ? out : 0, 0);
 }
 
-static void read_layers(struct vision *v, struct encoder *e)
+/* A number whose key some families begin with letters of their own. */
+static uint64_t prefixed(struct vision *v, const char *prefix, const char *key,
+                         const char *other)
 {
-    e->layers = number(v, "depth", "num_hidden_layers", 0);
-    e->hidden = number(v, "hidden_size", NULL, 0);
-    e->heads = number(v, "num_heads", "num_attention_heads", 0);
-    e->intermediate = number(v, "intermediate_size", NULL, 0);
+    char name[KEY];
+    snprintf(name, sizeof name, "%s%s", prefix, key);
+    return number(v, name, other, 0);
+}
+
+static void read_layers(struct vision *v, const char *prefix, struct encoder *e)
+{
+    e->layers = prefixed(v, prefix, "num_hidden_layers", "depth");
+    e->hidden = prefixed(v, prefix, "hidden_size", NULL);
+    e->heads = prefixed(v, prefix, "num_attention_heads", "num_heads");
+    e->intermediate = prefixed(v, prefix, "intermediate_size", NULL);
     e->bias = e->norm_bias = true;
     e->outputs = 1;
 }
@@ -148,6 +160,36 @@ static void moonvit(struct vision *v, struct encoder *e)
     e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(height, width), e->hidden),
                        2 * e->hidden);
     e->projector = merger(e, 2 * e->hidden, v->text_hidden);
+}
+
+/* MoonViT over several frames: the positions in time are no parameters. K3's has values of
+ * another width than its hidden size: left out. */
+static void kimi_k25(struct vision *v, struct encoder *e)
+{
+    moonvit(v, e);
+    v->missing |= node_get(v->config, "qkv_hidden_size") != NULL;
+}
+
+/* GLM-4.1V's, 4.5V's and 4.6V's: networks as wide as the projector's output, no biases in the
+ * layers; positions of square images; patches merged by a convolution, then a product, a norm
+ * and a gated network. */
+static void glm4v(struct vision *v, struct encoder *e)
+{
+    uint64_t side = number(v, "image_size", NULL, 336),
+             patch = number(v, "patch_size", NULL, 14);
+    uint64_t out = number(v, "out_hidden_size", NULL, v->text_hidden), wide = e->intermediate;
+    uint64_t edge = side / (patch ? patch : 1);
+    const struct node *biased = node_get(v->config, "attention_bias");
+    read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    v->missing |= biased && text_equal(biased->text, "true");
+    e->glu = true;
+    e->bias = e->norm_bias = false;
+    e->intermediate = out;
+    e->embedding =
+        sum(linear(e->inputs, e->hidden, true), mul(mul(edge, edge), e->hidden), 2 * e->hidden);
+    e->projector = sum(linear(mul(e->hidden, e->merge), out, true),
+                       sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
 }
 
 static bool is_within(const struct vision *v, const char *family)
@@ -250,33 +292,69 @@ static uint64_t gemma4_audio(struct vision *v)
                sum(linear(h, out, true), linear(out, v->text_hidden, false), 0));
 }
 
+/* Qwen3-Omni's: three convolutions of 3 x 3 that halve time and pitch each and a product
+ * without a bias before Whisper's layers, which have biases but for keys' (here they have one);
+ * a norm and two products behind them. */
+static uint64_t qwen3_omni_audio(struct vision *v)
+{
+    uint64_t layers = number(v, "encoder_layers", "num_hidden_layers", 32);
+    uint64_t d = number(v, "d_model", NULL, 1280),
+             wide = number(v, "encoder_ffn_dim", NULL, 5120);
+    uint64_t between = number(v, "downsample_hidden_size", NULL, 480);
+    uint64_t pitch = number(v, "num_mel_bins", NULL, 128);
+    uint64_t out = number(v, "output_dim", NULL, 3584);
+    for (unsigned i = 0; i < 3; i++)
+        pitch = (pitch + 1) / 2;
+    uint64_t layer = sum(mul(4, linear(d, d, true)), 4 * d,
+                         sum(linear(d, wide, true), linear(wide, d, true), 0));
+    uint64_t before = sum(linear(9, between, true), mul(2, linear(9 * between, between, true)),
+                          linear(mul(between, pitch), d, false));
+    return sum(mul(layers, layer), before,
+               sum(2 * d, linear(d, d, true), linear(d, out, true)));
+}
+
+static const struct {
+    const char *name;
+    uint64_t (*count)(struct vision *v);
+} audios[] = {
+    {"gemma4_audio", gemma4_audio},
+    {"qwen3_omni_moe_audio_encoder", qwen3_omni_audio},
+};
+
 static void read_audio(const struct node *config, struct model *model)
 {
     const struct node *audio = node_get(config, "audio_config");
     const struct node *type =
         audio && audio->kind == NODE_MAPPING ? node_get(audio, "model_type") : NULL;
     struct vision v = {.config = audio, .outer = config, .text_hidden = model->hidden};
-    if (!type || type->kind != NODE_SCALAR || !text_equal(type->text, "gemma4_audio"))
-        return;
-    uint64_t parameters = gemma4_audio(&v);
-    if (!v.missing && model->encoder.layers)
-        model->encoder.audio = parameters;
+    for (size_t i = 0; i < sizeof audios / sizeof *audios; i++) {
+        if (!type || type->kind != NODE_SCALAR || !text_equal(type->text, audios[i].name))
+            continue;
+        uint64_t parameters = audios[i].count(&v);
+        if (!v.missing && model->encoder.layers)
+            model->encoder.audio = parameters;
+    }
 }
 
 static const struct {
-    const char *names[9];
+    const char *names[10];
     void (*read)(struct vision *v, struct encoder *e);
+    const char *prefix; /* of the keys of its layers */
 } encoders[] = {
     {{"qwen3_vl", "qwen3_vl_moe", "qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5",
-      "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", NULL},
-     qwen3_vl},
-    {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl},
-    {{"llama4_vision_model", NULL}, llama4},
-    {{"moonvit", NULL}, moonvit},
-    {{"siglip_vision_model", NULL}, siglip},
-    {{"pixtral", NULL}, pixtral},
-    {{"gemma4_vision", NULL}, gemma4},
-    {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3},
+      "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", "qwen3_omni_moe_vision_encoder",
+      NULL},
+     qwen3_vl,
+     ""},
+    {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl, ""},
+    {{"llama4_vision_model", NULL}, llama4, ""},
+    {{"moonvit", NULL}, moonvit, ""},
+    {{"kimi_k25", "kimi_k25_vision", "kimi_k3", "kimi_k3_vision", NULL}, kimi_k25, "vt_"},
+    {{"glm4v_moe", "glm4v_moe_vision", "glm4v", "glm4v_vision", "glm46v", NULL}, glm4v, ""},
+    {{"siglip_vision_model", NULL}, siglip, ""},
+    {{"pixtral", NULL}, pixtral, ""},
+    {{"gemma4_vision", NULL}, gemma4, ""},
+    {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3, ""},
 };
 
 static void read_vision(const struct node *config, struct model *model)
@@ -293,7 +371,7 @@ static void read_vision(const struct node *config, struct model *model)
             struct encoder e = {0};
             if (!text_equal(*name, type->text))
                 continue;
-            read_layers(&v, &e);
+            read_layers(&v, encoders[i].prefix, &e);
             if (!v.missing)
                 encoders[i].read(&v, &e);
             if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)

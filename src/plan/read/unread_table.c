@@ -102,6 +102,7 @@ static bool has_others(const struct plan *plan)
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
+#define RECURS LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_SHORT_CONV))
 #define HAS_LAYERS(of, text_yes, text_no) HOLDS("model.layer_types", of, text_yes, text_no)
 #define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
 
@@ -287,13 +288,14 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.heads", LINEAR),
     WHEN("model.linear.head_dim", LINEAR),
     WHEN("model.linear.key_heads", LINEAR,
-         LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
-    WHEN("model.linear.key_dim", LINEAR),
+         LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING) & ~BIT(LINEAR_SHORT_CONV))),
+    WHEN("model.linear.key_dim", LINEAR, RECURS),
     WHEN("model.linear.conv", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
     WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
     WHEN("model.linear.full_rank_gate", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA))),
-    WHEN("model.linear.chunk", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1))),
-    WHEN("model.linear.state", LINEAR, INFERS),
+    WHEN("model.linear.chunk", LINEAR,
+         LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1) & ~BIT(LINEAR_SHORT_CONV))),
+    WHEN("model.linear.state", LINEAR, RECURS, INFERS),
     WHEN("model.linear.conv_state", LINEAR, INFERS, ABOVE("model.linear.conv", 0)),
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),

@@ -58,8 +58,10 @@ static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
          "set parallel.pp to 1: no stack passes on what later layers read; stages of "
          "transformers (base_model_pp_plan) and Megatron-Bridge (gemma4_layer_specs) send "
          "hidden rows alone"},
-        {p->cp > 1, "a split context",
-         "set parallel.cp to 1: no stack that splits it was found to run such layers"},
+        {p->cp > 1 && plan->stack.kind != STACK_FSDP, "a split context on this stack",
+         "set parallel.cp to 1, or use stack fsdp: AutoModel's ring is known (gemma4_moe)"},
+        {p->cp > 1 && !plan_borrows(plan), "a split context",
+         "set parallel.cp to 1: AutoModel splits it of models that borrow keys"},
         {split && plan->stack.kind != STACK_FSDP,
          "tensor parallelism in training on this stack",
          "set parallel.tp to 1, or use stack fsdp: what transformers splits is known "

@@ -156,6 +156,25 @@ static const struct {
     {"model of the shape", "nvidia-nemotron-3-ultra", "nemotron-3-ultra"},
     {"model of the shape", "qwen3-coder-30b", "qwen3-30b-a3b"},
     {"model of the shape", "qwen3-coder-next", "qwen3-next-80b-a3b"},
+    {"model of the shape", "deepseek-r1-0528", "deepseek-r1"},
+    {"model of the shape", "deepseek-v3-0324", "deepseek-v3"},
+    {"model of the shape", "devstral-small", "mistral-small-24b"},
+    {"model of the shape", "dots.llm1.inst", "dots.llm1"},
+    {"model of the shape", "exaone-4-32b", "exaone-4.0-32b"},
+    {"model of the shape", "glm-4.6v", "glm-4.5v"},
+    {"model of the shape", "glm-5.3", "glm-5.2"},
+    {"model of the shape", "gpt-oss-safeguard-120b", "gpt-oss-120b"},
+    {"model of the shape", "gpt-oss-safeguard-20b", "gpt-oss-20b"},
+    {"model of the shape", "kimi-k2-0905", "kimi-k2"},
+    {"model of the shape", "kimi-k2-instruct-0905", "kimi-k2"},
+    {"model of the shape", "mistral-small-3.2-24b", "mistral-small-3.1-24b"},
+    {"model of the shape", "nvidia-nemotron-nano-9b-v2", "nemotron-nano-9b-v2"},
+    {"model of the shape", "phi-4-mini-instruct", "phi-4-mini"},
+    {"model of the shape", "qwen3-coder-30b-a3b", "qwen3-30b-a3b"},
+    {"model of the shape", "qwen3.8-27b", "qwen3.5-27b"},
+    {"model of the shape", "ring-1t", "ling-1t"},
+    {"model of the shape", "ring-flash-2.0", "ling-flash-2.0"},
+    {"model of the shape", "ring-mini-2.0", "ling-mini-2.0"},
     {"cluster", "dgx-a100", "a100-8x1"},
     {"cluster", "dgx-h100", "h100-8x1"},
     {"cluster", "hgx-h100", "h100-8x1"},
@@ -281,9 +300,10 @@ const char *word_catalogue(const char *kind, const char *name)
 
 /* What follows a name where the checkpoint is another model: distilled into one, a draft for
  * it, with experts left out, or one of the family of another size. */
-static const char *const others[] = {"distill",    "-qwen", "-llama", "eagle",  "dflash",
-                                     "speculator", "-reap", "prune",  "-flash", "-air",
-                                     "-lite",      "-mini", "-nano",  "-tiny",  "-omni"};
+static const char *const others[] = {"distill",    "-qwen",      "-llama", "eagle",  "dflash",
+                                     "speculator", "-reap",      "prune",  "-flash", "-air",
+                                     "-lite",      "-mini",      "-nano",  "-tiny",  "-omni",
+                                     "-vision",    "-multimodal"};
 
 bool word_is_another(const char *rest)
 {

@@ -9,8 +9,8 @@ const char *const words_layer[] = {"full",  "window", "chunk",  "linear", "reuse
 const char *const words_part[] = {
     "auto",  "attention", "attention_in", "attention_out", "linear", "indexer",
     "dense", "shared",    "residual",     "latent",        NULL};
-const char *const words_linear[] = {"gated_delta_net", "kimi_delta", "lightning",
-                                    "mamba2",          "mamba1",     NULL};
+const char *const words_linear[] = {"gated_delta_net", "kimi_delta", "lightning", "mamba2",
+                                    "mamba1",          "short_conv", NULL};
 const char *const words_mode[] = {"train", "prefill", "decode", "serve", NULL};
 const char *const words_draft[] = {"ngram", "mtp", "model", NULL};
 const char *const words_dtype[] = {"none",        "f32",       "bf16",    "f16",   "fp8",

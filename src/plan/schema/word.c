@@ -107,6 +107,7 @@ static const struct meaning {
     {words_linear, "lightning", "MiniMax-Text-01"},
     {words_linear, "mamba2", "Nemotron-3, Granite-4-H"},
     {words_linear, "mamba1", "Jamba"},
+    {words_linear, "short_conv", "LFM2: a convolution between two gates, no recurrence"},
     {words_layer, "dense", "a dense network alone"},
     {words_layer, "moe", "experts alone"},
     {words_distribution, "uniform", "all experts are equally popular"},

@@ -85,7 +85,8 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
             "model.residual_streams",
             "assumed: Blackwell's kernels of both, as Megatron-Bridge's DeepSeek-V4 sets them "
             "(use_fused_mhc, dsa_kernel_backend cudnn); their workspaces are not modelled, nor "
-            "the second half of the few weights that Megatron keeps in f32"};
+            "the second half of the few weights that Megatron keeps in f32; with "
+            "recompute.modules mhc copies of a recipe are taken to stay"};
     if (plan->workload.mode == MODE_TRAIN && plan_has_block_sums(plan))
         notes[n++] = (struct note){
             "model.residual_block",

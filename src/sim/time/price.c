@@ -227,7 +227,7 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
     unsigned bits = weights == WORK_NONE ? 0 : dtype_bits(work->buffers[weights].dtype);
     if (bits > dtype_bits(p->plan->precision.weights))
         return fmin(r->peak_flop_per_s, bits > 8 ? r->bf16_flop_per_s : r->fp8_flop_per_s);
-    bool wide = op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
+    bool wide = op->wide || op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
     return wide ? r->wide_flop_per_s
            : recipe_skips(p->plan) && segment_is_layer(op->segment)
                ? over_layers(r, &work->use[op->segment], v)

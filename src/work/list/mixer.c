@@ -186,6 +186,11 @@ struct linear_width linear_widths(const struct model *model, bool *overflow)
         w.in = checked_mul(2, values, overflow);
         w.step = mul_add(2, l->key_dim, l->rank, overflow);
         break;
+    case LINEAR_SHORT_CONV: /* both gates and what they gate */
+        w.keys = 0;
+        w.conv = values;
+        w.in = checked_mul(3, values, overflow);
+        break;
     case LINEAR_COUNT:
         break;
     }
@@ -216,6 +221,7 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
         part->norms = mul_add(2, l->key_dim, l->rank, overflow);
         part->biases = mul_add(l->key_dim, values, checked_mul(3, values, overflow), overflow);
         break;
+    case LINEAR_SHORT_CONV:
     case LINEAR_COUNT:
         break;
     }
@@ -276,6 +282,8 @@ uint64_t linear_core_flop(const struct linear *l, uint64_t chunk)
         return mul_add(4, state, checked_mul3(2, chunk, both, &overflow), &overflow);
     case LINEAR_MAMBA1:
         return checked_mul(7, state, &overflow);
+    case LINEAR_SHORT_CONV: /* what both gates multiply */
+        return checked_mul(2, values, &overflow);
     case LINEAR_COUNT:
         break;
     }

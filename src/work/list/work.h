@@ -200,6 +200,7 @@ struct op {
     uint16_t n_operands;
     uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
     union args args; /* of that kernel */
+    bool wide;       /* a product that no low precision recipe runs */
     bool ahead;      /* an iteration ahead of its loop; exchanges: beside others */
     uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */

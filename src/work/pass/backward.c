@@ -143,6 +143,7 @@ static void walk(struct backward *b, size_t first)
     for (size_t i = b->n_ops; i-- > first;) {
         b->l->module = work->ops[i].module;
         b->l->group = work->ops[i].group;
+        b->l->wide = work->ops[i].wide;
         if (work->ops[i].loop) {
             size_t begin = loop_begin(work, i);
             walk_loop(b, begin, i + 1);
@@ -152,6 +153,7 @@ static void walk(struct backward *b, size_t first)
         struct op op = work->ops[i]; /* a copy: the list grows */
         backward_rule(b, &op);
     }
+    b->l->wide = false;
 }
 
 void layer_backward(struct layer *l, uint16_t out)

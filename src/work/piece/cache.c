@@ -68,14 +68,15 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
     struct model model = plan->model;
     struct linear *l = &model.linear;
     uint64_t tp = plan->parallel.tp;
-    if (l->kind == LINEAR_MAMBA1) {
+    if (l->kind == LINEAR_MAMBA1 || l->kind == LINEAR_SHORT_CONV) {
         l->head_dim = ceil_div(l->head_dim, tp);
     } else {
         l->heads = ceil_div(l->heads, tp);
         l->key_heads = ceil_div(l->key_heads, tp);
     }
     struct linear_width w = linear_widths(&model, overflow);
-    uint64_t state = checked_mul(w.values, l->key_dim, overflow);
+    uint64_t recurs = l->kind == LINEAR_SHORT_CONV ? 0 : l->key_dim;
+    uint64_t state = checked_mul(w.values, recurs, overflow);
     uint64_t conv = checked_mul(w.conv, columns(plan), overflow);
     return checked_add(checked_mul(state, state_bits(plan), overflow) / 8,
                        checked_mul(conv, column_bits(plan), overflow) / 8, overflow);
@@ -222,7 +223,9 @@ struct size cache_state_bytes(struct dims *d)
 {
     struct sizes *z = d->z;
     const struct size *w = d->width;
-    struct size state = size_mul(z, w[COL_LINEAR_VALUES], size_slot(z, SLOT_LINEAR_KEY_DIM));
+    bool recurs = d->plan->model.linear.kind != LINEAR_SHORT_CONV;
+    struct size key = recurs ? size_slot(z, SLOT_LINEAR_KEY_DIM) : size_const(z, 0);
+    struct size state = size_mul(z, w[COL_LINEAR_VALUES], key);
     struct size conv = size_times(z, w[COL_LINEAR_CONV], columns(d->plan));
     return size_add(z, size_times(z, state, state_bits(d->plan) / 8),
                     size_times(z, conv, column_bits(d->plan) / 8));

@@ -162,6 +162,22 @@ static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
     w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_CONTEXT]);
 }
 
+/* Ranks of cp before a rank's own whose keys its queries meet: all, or as far back as a window
+ * reaches (AutoModel gemma4_moe/cp_attention.py, _ring_num_prior_chunks). */
+static struct size ranks_before(struct dims *d)
+{
+    struct sizes *z = d->z;
+    const struct plan *plan = d->plan;
+    if (plan->parallel.cp == 1 || !model_borrows(&plan->model))
+        return size_const(z, 0);
+    struct size cp = size_slot(z, SLOT_CP), others = size_sub(z, cp, size_const(z, 1));
+    if (mixer_owner(d->mixer) != MIXER_WINDOW)
+        return others;
+    struct size own = size_ceil_div(z, size_slot(z, SLOT_SEQUENCE_FULL), cp);
+    return size_min(z, others,
+                    size_ceil_div(z, size_const(z, plan->model.attention.window), own));
+}
+
 static void fill_attention_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -189,6 +205,8 @@ static void fill_attention_widths(struct dims *d)
         w[COL_OUT_IN] = w[COL_CONTEXT];
     w[COL_KV] = size_add(z, w[COL_K], w[COL_V]);
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+    w[COL_RING_KV] = size_mul(z, ranks_before(d), w[COL_KV]);
+    w[COL_RING_ALL] = size_add(z, w[COL_RING_KV], w[COL_KV]);
 }
 
 /* Of grouped queries the indexer chooses blocks, with a head for each group: they go over tp as
@@ -218,7 +236,8 @@ static void fill_linear_ends(struct dims *d, struct size keys, struct size value
         [LINEAR_KIMI_DELTA] = size_add(z, qkv, heads),
         [LINEAR_LIGHTNING] = size_add(z, qkv, values),
         [LINEAR_MAMBA2] = size_sum(z, SIZES(qkv, values, heads)),
-        [LINEAR_MAMBA1] = size_times(z, values, 2)};
+        [LINEAR_MAMBA1] = size_times(z, values, 2),
+        [LINEAR_SHORT_CONV] = size_times(z, values, 3)};
     enum linear_kind kind = d->plan->model.linear.kind;
     d->width[COL_LINEAR_IN] = in[kind];
     d->width[COL_LINEAR_CONV] = kind == LINEAR_LIGHTNING ? zero
@@ -231,10 +250,11 @@ static void fill_linear_widths(struct dims *d)
 {
     struct sizes *z = d->z;
     struct size *w = d->width, chunk = size_slot(z, SLOT_LINEAR_CHUNK);
-    bool scan = d->plan->model.linear.kind == LINEAR_MAMBA1; /* one head: tp splits channels */
+    bool none = d->plan->model.linear.kind == LINEAR_SHORT_CONV;     /* no keys, no state */
+    bool scan = none || d->plan->model.linear.kind == LINEAR_MAMBA1; /* tp splits channels */
     struct size heads = size_slot(z, SLOT_LINEAR_HEADS);
     struct size each = size_slot(z, SLOT_LINEAR_HEAD_DIM),
-                key = size_slot(z, SLOT_LINEAR_KEY_DIM);
+                key = none ? size_const(z, 0) : size_slot(z, SLOT_LINEAR_KEY_DIM);
     struct size groups = scan ? size_slot(z, SLOT_LINEAR_KEY_HEADS)
                               : per_tp(d, size_slot(z, SLOT_LINEAR_KEY_HEADS));
     struct size values =
@@ -423,8 +443,12 @@ static uint64_t facts_of(const struct plan *plan)
         {plan_token_ranks(plan) > 1, FACT_GATHER},
         {!plan->stack.compiled, FACT_EAGER},
         {p->cp > 1, FACT_CP},
+        {p->cp > 1 && !model_borrows(&plan->model), FACT_RING},
+        {p->cp > 1 && model_borrows(&plan->model), FACT_RING_AT_ONCE},
         {plan->stack.compiled, FACT_COMPILED},
         {recipe_format(plan) != DTYPE_NONE, FACT_RECIPE},
+        {recipe_format(plan) != DTYPE_NONE && plan->precision.recipe == RECIPE_FP8_DELAYED,
+         FACT_DELAYED},
     };
     uint64_t held = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -455,7 +479,7 @@ void dims_mixer(struct dims *d, enum mixer mixer)
              (mixer_owner(mixer) == MIXER_WINDOW) != (mixer_owner(d->mixer) == MIXER_WINDOW),
          borrows = mixer_borrows(mixer) != mixer_borrows(d->mixer);
     d->mixer = mixer;
-    if ((window && model_has_own_window(model)) || borrows)
+    if ((window && (model_has_own_window(model) || d->facts & FACT_RING_AT_ONCE)) || borrows)
         fill_attention_widths(d);
     if (borrows)
         fill_dense_widths(d);

@@ -36,6 +36,8 @@ enum col {
     COL_QKV,       /* q, k and v together */
     COL_PROJECTED, /* GQA: of those what a matrix gives: no v where keys are values */
     COL_KV,        /* k and v */
+    COL_RING_KV,   /* of all ranks of cp that a rank's queries reach before their own */
+    COL_RING_ALL,  /* and of its own */
     COL_KV_UP,     /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
@@ -145,6 +147,9 @@ enum col {
 #define FACT_Q_ALONE FACT(44)         /* what projects to heads gives queries alone */
 #define FACT_WEIGHED FACT(45)         /* a mixer and a network read a row weighed of several */
 #define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, of tokens alone */
+#define FACT_RING FACT(48)            /* cp > 1: one rank's at a time; the next: all at once */
+#define FACT_RING_AT_ONCE FACT(49)
+#define FACT_DELAYED FACT(47) /* that recipe scales by what was */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
@@ -165,8 +170,10 @@ enum {
     MIX_LIGHTNING = 1 << 4,
     MIX_MAMBA2 = 1 << 5,
     MIX_MAMBA1 = 1 << 6,
+    MIX_SHORT_CONV = 1 << 7,
     MIX_DELTA = MIX_GATED_DELTA_NET | MIX_KIMI_DELTA,
-    MIX_LINEAR = MIX_DELTA | MIX_LIGHTNING | MIX_MAMBA2 | MIX_MAMBA1,
+    MIX_RECURRENT = MIX_DELTA | MIX_LIGHTNING | MIX_MAMBA2 | MIX_MAMBA1,
+    MIX_LINEAR = MIX_RECURRENT | MIX_SHORT_CONV,
     MIX_ANY = MIX_SOFTMAX | MIX_LINEAR,
     MIX_ALL = MIX_ANY | MIX_NONE
 };

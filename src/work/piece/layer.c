@@ -115,6 +115,7 @@ uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands)
                                         : GROUP_NONE;
     op.layers = l->layers;
     op.phase = l->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+    op.wide = l->wide;
     op.loop = l->loop;
     op.trips_from = l->trips_from;
     op.trips = l->loop ? l->trips : l->one;

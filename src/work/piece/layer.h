@@ -105,6 +105,7 @@ struct layer {
     enum segment segment;
     enum module module;
     enum process_group group;
+    bool wide;
     struct size layers;
     uint16_t loop, trips_from; /* 0: none */
     struct size trips;

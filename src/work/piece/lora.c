@@ -51,7 +51,8 @@ static const struct target {
     {"o_proj", "linear_out", COL_HIDDEN, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"qkv_proj", "linear_in", COL_LINEAR_QKV, .usual = true, .mixers = MIX_LIGHTNING},
     {"output_gate", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_LIGHTNING},
-    {"in_proj", "linear_in", COL_LINEAR_IN, .usual = true, .mixers = MIX_MAMBA1 | MIX_MAMBA2},
+    {"in_proj", "linear_in", COL_LINEAR_IN, .usual = true,
+     .mixers = MIX_MAMBA1 | MIX_MAMBA2 | MIX_SHORT_CONV},
     {"x_proj", "step_down", COL_LINEAR_STEP, .usual = true},
     {"dt_proj", "step_up", COL_LINEAR_VALUES, .usual = true},
     {"out_proj", "linear_out", COL_HIDDEN, .usual = true,
@@ -77,6 +78,9 @@ static const struct target {
     {"linear_q_proj", "q", COL_Q, .usual = false},
     {"linear_kv_down_proj", "kv_down", COL_KV_LATENT, .usual = false},
     {"linear_kv_up_proj", "kv_up", COL_KV_UP, .usual = false},
+    {"linear_kv_proj", "shared_kv", COL_SHARED_KV, .usual = false},
+    {"linear_wq_b", "index_q", COL_INDEX_Q, .usual = false, .when = FACT_CSA},
+    {"linear_weights_proj", "index_weights", COL_INDEX_HEADS, .usual = false, .when = FACT_CSA},
     {"linear_proj", "attention_out", COL_HIDDEN, .usual = false},
     {"linear_fc1", "mlp_gate_up", COL_DENSE_IN, .usual = false},
     {"linear_fc1", "shared_gate_up", COL_SHARED_IN, .usual = false},
@@ -363,10 +367,25 @@ static enum status check_any(const struct plan *plan, struct sizes *z, struct er
                         : "'all-linear' is every matrix of a layer");
 }
 
+/* Two matrices make an entry, and adapters of each would read the row: they are one here. */
+static enum status check_shared(const struct plan *plan, struct err *err)
+{
+    const struct word_list *words = &plan->lora.targets;
+    bool all = words->n == 0 || plan_lists(words, "all-linear");
+    if (!lora_is_on(plan) || !plan_shares_kv(plan) || !all)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT,
+            "lora.targets: every matrix of attention of kind shared_kv is not modelled");
+    return err_hint(err, "name them, as Megatron-Bridge's recipe does: [linear_q_down_proj, "
+                         "linear_q_up_proj, linear_kv_proj, linear_proj, linear_fc1, "
+                         "linear_fc2]");
+}
+
 enum status lora_check(const struct plan *plan, struct sizes *z, struct err *err)
 {
     const struct word_list *words = &plan->lora.targets;
     enum dtype left = plan->lora.plain;
+    TRY(check_shared(plan, err));
     if (lora_stacks_experts(plan) && left != DTYPE_NONE && !dtype_is_plain(left)) {
         err_set(err, STATUS_INPUT,
                 "lora.plain_format: what is left whole is in no format of few bits");

@@ -1,6 +1,9 @@
 /* See matrix.h. */
 #include "work/piece/matrix.h"
 
+/* Megatron makes entries and the weights of an indexer that chooses them outside any recipe
+ * (csa.py, get_fp8_disabled_context), and groups of heads by a parameter of its own
+ * (torch.einsum in deepseek_v4_hybrid_attention.py): those are wide. */
 static const struct layer_matrix matrices[] = {
     {"q_down", IN_ALL, FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_Q_RANK,
      .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_IN},
@@ -17,11 +20,11 @@ static const struct layer_matrix matrices[] = {
     {"shared_kv", IN_ALL, FACT_SHARED_KV, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
      .out = COL_SHARED_KV, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_IN},
     {"csa_compress", IN_ALL, FACT_CSA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_CSA_IN,
-     .mixers = MIX_SOFTMAX, .part = PART_WHOLE},
+     .mixers = MIX_SOFTMAX, .part = PART_WHOLE, .wide = true},
     {"hca_compress", IN_ALL, FACT_HCA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_HCA_IN,
-     .mixers = MIX_SOFTMAX, .part = PART_WHOLE},
+     .mixers = MIX_SOFTMAX, .part = PART_WHOLE, .wide = true},
     {"attention_out_down", IN_ALL, FACT_SHARED_KV, MODULE_PROJECTION, ROW_FULL, COL_GROUP_IN,
-     .out = COL_O_RANKS, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_OUT},
+     .out = COL_O_RANKS, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_OUT, .wide = true},
     {"attention_gate", IN_ALL, FACT_MLA | FACT_OUTPUT_GATE, MODULE_UP, ROW_FULL, COL_HIDDEN,
      .out = COL_CONTEXT, .mixers = MIX_SOFTMAX, .part = PART_ATTENTION_IN},
     {"head_gate", IN_ALL, FACT_HEAD_GATE, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_HEADS,
@@ -33,13 +36,16 @@ static const struct layer_matrix matrices[] = {
     {"index_q", IN_ALL, FACT_INDEX | FACT_BLOCKS, MODULE_UP, ROW_FULL, COL_HIDDEN,
      .out = COL_INDEX_Q, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
     {"index_compress", IN_ALL, FACT_INDEX | FACT_CSA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
-     .out = COL_INDEX_IN, .mixers = MIX_SOFTMAX, .part = PART_WHOLE},
+     .out = COL_INDEX_IN, .mixers = MIX_SOFTMAX, .part = PART_WHOLE, .wide = true},
     {"index_k", IN_ALL, FACT_INDEX | FACT_INDEX_KEYS | FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL,
      COL_HIDDEN, .out = COL_INDEX_K, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
     {"index_k", IN_ALL, FACT_INDEX | FACT_BLOCKS, MODULE_UP, ROW_FULL, COL_HIDDEN,
      .out = COL_INDEX_K, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
-    {"index_weights", IN_ALL, FACT_INDEX | FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
-     .out = COL_INDEX_HEADS, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
+    {"index_weights", IN_ALL, FACT_INDEX | FACT_CSA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
+     .out = COL_INDEX_HEADS, .mixers = MIX_SOFTMAX, .part = PART_INDEXER, .wide = true},
+    {"index_weights", IN_ALL, FACT_INDEX | FACT_INDEX_KEYS | FACT_Q_LOW_RANK, MODULE_DOWN,
+     ROW_LOCAL, COL_HIDDEN, .out = COL_INDEX_HEADS, .mixers = MIX_SOFTMAX,
+     .part = PART_INDEXER},
     {"linear_in", IN_ALL, 0, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_LINEAR_IN,
      .mixers = MIX_LINEAR, .part = PART_LINEAR},
     {"gates_down", IN_ALL, 0, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_LINEAR_RANKS,

@@ -15,6 +15,7 @@ struct layer_matrix {
     enum col in, out;
     unsigned mixers;       /* MIX_...; 0: whatever the mixer is */
     bool expert;           /* e of them */
+    bool wide;             /* no low precision recipe runs its product */
     enum weight_part part; /* whose format it has; PART_AUTO: of its own kind */
 };
 

@@ -111,7 +111,7 @@ struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z)
     while (matrix_next(&walk, &d)) {
         const struct layer_matrix *m = walk.matrix;
         struct size layers = walk.layers;
-        if (m->op == MODULE_ROUTER)
+        if (m->op == MODULE_ROUTER || m->wide)
             continue;
         if (recipe_skips(plan))
             layers = size_sub(z, layers, matrix_plain_layers(&walk, d));

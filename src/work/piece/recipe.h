@@ -29,8 +29,8 @@ struct size recipe_input_bytes(const struct plan *plan, struct sizes *z, struct 
                                struct size width);
 
 /* Over the layers of a stage: bytes of those copies, and elements of the matrices they stand
- * for, dense and experts apart. Router, embedding, head and layers that the recipe leaves alone
- * keep 16 bits. */
+ * for, dense and experts apart. Router, embedding, head, wide matrices and layers that the
+ * recipe leaves alone keep 16 bits. */
 struct recipe_sum {
     struct size bytes[2], elements[2];
 };

@@ -62,6 +62,8 @@ static struct size core_flop(struct step *s)
     struct size key = size_slot(z, SLOT_LINEAR_KEY_DIM),
                 value = size_slot(z, SLOT_LINEAR_HEAD_DIM);
     struct size state = size_mul(z, w[COL_LINEAR_VALUES], key);
+    if (s->plan->model.linear.kind == LINEAR_SHORT_CONV)
+        return size_times(z, w[COL_LINEAR_VALUES], 2);
     struct size chunk = s->decode ? s->l.one : size_slot(z, SLOT_LINEAR_CHUNK), both;
     switch (s->plan->model.linear.kind) {
     case LINEAR_GATED_DELTA_NET:
@@ -76,6 +78,7 @@ static struct size core_flop(struct step *s)
         both = size_add(z, w[COL_LINEAR_KEYS], w[COL_LINEAR_VALUES]);
         return size_add(z, size_times(z, state, 4), size_times(z, size_mul(z, both, chunk), 2));
     case LINEAR_MAMBA1:
+    case LINEAR_SHORT_CONV:
     case LINEAR_COUNT:
         break;
     }
@@ -118,6 +121,8 @@ uint16_t step_linear(struct step *s, uint16_t x)
         gates.decay = steps(s, convolved, &parts);
     s->l.module = MODULE_ATTENTION;
     uint16_t context = scan(s, in, convolved, gates.decay, parts);
+    if (kind == LINEAR_SHORT_CONV) /* which the second gate has multiplied */
+        return step_product(s, "linear_out", context, "attention_out", CATEGORY_ATTENTION);
     uint16_t normed = rows(s, "gated_context", COL_LINEAR_VALUES);
     step_op(s, "gated_norm", KERNEL_NORM,
             OPERANDS(MANY(0, true, false, context),

@@ -50,7 +50,9 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     uint16_t w = layer_weights_as(l, arena_join(l->arena, "w_", matrix), format, l->one, k, n);
     uint16_t c = step_rows(s, out, category, rows, n);
     struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = l->one};
+    l->wide = m->wide;
     layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(), shape);
+    l->wide = false;
     return lora_beside(l, matrix, a, c, layer_no_groups(), shape);
 }
 

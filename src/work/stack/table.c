@@ -306,6 +306,11 @@ static bool has_delta_net(const struct plan *plan)
     return plan_has_linear(plan) && plan->model.linear.kind == LINEAR_GATED_DELTA_NET;
 }
 
+static bool has_short_conv(const struct plan *plan)
+{
+    return plan_has_linear(plan) && plan->model.linear.kind == LINEAR_SHORT_CONV;
+}
+
 static bool reuses_choice(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_REUSE);
@@ -333,7 +338,7 @@ static bool trains_streams(const struct plan *plan)
 
 static bool adapts_shared_kv(const struct plan *plan)
 {
-    return plan_shares_kv(plan) && lora_is_there(plan);
+    return plan_shares_kv(plan) && lora_is_served(plan);
 }
 
 /* What the software of a stack does not have, or what of it is not modelled. MaxText's blocks
@@ -353,7 +358,7 @@ static const struct {
      "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
-    {~0u, adapts_shared_kv, "adapters beside attention of kind shared_kv are",
+    {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
      "hyper-connections and attention of kind shared_kv are",
@@ -380,6 +385,9 @@ static const struct {
      "use stack generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
      "what MaxText keeps of a gated delta net's chunks for backward is not known", NULL},
+    {1u << STACK_MEGATRON | 1u << STACK_PRIMUS | 1u << STACK_TORCHTITAN | 1u << STACK_TRTLLM,
+     has_short_conv, "layers of short convolutions are", "the software itself has none",
+     "use stack fsdp, deepspeed, generic, vllm or sglang"},
     {1u << STACK_MAXTEXT, plan_has_linear, "recurrent layers are",
      "MaxText itself has none but gated delta nets", NULL},
     {1u << STACK_NXD, plan_has_linear, "recurrent layers are",

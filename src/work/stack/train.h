@@ -50,8 +50,13 @@ enum {
 };
 
 /* Read by a product alone; with GQA alone (the low-rank products of MLA read it twice, each
- * with a copy of its own), and by a recipe alone. */
-enum { PRODUCT_INPUT = 1, PRODUCT_INPUT_GQA = 2 };
+ * with a copy of its own); by attention's output projection, which saves the rows it was given
+ * and not its copy but with delayed scaling (set_save_original_input of Megatron-LM
+ * core/transformer/attention.py and multi_latent_attention.py, TransformerEngine from 2.6 on).
+ */
+enum { PRODUCT_INPUT = 1, PRODUCT_INPUT_GQA = 2, PRODUCT_INPUT_PROJECTION = 3 };
+/* By the projections to heads, which keep the rows where they run again (mla_up_proj). */
+enum { PRODUCT_INPUT_UP = 4 };
 
 struct train_tensor {
     const char *name;

@@ -50,6 +50,27 @@ static void embedded(struct train *t, const char *name, enum category category,
                                          .last = (uint16_t)(base + last)});
 }
 
+/* Where a context is split a rank embeds the whole of it and takes its part (AutoModel
+ * gemma4_moe/model.py, _cp_sunk_prepare_inputs); backward fills the whole with zeros. */
+static void add_whole_context(struct train *t)
+{
+    static const struct {
+        const char *name;
+        enum col width;
+        unsigned tick;
+    } rows[] = {{"whole_embedded", COL_HIDDEN, 0},
+                {"whole_layer_embedding_rows", COL_LAYER_EMBEDDINGS, 0},
+                {"d_whole_embedded", COL_HIDDEN, 1},
+                {"d_whole_layer_embedding_rows", COL_LAYER_EMBEDDINGS, 1}};
+    for (unsigned i = 0; i < 4 && t->d.facts & FACT_CP; i++) {
+        if (rows[i].tick && lora_is_on(t->plan))
+            continue;
+        embedded(t, rows[i].name, CATEGORY_ACTIVATION, t->plan->precision.activations,
+                 rows[i].width, LIFE_TRANSIENT, rows[i].tick, rows[i].tick);
+        t->work->buffers[t->work->n_buffers - 1].count = size_slot(t->z, SLOT_CP);
+    }
+}
+
 /* Embeddings of all layers: what the layers read, and what the norm of the projected tokens
  * saves, of transformers the f32 cast of its input (what the projection reads is the first
  * layer's input); while they are made, the table's rows and the projection. The table's
@@ -60,6 +81,7 @@ static void add_layer_embeddings(struct train *t)
     bool trained = !lora_is_on(t->plan), casts = plan_is_huggingface(t->plan);
     if (!plan_embeds_layers(t->plan))
         return;
+    add_whole_context(t);
     embedded(t, "layer_embeddings", CATEGORY_ACTIVATION, rows, COL_LAYER_EMBEDDINGS, LIFE_SAVED,
              0, 1);
     if (trained)

@@ -18,6 +18,8 @@ static const struct train_tensor mixer_entry[] = {
      .offload = TRAIN_OFF_QKV, .product_input = PRODUCT_INPUT_GQA},
 };
 
+#define RING "NeMo AutoModel gemma4_moe/cp_attention.py: all chunks of the ring in a list"
+
 static const struct train_tensor attention[] = {
     {"q_latent", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
      .saved = true, .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
@@ -61,8 +63,8 @@ static const struct train_tensor attention[] = {
     {"attention_context", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_CONTEXT, .saved = true,
      .first = MODULE_ATTENTION, .last = BACK_ATTENTION, .offload = TRAIN_OFF_PROJECTION,
      .dropped_by = TRAIN_OP_KEPT},
-    {"attention_context_copy", CATEGORY_ATTENTION, IN_ALL, FACT_RECIPE, ROW_FULL, COL_CONTEXT,
-     .saved = true, .first = MODULE_PROJECTION, .last = BACK_PROJECTION,
+    {"attention_context_copy", CATEGORY_ATTENTION, IN_ALL, FACT_RECIPE | FACT_DELAYED, ROW_FULL,
+     COL_CONTEXT, .saved = true, .first = MODULE_PROJECTION, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT,
      .source = "the projection's own copy: attention keeps its output in 16 bits"},
     {"output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_GQA | FACT_OUTPUT_GATE, ROW_FULL,
@@ -78,7 +80,7 @@ static const struct train_tensor attention[] = {
      .offload = TRAIN_OFF_PROJECTION},
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, FACT_GATED, ROW_FULL, COL_CONTEXT,
      .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION,
-     .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT},
+     .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT_PROJECTION},
     {"chosen_keys", CATEGORY_METADATA, IN_ALL, FACT_SPARSE, ROW_FULL, COL_INDEX_CHOSEN,
      DTYPE_I32, .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION},
     {"d_attention_context", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_CONTEXT,
@@ -87,14 +89,22 @@ static const struct train_tensor attention[] = {
      .last = BACK_ROPE},
     {"d_qkv_out", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_UP_OUT, .first = BACK_ROPE,
      .last = BACK_UP},
-    {"ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
+    {"ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING, ROW_FULL, COL_KV,
      .first = MODULE_ATTENTION, .last = MODULE_ATTENTION},
-    {"ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
+    {"ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING, ROW_FULL, COL_KV,
      .first = MODULE_ATTENTION, .last = MODULE_ATTENTION},
-    {"d_ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
+    {"d_ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING, ROW_FULL, COL_KV,
      .first = BACK_ATTENTION, .last = BACK_ATTENTION},
-    {"d_ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
+    {"d_ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING, ROW_FULL, COL_KV,
      .first = BACK_ATTENTION, .last = BACK_ATTENTION},
+    {"ring_kv_chunks", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING_AT_ONCE, ROW_FULL, COL_RING_KV,
+     .first = MODULE_ATTENTION, .last = MODULE_ATTENTION, .source = RING},
+    {"ring_kv_chunks_again", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING_AT_ONCE, ROW_FULL,
+     COL_RING_KV, .first = BACK_ATTENTION, .last = BACK_ATTENTION, .source = RING},
+    {"d_ring_kv_chunks", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING_AT_ONCE, ROW_FULL,
+     COL_RING_ALL, .first = BACK_ATTENTION, .last = BACK_ATTENTION, .source = RING},
+    {"d_ring_q", CATEGORY_COMMUNICATION, IN_ALL, FACT_RING_AT_ONCE, ROW_FULL, COL_Q, DTYPE_F32,
+     .first = BACK_ATTENTION, .last = BACK_ATTENTION, .source = RING},
 };
 
 /* Of a network alone the layer's input is its own. */

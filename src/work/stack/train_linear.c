@@ -17,7 +17,10 @@
 static const struct train_tensor saved[] = {
     {"linear_in", KEPT, COL_LINEAR_CONV, IN_CONV, .mixers = MIX_DELTA},
     {"linear_in", KEPT, COL_LINEAR_QKV, IN_CONV, .mixers = MIX_LIGHTNING},
-    {"linear_in", KEPT, COL_LINEAR_IN, IN_CONV, .mixers = MIX_MAMBA2 | MIX_MAMBA1},
+    {"linear_in", KEPT, COL_LINEAR_IN, IN_CONV,
+     .mixers = MIX_MAMBA2 | MIX_MAMBA1 | MIX_SHORT_CONV},
+    {"gated_channels", KEPT, COL_LINEAR_VALUES, .saved = true, .first = MODULE_ROPE,
+     .last = BACK_ROPE, .mixers = MIX_SHORT_CONV},
     /* delta rules: q and k normed, for every value head, v, scores within chunks */
     {"normed_q_k", KEPT, COL_LINEAR_QK, IN_SCAN, .mixers = MIX_DELTA},
     {"linear_v", KEPT, COL_LINEAR_VALUES, IN_SCAN, .mixers = MIX_DELTA},
@@ -52,7 +55,8 @@ static const struct train_tensor saved[] = {
 /* States of all chunks live while the recurrence runs, forward and backward, where their
  * gradient stands beside them; Mamba-2's are f32. The delta rules' w and u likewise. */
 static const struct train_tensor held[] = {
-    {"linear_in_out", KEPT, COL_LINEAR_IN, HELD(MODULE_UP, MODULE_ROPE), .mixers = MIX_LINEAR},
+    {"linear_in_out", KEPT, COL_LINEAR_IN, HELD(MODULE_UP, MODULE_ROPE),
+     .mixers = MIX_RECURRENT},
     {"chunk_states", KEPT, COL_LINEAR_STATES, HELD(MODULE_ATTENTION, MODULE_ATTENTION),
      .mixers = MIX_DELTA},
     {"chunk_states", KEPT, COL_LINEAR_STATES, DTYPE_F32,

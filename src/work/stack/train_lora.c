@@ -17,6 +17,23 @@ static const struct {
     {"attention_norm_out", "kv_down", MODULE_UP},
     {"attention_norm_out", "index_k", MODULE_UP},
     {"attention_norm_out", "index_weights", MODULE_UP},
+    {"attention_norm_out", "shared_kv", MODULE_UP},
+    {"attention_norm_out", "csa_compress", MODULE_UP},
+    {"attention_norm_out", "hca_compress", MODULE_UP},
+    {"attention_norm_out", "index_compress", MODULE_UP},
+    {"attention_out_latent", "attention_out", MODULE_PROJECTION},
+    {"q_down_in_copy", "q_down", MODULE_DOWN},
+    {"kv_in_copy", "shared_kv", MODULE_DOWN},
+    {"index_q_in_copy", "index_q", MODULE_UP},
+    {"index_sums", "index_compress", MODULE_DOWN},
+    {"index_norm_in", "index_compress", MODULE_DOWN},
+    /* the indexer's loss saves all its gradients or, where it has none to give, nothing */
+    {"d_index_q", "index_q", MODULE_ATTENTION},
+    {"d_index_q", "index_weights", MODULE_ATTENTION},
+    {"d_index_weights", "index_q", MODULE_ATTENTION},
+    {"d_index_weights", "index_weights", MODULE_ATTENTION},
+    {"d_index_k", "index_q", MODULE_ATTENTION},
+    {"d_index_k", "index_weights", MODULE_ATTENTION},
     {"attention_norm_out", "linear_in", MODULE_UP},
     {"attention_norm_out", "gates_down", MODULE_UP},
     {"attention_norm_out", "output_gate", MODULE_UP},
@@ -44,12 +61,13 @@ static const struct {
     {"expert_product", "expert_down", MODULE_EXPERT_DOWN},
 };
 
-static const struct layer_matrix *matrix_of(const char *name)
+/* The matrix of that name which a layer has. */
+static const struct layer_matrix *matrix_of(const char *name, const struct dims *d, unsigned in)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     for (size_t i = 0; i < n; i++)
-        if (text_equal(matrices[i].name, name))
+        if (text_equal(matrices[i].name, name) && matrix_exists(&matrices[i], d, in))
             return &matrices[i];
     return NULL;
 }
@@ -61,8 +79,8 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && lora_is_on(t->plan); i++) {
         if (!text_equal(inputs[i].tensor, tensor))
             continue;
-        const struct layer_matrix *m = matrix_of(inputs[i].matrix);
-        if (!m || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
+        const struct layer_matrix *m = matrix_of(inputs[i].matrix, d, in_ffn(kind_ffn(kind)));
+        if (!m)
             continue;
         if (lora_of(t->plan, t->z, d, m).n && !lora_copies_input(t->plan, m))
             return 0;

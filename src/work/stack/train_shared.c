@@ -24,7 +24,7 @@ static const struct train_tensor saved[] = {
     {"q_latent", KEPT, FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK, .saved = true,
      .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
     {"q_latent_norm_out", KEPT, FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK, OF_UP,
-     .offload = TRAIN_OFF_QKV},
+     .offload = TRAIN_OFF_QKV, .product_input = PRODUCT_INPUT_UP},
     {"q_norm_in", KEPT, 0, ROW_FULL, COL_Q, .saved = true, .first = MODULE_UP,
      .last = BACK_ROPE, UP_AGAIN, .until = MODULE_ROPE, .again = BACK_ATTENTION},
     {"q", KEPT, 0, ROW_FULL, COL_Q, .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION,
@@ -50,7 +50,35 @@ static const struct train_tensor saved[] = {
     {"attention_context", KEPT, 0, ROW_FULL, COL_CONTEXT, .saved = true,
      .first = MODULE_ATTENTION, .last = BACK_ATTENTION},
     {"attention_out_latent", KEPT, 0, ROW_FULL, COL_OUT_IN, .saved = true,
-     .first = MODULE_PROJECTION, .last = BACK_PROJECTION, .offload = TRAIN_OFF_PROJECTION},
+     .first = MODULE_PROJECTION, .last = BACK_PROJECTION, .offload = TRAIN_OFF_PROJECTION,
+     .product_input = PRODUCT_INPUT_PROJECTION},
+};
+
+/* In a low precision recipe each product of the layer's row and of the query's latent keeps a
+ * copy of its own. Entries are made outside it and keep the row, which in a layer of a window
+ * alone stands for two copies. A norm that runs again has products save what it made
+ * (set_for_recompute_input_layernorm). */
+#define COPY .saved = true, .product_input = PRODUCT_INPUT
+#define OF_ROW                                                                                 \
+    COPY, .first = MODULE_DOWN, .last = BACK_DOWN, .until = MODULE_DOWN, .again = BACK_ATTENTION
+
+static const struct train_tensor copies[] = {
+    {"q_down_in_copy", KEPT, FACT_RECIPE | FACT_CSA, ROW_LOCAL, COL_HIDDEN, OF_ROW,
+     .dropped_by = TRAIN_NORMS},
+    {"q_down_in_copy", KEPT, FACT_RECIPE | FACT_HCA, ROW_LOCAL, COL_HIDDEN, OF_ROW,
+     .dropped_by = TRAIN_NORMS},
+    {"kv_in_copy", KEPT, FACT_RECIPE | FACT_CSA, ROW_LOCAL, COL_HIDDEN, OF_ROW,
+     .dropped_by = TRAIN_NORMS | TRAIN_MLA_UP},
+    {"kv_in_copy", KEPT, FACT_RECIPE | FACT_HCA, ROW_LOCAL, COL_HIDDEN, OF_ROW,
+     .dropped_by = TRAIN_NORMS | TRAIN_MLA_UP},
+    {"index_q_in_copy", KEPT, FACT_RECIPE | FACT_INDEX | FACT_CSA, ROW_LOCAL, COL_Q_RANK, COPY,
+     .first = MODULE_UP, .last = BACK_UP},
+};
+
+/* Where kv is made again of the row itself, the one copy besides. */
+static const struct train_tensor copies_again[] = {
+    {"q_down_in_copy", KEPT, FACT_RECIPE | FACT_NO_ENTRIES, ROW_LOCAL, COL_HIDDEN, OF_ROW,
+     .dropped_by = TRAIN_NORMS},
 };
 
 /* An entry is a sum of its tokens' kv, weighed by a softmax of their gates: both stand in f32,
@@ -93,6 +121,9 @@ static const struct train_tensor held[] = {
 void train_shared(struct train *train)
 {
     train_mixer(train, MIX_SOFTMAX, TABLE(saved));
+    train_mixer(train, MIX_SOFTMAX, TABLE(copies));
+    if (train->drops & TRAIN_MLA_UP)
+        train_mixer(train, MIX_SOFTMAX, TABLE(copies_again));
     train_mixer(train, MIX_SOFTMAX, TABLE(entries));
     train_mixer(train, MIX_SOFTMAX, TABLE(held));
 }
@@ -130,10 +161,6 @@ enum status train_mixed_refuse(const struct plan *plan, struct err *err)
          "attention of kind shared_kv without its kernels is not modelled: the reference "
          "gathers every key that a query meets",
          "set stack.attention to flash"},
-        {shares && plan->precision.recipe != RECIPE_NONE,
-         "attention of kind shared_kv in a low precision recipe is not modelled: a recipe of "
-         "its own says which products run in it",
-         "set precision.recipe to none"},
         {streams && plan_has_modules(plan),
          "training of prediction modules beside hyper-connections is not modelled",
          "set model.mtp_enabled to false"},

@@ -17,8 +17,11 @@ static enum sizing_rule rule_of(const struct train *t, enum row rows)
 /* Saved as the copy that a recipe's product makes of its input. */
 static bool by_recipe(const struct train *t, const struct train_tensor *tensor)
 {
-    bool one = tensor->product_input == PRODUCT_INPUT ||
-               (tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_GQA);
+    bool one =
+        tensor->product_input == PRODUCT_INPUT ||
+        (tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_GQA) ||
+        (tensor->product_input == PRODUCT_INPUT_PROJECTION && t->d.facts & FACT_DELAYED) ||
+        (tensor->product_input == PRODUCT_INPUT_UP && !(t->drops & TRAIN_MLA_UP));
     return one && t->d.facts & FACT_RECIPE;
 }
 
@@ -224,6 +227,13 @@ static void add_together(struct train *t, const struct train_tensor *tensor,
                                 size_min(t->z, layers, one));
 }
 
+/* What mla_up_proj is made again of stays, whatever its products keep. */
+static bool is_made_again_of(const struct train *t, const struct train_tensor *tensor)
+{
+    bool row = tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_SHARED_KV;
+    return t->drops & TRAIN_MLA_UP && (row || tensor->product_input == PRODUCT_INPUT_UP);
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
@@ -233,8 +243,9 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
     bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
     const char *name = tensor->name;
-    unsigned frozen =
-        tensor->saved && !dropped ? train_frozen_until(t, name, segment_kind(segment)) : 0;
+    unsigned frozen = tensor->saved && !dropped && !is_made_again_of(t, tensor)
+                          ? train_frozen_until(t, name, segment_kind(segment))
+                          : 0;
     if (tensor->saved && t->drops & tensor->dropped_by & TRAIN_STREAMS)
         return; /* with all others of a chunk: train_residual */
     if (frozen) {
