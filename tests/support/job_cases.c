@@ -1100,7 +1100,9 @@ const struct job_case job_cases[] = {
      "optimizer.kind=ademamix8bit optimizer.plain_embedding=true",
      1},
     {"llamafactory/galore.yaml", "cluster=h200-8x1",
-     "lora.rank=0 optimizer.kind=adam precision.weights=bf16 precision.moments=bf16", 1},
+     "lora.rank=0 optimizer.kind=galore optimizer.rank=128 precision.weights=bf16 "
+     "precision.moments=bf16",
+     0},
     {"bridge/script-name.sh", "",
      "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
      "workload.global_batch=512 workload.sequence_length=8192",
@@ -1116,6 +1118,30 @@ const struct job_case job_cases[] = {
     {"torchtitan/function.sh", "",
      "model.name=deepseek-v2-lite parallel.ep=4 workload.micro_batch=4 cluster.nodes=1", 1},
     {"maxtext/no-mtp.sh", "", "model.mtp_layers=0 parallel.ep=8 recompute.kind=full", 0},
+    {"llamafactory/freeze.yaml", "cluster=h200-8x1",
+     "frozen.layers=46 frozen.modules=[lm_head] frozen.format=bf16 precision.weights=f32 "
+     "parallel.zero=0",
+     0},
+    {"llamafactory/freeze-mlp.yaml", "cluster=h200-8x1",
+     "frozen.layers=28 frozen.format=none "
+     "precision.weights=bf16 precision.master=f32 parallel.zero=3",
+     0},
+    {"llamafactory/llama-pro.yaml", "cluster=h200-8x1",
+     "frozen.layers=5 frozen.modules=[lm_head] frozen.format=bf16", 1},
+    {"swift/freeze-ratio.sh", "cluster=h200-8x1", "frozen.layers=43 frozen.modules=[]", 0},
+    {"swift/trainable.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"megatron-swift/freeze-router.sh", "cluster=h200-8x1",
+     "frozen.layers=0 frozen.modules=[router] parallel.ep=8", 0},
+    {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
+    {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
+    {"llamafactory/apollo.yaml", "cluster=h200-8x1",
+     "optimizer.kind=apollo optimizer.rank=32 optimizer.projected=[]", 1},
+    {"fsdp/galore-8bit.sh", "cluster=h100-8x1",
+     "optimizer.kind=galore8bit optimizer.rank=256 parallel.zero=0", 0},
+    {"fsdp/galore-shared.sh", "cluster=h100-8x1", "optimizer.kind=adam parallel.zero=3", 1},
+    {"fsdp/adalomo.sh", "", "optimizer.kind=adalomo cluster.node.devices=1", 0},
+    {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -281,6 +281,7 @@ static enum status swift_finish(struct job *job)
     TRY(set_formats(job, method));
     TRY(set_loss(job));
     TRY(swift_set_encoder(job));
+    TRY(swift_set_frozen(job, false));
     TRY(swift_set_beside(job, rlhf, false));
     warn_of_gathering(job);
     warn_of_logits(job, rlhf);

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/trainer.h"
 #include "plan/framework/verl.h"
@@ -422,6 +423,15 @@ static enum status read_critic(struct job *job, struct away *away)
     return read_turns(job, away);
 }
 
+/* Megatron's layers alone are asked (models/mcore/mbridge.py, freeze_moe_router). */
+static enum status read_frozen(struct job *job)
+{
+    static const char flag[] = "model.override_config.moe_config.freeze_moe_router";
+    const struct draft_item *stack = draft_find(&job->draft, "stack");
+    bool megatron = stack && text_equal(stack->words[0], "megatron");
+    return megatron ? frozen_set_part(job, "router", flag) : STATUS_OK;
+}
+
 static enum status verl_finish(struct job *job)
 {
     struct away away = {.flags = ""};
@@ -430,6 +440,7 @@ static enum status verl_finish(struct job *job)
     TRY(verl_read_layout(job));
     TRY(read_batch(job));
     TRY(verl_read_loss(job));
+    TRY(read_frozen(job));
     TRY(read_engine(job, &away));
     TRY(read_critic(job, &away));
     TRY(read_models(job, &away));

@@ -56,11 +56,11 @@ enum time_part stretch_part(enum profile_item item, enum process_group group)
 double stretch_share(const struct stepper *s, const struct op *op)
 {
     uint32_t repeat = s->work.use[op->segment].repeat.node;
-    if (op->layers.node == repeat)
+    if (!op->layers.node || op->layers.node == repeat)
         return 1;
     double run = (double)s->values[op->layers.node];
     double layers = (double)s->values[repeat];
-    return run > 0 && layers > 0 && run < layers ? run / layers : 1;
+    return layers > 0 && run < layers ? run / layers : 1;
 }
 
 /* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
