@@ -1141,6 +1141,11 @@ const struct job_case job_cases[] = {
      "optimizer.kind=galore8bit optimizer.rank=256 parallel.zero=0", 0},
     {"fsdp/galore-shared.sh", "cluster=h100-8x1", "optimizer.kind=adam parallel.zero=3", 1},
     {"fsdp/adalomo.sh", "", "optimizer.kind=adalomo cluster.node.devices=1", 0},
+    {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
+    {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
+    {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
+    {"automodel/frozen.yaml", "",
+     "frozen.modules=[embed_tokens] workload.encoder.train=none parallel.ep=8", 1},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 
