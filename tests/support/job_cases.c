@@ -1141,6 +1141,28 @@ const struct job_case job_cases[] = {
      "optimizer.kind=galore8bit optimizer.rank=256 parallel.zero=0", 0},
     {"fsdp/galore-shared.sh", "cluster=h100-8x1", "optimizer.kind=adam parallel.zero=3", 1},
     {"fsdp/adalomo.sh", "", "optimizer.kind=adalomo cluster.node.devices=1", 0},
+    {"openrlhf/sft.sh", "cluster=h100",
+     "stack.kind=deepspeed parallel.zero=3 workload.sequence_length=4096 "
+     "workload.micro_batch=2 "
+     "workload.global_batch=256 optimizer.offload=1 precision.weights=bf16 recompute.kind=full",
+     0},
+    {"openrlhf/grpo.sh", "cluster=h100",
+     "model.name=qwen3-8b parallel.zero=3 workload.sequence_length=9216 workload.micro_batch=1 "
+     "workload.colocated.engine=asleep workload.colocated.tp=2 workload.colocated.fraction=0.6 "
+     "workload.colocated.reference=1 workload.colocated.critic=0 "
+     "workload.colocated.away=[states]",
+     0},
+    {"openrlhf/ppo.sh", "cluster=h100",
+     "parallel.zero=2 workload.colocated.engine=none workload.colocated.critic=0 "
+     "workload.colocated.reference=0 workload.sequence_length=16192 "
+     "workload.packing.length=3072 workload.micro_batch=1",
+     1},
+    {"openrlhf/dpo.sh", "cluster=h100",
+     "workload.micro_batch=2 workload.global_batch=512 workload.sequence_length=8192 "
+     "parallel.cp=2 lora.rank=0 workload.colocated.reference=1 stack.cross_entropy=torch",
+     1},
+    {"openrlhf/lora.sh", "cluster=h100-8x1",
+     "lora.rank=64 lora.targets=[] parallel.zero=2 workload.sequence_length=2048", 0},
     {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
     {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
     {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},

@@ -107,9 +107,10 @@ static void no_job_is_forgotten(void **state)
 {
     (void)state;
     static const char *const folders[] = {
-        "megatron",  "bridge", "maxtext", "torchtitan", "vllm",           "sglang",
-        "deepspeed", "fsdp",   "trtllm",  "axolotl",    "llamafactory",   "slime",
-        "automodel", "verl",   "primus",  "swift",      "megatron-swift", "nemo-rl"};
+        "megatron",     "bridge",         "maxtext",   "torchtitan", "vllm",
+        "sglang",       "deepspeed",      "fsdp",      "trtllm",     "axolotl",
+        "llamafactory", "slime",          "automodel", "verl",       "primus",
+        "swift",        "megatron-swift", "nemo-rl",   "openrlhf"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
