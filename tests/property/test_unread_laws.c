@@ -183,6 +183,8 @@ static const struct silent {
     {"lora.inputs", "of adapters"},
     {"lora.dora", "of adapters"},
     {"frozen.format", "of what is frozen"},
+    {"optimizer.rank", "of projected gradients"},
+    {"optimizer.projected", "of projected gradients"},
     {"optimizer.plain_embedding", "of moments in bytes, of a model that is trained whole"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},

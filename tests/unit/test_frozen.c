@@ -1,6 +1,7 @@
 /* Layers and parts that are not trained though there are no adapters: states, what backward
  * keeps, what it computes. By hand for Qwen3-30B-A3B: a layer has 18,874,368 + 256 parameters
  * of attention, 262,144 of the router, 603,979,776 of experts and 4,096 of norms. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include "base/text.h"
 #include "sim/memory/memory.h"
+#include "sim/time/step_time.h"
 #include "support/plans.h"
 #include "work/list/kernel.h"
 #include "work/list/params.h"
@@ -180,6 +182,41 @@ static void only_gradients_that_are_there_are_reduced(void **state)
     assert_int_equal(moved(SHARED, "reduce_gradients_of_expert_weights"), 2 * 2 * experts);
 }
 
+/* FLOP of a device in a step of 32 sequences. */
+static double executed(const char *set)
+{
+    struct arena arena = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    struct profile profile;
+    struct stepper stepper = {.routing = NULL};
+    struct step_time step;
+    struct err err = {0};
+    plan_set(base, set, &arena, plan);
+    assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+    assert_int_equal(stepper_build(&stepper, plan, &profile, &arena, &err), STATUS_OK);
+    assert_true(stepper_time(&stepper, NULL, &step));
+    stepper_release(&stepper);
+    arena_release(&arena);
+    return step.executed_flop;
+}
+
+/* Twice the stages, half the layers and half the replicas: a device computes as much, whichever
+ * stages the layers are in that run backward. */
+static void stages_run_backward_what_is_theirs(void **state)
+{
+    (void)state;
+#define STEP "stack=megatron workload.global_batch=32 frozen.layers=30 "
+    const double one = executed(STEP);
+    static const char *const pipelines[] = {STEP "parallel.pp=2", STEP "parallel.pp=4",
+                                            STEP "parallel.pp=4 parallel.vpp=2",
+                                            STEP "parallel.pp=2 frozen.modules=[experts]"};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fabs(executed(pipelines[i]) / one - 1) < 1e-9);
+    assert_true(fabs(executed(pipelines[3]) / executed(STEP "frozen.modules=[experts]") - 1) <
+                1e-9);
+    assert_true(executed(STEP "frozen.layers=0") > 1.4 * one);
+}
+
 /* ---- optimizers that step whole weights ---- */
 
 /* q of 4,096 x 2,048, k and v of 512 x 2,048, the output of 2,048 x 4,096: longer sides of
@@ -233,6 +270,7 @@ int main(void)
         cmocka_unit_test(gradients_of_weights_that_are_trained),
         cmocka_unit_test(useful_work),
         cmocka_unit_test(only_gradients_that_are_there_are_reduced),
+        cmocka_unit_test(stages_run_backward_what_is_theirs),
         cmocka_unit_test(projected_gradients),
         cmocka_unit_test(gradients_that_go),
     };
