@@ -31,6 +31,11 @@ static inline uint64_t checked_add(uint64_t a, uint64_t b, bool *overflow)
     return UINT64_MAX;
 }
 
+static inline uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline uint64_t lesser(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -95,6 +95,13 @@ bool plan_steps_in_backward(const struct plan *plan)
            plan->optimizer.in_backward;
 }
 
+bool plan_drops_gradients(const struct plan *plan)
+{
+    enum optimizer_kind kind = plan->optimizer.kind;
+    return plan->workload.mode == MODE_TRAIN &&
+           (kind == OPTIMIZER_LOMO || kind == OPTIMIZER_ADALOMO);
+}
+
 bool plan_distributes_inputs(const struct plan *plan)
 {
     bool has = plan_is_megatron(plan) || plan->stack.kind == STACK_DEEPSPEED;

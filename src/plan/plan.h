@@ -437,6 +437,8 @@ struct optimizer {
     bool offload_params; /* and the sharded weights wait there too */
     uint64_t sub_group;  /* elements updated at once (DeepSpeed); 0: the stack's */
     bool in_backward;    /* a layer is updated as soon as its gradients are there */
+    uint64_t rank;       /* of projected gradients (GaLore, APOLLO) */
+    struct enum_list projected; /* enum frozen_part: whose matrices have them */
 };
 
 /* How a model of HuggingFace's keeps the experts of a layer. */
@@ -467,6 +469,26 @@ struct lora {
     enum lora_experts experts;
     bool fused;       /* adapters of stacked experts are multiplied beside them */
     enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */
+};
+
+/* Parts of the model, of all layers or at its ends. */
+enum frozen_part {
+    FROZEN_EMBED_TOKENS,
+    FROZEN_LM_HEAD,
+    FROZEN_NORMS,
+    FROZEN_ATTENTION, /* whatever mixes tokens */
+    FROZEN_ROUTER,
+    FROZEN_EXPERTS, /* with the way to latent rows and back */
+    FROZEN_SHARED_EXPERTS,
+    FROZEN_DENSE_MLP,
+    FROZEN_PARTS
+};
+
+/* What is not trained though there are no adapters: no gradients, no states. */
+struct frozen {
+    uint64_t layers;          /* so many first layers, and the embedding */
+    struct enum_list modules; /* enum frozen_part */
+    enum dtype format;        /* none: precision.weights */
 };
 
 struct recompute_plan {
@@ -518,6 +540,7 @@ struct plan {
     struct precision precision;
     struct optimizer optimizer;
     struct lora lora;
+    struct frozen frozen;
     struct recompute_plan recompute;
     struct memory memory;
     struct block block;

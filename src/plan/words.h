@@ -202,7 +202,12 @@ enum optimizer_kind {
     OPTIMIZER_RMSPROP, /* a second moment alone */
     OPTIMIZER_RMSPROP8BIT,
     OPTIMIZER_KAHAN_ADAM, /* two moments, and what rounding took from 16-bit weights (optimi) */
-    OPTIMIZER_SCHEDULE_FREE /* a second moment and a second copy of what is trained */
+    OPTIMIZER_SCHEDULE_FREE, /* a second moment and a second copy of what is trained */
+    OPTIMIZER_GALORE,        /* two moments of projected gradients, and the projections */
+    OPTIMIZER_GALORE8BIT,    /* those moments in bytes, an f32 scale per 256 */
+    OPTIMIZER_APOLLO,        /* two moments of projected gradients */
+    OPTIMIZER_LOMO,          /* nothing: a weight is updated as soon as its gradient is there */
+    OPTIMIZER_ADALOMO        /* likewise, by f32 sums per row and per column */
 };
 
 /* Megatron's --use-precision-aware-optimizer: not; TransformerEngine's FusedAdam on the states

@@ -35,7 +35,7 @@ QUANTITIES = {
     "all": "seconds",
 }
 FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "axolotl", "llamafactory",
-              "slime", "automodel", "nemo-rl", "swift", "megatron-swift", "vllm", "sglang",
+              "slime", "automodel", "nemo-rl", "openrlhf", "swift", "megatron-swift", "vllm", "sglang",
               "trtllm"]
 
 

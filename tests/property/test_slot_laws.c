@@ -40,6 +40,8 @@ static void draw_besides(struct rng *rng, struct plan *plan)
 {
     static const char *const settings[][2] = {
         {"lora.rank", "8"},
+        {"frozen.layers", "1"},
+        {"frozen.modules", "[attention, lm_head]"},
         {"precision.weights", "nf4"},
         {"parallel.dp_shard", "2"},
         {"parallel.reshard", "never"},

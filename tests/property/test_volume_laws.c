@@ -56,6 +56,8 @@ static void check_volume(const struct listed *l, const struct op *op, uint64_t s
     times = how == ALL_REDUCE ? 2 : 1;
     if (text_starts(op->name, "reduce_loss"))
         full = dst; /* three numbers a row */
+    if (text_equal(op->name, "gather_images"))
+        full = dst; /* of one product that stands for the whole projector */
     if (text_starts(op->name, "back_reduce_loss"))
         return;
     expected = how == RING ? full * (n - 1) * (op->phase == PHASE_BACKWARD ? 2 : 1)

@@ -1100,7 +1100,9 @@ const struct job_case job_cases[] = {
      "optimizer.kind=ademamix8bit optimizer.plain_embedding=true",
      1},
     {"llamafactory/galore.yaml", "cluster=h200-8x1",
-     "lora.rank=0 optimizer.kind=adam precision.weights=bf16 precision.moments=bf16", 1},
+     "lora.rank=0 optimizer.kind=galore optimizer.rank=128 precision.weights=bf16 "
+     "precision.moments=bf16",
+     0},
     {"bridge/script-name.sh", "",
      "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
      "workload.global_batch=512 workload.sequence_length=8192",
@@ -1116,6 +1118,57 @@ const struct job_case job_cases[] = {
     {"torchtitan/function.sh", "",
      "model.name=deepseek-v2-lite parallel.ep=4 workload.micro_batch=4 cluster.nodes=1", 1},
     {"maxtext/no-mtp.sh", "", "model.mtp_layers=0 parallel.ep=8 recompute.kind=full", 0},
+    {"llamafactory/freeze.yaml", "cluster=h200-8x1",
+     "frozen.layers=46 frozen.modules=[lm_head] frozen.format=bf16 precision.weights=f32 "
+     "parallel.zero=0",
+     0},
+    {"llamafactory/freeze-mlp.yaml", "cluster=h200-8x1",
+     "frozen.layers=28 frozen.format=none "
+     "precision.weights=bf16 precision.master=f32 parallel.zero=3",
+     0},
+    {"llamafactory/llama-pro.yaml", "cluster=h200-8x1",
+     "frozen.layers=5 frozen.modules=[lm_head] frozen.format=bf16", 1},
+    {"swift/freeze-ratio.sh", "cluster=h200-8x1", "frozen.layers=43 frozen.modules=[]", 0},
+    {"swift/trainable.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"megatron-swift/freeze-router.sh", "cluster=h200-8x1",
+     "frozen.layers=0 frozen.modules=[router] parallel.ep=8", 0},
+    {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
+    {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
+    {"llamafactory/apollo.yaml", "cluster=h200-8x1",
+     "optimizer.kind=apollo optimizer.rank=32 optimizer.projected=[]", 1},
+    {"fsdp/galore-8bit.sh", "cluster=h100-8x1",
+     "optimizer.kind=galore8bit optimizer.rank=256 parallel.zero=0", 0},
+    {"fsdp/galore-shared.sh", "cluster=h100-8x1", "optimizer.kind=adam parallel.zero=3", 1},
+    {"fsdp/adalomo.sh", "", "optimizer.kind=adalomo cluster.node.devices=1", 0},
+    {"openrlhf/sft.sh", "cluster=h100",
+     "stack.kind=deepspeed parallel.zero=3 workload.sequence_length=4096 "
+     "workload.micro_batch=2 "
+     "workload.global_batch=256 optimizer.offload=1 precision.weights=bf16 recompute.kind=full",
+     0},
+    {"openrlhf/grpo.sh", "cluster=h100",
+     "model.name=qwen3-8b parallel.zero=3 workload.sequence_length=9216 workload.micro_batch=1 "
+     "workload.colocated.engine=asleep workload.colocated.tp=2 workload.colocated.fraction=0.6 "
+     "workload.colocated.reference=1 workload.colocated.critic=0 "
+     "workload.colocated.away=[states]",
+     0},
+    {"openrlhf/ppo.sh", "cluster=h100",
+     "parallel.zero=2 workload.colocated.engine=none workload.colocated.critic=0 "
+     "workload.colocated.reference=0 workload.sequence_length=16192 "
+     "workload.packing.length=3072 workload.micro_batch=1",
+     1},
+    {"openrlhf/dpo.sh", "cluster=h100",
+     "workload.micro_batch=2 workload.global_batch=512 workload.sequence_length=8192 "
+     "parallel.cp=2 lora.rank=0 workload.colocated.reference=1 stack.cross_entropy=torch",
+     1},
+    {"openrlhf/lora.sh", "cluster=h100-8x1",
+     "lora.rank=64 lora.targets=[] parallel.zero=2 workload.sequence_length=2048", 0},
+    {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
+    {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
+    {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
+    {"automodel/frozen.yaml", "",
+     "frozen.modules=[embed_tokens] workload.encoder.train=none parallel.ep=8", 1},
+    {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -450,6 +450,7 @@ static void more_needs_more(void **state)
             struct built b;
             build_plan(&plans[i], &b);
             b.work.use[SEGMENT_MOE].repeat = size_const(&b.work.sizes, 8);
+            b.work.use[SEGMENT_MOE].back = b.work.use[SEGMENT_MOE].repeat;
             work_index(&b.work);
             b.values = plan_evaluate(&plans[i], &b.arena, &b.work);
             peak[i] = peak_of(&b);

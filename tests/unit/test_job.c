@@ -107,9 +107,10 @@ static void no_job_is_forgotten(void **state)
 {
     (void)state;
     static const char *const folders[] = {
-        "megatron",  "bridge", "maxtext", "torchtitan", "vllm",           "sglang",
-        "deepspeed", "fsdp",   "trtllm",  "axolotl",    "llamafactory",   "slime",
-        "automodel", "verl",   "primus",  "swift",      "megatron-swift", "nemo-rl"};
+        "megatron",     "bridge",         "maxtext",   "torchtitan", "vllm",
+        "sglang",       "deepspeed",      "fsdp",      "trtllm",     "axolotl",
+        "llamafactory", "slime",          "automodel", "verl",       "primus",
+        "swift",        "megatron-swift", "nemo-rl",   "openrlhf"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;
@@ -205,6 +206,13 @@ static void lists_are_taken_over(void **state)
         {"axolotl/stacked-experts.yaml", "lora.targets",
          "[q_proj, in_proj_qkv, out_proj, experts.gate_up_proj, experts.down_proj]"},
         {"llamafactory/lora-sft.yaml", "lora.targets", "[q_proj, v_proj]"},
+        {"llamafactory/freeze-mlp.yaml", "frozen.modules", "[norms, attention]"},
+        {"swift/trainable.sh", "frozen.modules",
+         "[embed_tokens, lm_head, norms, router, experts]"},
+        {"slime/train-experts.sh", "frozen.modules",
+         "[embed_tokens, lm_head, norms, attention, router]"},
+        {"axolotl/unfrozen.yml", "frozen.modules", "[norms, router]"},
+        {"axolotl/unfrozen-rows.yml", "frozen.modules", "[norms, dense_mlp]"},
         {"slime/deepseek-r1.sh", "parallel.stages", "[16, 16, 16, 13]"},
         {"megatron/counted-chunks.sh", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]"},

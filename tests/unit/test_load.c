@@ -211,7 +211,7 @@ static void sets_are_refused_by_name(void **state)
         {"block_size=7", "unknown key 'block_size'", "did you mean 'moe.block_size'?"},
         {"=7", "unknown key ''",
          "keys here are: name, model, cluster, stack, workload, parallel, moe, precision, "
-         "optimizer, lora, recompute, memory, block"},
+         "optimizer, lora, frozen, recompute, memory, block"},
         {"moe.routing..seed=7", "unknown key 'moe.routing..seed'",
          "did you mean 'moe.routing.seed'?"},
         {"moe.=7", "unknown key 'moe.'",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/framework/automodel.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/job/rows.h"
 
 #define SCHEDULER "automodel nemo_automodel/components/training/step_scheduler.py"
@@ -14,6 +15,7 @@
 #define MOE "automodel nemo_automodel/components/moe/parallelizer.py"
 #define BACKEND "automodel nemo_automodel/components/models/common"
 #define PIPELINE "automodel nemo_automodel/components/distributed/pipelining/config.py"
+#define FREEZING "automodel nemo_automodel/components/utils/model_utils.py"
 #define ADAPTERS "automodel nemo_automodel/components/_peft/lora.py"
 #define LOSS "automodel nemo_automodel/components/loss"
 #define RECIPE "automodel nemo_automodel/recipes/llm/train_ft.py"
@@ -88,6 +90,12 @@ static const struct job_flag flags[] = {
          ADAPTERS),
     RULE("quantization.load_in_8bit", JOB_VALUE, "precision.weights",
          "fp8_channel, beside adapters", ADAPTERS),
+    RULE("freeze_config.freeze_vision_tower", JOB_VALUE, "workload.encoder.train",
+         "true: none, which holds where freeze_config is given; false: all", FREEZING),
+    RULE("freeze_config.freeze_embeddings", JOB_VALUE, "frozen.modules", "embed_tokens",
+         FREEZING),
+    MEMORY("freeze_config.freeze_language_model", JOB_VALUE, "false",
+           "the language model is trained here", FREEZING),
     MEMORY("fp8.enabled", JOB_VALUE, "false", "products stay in bf16 here", RECIPE),
     TIME("compile.enabled", JOB_VALUE, "false", NULL, RECIPE),
     RULE("config c", JOB_VALUE, NULL, "the recipe, below the command line", RECIPE),
@@ -406,6 +414,22 @@ static enum status read_adapter(struct job *job)
     return STATUS_OK;
 }
 
+/* Of models of images (apply_parameter_freezing). */
+static enum status read_frozen(struct job *job)
+{
+    static const char vision_flag[] = "freeze_config.freeze_vision_tower",
+                      table_flag[] = "freeze_config.freeze_embeddings";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool vision = true, known;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, vision_flag, &vision));
+    bool given = job_given(job, vision_flag) || job_given(job, table_flag) ||
+                 job_given(job, "freeze_config.freeze_language_model");
+    if (given && known && plan->model.encoder.layers)
+        job_set(job, "workload.encoder.train", vision ? "none" : "all", vision_flag);
+    return frozen_set_part(job, "embed_tokens", table_flag);
+}
+
 static enum status automodel_finish(struct job *job)
 {
     bool backend = has_backend(job);
@@ -420,7 +444,8 @@ static enum status automodel_finish(struct job *job)
     TRY(read_loss(job));
     TRY(read_formats(job));
     TRY(job_set_checkpoint(job, "checkpoint.enabled", true, "checkpoint.is_async", false));
-    return read_adapter(job);
+    TRY(read_adapter(job));
+    return read_frozen(job);
 }
 
 const struct job_framework job_automodel = {

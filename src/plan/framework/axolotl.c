@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
 
 #define CONFIG "axolotl src/axolotl/utils/schemas/config.py"
@@ -43,8 +45,9 @@ static const struct job_flag flags[] = {
     MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
            ADAPTERS),
     MEMORY("qat", JOB_VALUE, NULL, "copies in few bits take no memory here", CONFIG),
-    MEMORY("unfrozen_parameters", JOB_LIST, NULL,
-           "an expression names weights as the code has them: all are trained here", CONFIG),
+    RULE("unfrozen_parameters", JOB_LIST, "frozen.modules",
+         "parts and layers none of whose names match; of a range of rows all have states",
+         CONFIG),
     RULE("quantize_moe_experts", JOB_VALUE, "lora.experts",
          "quantised; else stacked experts are passed by", LOADER),
     RULE("use_scattermoe use_sonicmoe", JOB_VALUE, "lora.fused_experts",
@@ -305,6 +308,49 @@ static enum status set_preference(struct job *job)
     return STATUS_OK;
 }
 
+/* ---- what is trained ---- */
+
+/* A dot is one, unless + follows; rows behind the name are cut off the gradient of a whole
+ * weight (utils/freeze.py, LayerNamePattern). */
+static const char *as_expression(struct job *job, const char *pattern)
+{
+    const char *rows = strrchr(pattern, '[');
+    bool range = rows && rows > pattern && strspn(rows + 1, "0123456789:") > 0 &&
+                 text_equal(rows + 1 + strspn(rows + 1, "0123456789:"), "]");
+    size_t length = range ? (size_t)(rows - pattern) : strlen(pattern);
+    struct text text = {.arena = job->arena};
+    for (size_t i = 0; i < length; i++) {
+        if (pattern[i] == '.' && pattern[i + 1] != '+' && (i == 0 || pattern[i - 1] != '\\'))
+            text_append(&text, "\\");
+        text_append_n(&text, &pattern[i], 1);
+    }
+    return text_string(&text);
+}
+
+static bool trains(const void *with, const struct frozen_name *name)
+{
+    return frozen_meets(with, name);
+}
+
+static enum status set_frozen(struct job *job)
+{
+    static const char flag[] = "unfrozen_parameters";
+    const struct frozen_words given = frozen_words_of(job, flag, MEET_MATCHES);
+    const char **words = arena_alloc(job->arena, given.n + 1, sizeof *words);
+    const struct frozen_words all = {words, given.n, MEET_MATCHES};
+    for (size_t i = 0; i < given.n; i++)
+        words[i] = given.words[i] ? as_expression(job, given.words[i]) : NULL;
+    if (!given.n)
+        return STATUS_OK;
+    if (draft_find(&job->draft, "lora.rank")) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "unfrozen_parameters beside adapters matters to memory and is not modelled: "
+                 "the adapters alone are planned as trained");
+        return STATUS_OK;
+    }
+    return frozen_set(job, FROZEN_TRANSFORMERS, trains, &all, flag, trainer_loaded(job));
+}
+
 static enum status axolotl_finish(struct job *job)
 {
     bool offloads;
@@ -317,6 +363,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(trainer_share(job));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
+    TRY(set_frozen(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);

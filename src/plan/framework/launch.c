@@ -38,6 +38,11 @@ static const struct entry {
     {ENTRY_MODULE, "verl.trainer.sft_trainer", NULL, &job_verl_sft},
     {ENTRY_MODULE, "verl.trainer.fsdp_sft_trainer", NULL, &job_verl_sft},
     {ENTRY_FILE, "fsdp_sft_trainer.py", NULL, &job_verl_sft},
+    {ENTRY_MODULE, "openrlhf.cli.train_sft", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_dpo", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_kto", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_rm", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_ppo_ray", NULL, &job_openrlhf},
     {ENTRY_WORDS, "axolotl", "train", &job_axolotl},
     {ENTRY_MODULE, "axolotl.cli.train", NULL, &job_axolotl},
     {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
@@ -420,29 +425,6 @@ static enum status read_size(struct job *job, const struct shell *shell,
 
 /* ---- choosing ---- */
 
-static enum status none_found(struct job *job, const struct shell *shell)
-{
-    for (size_t i = 0; i < shell->n_commands; i++) {
-        const struct shell_command *c = &shell->commands[i];
-        if (!text_equal(c->words.items[0].text, "eval"))
-            continue;
-        err_at(job->err, STATUS_INPUT, c->mark,
-               "no launch stands in the script but what 'eval' "
-               "makes");
-        return err_hint(job->err, "write the launch as a command of its own");
-    }
-    err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
-           "no launch of a known framework");
-    return err_hint(
-        job->err,
-        "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
-        "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-        "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
-        "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
-        "train.py, NeMo-RL's run_grpo.py, accelerate launch, "
-        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
-}
-
 /* The commands of a variable that a batch script runs, COMMAND="uv run .." sbatch ray.sub of
  * NeMo-RL's clusters: behind the words that start it, and where it stands. NULL: there is none.
  */
@@ -496,7 +478,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
         return err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, 1},
                       "no launch starts on this line");
     if (!chosen.command)
-        return none_found(job, shell);
+        return launch_none(job, shell);
     if (chosen.command->nested)
         job_warn(job, chosen.command->mark,
                  "the launch stands inside a condition, a loop or a function: it is read as it "

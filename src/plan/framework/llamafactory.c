@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
 
 #define MODEL "llamafactory src/llamafactory/hparams/model_args.py"
@@ -36,8 +38,13 @@ static const struct job_flag flags[] = {
     RULE("pure_bf16", JOB_SWITCH, "precision.weights",
          "bf16 all; otherwise what is trained is f32 where nothing shares it out", ADAPTER),
     RULE("use_muon", JOB_SWITCH, "optimizer.kind", "muon", TUNING),
-    MEMORY("use_galore", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
-    MEMORY("use_apollo", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
+    RULE("use_galore", JOB_SWITCH, "optimizer.kind", "galore", TUNING),
+    RULE("galore_rank apollo_rank", JOB_VALUE, "optimizer.rank", "16 unless given", TUNING),
+    RULE("galore_target apollo_target", JOB_LIST, "optimizer.projected",
+         "by name, with commas; all unless given", TUNING),
+    RULE("galore_layerwise apollo_layerwise", JOB_SWITCH, "optimizer.kind",
+         "a warning: gradients are kept here", TUNING),
+    RULE("use_apollo", JOB_SWITCH, "optimizer.kind", "apollo", TUNING),
     MEMORY("use_badam", JOB_SWITCH, NULL, "every layer is trained in each step here", TUNING),
     MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
     RULE("use_dora", JOB_SWITCH, "lora.dora", "with adapters", TUNING),
@@ -54,7 +61,14 @@ static const struct job_flag flags[] = {
     NEITHER("fp8_backend", JOB_VALUE, MODEL),
     RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that LLaMA-Factory brings along",
          TUNING),
-    NEITHER("freeze_trainable_layers", JOB_VALUE, TUNING),
+    RULE("freeze_trainable_layers", JOB_VALUE, "frozen.layers",
+         "of freeze: all but so many last ones, -n first ones; 2 unless given", TUNING),
+    RULE("freeze_trainable_modules", JOB_LIST, "frozen.modules",
+         "the others, by name, with commas; all unless given", TUNING),
+    RULE("freeze_extra_modules", JOB_LIST, "frozen.modules",
+         "embed_tokens, lm_head, which are frozen otherwise", TUNING),
+    RULE("use_llama_pro", JOB_SWITCH, "frozen.layers",
+         "of freeze: the last of every so many layers are trained", TUNING),
     NEITHER("pref_beta", JOB_VALUE, TUNING),
     NEITHER("pref_loss", JOB_VALUE, TUNING),
     NEITHER("upcast_layernorm", JOB_SWITCH, MODEL),
@@ -104,19 +118,20 @@ static enum status llamafactory_prepare(struct job *job)
 
 /* ---- in the trainer's words ---- */
 
-/* Whether adapters alone are trained. */
-static enum status tell_adapter(struct job *job, bool *adapters)
+/* Whether adapters alone are trained, or a part of the weights. */
+static enum status tell_adapter(struct job *job, bool *adapters, bool *freezes)
 {
     static const char flag[] = "finetuning_type";
     const char *type = "lora";
     TRY(job_word(job, flag, &type));
     *adapters = text_equal(type, "lora");
+    *freezes = text_equal(type, "freeze");
     if (*adapters) {
         job_assume(job, "use_peft", "true", "finetuning_type: lora, finetuning_args.py");
         job_assume(job, "lora_r", "8", "lora_rank: 8, finetuning_args.py");
         return job->err->status;
     }
-    if (!text_equal(type, "full"))
+    if (!text_equal(type, "full") && !*freezes)
         job_warn(job, job_setting(job, flag)->mark,
                  "finetuning_type '%s' matters to memory and is not modelled: every weight is "
                  "trained here",
@@ -150,6 +165,35 @@ static enum status tell_base(struct job *job)
     return trainer_tell_bits(job, flag, bits, twice);
 }
 
+/* use_galore and use_apollo in the trainer's words (trainer_utils.py). */
+static enum status tell_projections(struct job *job)
+{
+    static const struct {
+        const char *used, *name, *layerwise;
+    } kinds[] = {{"use_galore", "galore_adamw", "galore_adamw_layerwise"},
+                 {"use_apollo", "apollo_adamw", "apollo_adamw_layerwise"}};
+    const char *rank = "16", *words[PLAN_NAMES], *joined = "";
+    bool layerwise = false;
+    size_t n = trainer_words(job, "galore_target", words);
+    TRY(job_word(job, "galore_rank", &rank));
+    TRY(job_switch(job, "galore_layerwise", &layerwise));
+    for (size_t i = 0; i < n; i++)
+        joined = arena_printf(job->arena, "%s%s%s", joined, i ? "|" : "", words[i]);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool used = false;
+        TRY(job_switch(job, kinds[i].used, &used));
+        if (!used)
+            continue;
+        job_retell(job, kinds[i].used, "optim", layerwise ? kinds[i].layerwise : kinds[i].name);
+        job_retell(job, kinds[i].used, "optim_args", arena_printf(job->arena, "rank=%s", rank));
+        job_retell(job, kinds[i].used, "optim_target_modules",
+                   n == 0 || text_starts(joined, "all")
+                       ? "all-linear"
+                       : arena_printf(job->arena, ".*(%s)", joined));
+    }
+    return job->err->status;
+}
+
 static enum status tell_rest(struct job *job)
 {
     bool plain = false, muon = false;
@@ -160,6 +204,7 @@ static enum status tell_rest(struct job *job)
                    "disable_gradient_checkpointing: false, model_args.py");
     if (muon)
         job_retell(job, "use_muon", "optim", "muon");
+    TRY(tell_projections(job));
     job_assume(job, "optim", "adamw_torch_fused", "optim: adamw_torch_fused, transformers");
     job_assume(job, "per_device_train_batch_size", "8",
                "per_device_train_batch_size: 8, transformers");
@@ -196,11 +241,88 @@ static enum status refuse_inference(struct job *job)
                               "do_train: true");
 }
 
+/* ---- what is trained of freeze ---- */
+
+struct chosen {
+    struct arena *arena;
+    uint64_t first, end, stride; /* layers */
+    const char *modules[PLAN_NAMES], *extra[PLAN_NAMES];
+    size_t n_modules, n_extra;
+};
+
+static bool trains_module(const struct chosen *c, const struct frozen_name *name)
+{
+    if (name->layer < c->first || name->layer >= c->end ||
+        (name->layer - c->first) % c->stride != 0)
+        return false;
+    for (size_t i = 0; i < c->n_modules; i++) {
+        bool all = text_equal(c->modules[i], "all");
+        const char *part =
+            arena_printf(c->arena, ".%" PRIu64 ".%s", name->layer, all ? "" : c->modules[i]);
+        const struct frozen_words words = {&part, 1, MEET_HOLDS};
+        if (frozen_meets(&words, name))
+            return true;
+    }
+    return false;
+}
+
+/* adapter.py, _setup_freeze_tuning. */
+static bool trains(const void *with, const struct frozen_name *name)
+{
+    const struct chosen *c = with;
+    const struct frozen_words extra = {c->extra, c->n_extra, MEET_HOLDS};
+    return frozen_meets(&extra, name) ||
+           (name->layer != FROZEN_NO_LAYER && trains_module(c, name));
+}
+
+static enum status choose_layers(struct job *job, uint64_t layers, struct chosen *c)
+{
+    static const char flag[] = "freeze_trainable_layers";
+    int64_t n = 2;
+    bool spread = false;
+    TRY(job_integer(job, flag, &n));
+    TRY(job_switch(job, "use_llama_pro", &spread));
+    uint64_t most = n < 0 ? (uint64_t)-n : (uint64_t)n;
+    c->stride = 1;
+    c->first = n < 0 ? 0 : layers - lesser(layers, most);
+    c->end = n < 0 ? lesser(layers, most) : layers;
+    if (!spread)
+        return STATUS_OK;
+    if (n <= 0 || layers % most != 0)
+        return job_fail(job, flag, "use_llama_pro needs a divisor of %" PRIu64 " layers",
+                        layers);
+    c->stride = layers / most;
+    c->first = c->stride - 1;
+    return STATUS_OK;
+}
+
+static enum status set_frozen(struct job *job)
+{
+    static const char deciding[] = "freeze_trainable_layers freeze_trainable_modules "
+                                   "freeze_extra_modules finetuning_type";
+    static const char *const formats[] = {"bf16", "f16"};
+    struct chosen *c = arena_alloc(job->arena, 1, sizeof *c);
+    uint64_t layers = 0;
+    bool fp16 = false;
+    TRY(job_layers(job, &layers));
+    TRY(choose_layers(job, layers, c));
+    TRY(job_switch(job, "fp16", &fp16));
+    c->arena = job->arena;
+    c->n_modules = trainer_words(job, "freeze_trainable_modules", c->modules);
+    c->n_extra = trainer_words(job, "freeze_extra_modules", c->extra);
+    if (!c->n_modules)
+        c->modules[c->n_modules++] = "all";
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    bool raised = weights && text_equal(weights->words[0], "f32");
+    return frozen_set(job, FROZEN_TRANSFORMERS, trains, c, deciding,
+                      raised ? formats[fp16] : NULL);
+}
+
 static enum status llamafactory_finish(struct job *job)
 {
-    bool adapters, moved = false;
+    bool adapters, freezes, moved = false;
     TRY(refuse_inference(job));
-    TRY(tell_adapter(job, &adapters));
+    TRY(tell_adapter(job, &adapters, &freezes));
     TRY(tell_formats(job, adapters));
     TRY(tell_base(job));
     TRY(tell_rest(job));
@@ -208,6 +330,8 @@ static enum status llamafactory_finish(struct job *job)
     TRY(job_switch(job, "use_unsloth_gc", &moved));
     if (moved)
         trainer_offload(job, "use_unsloth_gc");
+    if (freezes)
+        TRY(set_frozen(job));
     return set_stage(job);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/automodel.h"
 #include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
@@ -362,7 +363,8 @@ static enum status read_megatron(struct job *job)
     TRY(megatron_finish(job));
     TRY(read_recompute(job, NEMO_MEGATRON ".activation_checkpointing"));
     TRY(set_megatron_formats(job, format));
-    return read_megatron_adapter(job);
+    TRY(read_megatron_adapter(job));
+    return frozen_set_part(job, "router", NEMO_MEGATRON ".freeze_moe_router");
 }
 
 /* ---- the engine ---- */

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
 #include "plan/job/rows.h"
 
@@ -60,10 +61,10 @@ static const struct job_flag flags[] = {
     MEMORY("recompute-loss-function", JOB_SWITCH, NULL,
            "what the loss saves is kept from forward to backward here", ARGUMENTS),
     MEMORY("log-probs-chunk-size", JOB_VALUE, "-1", "logits are read whole here", ARGUMENTS),
-    MEMORY("only-train-params-name-list", JOB_LIST, NULL, "every weight is trained here",
-           ARGUMENTS),
-    MEMORY("freeze-params-name-list", JOB_LIST, NULL, "every weight is trained here",
-           ARGUMENTS),
+    RULE("only-train-params-name-list", JOB_LIST, "frozen.modules",
+         "parts none of whose names is found", ARGUMENTS),
+    RULE("freeze-params-name-list", JOB_LIST, "frozen.modules", "parts whose names are found",
+         ARGUMENTS),
     IDLE("overlap-cpu-optimizer-d2h-h2d", JOB_SWITCH, "what moves is the same", MEGATRON),
     NEITHER("rollout-num-gpus", JOB_VALUE, ARGUMENTS),
     NEITHER("num-gpus-per-node", JOB_VALUE, ARGUMENTS),
@@ -232,6 +233,37 @@ static enum status read_engine(struct job *job)
     return STATUS_OK;
 }
 
+/* ---- what is trained ---- */
+
+struct lists {
+    struct frozen_words only, frozen;
+};
+
+/* Expressions that are searched for in a name (model_provider.py, freeze_model_params). */
+static bool trains(const void *with, const struct frozen_name *name)
+{
+    const struct lists *lists = with;
+    bool chosen = !lists->only.n || frozen_meets(&lists->only, name);
+    return chosen && !frozen_meets(&lists->frozen, name);
+}
+
+static enum status read_frozen(struct job *job)
+{
+    static const char deciding[] = "only-train-params-name-list freeze-params-name-list";
+    const struct lists lists = {
+        frozen_words_of(job, "only-train-params-name-list", MEET_SEARCHES),
+        frozen_words_of(job, "freeze-params-name-list", MEET_SEARCHES),
+    };
+    if (draft_find(&job->draft, "lora.rank") || lists.only.n + lists.frozen.n == 0)
+        return STATUS_OK;
+    TRY(frozen_set(job, FROZEN_MEGATRON, trains, &lists, deciding, NULL));
+    if (draft_find(&job->draft, "frozen.layers") && job_drafted(job, "parallel.pp", 1) > 1)
+        job_warn(job, job_place(job),
+                 "names count the layers of each stage, which matters to memory: the "
+                 "model's first layers are planned as frozen");
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
     static const char backend_flag[] = "train-backend";
@@ -244,7 +276,8 @@ static enum status slime_finish(struct job *job)
     TRY(read_batch(job));
     TRY(megatron_finish(job));
     TRY(read_engine(job));
-    return read_adapter(job);
+    TRY(read_adapter(job));
+    return read_frozen(job);
 }
 
 const struct job_framework job_slime = {

@@ -183,6 +183,21 @@ static enum status tell_base(struct job *job, const char **method)
     return trainer_tell_bits(job, bits_flag, bits, twice);
 }
 
+static enum status tell_galore(struct job *job)
+{
+    static const char flag[] = "use_galore";
+    const char *rank = "128";
+    bool used = false;
+    TRY(job_switch(job, flag, &used));
+    TRY(job_word(job, "galore_rank", &rank));
+    if (!used)
+        return STATUS_OK;
+    job_retell(job, flag, "optim", "galore_adamw");
+    job_retell(job, flag, "optim_args", arena_printf(job->arena, "rank=%s", rank));
+    job_retell(job, flag, "optim_target_modules", "all-linear");
+    return job->err->status;
+}
+
 static enum status tell_rest(struct job *job)
 {
     static const char flag[] = "optimizer";
@@ -194,6 +209,7 @@ static enum status tell_rest(struct job *job)
         job_warn(job, job_setting(job, flag)->mark,
                  "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
                  plugin);
+    TRY(tell_galore(job));
     job_assume(job, "gradient_checkpointing", "true",
                "gradient_checkpointing: true, trainers/arguments.py");
     job_assume(job, "per_device_train_batch_size", "1",
@@ -281,6 +297,7 @@ static enum status swift_finish(struct job *job)
     TRY(set_formats(job, method));
     TRY(set_loss(job));
     TRY(swift_set_encoder(job));
+    TRY(swift_set_frozen(job, false));
     TRY(swift_set_beside(job, rlhf, false));
     warn_of_gathering(job);
     warn_of_logits(job, rlhf);

@@ -3,7 +3,7 @@
 #ifndef MOEPLAN_PLAN_FRAMEWORK_SWIFT_H
 #define MOEPLAN_PLAN_FRAMEWORK_SWIFT_H
 
-#include "plan/job/reader.h"
+#include "plan/framework/frozen_names.h"
 
 extern const struct job_flag swift_flags[], swift_megatron_flags[];
 extern const size_t swift_n_flags, swift_megatron_n_flags;
@@ -18,6 +18,9 @@ struct swift_rlhf {
     bool generates;      /* answers of its own, by an engine or by itself */
     const char *missing; /* what it holds besides, or has not, and is not modelled */
 };
+
+/* frozen.* by names and by a ratio: swift_frozen.c. */
+enum status swift_set_frozen(struct job *job, bool megatron);
 
 /* STATUS_INPUT for jobs of Ray's workers, in groups that have settings of their own. */
 enum status swift_refuse_ray(struct job *job);

@@ -134,6 +134,7 @@ static enum status swift_megatron_finish(struct job *job)
     TRY(megatron_finish(job));
     TRY(set_adapters(job, adapters));
     TRY(swift_set_encoder(job));
+    TRY(swift_set_frozen(job, true));
     return swift_set_beside(job, rlhf, true);
 }
 

@@ -54,11 +54,16 @@
         RULE("modules_to_save lora_modules_to_save", JOB_LIST, "lora.modules_to_save",         \
              "embed_tokens, lm_head; others, and Megatron's, warn", TUNER),                    \
         MEMORY("freeze_llm", JOB_VALUE, "false", TRAINED, TUNER),                              \
-        MEMORY("freeze_parameters", JOB_LIST, NULL, TRAINED, TUNER),                           \
-        MEMORY("freeze_parameters_ratio", JOB_VALUE, "0", TRAINED, TUNER),                     \
-        MEMORY("freeze_parameters_regex", JOB_VALUE, NULL, TRAINED, TUNER),                    \
-        MEMORY("trainable_parameters", JOB_LIST, NULL, TRAINED, TUNER),                        \
-        MEMORY("trainable_parameters_regex", JOB_VALUE, NULL, TRAINED, TUNER),                 \
+        RULE("freeze_parameters", JOB_LIST, "frozen.modules",                                  \
+             "names that begin so, with frozen.layers", TUNER),                                \
+        RULE("freeze_parameters_ratio", JOB_VALUE, "frozen.layers",                            \
+             "of all parameters the first, whole layers", TUNER),                              \
+        RULE("freeze_parameters_regex", JOB_VALUE, "frozen.modules", "names that match",       \
+             TUNER),                                                                           \
+        RULE("trainable_parameters", JOB_LIST, "frozen.modules", "but names that begin so",    \
+             TUNER),                                                                           \
+        RULE("trainable_parameters_regex", JOB_VALUE, "frozen.modules",                        \
+             "but names that match", TUNER),                                                   \
         NEITHER("lora_alpha", JOB_VALUE, TUNER),                                               \
         RULE("lora_dropout", JOB_VALUE, "lora.inputs",                                         \
              "above 0: dropped; 0.05 unless given; not of Megatron", TUNER),                   \
@@ -183,7 +188,10 @@ const struct job_flag swift_flags[] = {
     IDLE("use_logits_to_keep", JOB_VALUE, "every token has logits here", TRAINING),
     RULE("optimizer", JOB_VALUE, "optimizer.kind", "a plugin: muon, muonclip muon; others warn",
          TRAINING),
-    MEMORY("use_galore", JOB_VALUE, "false", "Adam's states stand in", TUNER),
+    RULE("use_galore", JOB_VALUE, "optimizer.kind", "galore, of attention and networks", TUNER),
+    RULE("galore_rank", JOB_VALUE, "optimizer.rank", "128 unless given", TUNER),
+    MEMORY("galore_with_embedding", JOB_VALUE, "false", "its moments are whole here", TUNER),
+    TIME("experts_impl", JOB_VALUE, "grouped_mm", "products are grouped here", MODEL),
     RULE("use_dora", JOB_VALUE, "lora.dora", "with adapters", TUNER),
     MEMORY("lisa_activated_layers", JOB_VALUE, "0", "every layer is trained in each step here",
            TUNER),

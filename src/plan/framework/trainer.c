@@ -198,6 +198,12 @@ static size_t split(struct job *job, const struct setting *s, const char *words[
     return n;
 }
 
+size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES])
+{
+    const struct setting *s = job_setting(job, flag);
+    return s && !s->trouble ? split(job, s, words) : 0;
+}
+
 /* Behind n words those of stacked experts, "mlp.experts.down_proj", as a plan calls them. */
 static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], size_t n)
 {

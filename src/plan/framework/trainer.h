@@ -85,7 +85,10 @@
         RULE("precompute_ref_log_probs", JOB_SWITCH, "workload.colocated.reference",           \
              "none; trl dpo holds one unless adapters are trained", DPO),                      \
         RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
-             "by its name; galore, apollo, lomo and what is unknown warn", TRAINER),           \
+             "by its name; what is unknown warns, and galore, apollo, lomo of shared weights", \
+             TRAINER),                                                                         \
+        RULE("optim_target_modules", JOB_LIST, "optimizer.projected",                          \
+             "of galore and apollo: parts with a linear layer of such a name", TRAINER),       \
         RULE("optim_args", JOB_VALUE, "precision.moments", "of sgd: none without momentum",    \
              TRAINER),                                                                         \
         RULE("bf16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
@@ -130,6 +133,13 @@ enum status trainer_add_known(struct job *job, const struct trainer_file *known,
 
 /* A file's text where its name would be, which stands where the flag does. */
 enum status trainer_add_text(struct job *job, const char *flag, unsigned layer);
+
+/* The format of weights as they are loaded, where what is trained is raised to f32 beside them;
+ * NULL: it is one. */
+const char *trainer_loaded(struct job *job);
+
+/* Words of a list that is given, each of which may be several with commas between. */
+size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES]);
 
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
  * another kind than the framework's; NULL: any. */

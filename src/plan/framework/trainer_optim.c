@@ -1,8 +1,10 @@
 /* Optimizers by their names in transformers' `optim` list and in what frameworks around its
  * Trainer add: what each keeps, in whose format, and what of it is not counted. Read at
  * huggingface/transformers 0a14d8d782ad (trainer_optimizer.py, training_args.py). */
+#include <stdlib.h>
 #include <string.h>
 
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
 
 /* The first of several is written. */
@@ -19,19 +21,22 @@ const char trainer_optimizers[] =
     "paged_ademamix_8bit=ademamix8bit rmsprop=rmsprop "
     "rmsprop_bnb=rmsprop rmsprop_bnb_32bit=rmsprop rmsprop_bnb_8bit=rmsprop8bit "
     "stable_adamw=kahan_adam optimi_adamw=kahan_adam schedule_free_adamw=schedule_free "
-    "schedule_free_radam=schedule_free schedule_free_sgd=sgd";
+    "schedule_free_radam=schedule_free schedule_free_sgd=sgd galore_adamw=galore "
+    "galore_adamw_8bit=galore8bit apollo_adamw=apollo lomo=lomo adalomo=adalomo";
 
-/* Why a name that begins so is not read, in what it would change. */
+/* Names whose states stand in for those of a name that is not read, and what is missing. */
 static const struct {
-    const char *begins, *why;
-} unread[] = {
-    {"galore_", "of a linear layer it keeps moments of rank x its longer side and a projection "
-                "of rank x the other (galore_torch), of stacked experts whole moments"},
-    {"apollo_", "of a linear layer it keeps moments of rank x its longer side (apollo_torch), "
-                "of stacked experts whole moments"},
-    {"lomo", "it keeps nothing, and a gradient goes as soon as it is there (lomo_optim)"},
-    {"adalomo", "it keeps f32 sums per row and column, and a gradient goes as soon as it is "
-                "there (lomo_optim)"},
+    const char *name, *as, *why;
+} alike[] = {
+    {"galore_adamw_layerwise", "galore_adamw", "gradients go as soon as they are there"},
+    {"galore_adamw_8bit_layerwise", "galore_adamw_8bit",
+     "gradients go as soon as they are there"},
+    {"apollo_adamw_layerwise", "apollo_adamw", "gradients go as soon as they are there"},
+    {"galore_adafactor", "galore_adamw",
+     "of projected gradients it keeps sums per row and column"},
+    {"galore_adafactor_layerwise", "galore_adamw",
+     "of projected gradients it keeps sums per row and column, and gradients go as soon as "
+     "they are there"},
 };
 
 static bool holds(const char *name, const char *word)
@@ -67,18 +72,102 @@ static void warn_of_pages(struct job *job, const char *flag)
              "matters to memory and time: they are counted on the device");
 }
 
+static bool is_deepspeed(struct job *job)
+{
+    return job->framework == &job_deepspeed ||
+           (job->framework != &job_fsdp && trainer_sharer(job) == TRAINER_DEEPSPEED);
+}
+
+/* "rank=64, update_proj_gap=50" of optim_args, or a setting of its own. */
+static enum status read_rank(struct job *job, uint64_t *rank)
+{
+    const struct setting *s = job_setting(job, "optim_args");
+    for (size_t i = 0; s && i < s->n; i++) {
+        const char *at = s->values[i] ? strstr(s->values[i], "rank=") : NULL;
+        if (at)
+            *rank = strtoull(at + strlen("rank="), NULL, 10);
+    }
+    TRY(job_count(job, "optim_args.rank", rank));
+    return STATUS_OK;
+}
+
+static bool targets(const void *with, const struct frozen_name *name)
+{
+    const struct frozen_words *words = with;
+    for (size_t i = 0; i < words->n; i++)
+        if (words->words[i] && text_starts(words->words[i], "all"))
+            return name->layer != FROZEN_NO_LAYER;
+    return frozen_meets(words, name);
+}
+
+/* Linear layers whose names hold a word of optim_target_modules, or match it
+ * (trainer_pt_utils.py, check_target_module_exists); router and stacked experts are none. */
+static enum status set_projections(struct job *job, const char *flag, bool apollo)
+{
+    static const char words_flag[] = "optim_target_modules";
+    static const char *const linear[] = {"attention", "dense_mlp", "shared_experts"};
+    const struct frozen_words given = frozen_words_of(job, words_flag, MEET_HOLDS),
+                              matched = frozen_words_of(job, words_flag, MEET_MATCHES);
+    uint64_t rank = apollo ? 1 : 128;
+    const char *parts[3];
+    size_t n = 0;
+    TRY(read_rank(job, &rank));
+    job_set_count(job, "optimizer.rank", rank, "optim_args optim");
+    for (size_t i = 0; i < 3; i++) {
+        enum frozen_found held = FROZEN_NONE, match = FROZEN_NONE;
+        TRY(frozen_finds(job, FROZEN_TRANSFORMERS, linear[i], targets, &given, &held));
+        TRY(frozen_finds(job, FROZEN_TRANSFORMERS, linear[i], targets, &matched, &match));
+        enum frozen_found most = held > match ? held : match;
+        if (most == FROZEN_SOME)
+            job_warn(job, job_setting(job, words_flag)->mark,
+                     "of %s some matrices are projected and others are not, which matters to "
+                     "memory: all of them are planned with moments of their own",
+                     linear[i]);
+        if (most == FROZEN_ALL || !given.n)
+            parts[n++] = linear[i];
+    }
+    job_set_list(job, "optimizer.projected", parts, n, given.n ? words_flag : flag);
+    return STATUS_OK;
+}
+
+/* Of a shard, or beside adapters, such states are others. */
+static bool is_whole(struct job *job, bool alone)
+{
+    uint64_t world = 0;
+    bool known = job_world(job, &world) == STATUS_OK;
+    return !draft_find(&job->draft, "lora.rank") && job_drafted(job, "parallel.zero", 0) == 0 &&
+           !is_deepspeed(job) && (!alone || (known && world == 1));
+}
+
+/* Optimizers that step weights which every rank has whole: kind, rank and parts; others stand
+ * in where ranks share them. */
+static enum status set_whole(struct job *job, const char *flag, const char *name)
+{
+    bool apollo = text_starts(name, "apollo"), lomo = holds(name, "lomo");
+    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+        if (text_equal(name, alike[i].name)) {
+            job_warn(job, job_setting(job, flag)->mark,
+                     "optimizer '%s' matters to memory and is not modelled: %s; %s stands in",
+                     name, alike[i].why, alike[i].as);
+            name = alike[i].as;
+        }
+    if (!is_whole(job, lomo)) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "what '%s' keeps of weights that ranks share out, or beside adapters, matters "
+                 "to memory and is not modelled: Adam's states stand in",
+                 name);
+        return STATUS_OK;
+    }
+    job_set(job, "optimizer.kind", job_convert(job, trainer_optimizers, name), flag);
+    return lomo ? STATUS_OK : set_projections(job, flag, apollo);
+}
+
 enum status trainer_set_optimizer(struct job *job, const char *flag)
 {
     const char *name = "";
     TRY(job_word(job, flag, &name));
-    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
-        if (text_starts(name, unread[i].begins)) {
-            job_warn(job, job_setting(job, flag)->mark,
-                     "optimizer '%s' matters to memory and is not modelled: %s; Adam's states "
-                     "stand in",
-                     name, unread[i].why);
-            return STATUS_OK;
-        }
+    if (text_starts(name, "galore_") || text_starts(name, "apollo_") || holds(name, "lomo"))
+        return set_whole(job, flag, name);
     TRY(job_set_optimizer(job, flag, trainer_optimizers));
     if (text_starts(name, "paged_") && !draft_find(&job->draft, "lora.rank"))
         warn_of_pages(job, flag);
@@ -98,12 +187,6 @@ static const char *adapter_format(struct job *job)
     if (!draft_find(&job->draft, "lora.rank"))
         return NULL;
     return format ? format->words[0] : "f32"; /* the plan's, and PEFT's */
-}
-
-static bool is_deepspeed(struct job *job)
-{
-    return job->framework == &job_deepspeed ||
-           (job->framework != &job_fsdp && trainer_sharer(job) == TRAINER_DEEPSPEED);
 }
 
 /* What backward keeps of the adapters' inputs: FSDP2's policy and DeepSpeed cast adapters to

@@ -222,3 +222,13 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference)
     if (reference && !draft_find(&job->draft, "lora.rank"))
         job_set_count(job, "workload.colocated.reference", 1, flag);
 }
+
+const char *trainer_loaded(struct job *job)
+{
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    const struct setting *s = job_setting(job, "torch_dtype");
+    bool raised = weights && text_equal(weights->words[0], "f32");
+    if (!raised || !s || s->trouble || !s->n)
+        return NULL;
+    return job_convert(job, "bfloat16=bf16 bf16=bf16 float16=f16 fp16=f16", s->values[0]);
+}

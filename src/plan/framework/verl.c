@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/trainer.h"
 #include "plan/framework/verl.h"
@@ -88,8 +89,29 @@ static enum status read_recompute(struct job *job)
  * (utils/experimental/torch_functional.py, FusedLinearForPPO). */
 enum { CHUNK = 512 };
 
+/* Log-probabilities by flash-attn's loss, whose gradient takes the place of the logits unless
+ * an entropy is trained of them; then both have a gradient of their own, which are added up
+ * (workers/actor/dp_actor.py and workers/engine/fsdp/transformer_impl.py): 6 bytes a logit,
+ * which is what "te" holds too. Not compiled, the entropy is torch's softmax in f32 with all
+ * that autograd keeps of it. */
+static enum status set_loss(struct job *job)
+{
+    static const char entropy_flag[] = "actor.entropy_coeff",
+                      compile_flag[] = "actor.use_torch_compile";
+    double entropy = 0;
+    bool compiled = true;
+    TRY(job_real(job, entropy_flag, &entropy));
+    TRY(job_switch(job, compile_flag, &compiled));
+    if (entropy > 0 || entropy < 0)
+        job_set(job, "stack.cross_entropy", compiled ? "te" : "torch",
+                compiled ? entropy_flag : compile_flag);
+    else
+        job_set(job, "stack.cross_entropy", "in_place", entropy_flag);
+    return STATUS_OK;
+}
+
 /* Fused kernels of Triton make no logits at all (utils/kernel/linear_cross_entropy.py). */
-enum status verl_read_loss(struct job *job)
+enum status verl_read_loss(struct job *job, bool actor)
 {
     static const char flag[] = "model.use_fused_kernels",
                       backend_flag[] = "model.fused_kernel_options.impl_backend";
@@ -97,10 +119,10 @@ enum status verl_read_loss(struct job *job)
     bool fused = false;
     TRY(job_switch(job, flag, &fused));
     TRY(job_word(job, backend_flag, &backend));
-    if (!fused)
-        return STATUS_OK;
     const struct draft_item *stack = draft_find(&job->draft, "stack");
     bool megatron = stack && text_equal(stack->words[0], "megatron");
+    if (!fused)
+        return actor && !megatron ? set_loss(job) : STATUS_OK;
     if (megatron || text_equal(backend, "triton")) {
         job_set(job, "stack.cross_entropy", "fused", flag);
         return STATUS_OK;
@@ -422,6 +444,15 @@ static enum status read_critic(struct job *job, struct away *away)
     return read_turns(job, away);
 }
 
+/* Megatron's layers alone are asked (models/mcore/mbridge.py, freeze_moe_router). */
+static enum status read_frozen(struct job *job)
+{
+    static const char flag[] = "model.override_config.moe_config.freeze_moe_router";
+    const struct draft_item *stack = draft_find(&job->draft, "stack");
+    bool megatron = stack && text_equal(stack->words[0], "megatron");
+    return megatron ? frozen_set_part(job, "router", flag) : STATUS_OK;
+}
+
 static enum status verl_finish(struct job *job)
 {
     struct away away = {.flags = ""};
@@ -429,7 +460,8 @@ static enum status verl_finish(struct job *job)
     TRY(job_set_model(job, "model.path"));
     TRY(verl_read_layout(job));
     TRY(read_batch(job));
-    TRY(verl_read_loss(job));
+    TRY(verl_read_loss(job, true));
+    TRY(read_frozen(job));
     TRY(read_engine(job, &away));
     TRY(read_critic(job, &away));
     TRY(read_models(job, &away));

@@ -16,6 +16,6 @@ extern const size_t verl_n_flags;
 /* How the trainer is shared out, by its strategy: formats, recomputation, adapters too. */
 enum status verl_read_layout(struct job *job);
 /* How the loss treats logits; behind the layout and the batch. */
-enum status verl_read_loss(struct job *job);
+enum status verl_read_loss(struct job *job, bool actor);
 
 #endif

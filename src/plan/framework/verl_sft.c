@@ -33,8 +33,6 @@ static const struct job_flag flags[] = {
     IDLE("engine.param_offload engine.optimizer_offload engine.grad_offload", JOB_VALUE,
          "back on the device for the step", ENGINE),
     IDLE("data.pad_mode", JOB_VALUE, "all sequences have the longest length here", ENGINE),
-    TIME("model.use_liger", JOB_VALUE, "False",
-         "torch's kernels stand in; the logits are made either way", SFT),
     MEMORY("model.enable_activation_offload", JOB_VALUE, "False",
            "what is saved stays on the device here", ENGINE),
     NEITHER("optim", JOB_VALUE, ENGINE),
@@ -132,7 +130,7 @@ static enum status sft_finish(struct job *job)
     TRY(verl_read_layout(job));
     TRY(read_offload(job));
     TRY(read_batch(job));
-    return verl_read_loss(job);
+    return verl_read_loss(job, !is_plain(job));
 }
 
 const struct job_framework job_verl_sft = {

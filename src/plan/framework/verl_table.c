@@ -4,6 +4,7 @@
 #include "plan/job/rows.h"
 
 #define PPO "verl verl/trainer/config/ppo_trainer.yaml"
+#define ACTOR "verl verl/workers/actor/dp_actor.py"
 #define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
 #define FSDP "verl verl/trainer/config/engine/fsdp.yaml"
 #define CRITIC "verl verl/trainer/config/critic/critic.yaml"
@@ -144,9 +145,27 @@ const struct job_flag verl_flags[] = {
          "chunked, 512 rows a part; fused by Triton and of Megatron", PPO),
     RULE("model.fused_kernel_options.impl_backend", JOB_VALUE, "stack.cross_entropy",
          "torch unless given; triton: fused", PPO),
+    RULE("model.override_config.moe_config.freeze_moe_router", JOB_VALUE, "frozen.modules",
+         "router; of Megatron", MEGATRON),
+    TIME("actor.fsdp_config.forward_prefetch engine.forward_prefetch", JOB_VALUE, "False",
+         "of FSDP1: the next layer is gathered one layer earlier in forward", FSDP),
     MEMORY("reward_model.enable reward.reward_model.enable", JOB_VALUE, "False",
            "a model of its own that scores takes no memory here", PPO),
-    NEITHER("actor.entropy_coeff", JOB_VALUE, PPO),
+    RULE("actor.entropy_coeff", JOB_VALUE, "stack.cross_entropy",
+         "te unless it is 0, which is in_place; of FSDP", ACTOR),
+    RULE("actor.use_torch_compile actor.fsdp_config.use_torch_compile", JOB_VALUE,
+         "stack.cross_entropy", "off beside an entropy: torch; of FSDP", ACTOR),
+    IDLE("actor.entropy_from_logits_with_chunking "
+         "actor.fsdp_config.entropy_from_logits_with_chunking",
+         JOB_VALUE, "what its parts make is kept for backward all the same", ACTOR),
+    IDLE("actor.entropy_checkpointing actor.fsdp_config.entropy_checkpointing", JOB_VALUE,
+         "made whole again in backward", ACTOR),
+    IDLE("ref.entropy_from_logits_with_chunking "
+         "ref.fsdp_config.entropy_from_logits_with_chunking ref.entropy_checkpointing "
+         "ref.fsdp_config.entropy_checkpointing ref.use_torch_compile",
+         JOB_VALUE, "the reference makes no entropy", ACTOR),
+    TIME("model.use_liger", JOB_VALUE, "False",
+         "torch's kernels stand in; the logits are made either way", ACTOR),
     NEITHER("rollout.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
     NEITHER("ref.log_prob_micro_batch_size_per_gpu", JOB_VALUE, PPO),
     NEITHER("trainer.total_epochs", JOB_VALUE, PPO),

@@ -184,6 +184,20 @@ static const struct job_framework *tree_framework(const struct node *root)
     return best;
 }
 
+/* A torchtune recipe's file names classes of its own under keys that a plan has too. */
+static enum status refuse_recipe(const struct input *in, const struct node *root)
+{
+    const struct node *model = node_get(root, "model");
+    const struct node *class =
+        model && model->kind == NODE_MAPPING ? node_get(model, "_component_") : NULL;
+    if (!class || class->kind != NODE_SCALAR || !text_starts(class->text, "torchtune."))
+        return STATUS_OK;
+    err_at(in->err, STATUS_INPUT, class->mark,
+           "a recipe of torchtune, whose jobs are not read");
+    return err_hint(in->err, "write a plan: model, stack: fsdp, parallel: {zero: 3}, lora: "
+                             "{rank: 8}, workload: {sequence_length: 4096, micro_batch: 2}");
+}
+
 static void plain(const struct input *in, struct node *root)
 {
     *in->result = (struct job_result){.root = root};
@@ -227,6 +241,8 @@ static enum status read_yaml(const struct input *in)
         framework = tree_framework(root);
     if (framework)
         return read_tree(in, framework, root);
+    if (loose == STATUS_OK && root->kind == NODE_MAPPING)
+        TRY(refuse_recipe(in, root));
     if (strict == STATUS_OK)
         plain(in, root);
     else

@@ -100,7 +100,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron, job_nemo_rl;
+    job_swift_megatron, job_nemo_rl, job_openrlhf;
 
 /* ---- a job while it is read ---- */
 
@@ -325,6 +325,9 @@ const char *model_name_weights(const char *name);
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);
+
+/* STATUS_INPUT for a script in which no launch is found: launch_none.c. */
+enum status launch_none(struct job *job, const struct shell *shell);
 
 /* Is there a word in the text that only a launch has? */
 bool launch_is_script(const char *name, const char *text, size_t length);

@@ -43,7 +43,10 @@
 #define MOMENTS                                                                                \
     (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD) |    \
      BIT(OPTIMIZER_ADEMAMIX) | BIT(OPTIMIZER_RMSPROP) | BIT(OPTIMIZER_KAHAN_ADAM) |            \
-     BIT(OPTIMIZER_SCHEDULE_FREE))
+     BIT(OPTIMIZER_SCHEDULE_FREE) | BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_APOLLO))
+#define PROJECTS                                                                               \
+    ONE_OF("optimizer.kind",                                                                   \
+           BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))
 /* whose library keeps them in bytes */
 #define BYTE_MOMENTS                                                                           \
     (BIT(OPTIMIZER_ADAM8BIT) | BIT(OPTIMIZER_LION8BIT) | BIT(OPTIMIZER_ADEMAMIX8BIT) |         \
@@ -594,7 +597,13 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
          ABOVE("lora.targets", 0), HAS_MOE),
     WHEN("lora.plain_format", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), FEW_BITS),
+    WHEN("frozen.layers", TRAINS, STACK(HUGGINGFACE | MEGATRONS)),
+    WHEN("frozen.modules", TRAINS, STACK(HUGGINGFACE | MEGATRONS)),
+    WHEN("frozen.format", TRAINS, STACK(HUGGINGFACE), ABOVE("frozen.layers", 0)),
+    WHEN("frozen.format", TRAINS, STACK(HUGGINGFACE), ABOVE("frozen.modules", 0)),
     WHEN("optimizer.kind", TRAINS),
+    WHEN("optimizer.rank", TRAINS, PROJECTS),
+    WHEN("optimizer.projected", TRAINS, PROJECTS),
     WHEN("optimizer.plain_embedding", TRAINS, ONE_OF("optimizer.kind", BYTE_MOMENTS),
          ZERO("lora.rank")),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/frozen.h"
+#include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
 #include "plan/schema/schema.h"
 
@@ -40,6 +42,25 @@ static bool layers_broken(const struct plan *plan, char *text, char *hint)
         snprintf(text, RULE_TEXT, "offload_layers %" PRIu64 " of %" PRIu64 ": one has to stay",
                  r->offload_layers, plan->model.layers);
     return with || r->offload_layers >= plan->model.layers;
+}
+
+/* Projections of a shard, and hooks that update what a sharer holds, are other things
+ * (transformers trainer_optimizer.py; accelerate has no LOMO beside DeepSpeed). */
+static bool whole_broken(const struct plan *plan, char *text, char *hint)
+{
+    bool lomo = plan_drops_gradients(plan);
+    bool fsdp = plan->stack.kind == STACK_FSDP, whole = plan->parallel.zero == 0;
+    snprintf(hint, RULE_TEXT, "stack fsdp with zero 0%s, or another optimizer",
+             lomo ? " and dp 1" : "");
+    snprintf(text, RULE_TEXT, "this optimizer steps weights that every rank has whole%s",
+             lomo ? " and alone" : "");
+    return !fsdp || !whole || (lomo && plan_dp(plan) > 1) || plan->lora.rank > 0;
+}
+
+static bool steps_whole(const struct plan *plan)
+{
+    enum optimizer_kind kind = plan->optimizer.kind;
+    return is_training(plan) && kind >= OPTIMIZER_GALORE;
 }
 
 /* torchtitan components/optimizer.py, build_optimizers. */
@@ -194,13 +215,109 @@ static bool device_broken(const struct plan *plan, char *text, char *hint)
     return device->peak_fp8 <= 0;
 }
 
+static uint64_t last_layer(const struct plan *plan)
+{
+    return plan->model.layers - 1;
+}
+
+/* What is frozen beside what this tool cannot keep apart. */
+static bool frozen_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct workload_encoder *encoder = &plan->workload.encoder;
+    bool layers = plan->frozen.layers > 0;
+    const char *with = NULL;
+    snprintf(hint, RULE_TEXT, "not modelled; without it, or with everything trained");
+    if (plan_embeds_layers(plan))
+        with = "embeddings of layers";
+    else if (plan->precision.recipe != RECIPE_NONE && plan->precision.quantized_params)
+        with = "weights in a recipe's format alone";
+    else if (layers && plan->recompute.offload_layers)
+        with = "layers that wait in host memory";
+    else if (layers && plan->precision.recipe != RECIPE_NONE &&
+             plan->precision.plain_first + plan->precision.plain_last > 0)
+        with = "layers that a recipe leaves out";
+    else if (layers && plan->model.encoder.layers && encoder->patches &&
+             encoder->train != ENCODER_FROZEN)
+        with = "a trained encoder, whose gradients pass all of them";
+    if (with)
+        snprintf(text, RULE_TEXT, "%s are frozen beside %s", layers ? "layers" : "modules",
+                 with);
+    return with != NULL;
+}
+
+static bool all_frozen(const struct plan *plan, char *text, char *hint)
+{
+    const struct model *model = &plan->model;
+    const bool has[FROZEN_PARTS] = {
+        [FROZEN_EMBED_TOKENS] = true,
+        [FROZEN_LM_HEAD] = true,
+        [FROZEN_NORMS] = true,
+        [FROZEN_ATTENTION] = true,
+        [FROZEN_ROUTER] = plan_has_moe(plan),
+        [FROZEN_EXPERTS] = plan_has_moe(plan),
+        [FROZEN_SHARED_EXPERTS] = plan_has_moe(plan) && (model->moe.shared_intermediate ||
+                                                         model->residual_intermediate),
+        [FROZEN_DENSE_MLP] = model_ffns(model, FFN_DENSE) > 0,
+    };
+    bool some = false;
+    for (unsigned i = 0; i < FROZEN_PARTS; i++)
+        some = some || (has[i] && !plan_freezes_part(plan, (enum frozen_part)i));
+    snprintf(hint, RULE_TEXT, "leave a part out of frozen.modules");
+    snprintf(text, RULE_TEXT, "all that the model has is frozen: nothing is trained");
+    return !some;
+}
+
+static bool adapts_and_freezes(const struct plan *plan)
+{
+    return is_training(plan) && plan->lora.rank > 0 &&
+           plan->frozen.layers + plan->frozen.modules.n > 0;
+}
+
+static bool adapters_freeze(const struct plan *plan, char *text, char *hint)
+{
+    snprintf(text, RULE_TEXT, "lora.rank %" PRIu64 " freezes all but adapters by itself",
+             plan->lora.rank);
+    snprintf(hint, RULE_TEXT, "lora.targets says which matrices have them");
+    return true;
+}
+
 static const struct rule rules[] = {
+    {.name = "adapters-or-frozen",
+     .key = "frozen.modules",
+     .shape = RULE_OTHER,
+     .applies = adapts_and_freezes,
+     .broken = adapters_freeze,
+     .also = {"frozen.layers", "lora.rank"}},
+    {.name = "frozen-layers-in-model",
+     .key = "frozen.layers",
+     .shape = RULE_AT_MOST,
+     .applies = plan_freezes,
+     .a = MEMBER("frozen.layers", frozen.layers),
+     .b = DERIVED("layers - 1", last_layer),
+     .hint = "one layer has to be trained"},
+    {.name = "frozen-apart",
+     .key = "frozen.layers",
+     .shape = RULE_OTHER,
+     .applies = plan_freezes,
+     .broken = frozen_broken,
+     .also = {"frozen.modules"}},
+    {.name = "something-is-trained",
+     .key = "frozen.modules",
+     .shape = RULE_OTHER,
+     .applies = plan_freezes,
+     .broken = all_frozen},
     {.name = "layers-go-to-host",
      .key = "recompute.offload_layers",
      .shape = RULE_OTHER,
      .applies = offloads_layers,
      .broken = layers_broken,
      .also = {"recompute.kind", "parallel.pp"}},
+    {.name = "steps-whole-weights",
+     .key = "optimizer.kind",
+     .shape = RULE_OTHER,
+     .applies = steps_whole,
+     .broken = whole_broken,
+     .also = {"parallel.zero", "stack.kind"}},
     {.name = "steps-in-backward-alone",
      .key = "optimizer.in_backward",
      .shape = RULE_OTHER,

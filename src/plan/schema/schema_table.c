@@ -810,6 +810,12 @@ const struct field schema_table[] = {
         "too"),
     COUNT("optimizer.sub_group", optimizer.sub_group, 0, 1e15, "0",
           "deepspeed, zero 3: elements updated at once, at most (sub_group_size); 0: 1e9"),
+    COUNT("optimizer.rank", optimizer.rank, 1, 1e6, "128",
+          "galore, apollo: rows or columns of a projected gradient, as many as it has at most"),
+    ENUMS("optimizer.projected", optimizer.projected, words_frozen,
+          "[attention, dense_mlp, shared_experts]",
+          "galore, apollo: parts whose linear layers have projected gradients "
+          "(optim_target_modules); stacked experts are none"),
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
          "(early_step_in_backward)"),
@@ -854,6 +860,19 @@ const struct field schema_table[] = {
            "fsdp, deepspeed: format of what a base in few bits leaves whole (embedding, head, "
            "norms, stacked experts); none: f32, which PEFT's prepare_model_for_kbit_training "
            "makes of it, or precision.activations where zero 3 shares weights"),
+
+    /* ---- frozen ---- */
+
+    COUNT("frozen.layers", frozen.layers, 0, 10000, "0",
+          "fsdp, deepspeed, megatron: first layers that are not trained, nor is the embedding "
+          "before them: forward keeps nothing of them, and backward ends behind them"),
+    ENUMS(
+        "frozen.modules", frozen.modules, words_frozen, "[]",
+        "fsdp, deepspeed, megatron: parts that are not trained, of every layer: no gradients, "
+        "no states, no input kept for a gradient"),
+    FORMAT("frozen.format", frozen.format, words_format_or_none, "none",
+           "fsdp, deepspeed: format of what is frozen, where it is not that of what is trained "
+           "(none)"),
 
     /* ---- recompute, memory, block ---- */
 

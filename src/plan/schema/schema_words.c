@@ -42,6 +42,9 @@ const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
 const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};
+const char *const words_frozen[] = {"embed_tokens",   "lm_head",   "norms",
+                                    "attention",      "router",    "experts",
+                                    "shared_experts", "dense_mlp", NULL};
 const char *const words_away[] = {"weights", "states", "reference", "critic", "engine", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",
@@ -49,7 +52,8 @@ const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_
 const char *const words_optimizer[] = {"adam",       "adam8bit",      "muon",    "lion",
                                        "lion8bit",   "adafactor",     "sgd",     "adam4bit",
                                        "ademamix",   "ademamix8bit",  "rmsprop", "rmsprop8bit",
-                                       "kahan_adam", "schedule_free", NULL};
+                                       "kahan_adam", "schedule_free", "galore",  "galore8bit",
+                                       "apollo",     "lomo",          "adalomo", NULL};
 const char *const words_lora_experts[] = {"auto", "linear", "stacked", "quantised", NULL};
 const char *const words_lora_inputs[] = {"shared", "copied", "dropped", NULL};
 const char *const words_aware[] = {"none", "native", "copied", NULL};

@@ -46,7 +46,7 @@ static uint64_t saving_layers(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer)
 {
     const struct segment_use *use = &work->use[buffer->segment];
-    return saved_layers(values[buffer->some ? use->kept.node : use->repeat.node], buffer->away,
+    return saved_layers(values[buffer->some ? use->kept.node : use->back.node], buffer->away,
                         buffer->drop_every);
 }
 
@@ -84,6 +84,13 @@ static uint64_t saved_bytes(const struct work *work, const uint64_t *values,
                      saved_copies(flight_of(work, values, buffer), layers, held));
 }
 
+/* Whether all layers of a kind are frozen, which the stage has. */
+static bool runs_forward_alone(const struct work *work, const uint64_t *values,
+                               enum segment segment)
+{
+    return !values[work->use[segment].back.node] && repeat_of(work, values, segment);
+}
+
 /* Copies of a buffer at a moment, in thousandths. */
 static uint64_t alive_copies(const struct work *work, const uint64_t *values,
                              const struct buffer *buffer, const struct moment *moment)
@@ -95,8 +102,12 @@ static uint64_t alive_copies(const struct work *work, const uint64_t *values,
     if (buffer->life == LIFE_TRANSIENT)
         return surrounds(buffer, moment) ? 1000 : 0;
     uint64_t layers = saving_layers(work, values, buffer);
-    if (!layers || moment->segment == SEGMENT_STEP)
+    if (moment->segment == SEGMENT_STEP)
         return 0; /* no micro-batch is under way in the optimizer's step */
+    if (!layers)  /* none keeps it; the one at hand makes it all the same */
+        return runs_forward_alone(work, values, buffer->segment) && surrounds(buffer, moment)
+                   ? 1000
+                   : 0;
     return saved_copies(flight_of(work, values, buffer), layers,
                         layers_held(work, values, buffer, moment));
 }
@@ -301,7 +312,8 @@ static bool copies_stay(const struct work *work, const bool *moves)
 {
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
         if (moves[work->use[i].repeat.node] || moves[work->use[i].in_flight.node] ||
-            moves[work->use[i].kept.node] || moves[work->use[i].kept_in_flight.node])
+            moves[work->use[i].back.node] || moves[work->use[i].kept.node] ||
+            moves[work->use[i].kept_in_flight.node])
             return false;
     return !work->pinned && !work->leaves;
 }

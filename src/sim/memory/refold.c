@@ -77,6 +77,9 @@ static void mark_moving(bool moves[SLOT_COUNT])
         SLOT_DENSE_PARAMETERS,
         SLOT_PLAIN_PARAMETERS,
         SLOT_EXPERT_PARAMETERS,
+        SLOT_TRAINED_DENSE,
+        SLOT_TRAINED_PLAIN,
+        SLOT_TRAINED_EXPERTS,
         SLOT_PARAMETERS,
         SLOT_PP,
         SLOT_VPP,
@@ -132,7 +135,7 @@ static struct heap *heap_of(struct refold *r, const struct buffer *buffer)
         (struct heap){.segment = buffer->segment,
                       .drop_every = buffer->drop_every,
                       .some = buffer->some,
-                      .repeat = buffer->some ? use->kept.node : use->repeat.node,
+                      .repeat = buffer->some ? use->kept.node : use->back.node,
                       .flight = buffer->some ? use->kept_in_flight.node : use->in_flight.node,
                       .sum = sum_of(r->work->n_buffers, r->arena)};
     return heap;
@@ -348,7 +351,8 @@ static void fold(const struct refold *r, const struct point *p, struct refold_pe
         const struct span *span = &r->spans[i];
         if (span->begin == span->end || !p->values[r->work->use[i].repeat.node])
             continue;
-        if (!segment_bytes(r, p, (enum segment)i, &bytes)) {
+        bool alone = !p->values[r->work->use[i].back.node]; /* forward: none is trained */
+        if (alone || !segment_bytes(r, p, (enum segment)i, &bytes)) {
             fold_whole(r, p, out);
             return;
         }

@@ -23,9 +23,9 @@ struct step_floor {
 /* Which layers the chunks of a pipeline have, with room for their seconds. */
 struct floor_chunks {
     size_t n;
-    double (*layers)[SEGMENT_COUNT]; /* [n] in a token's order */
-    bool *again;                     /* [n] the same as the one before */
-    double *forward_s, *backward_s;  /* [n] scratch */
+    double (*layers)[PASSES][SEGMENT_COUNT]; /* [n] in a token's order */
+    bool *again;                             /* [n] the same as the one before */
+    double *forward_s, *backward_s;          /* [n] scratch */
     struct comm_place place[GROUP_COUNT];
 };
 

@@ -8,7 +8,7 @@
 
 /* What a chunk does with one micro-batch, forward and backward. */
 struct chunk_time {
-    double layers[SEGMENT_COUNT]; /* of each kind; not whole where chunks share them */
+    double layers[PASSES][SEGMENT_COUNT]; /* that run; not whole where chunks share them */
     struct stretch pass[PASSES];
 };
 
@@ -33,11 +33,12 @@ bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool ta
  * size overflows. */
 bool stepper_even(struct stepper *stepper);
 
-/* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk. */
+/* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk, those
+ * that run forward and those that run backward. */
 void step_pipeline_of(const struct plan *plan, struct pipeline *out);
 uint64_t step_chunks(const struct plan *plan);
 void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[SEGMENT_COUNT]);
-bool step_same_layers(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT]);
+                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT]);
+bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT]);
 
 #endif

@@ -236,7 +236,7 @@ void step_spans_layer(const struct step_parts *parts, enum segment segment,
     const struct pipeline *p = &parts->pipe;
     list_init(out, 1);
     for (uint64_t chunk = 0; chunk < p->stages * p->chunks; chunk++) {
-        if (parts->chunks[chunk].layers[segment] <= 0)
+        if (parts->chunks[chunk].layers[PASS_FORWARD][segment] <= 0)
             continue;
         layer_spans(parts, chunk, segment, out);
         span_sort(out);

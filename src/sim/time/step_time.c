@@ -6,6 +6,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/frozen.h"
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/step_draft.h"
@@ -50,6 +51,27 @@ static enum status take_list(struct stepper *s, const struct plan *plan,
     return s->work.n_ops ? STATUS_OK : work_ops(verifies, &s->work, err);
 }
 
+/* At the first stage; where layers are frozen at the one with the most that run backward, as
+ * the first may have nothing to update. */
+static void fill_slots(struct stepper *s)
+{
+    const struct plan *plan = &s->plan;
+    uint64_t most = 0, at = 0;
+    slots_from_plan(plan, &s->slots);
+    if (!plan_first_back(plan) || plan->parallel.stage)
+        return;
+    for (uint64_t i = 0; i < plan->parallel.pp; i++) {
+        struct stage stage;
+        uint64_t back = 0;
+        stage_layers(plan, i, &stage);
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            back += stage.back[k];
+        at = back > most ? i : at;
+        most = back > most ? back : most;
+    }
+    slots_set_stage(plan, at, 0, &s->slots);
+}
+
 enum status stepper_share(struct stepper *s, const struct plan *plan, const struct work *held,
                           const struct profile *profile, struct arena *arena, struct err *err)
 {
@@ -63,7 +85,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->even = arena_take(arena, s->work.sizes.n, sizeof *s->even);
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
     s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
-    slots_from_plan(&s->plan, &s->slots);
+    fill_slots(s);
     pricing_renew(&s->pricing, &s->plan, s->plan.moe.path, profile);
     return STATUS_OK;
 }
@@ -100,7 +122,7 @@ void stepper_turn(struct stepper *s, const struct plan *plan)
     if (moved)
         pricing_place(&s->pricing, &s->plan, s->plan.moe.path);
     if (moved || was.vpp != now->vpp)
-        slots_from_plan(&s->plan, &s->slots);
+        fill_slots(s);
 }
 
 void stepper_price(struct stepper *s, const struct profile *profile,
@@ -227,7 +249,7 @@ bool stepper_even(struct stepper *s)
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
 void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[SEGMENT_COUNT])
+                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT])
 {
     const struct stage at = *held;
     uint64_t stage = at.index;
@@ -237,18 +259,21 @@ void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64
         share = 0.5;
     bool first = two ? stage == 0 : at.embedding && chunk == 0;
     bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
-    memset(out, 0, SEGMENT_COUNT * sizeof *out);
-    out[SEGMENT_STEP] = 1;
-    out[SEGMENT_EMBED] = first;
-    out[SEGMENT_HEAD] = last;
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        out[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        const uint64_t *layers = pass == PASS_FORWARD ? at.layers : at.back;
+        memset(out[pass], 0, sizeof out[pass]);
+        out[pass][SEGMENT_STEP] = 1;
+        out[pass][SEGMENT_EMBED] = first;
+        out[pass][SEGMENT_HEAD] = last;
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            out[pass][segment_of_kind((enum layer_kind)k)] = (double)layers[k] * share;
+    }
 }
 
 /* Most chunks have what the one before has. */
-bool step_same_layers(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT])
+bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT])
 {
-    return memcmp(x, y, SEGMENT_COUNT * sizeof *x) == 0;
+    return memcmp(x, y, PASSES * sizeof *x) == 0;
 }
 
 static void chunk_of(const struct stretches *all, struct chunk_time *out)
@@ -256,8 +281,9 @@ static void chunk_of(const struct stretches *all, struct chunk_time *out)
     memset(out->pass, 0, sizeof out->pass);
     for (unsigned pass = 0; pass < PASSES; pass++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-            if (out->layers[segment] > 0)
-                stretch_add(&out->pass[pass], &all->layer[segment][pass], out->layers[segment]);
+            if (out->layers[pass][segment] > 0)
+                stretch_add(&out->pass[pass], &all->layer[segment][pass],
+                            out->layers[pass][segment]);
 }
 
 /* ---- the step ---- */

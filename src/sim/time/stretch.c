@@ -53,14 +53,22 @@ enum time_part stretch_part(enum profile_item item, enum process_group group)
     return item == PROFILE_UPDATE ? TIME_OPTIMIZER : TIME_ELEMENTWISE;
 }
 
+/* The layers of an op's pass: fewer run backward where the lowest are frozen. */
+static uint32_t pass_layers(const struct stepper *s, const struct op *op)
+{
+    const struct segment_use *use = &s->work.use[op->segment];
+    bool once = op->phase == PHASE_FORWARD || op->phase == PHASE_UPDATE;
+    return once ? use->repeat.node : use->back.node;
+}
+
 double stretch_share(const struct stepper *s, const struct op *op)
 {
-    uint32_t repeat = s->work.use[op->segment].repeat.node;
-    if (op->layers.node == repeat)
+    uint32_t all = pass_layers(s, op);
+    if (!op->layers.node || op->layers.node == all)
         return 1;
     double run = (double)s->values[op->layers.node];
-    double layers = (double)s->values[repeat];
-    return run > 0 && layers > 0 ? run / layers : 1;
+    double layers = (double)s->values[all];
+    return layers > 0 ? run / layers : 1;
 }
 
 /* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
@@ -202,7 +210,7 @@ bool stretch_is_routed(const struct op *op)
 
 bool stretch_is_least(const struct stepper *s, const struct op *op)
 {
-    bool every = !op->layers.node || op->layers.node == s->work.use[op->segment].repeat.node;
+    bool every = !op->layers.node || op->layers.node == pass_layers(s, op);
     return is_own(op) && every;
 }
 

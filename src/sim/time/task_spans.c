@@ -140,7 +140,7 @@ static void add_layers(struct layout *l)
     for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
         bool forward = l->kind == TASK_FORWARD;
         enum segment segment = (enum segment)(forward ? i : SEGMENT_COUNT - 1 - i);
-        double left = l->chunk->layers[segment];
+        double left = l->chunk->layers[forward ? PASS_FORWARD : PASS_BACKWARD][segment];
         for (uint64_t layer = 1; left > 1e-9; layer++, left -= 1) {
             l->part = segment_is_layer(segment) ? arena_printf(l->out->arena, "%s %" PRIu64,
                                                                segment_name(segment), layer)

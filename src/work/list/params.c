@@ -274,11 +274,19 @@ void params_count(const struct model *model, struct params *params)
     *params = p;
 }
 
-uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length)
+uint64_t params_active(const struct model *model, const struct params *params)
+{
+    bool overflow = false;
+    struct params_part used = count_model(model, params, model->moe.top_k, &overflow);
+    return used.matrices - (model->tied_embeddings ? 0 : params->embedding);
+}
+
+uint64_t params_attention_flop_from(const struct model *model, uint64_t first,
+                                    uint64_t sequence_length)
 {
     bool overflow = false;
     uint64_t layers[KIND_COUNT] = {0}, sum = 0;
-    model_layers(model, 0, model->layers, layers);
+    model_layers(model, first, model->layers, layers);
     layers[model_mtp_kind(model)] += model->mtp_enabled ? model->mtp_layers : 0;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         uint64_t one =
@@ -286,6 +294,11 @@ uint64_t params_attention_flop(const struct model *model, uint64_t sequence_leng
         sum = checked_add(sum, checked_mul(layers[k], one, &overflow), &overflow);
     }
     return sum;
+}
+
+uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length)
+{
+    return params_attention_flop_from(model, 0, sequence_length);
 }
 
 static uint64_t flop_per_token(const struct model *model, uint64_t sequence_length,
@@ -311,19 +324,4 @@ uint64_t params_forward_flop_per_token(const struct model *model, uint64_t seque
 uint64_t params_flop_per_token(const struct model *model, uint64_t sequence_length)
 {
     return flop_per_token(model, sequence_length, 3);
-}
-
-uint64_t params_useful_flop_per_token(const struct plan *plan)
-{
-    const struct model *model = &plan->model;
-    uint64_t length = plan_attention_length(plan);
-    if (plan->workload.mode == MODE_DECODE) /* a token meets all of its context, not half */
-        length = 2 * plan->workload.context_length;
-    if (plan->workload.mode != MODE_TRAIN)
-        return params_forward_flop_per_token(model, length);
-    uint64_t all = params_flop_per_token(model, length);
-    if (!plan->lora.rank || all == UINT64_MAX)
-        return all;
-    return all - (params_forward_flop_per_token(model, length) -
-                  params_attention_flop(model, length));
 }

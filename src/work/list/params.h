@@ -59,6 +59,13 @@ struct params {
     bool overflow;               /* a count passed 64 bits and is saturated */
 };
 
+/* Counts the parameters of parts that the plan freezes as none: params_frozen.c. */
+void params_freeze(const struct plan *plan, struct params *params);
+
+/* Matrices that a token is multiplied by, of the layers and parts that are counted: `active` of
+ * a model's own counts. */
+uint64_t params_active(const struct model *model, const struct params *params);
+
 /* Fills every count. The model obeys the rules; dense_layers may not exceed layers. */
 void params_count(const struct model *model, struct params *params);
 
@@ -80,6 +87,10 @@ uint64_t params_part_total(struct params_part part);
  * sequence so long; W in blocks of B, its own among them, (2 W - B) - W (W - B) / S where B
  * divides S. Divisions are floors. */
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length);
+
+/* The same of the layers from `first` on, of prediction modules too. */
+uint64_t params_attention_flop_from(const struct model *model, uint64_t first,
+                                    uint64_t sequence_length);
 
 /* FLOP of causal attention's two products for one token, forward, all layers, averaged over a
  * sequence: heads * reach * (qk dim + v dim) a layer, for full attention half of the full

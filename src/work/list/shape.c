@@ -32,6 +32,9 @@ const char *slot_symbol(enum slot slot)
 #define KIND_PLAIN_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight_plain[" text "]",
                                 LAYER_KIND_LIST(KIND_PLAIN_IN_FLIGHT_SYMBOL)
 #undef KIND_PLAIN_IN_FLIGHT_SYMBOL
+#define KIND_BACK_SYMBOL(name, mixer, ffn, text, word) "l_back[" text "]",
+                                    LAYER_KIND_LIST(KIND_BACK_SYMBOL)
+#undef KIND_BACK_SYMBOL
     };
     return symbols[slot];
 }
@@ -64,6 +67,11 @@ enum slot slot_kind_plain(enum layer_kind kind)
 enum slot slot_kind_plain_in_flight(enum layer_kind kind)
 {
     return (enum slot)(SLOT_KIND_PLAIN_IN_FLIGHT + (unsigned)kind);
+}
+
+enum slot slot_kind_back(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_BACK + (unsigned)kind);
 }
 
 enum slot slot_held(enum slot slot)
@@ -252,6 +260,7 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     memcpy(&v[SLOT_KIND_PLAIN], stage->plain, sizeof stage->plain);
     memcpy(&v[SLOT_KIND_PLAIN_IN_FLIGHT], stage->plain_in_flight,
            sizeof stage->plain_in_flight);
+    memcpy(&v[SLOT_KIND_BACK], stage->back, sizeof stage->back);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
     v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;
@@ -259,6 +268,9 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     v[SLOT_DENSE_PARAMETERS] = stage->dense_parameters;
     v[SLOT_PLAIN_PARAMETERS] = stage->plain_parameters;
     v[SLOT_EXPERT_PARAMETERS] = stage->expert_parameters;
+    v[SLOT_TRAINED_DENSE] = stage->trained_dense;
+    v[SLOT_TRAINED_PLAIN] = stage->trained_plain;
+    v[SLOT_TRAINED_EXPERTS] = stage->trained_experts;
     v[SLOT_PARAMETERS] = stage->model_parameters;
     take_routed(stage->moe_layers, slots);
 }
@@ -280,7 +292,8 @@ void slots_keep_stage(const struct slots *stage, struct slots *slots)
         SLOT_EMPTY_IN_FLIGHT,    SLOT_ENCODER_IN_FLIGHT, SLOT_ENCODER_FROZEN,
         SLOT_DENSE_PARAMETERS,   SLOT_PLAIN_PARAMETERS,  SLOT_EXPERT_PARAMETERS,
         SLOT_PARAMETERS,         SLOT_BLOCKS_IN,         SLOT_BLOCKS_OUT,
-        SLOT_BLOCKS_MOVED,
+        SLOT_BLOCKS_MOVED,       SLOT_TRAINED_DENSE,     SLOT_TRAINED_PLAIN,
+        SLOT_TRAINED_EXPERTS,
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         slots->value[kept[i]] = stage->value[kept[i]];

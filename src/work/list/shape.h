@@ -108,6 +108,9 @@
     X(EXPERT_PARAMETERS, "P_expert",                                                           \
       "routed expert parameters on one rank of its ep, etp "                                   \
       "and pp group, before zero")                                                             \
+    X(TRAINED_DENSE, "P_dense_trained", "of P_dense, what is trained where parts are frozen")  \
+    X(TRAINED_PLAIN, "P_plain_trained", "of P_plain, likewise")                                \
+    X(TRAINED_EXPERTS, "P_expert_trained", "of P_expert, likewise")                            \
     X(PARAMETERS, "P", "parameters of the whole model")                                        \
     X(ROWS, "M", "rows a rank receives (one per token and local expert)")                      \
     X(RECEIVED, "n", "tokens a rank receives (one per token, duplicates removed)")             \
@@ -144,7 +147,8 @@ enum slot {
     SLOT_KIND_KEPT_IN_FLIGHT = SLOT_KIND_KEPT + KIND_COUNT,
     SLOT_KIND_PLAIN = SLOT_KIND_KEPT_IN_FLIGHT + KIND_COUNT,
     SLOT_KIND_PLAIN_IN_FLIGHT = SLOT_KIND_PLAIN + KIND_COUNT,
-    SLOT_COUNT = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT
+    SLOT_KIND_BACK = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT, /* layers that run backward */
+    SLOT_COUNT = SLOT_KIND_BACK + KIND_COUNT
 };
 
 enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
@@ -185,6 +189,7 @@ enum slot slot_kind_kept(enum layer_kind kind);
 enum slot slot_kind_kept_in_flight(enum layer_kind kind);
 enum slot slot_kind_plain(enum layer_kind kind);
 enum slot slot_kind_plain_in_flight(enum layer_kind kind);
+enum slot slot_kind_back(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
 /* The slot that stands for a routing slot in what layers save, where each is routed for itself;

@@ -50,6 +50,8 @@ void again_add(struct work *work, const struct again *again, size_t first, size_
         if (!runs(again, &op))
             continue;
         op.phase = PHASE_RECOMPUTE;
+        if (op.layers.node == work->use[op.segment].repeat.node)
+            op.layers = work->use[op.segment].back;
         if (again->every > 1)
             op.layers =
                 size_div(&work->sizes, op.layers, size_const(&work->sizes, again->every));

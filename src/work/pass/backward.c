@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "work/piece/frozen.h"
+
 uint16_t backward_of(const struct backward *b, const struct op *op, enum role role)
 {
     return op_buffer(b->l->work, op, role);
@@ -52,6 +54,10 @@ void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
 bool backward_trains(const struct backward *b, const struct op *op)
 {
     uint16_t w = backward_of(b, op, ROLE_WEIGHT);
+    if (b->l->freezes) {
+        enum frozen_part part = frozen_part_of(op->segment, op->module);
+        return part == FROZEN_PARTS || !plan_freezes_part(b->l->plan, part);
+    }
     return !b->l->frozen || (w != WORK_NONE && b->l->work->buffers[w].trained);
 }
 

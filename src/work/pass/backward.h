@@ -31,7 +31,8 @@ uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix);
 /* A contribution to a gradient: the gradient, or added to the one that is there. */
 void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution);
 
-/* Whether the weight of a product has a gradient: adapters alone where all else is frozen. */
+/* Whether the weight of a product has a gradient: adapters alone where all else is frozen, what
+ * is of no frozen part. */
 bool backward_trains(const struct backward *b, const struct op *op);
 
 /* The gradient of a weight, of its shape and the gradients' dtype; made at first use. */

@@ -305,7 +305,7 @@ static void pick_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     uint16_t d = arrived(b, op, ROLE_DST);
-    if (d == WORK_NONE || l->frozen)
+    if (d == WORK_NONE || !backward_trains(b, op))
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(l, (struct op){.name = named(b, "zero_", op), .kernel = KERNEL_ZERO},
@@ -363,7 +363,7 @@ static void expanded_rule(struct backward *b, const struct op *op)
                          .k = op->k};
     product.name = named(b, "wgrad_", op);
     product.kernel = KERNEL_EXPANDED_WGRAD;
-    if (!l->frozen)
+    if (backward_trains(b, op))
         layer_op(l, product,
                  OPERANDS(IN(SRC, expand(b, named(b, "expand_again_", op), rows, offsets)),
                           IN(D_DST, d), IN(OFFSETS, offsets),
@@ -398,7 +398,7 @@ static void sparse_rule(struct backward *b, const struct op *op)
                          .n = op->n,
                          .k = op->k};
     product.args.sparse.transposed = sdd;
-    if (!l->frozen)
+    if (backward_trains(b, op))
         layer_op(l, product,
                  OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
                           OUT(D_WEIGHT, backward_weight(b, weight)),

@@ -75,9 +75,10 @@ struct layer {
     struct work *work;
     struct sizes *z;
     struct arena *arena;
-    bool listed; /* part of a whole step's list: priced, its inputs are not made up here */
-    bool trains; /* a backward follows */
-    bool frozen; /* whose gradients are those of rows alone: no weight but adapters has one */
+    bool listed;  /* part of a whole step's list: priced, its inputs are not made up here */
+    bool trains;  /* a backward follows */
+    bool frozen;  /* whose gradients are those of rows alone: no weight but adapters has one */
+    bool freezes; /* some parts have none (piece/frozen.h) */
     bool quantised; /* whose matrices are in few bits and multiply in the activations' format */
     bool backward;  /* ops being added are the backward's */
     struct err *err;

@@ -152,7 +152,8 @@ static bool is_of_part(const struct matrix_walk *walk, const struct dims *d, enu
                              (mixer_borrows(mixer) ? (unsigned)BORROWING : 0U);
 }
 
-struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims d)
+struct size matrix_layers_by(const struct matrix_walk *walk, struct dims d,
+                             enum slot (*slot)(enum layer_kind kind))
 {
     struct size layers = size_const(d.z, 0);
     bool listed = d.plan->model.layer_types.n;
@@ -162,7 +163,7 @@ struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims d)
         bool has = listed ? d.kinds[k] && is_of_part(walk, &d, kind_mixer(kind))
                           : kind == KIND_DENSE || kind == KIND_MOE;
         if (has && matrix_exists(walk->matrix, &d, in_ffn(kind_ffn(kind))))
-            layers = size_add(d.z, layers, size_slot(d.z, slot_kind_plain(kind)));
+            layers = size_add(d.z, layers, size_slot(d.z, slot(kind)));
     }
     return layers;
 }

@@ -45,7 +45,9 @@ struct matrix_walk {
  * in dims then). False after the last. */
 bool matrix_next(struct matrix_walk *walk, struct dims *dims);
 
-/* Of the layers at hand the ones that no recipe applies to. */
-struct size matrix_plain_layers(const struct matrix_walk *walk, struct dims dims);
+/* Of the layers at hand those that a slot of their kind counts: that no recipe applies to
+ * (slot_kind_plain), that run backward (slot_kind_back). */
+struct size matrix_layers_by(const struct matrix_walk *walk, struct dims dims,
+                             enum slot (*slot)(enum layer_kind kind));
 
 #endif

@@ -114,7 +114,7 @@ struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z)
         if (m->op == MODULE_ROUTER || m->wide)
             continue;
         if (recipe_skips(plan))
-            layers = size_sub(z, layers, matrix_plain_layers(&walk, d));
+            layers = size_sub(z, layers, matrix_layers_by(&walk, d, slot_kind_plain));
         struct size copies = m->expert ? size_mul(z, layers, d.letters.local) : layers;
         struct size out = d.width[m->out], in = d.width[m->in];
         unsigned part = m->expert;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "plan/layout.h"
 #include "work/list/params.h"
 #include "work/piece/encoder.h"
@@ -22,7 +23,8 @@ struct alive {
 /* The same of one micro-batch in one chunk: of 16 bits, as there are many, and a model has at
  * most 10,000 layers and 1,000 modules. */
 struct chunk {
-    uint16_t layers[KIND_COUNT], kept[KIND_COUNT], plain[KIND_COUNT];
+    uint16_t back[KIND_COUNT], kept[KIND_COUNT], plain[KIND_COUNT];
+    bool layers; /* it has some */
     bool head, empty, encoder;
 };
 
@@ -32,8 +34,9 @@ struct chunks {
     uint64_t n;
     struct chunk one[CHUNKS];
     uint64_t modules[CHUNKS];
-    bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
-    enum layer_kind kinds[KIND_COUNT];             /* that some chunk has a layer of */
+    uint64_t layers[KIND_COUNT], trained[KIND_COUNT]; /* of all */
+    bool embedding[CHUNKS], head[CHUNKS], encoder;    /* encoder: the model has one */
+    enum layer_kind kinds[KIND_COUNT];                /* that some chunk has a layer of */
     unsigned n_kinds;
     const struct layout *layout; /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
@@ -79,6 +82,13 @@ static uint64_t written_before(const struct layout *layout, uint64_t n)
     return sum;
 }
 
+/* The first layer of a chunk that runs backward: those below the first that is trained do not.
+ */
+static uint64_t first_back(const struct plan *plan, uint64_t first, uint64_t last)
+{
+    return lesser(last, greater(first, plan_first_back(plan)));
+}
+
 /* Layers of a chunk that keep what others do not: all behind the first recompute.layers, or the
  * first of every recompute.every. Prediction modules do not run again then (Megatron
  * multi_token_prediction.py, _checkpointed_forward: block is not supported there, uniform of
@@ -86,13 +96,14 @@ static uint64_t written_before(const struct layout *layout, uint64_t n)
 static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, uint64_t modules,
                       struct alive *one)
 {
-    uint64_t every = plan_recomputes_together(plan);
+    uint64_t every = plan_recomputes_together(plan), begin = first_back(plan, first, last);
     bool some = plan_recomputes_some(plan);
     if (some)
-        model_layers(&plan->model, lesser(first + plan->recompute.layers, last), last,
-                     one->kept);
+        model_layers(&plan->model, greater(begin, lesser(first + plan->recompute.layers, last)),
+                     last, one->kept);
     for (uint64_t i = first; every > 1 && i < last; i += every)
-        model_layers(&plan->model, i, i + 1, one->kept);
+        if (i >= begin)
+            model_layers(&plan->model, i, i + 1, one->kept);
     if (some || every > 1)
         one->kept[model_mtp_kind(&plan->model)] += modules;
 }
@@ -124,14 +135,21 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     chunks->head[chunks->n] = head;
     chunks->modules[chunks->n] = modules;
     struct alive one = {0};
-    model_layers(model, first, last, one.layers);
-    one.layers[model_mtp_kind(model)] += modules;
+    uint64_t begin = first_back(plan, first, last),
+             begin_trained = lesser(last, greater(first, plan_frozen_layers(plan)));
+    enum layer_kind mtp = model_mtp_kind(model);
+    model_layers(model, first, last, chunks->layers);
+    model_layers(model, begin_trained, last, chunks->trained);
+    model_layers(model, begin, last, one.layers);
+    chunks->layers[mtp] += modules;
+    chunks->trained[mtp] += modules;
+    one.layers[mtp] += modules;
     fill_kept(plan, first, last, modules, &one);
     fill_plain(plan, first, last, &one);
     struct chunk *chunk = &chunks->one[chunks->n++];
-    *chunk = (struct chunk){0};
+    *chunk = (struct chunk){.layers = last > first || modules > 0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
-        chunk->layers[k] = (uint16_t)one.layers[k];
+        chunk->back[k] = (uint16_t)one.layers[k];
         chunk->kept[k] = (uint16_t)one.kept[k];
         chunk->plain[k] = (uint16_t)one.plain[k];
     }
@@ -140,28 +158,16 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
 static void find_kinds(struct chunks *chunks)
 {
     chunks->n_kinds = 0;
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        bool found = false;
-        for (uint64_t i = 0; i < chunks->n; i++)
-            found |= chunks->one[i].layers[k] > 0;
-        if (found)
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (chunks->layers[k])
             chunks->kinds[chunks->n_kinds++] = (enum layer_kind)k;
-    }
-}
-
-static bool has_layers(const struct chunks *chunks, uint64_t chunk)
-{
-    for (unsigned i = 0; i < chunks->n_kinds; i++)
-        if (chunks->one[chunk].layers[chunks->kinds[i]])
-            return true;
-    return false;
 }
 
 /* What a micro-batch has of each chunk beside its layers. */
 static void find_ends(struct chunks *chunks)
 {
     for (uint64_t i = 0; i < chunks->n; i++) {
-        bool empty = !has_layers(chunks, i) && !chunks->head[i] && !chunks->embedding[i];
+        bool empty = !chunks->one[i].layers && !chunks->head[i] && !chunks->embedding[i];
         chunks->one[i].head = chunks->head[i];
         chunks->one[i].encoder = chunks->encoder && chunks->embedding[i];
         chunks->one[i].empty = empty;
@@ -173,6 +179,8 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
 {
     const struct parallel *p = &plan->parallel;
     chunks->n = chunks->moments = 0;
+    memset(chunks->layers, 0, sizeof chunks->layers);
+    memset(chunks->trained, 0, sizeof chunks->trained);
     chunks->layout = layout;
     chunks->encoder = encoder_is_there(plan);
     add_chunk(plan, chunks, rank);
@@ -213,7 +221,7 @@ static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
 {
     const struct chunk *one = &chunks->one[chunk];
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
-        alive->layers[chunks->kinds[i]] += n * one->layers[chunks->kinds[i]];
+        alive->layers[chunks->kinds[i]] += n * one->back[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] += n * one->kept[chunks->kinds[i]];
         alive->plain[chunks->kinds[i]] += n * one->plain[chunks->kinds[i]];
     }
@@ -226,7 +234,7 @@ static void take_alive(const struct chunks *chunks, uint64_t chunk, struct alive
 {
     const struct chunk *one = &chunks->one[chunk];
     for (unsigned i = 0; i < chunks->n_kinds; i++) {
-        alive->layers[chunks->kinds[i]] -= one->layers[chunks->kinds[i]];
+        alive->layers[chunks->kinds[i]] -= one->back[chunks->kinds[i]];
         alive->kept[chunks->kinds[i]] -= one->kept[chunks->kinds[i]];
         alive->plain[chunks->kinds[i]] -= one->plain[chunks->kinds[i]];
     }
@@ -408,6 +416,32 @@ static void stage_parameters(const struct plan *plan, const struct params *param
                                         plan->parallel.etp);
 }
 
+static void count_networks(struct stage *stage)
+{
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum ffn ffn = kind_ffn((enum layer_kind)k);
+        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
+        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
+    }
+}
+
+/* Of the parameters those that are trained: of the layers that run backward, without the parts
+ * that are frozen in them. */
+static void trained_parameters(const struct plan *plan, const struct params *params,
+                               const struct chunks *chunks, struct stage *stage)
+{
+    struct params own = *params;
+    struct stage part = {
+        .embedding = stage->embedding, .head = stage->head, .mtp_layers = stage->mtp_layers};
+    params_freeze(plan, &own);
+    memcpy(part.layers, chunks->trained, sizeof part.layers);
+    count_networks(&part);
+    stage_parameters(plan, &own, &part);
+    stage->trained_dense = part.dense_parameters;
+    stage->trained_plain = part.plain_parameters;
+    stage->trained_experts = part.expert_parameters;
+}
+
 /* 1000 alive / layers, rounded up; 1000 where there is no layer. */
 static uint64_t thousandths(uint64_t alive, uint64_t layers)
 {
@@ -416,9 +450,10 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
 
 static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
 {
+    memcpy(stage->layers, chunks->layers, sizeof stage->layers);
     for (uint64_t i = 0; i < chunks->n; i++) {
         for (unsigned k = 0; k < KIND_COUNT; k++) {
-            stage->layers[k] += chunks->one[i].layers[k];
+            stage->back[k] += chunks->one[i].back[k];
             stage->kept[k] += chunks->one[i].kept[k];
             stage->plain[k] += chunks->one[i].plain[k];
         }
@@ -426,11 +461,7 @@ static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
         stage->head |= chunks->head[i];
         stage->mtp_layers += chunks->modules[i];
     }
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum ffn ffn = kind_ffn((enum layer_kind)k);
-        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
-        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
-    }
+    count_networks(stage);
 }
 
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
@@ -453,7 +484,7 @@ static void fill_in_flight(const struct plan *plan, const struct chunks *chunks,
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         bool experts = kind_ffn((enum layer_kind)k) == FFN_MOE;
         stage->in_flight[k] =
-            thousandths(alive->layers[k] + (experts ? beside : 0), stage->layers[k]);
+            thousandths(alive->layers[k] + (experts ? beside : 0), stage->back[k]);
         stage->kept_in_flight[k] = thousandths(
             alive->kept[k] + (experts && stage->kept[k] ? beside : 0), stage->kept[k]);
         stage->plain_in_flight[k] = thousandths(alive->plain[k], stage->plain[k]);
@@ -509,6 +540,8 @@ static void fill_stage(const struct plan *plan, uint64_t index, const struct par
         .index = index, .moments = chunks->moments, .model_parameters = params->parameters};
     stage_of_chunks(chunks, stage);
     stage_parameters(plan, params, stage);
+    if (plan_freezes(plan))
+        trained_parameters(plan, params, chunks, stage);
     take_blocks(plan, written ? &layout : NULL, stage);
 }
 

@@ -17,6 +17,7 @@ struct stage {
     uint64_t index;   /* from 0 */
     unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
     uint64_t layers[KIND_COUNT];       /* those of prediction modules included */
+    uint64_t back[KIND_COUNT];         /* of them those that run backward */
     uint64_t dense_layers, moe_layers; /* of them with such a network */
     uint64_t mtp_layers;               /* prediction modules on this rank */
     bool embedding, head;              /* holds the first, the last chunk */
@@ -38,6 +39,8 @@ struct stage {
     uint64_t plain_parameters;  /* of them embedding, head, norms and biases */
     uint64_t model_parameters;  /* of the whole model */
     uint64_t expert_parameters; /* routed experts; on one rank of ep and etp, before zero */
+    /* where parts of the model are frozen, what is trained of dense, plain, experts */
+    uint64_t trained_dense, trained_plain, trained_experts;
 };
 
 /* Stage i of plan->parallel.pp. Layers by parallel.stages (pp entries, or pp x vpp chunks in

@@ -2,6 +2,7 @@
  * host memory, and what its step makes beside them; see work/stack/stack.h. Sources:
  * training-stacks.md 1 and 2, with the files named there. */
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/list/dtype.h"
 #include "work/piece/encoder.h"
 #include "work/piece/lora.h"
@@ -54,11 +55,16 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
 
 struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero)
 {
+    struct sizes *z = &work->sizes;
+    if (plan_freezes(plan))
+        return step_share_out(plan, z,
+                              (struct shards){size_slot(z, SLOT_TRAINED_DENSE),
+                                              size_slot(z, SLOT_TRAINED_EXPERTS)},
+                              from_zero);
     if (!lora_is_on(plan))
         return step_shards(plan, work, from_zero);
-    struct lora_sum sum = lora_parameters(plan, &work->sizes);
-    return step_share_out(plan, &work->sizes, (struct shards){sum.dense, sum.experts},
-                          from_zero);
+    struct lora_sum sum = lora_parameters(plan, z);
+    return step_share_out(plan, z, (struct shards){sum.dense, sum.experts}, from_zero);
 }
 
 void step_keep(struct work *work, const char *name, enum category category, enum dtype dtype,
@@ -256,6 +262,21 @@ static void keep_quantised(struct state *s, struct shards shards)
         keep_plain(s, "plain_expert_weights", shards.experts);
 }
 
+/* What is frozen stands apart from what the optimizer writes, in a format of its own maybe. */
+static struct shards keep_untrained(struct state *s, struct shards all)
+{
+    const struct shards trained = step_trained(s->plan, s->work, 3);
+    const enum dtype own = s->plan->frozen.format;
+    const bool apart = plan_is_huggingface(s->plan) && own != DTYPE_NONE;
+    if (!plan_freezes(s->plan))
+        return all;
+    state_keep(s, STATE_NAMES("untrained_weights"),
+               (struct shards){size_sub(s->z, all.dense, trained.dense),
+                               size_sub(s->z, all.experts, trained.experts)},
+               CATEGORY_WEIGHTS, apart ? own : s->plan->precision.weights, 1);
+    return trained;
+}
+
 /* Where the recipe's copies are the weights, only the rest is kept as it is trained. */
 static void keep_weights(struct state *s)
 {
@@ -269,7 +290,7 @@ static void keep_weights(struct state *s)
         return;
     }
     if (!recipe_is_primary(s->plan)) {
-        state_keep(s, STATE_NAMES("weights"), shards, CATEGORY_WEIGHTS,
+        state_keep(s, STATE_NAMES("weights"), keep_untrained(s, shards), CATEGORY_WEIGHTS,
                    s->plan->precision.weights, 1);
         return;
     }
@@ -345,6 +366,11 @@ static struct shards gradients_here(struct state *s)
     return gradients;
 }
 
+static bool keeps_gradients(const struct plan *plan)
+{
+    return !plan_steps_in_backward(plan) && !plan_drops_gradients(plan);
+}
+
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
@@ -357,12 +383,12 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (lora_is_on(plan))
         state_keep(&s, STATE_NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
                    plan->lora.format, 1);
-    if (gradients_persist && !plan_steps_in_backward(plan))
+    if (gradients_persist && keeps_gradients(plan))
         state_keep(&s, STATE_NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
                    lora_gradients(plan), 1);
     keep_master(&s);
     state_keep_moments(&s, updated_here(&s));
-    step_modules(plan, work, gradients_persist && !plan_steps_in_backward(plan));
+    step_modules(plan, work, gradients_persist && keeps_gradients(plan));
     if (state_offloads(plan))
         add_host(&s);
     step_checkpoint(plan, work, first);

@@ -2,6 +2,7 @@
  * training-stacks.md 2 for those with a name of their own there, and the files named here. */
 #include "plan/derive.h"
 #include "work/list/dtype.h"
+#include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/piece/state.h"
 
@@ -22,6 +23,11 @@ struct kept_moments state_moments(enum optimizer_kind kind)
         [OPTIMIZER_RMSPROP8BIT] = {1, 8},
         [OPTIMIZER_KAHAN_ADAM] = {2, 0},    /* optimi/adamw.py, stableadamw.py */
         [OPTIMIZER_SCHEDULE_FREE] = {2, 0}, /* schedulefree/adamw_schedulefree.py: z, squares */
+        [OPTIMIZER_GALORE] = {2, 0},        /* galore_torch/adamw.py, galore_projector.py */
+        [OPTIMIZER_GALORE8BIT] = {2, 8},
+        [OPTIMIZER_APOLLO] = {2, 0}, /* apollo_torch/apollo.py */
+        [OPTIMIZER_LOMO] = {0, 0},   /* lomo_optim/lomo.py, adalomo.py */
+        [OPTIMIZER_ADALOMO] = {0, 0},
     };
     return kinds[kind];
 }
@@ -50,7 +56,7 @@ static void keep_few_bits(struct state *s, struct shards shards, struct kept_mom
 {
     struct sizes *z = s->z;
     if (s->plan->optimizer.plain_embedding && !lora_is_on(s->plan) &&
-        !state_offloads(s->plan)) {
+        !plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS) && !state_offloads(s->plan)) {
         struct size plain = embedding(s);
         step_keep(s->work, "embedding_moments", CATEGORY_OPTIMIZER, DTYPE_F32, plain, moments.n,
                   "transformers trainer.py: optim_bits 32");
@@ -91,7 +97,8 @@ struct shards state_sum_matrices(struct state *s, struct dims *d,
     dims_fill(d, s->plan, z);
     while (matrix_next(&walk, d)) {
         const struct layer_matrix *m = walk.matrix;
-        struct size all = size_mul(z, walk.layers, of(s, d, m));
+        struct size layers = plan_freezes(s->plan) ? frozen_layers_of(&walk, *d) : walk.layers;
+        struct size all = size_mul(z, layers, of(s, d, m));
         if (m->expert)
             sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
         else
@@ -118,8 +125,12 @@ static struct shards factors(struct state *s)
     struct sizes *z = s->z;
     struct dims d;
     struct shards sums = state_sum_matrices(s, &d, sides_of);
-    struct size ends =
-        size_add(z, size_slot(z, SLOT_STAGE_EMBEDDING), size_slot(z, SLOT_STAGE_HEAD));
+    const struct size none = size_const(z, 0);
+    struct size ends = size_add(
+        z,
+        plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS) ? none
+                                                        : size_slot(z, SLOT_STAGE_EMBEDDING),
+        plan_freezes_part(s->plan, FROZEN_LM_HEAD) ? none : size_slot(z, SLOT_STAGE_HEAD));
     struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
     if (!lora_is_on(s->plan))
         sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
@@ -144,7 +155,8 @@ static void keep_plain_moment(struct state *s)
 {
     struct sizes *z = s->z;
     struct dims d;
-    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    struct size plain =
+        size_slot(z, plan_freezes(s->plan) ? SLOT_TRAINED_PLAIN : SLOT_PLAIN_PARAMETERS);
     if (lora_is_on(s->plan)) {
         struct shards all = state_sum_matrices(s, &d, magnitudes_of);
         plain = size_add(z, all.dense, all.experts);
@@ -155,8 +167,85 @@ static void keep_plain_moment(struct state *s)
               1, NULL);
 }
 
+/* ---- projected gradients ---- */
+
+static bool projects(const struct plan *plan)
+{
+    enum optimizer_kind kind = plan->optimizer.kind;
+    return kind == OPTIMIZER_GALORE || kind == OPTIMIZER_GALORE8BIT || kind == OPTIMIZER_APOLLO;
+}
+
+static bool is_projected(const struct plan *plan, const struct layer_matrix *m)
+{
+    const struct enum_list *parts = &plan->optimizer.projected;
+    bool experts = segment_has_experts(SEGMENT_MOE) && m->segments == IN_MOE;
+    enum frozen_part part = frozen_part_of(experts ? SEGMENT_MOE : SEGMENT_DENSE, m->op);
+    for (uint64_t i = 0; i < parts->n; i++)
+        if (parts->value[i] == part)
+            return !m->expert; /* one parameter of all, no linear layer (transformers 5) */
+    return false;
+}
+
+/* Of a matrix that is projected, over its linear layers: elements, and rank x one of its sides.
+ */
+enum projected { PROJECTED_ALL, PROJECTED_LONG, PROJECTED_SHORT };
+
+static struct size projected(struct state *s, const struct dims *d,
+                             const struct layer_matrix *m, enum projected what)
+{
+    struct sizes *z = s->z;
+    enum col pieces[MATRIX_PIECES];
+    size_t n = matrix_pieces(m, d, pieces);
+    struct size in = d->width[m->in], sum = size_const(z, 0);
+    for (size_t i = 0; i < n && is_projected(s->plan, m); i++) {
+        struct size out = d->width[pieces[i]];
+        struct size less = size_min(z, in, out), more = size_max(z, in, out);
+        struct size rank = size_min(z, less, size_const(z, s->plan->optimizer.rank));
+        sum = size_add(z, sum,
+                       what == PROJECTED_ALL
+                           ? size_mul(z, in, out)
+                           : size_mul(z, rank, what == PROJECTED_LONG ? more : less));
+    }
+    return sum;
+}
+
+static struct size projected_all(struct state *s, const struct dims *d,
+                                 const struct layer_matrix *m)
+{
+    return projected(s, d, m, PROJECTED_ALL);
+}
+
+static struct size projected_long(struct state *s, const struct dims *d,
+                                  const struct layer_matrix *m)
+{
+    return projected(s, d, m, PROJECTED_LONG);
+}
+
+static struct size projected_short(struct state *s, const struct dims *d,
+                                   const struct layer_matrix *m)
+{
+    return projected(s, d, m, PROJECTED_SHORT);
+}
+
+/* Moments of a projected gradient are as large as it is; the projection of the other side stays
+ * until the next one (galore_projector.py, 'std'), APOLLO's is drawn again. */
+static struct shards project(struct state *s, struct shards shards)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    if (s->plan->optimizer.kind != OPTIMIZER_APOLLO)
+        step_keep(s->work, "projections", CATEGORY_OPTIMIZER, s->plan->precision.gradients,
+                  state_sum_matrices(s, &d, projected_short).dense, 1,
+                  "galore_torch/galore_projector.py");
+    shards.dense = size_sub(z, shards.dense, state_sum_matrices(s, &d, projected_all).dense);
+    shards.dense = size_add(z, shards.dense, state_sum_matrices(s, &d, projected_long).dense);
+    return shards;
+}
+
 void state_keep_moments(struct state *s, struct shards shards)
 {
+    if (projects(s->plan) && !lora_is_on(s->plan))
+        shards = project(s, shards);
     const struct precision *p = &s->plan->precision;
     enum optimizer_kind kind = s->plan->optimizer.kind;
     struct kept_moments moments = state_moments(kind);
@@ -173,7 +262,7 @@ void state_keep_moments(struct state *s, struct shards shards)
     if (apart)
         state_keep(s, STATE_NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second,
                    1);
-    if (kind == OPTIMIZER_ADAFACTOR)
+    if (kind == OPTIMIZER_ADAFACTOR || kind == OPTIMIZER_ADALOMO)
         state_keep(s, STATE_NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER,
                    DTYPE_F32, 1);
     if (kind == OPTIMIZER_KAHAN_ADAM)

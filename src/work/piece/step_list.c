@@ -1,5 +1,6 @@
 /* The order of a step's fragments; see step.h. */
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/pass/again.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
@@ -41,6 +42,7 @@ static uint16_t undo(struct step *s, enum segment segment, const struct part *pa
                      uint16_t gradient)
 {
     enter(s, segment);
+    s->l.layers = s->l.work->use[segment].back;
     size_t end = s->l.work->n_ops;
     for (size_t i = part->first; i < end; i++) /* the forward's own ops come first */
         if (s->l.work->ops[i].segment != segment || s->l.work->ops[i].phase != PHASE_FORWARD) {
@@ -132,6 +134,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     s.l.listed = true;
     s.l.trains = s.training;
     s.l.frozen = lora_is_there(plan);
+    s.l.freezes = plan_freezes(plan);
     s.l.quantised = lora_base_is_quantised(plan);
     s.again.every = 1;
     s.again.some = plan_recomputes_some(plan);

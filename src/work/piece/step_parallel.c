@@ -1,6 +1,7 @@
 /* What data and pipeline parallelism add to a step: sharded weights gathered layer by layer and
  * gradients reduced, and rows handed to the next stage. */
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/list/params.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
@@ -10,10 +11,10 @@
 
 /* Dense parameters of a layer on one rank of tp: its part of what tp splits, and the rest whole
  * (stage.c's rule, layer by layer; what rounding leaves goes to the ends). */
-static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
+static uint64_t dense_of(const struct step *s, const struct params *params,
+                         enum layer_kind kind)
 {
     static const struct params_part none;
-    const struct params *params = &s->params;
     enum mixer mixer = kind_mixer(kind);
     bool moe = kind_ffn(kind) == FFN_MOE, dense = kind_ffn(kind) == FFN_DENSE;
     const struct params_part *const parts[] = {
@@ -33,6 +34,11 @@ static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
         vectors += parts[i]->norms + parts[i]->biases;
     }
     return (matrices - whole) / s->plan->parallel.tp + whole + vectors;
+}
+
+static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
+{
+    return dense_of(s, &s->params, kind);
 }
 
 /* What the ends hold: the stage's dense parameters less those of its layers. */
@@ -217,10 +223,34 @@ static unsigned gathered(struct step *s, struct weights_part out[4])
     return held_by_many(s, all, dtype, false, out);
 }
 
+/* Of the weights of the segment at hand what is trained. */
+static struct shards segment_trained(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    const enum segment at = s->l.segment;
+    const bool layer = segment_is_layer(at);
+    struct params own = s->params;
+    struct size ends = size_slot(z, SLOT_TRAINED_DENSE), experts = size_const(z, 0);
+    if (!plan_freezes(s->plan))
+        return segment_weights(s);
+    params_freeze(s->plan, &own);
+    for (unsigned k = 0; k < KIND_COUNT && !layer; k++)
+        if (s->kinds[k])
+            ends = size_sub(z, ends,
+                            size_times(z, size_slot(z, slot_kind_back((enum layer_kind)k)),
+                                       dense_of(s, &own, (enum layer_kind)k)));
+    if (!layer)
+        return (struct shards){ends, experts};
+    enum layer_kind kind = segment_kind(at);
+    if (kind_ffn(kind) == FFN_MOE && !plan_freezes_part(s->plan, FROZEN_EXPERTS))
+        experts = expert_parameters(s);
+    return (struct shards){size_const(z, dense_of(s, &own, kind)), experts};
+}
+
 static unsigned with_gradients(struct step *s, struct weights_part out[2])
 {
     bool adapters = lora_is_on(s->plan);
-    struct shards all = adapters ? segment_adapters(s) : segment_weights(s);
+    struct shards all = adapters ? segment_adapters(s) : segment_trained(s);
     return held_by_many(s, all, gradient_dtype(s), adapters, out);
 }
 

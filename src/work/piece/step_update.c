@@ -133,7 +133,7 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
 static struct size gradient_bytes(struct step *s, struct pair gradients)
 {
     struct sizes *z = s->l.z;
-    if (!plan_steps_in_backward(s->plan))
+    if (!plan_steps_in_backward(s->plan) && !plan_drops_gradients(s->plan))
         return own_part(s, gradients, 2);
     struct shards shards = step_trained(s->plan, s->l.work, 2);
     return dispatch_bytes(z, lora_gradients(s->plan),
@@ -192,7 +192,8 @@ void step_update(struct step *s)
         return; /* adapters of matrices that the model does not have */
     l->segment = SEGMENT_STEP;
     step_reduce_all(s);
-    if (!plan_steps_in_backward(s->plan)) /* no moment has all of them */
+    if (!plan_steps_in_backward(s->plan) && !plan_drops_gradients(s->plan))
+        /* no moment has all of them */
         gradient_norm(s, gradients, read);
     bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
     layer_op(

@@ -286,7 +286,7 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     dims_fill(&g.d, plan, g.z);
     fill_widths(&g);
     stack_kinds(plan, g.kinds);
-    step_segments(work);
+    step_segments(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, training);
     if (!training)

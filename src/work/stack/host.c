@@ -12,7 +12,7 @@ enum status stack_host_build(const struct plan *plan, struct work *work, struct 
     bool training = plan->workload.mode == MODE_TRAIN;
     if (training)
         TRY(stack_check_saved_ops(plan, err));
-    step_segments(work);
+    step_segments(plan, work);
     step_state(plan, work, training);
     if (!training)
         serve_cache(plan, work, 1);

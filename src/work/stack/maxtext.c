@@ -391,7 +391,7 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     work->n_schedules = 2;
     work->schedule_name[0] = "relaxed";
     work->schedule_name[1] = "after rematerialisation";
-    step_segments(work);
+    step_segments(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, false);
     declare_gradients(plan, work);

@@ -21,9 +21,8 @@ static struct size copies_alive(struct train *t, bool experts)
         enum segment segment = segment_of_kind((enum layer_kind)k);
         const struct segment_use *use = &t->work->use[segment];
         if (t->kinds[k] && (!experts || segment_has_experts(segment)))
-            sum =
-                size_add(t->z, sum,
-                         size_ceil_by(t->z, size_mul(t->z, use->repeat, use->in_flight), 1000));
+            sum = size_add(t->z, sum,
+                           size_ceil_by(t->z, size_mul(t->z, use->back, use->in_flight), 1000));
     }
     return sum;
 }

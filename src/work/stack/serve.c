@@ -439,7 +439,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .decode = plan->workload.mode == MODE_DECODE};
     if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, dims_token_ranks(s, plan));
-    step_segments(work);
+    step_segments(plan, work);
     size_t first = work->n_buffers;
     serve_weights(plan, work, style);
     serve_offload(plan, work, first);

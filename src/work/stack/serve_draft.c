@@ -32,7 +32,7 @@ static uint64_t weights_bytes(const struct plan *draft, const struct serve_style
     uint64_t sum = 0;
     bool overflow = false;
     work_init(&work, arena);
-    step_segments(&work);
+    step_segments(draft, &work);
     serve_weights(draft, &work, style);
     work_index(&work);
     uint64_t *values = arena_alloc(arena, work.sizes.n, sizeof *values);

@@ -116,7 +116,7 @@ void step_colocated(const struct plan *plan, struct work *work, size_t first);
 void step_optimizer(const struct plan *plan, struct work *work);
 
 /* Repeat counts and in-flight factors of the segments from the pipeline stage's slots. */
-void step_segments(struct work *work);
+void step_segments(const struct plan *plan, struct work *work);
 
 /* Kinds of layers whose buffers a stack holds: those of the model, and in one without a list
  * the dense ones, whatever dense_layers is. */

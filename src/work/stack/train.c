@@ -123,7 +123,7 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
         dims_mixer(&t->mixer[m], (enum mixer)m);
     }
     fill_away(t);
-    step_segments(work);
+    step_segments(plan, work);
     work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
     stack_kinds(plan, t->kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++)

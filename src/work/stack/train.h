@@ -155,8 +155,8 @@ struct projection {
 };
 struct projection train_mtp_projection(struct train *train);
 
-/* With adapters, the op of forward up to which the input of a kind's frozen products is held;
- * 0: it is saved. What adapters save themselves: train_lora.c */
+/* Where parts are frozen, the op of forward up to which the input of a kind's frozen products
+ * is held; 0: it is saved. What adapters save themselves: train_lora.c */
 unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind);
 void train_adapters(struct train *train);
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "plan/derive.h"
+#include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/piece/recipe.h"
 #include "work/stack/stack.h"
@@ -18,7 +19,8 @@ static void add_embedding(struct train *t)
                                                      .kind = OP_EMBED,
                                                      .segment = SEGMENT_EMBED,
                                                      .phase = PHASE_BACKWARD});
-    if (lora_is_on(t->plan) && !lora_saves(t->plan, SAVED_EMBED_TOKENS)) /* frozen */
+    if (plan_freezes_part(t->plan, FROZEN_EMBED_TOKENS) ||
+        (lora_is_on(t->plan) && !lora_saves(t->plan, SAVED_EMBED_TOKENS)))
         return;
     work_buffer(t->work, (struct buffer){
                              .name = "d_embedding_weight",
@@ -190,12 +192,14 @@ static void add_placeholders(struct train *t)
     sizes_eval(t->z, &slots, values);
     while (matrix_next(&walk, &d)) {
         const struct layer_matrix *m = walk.matrix;
-        if (m->op != MODULE_ROUTER)
+        enum ffn ffn = m->segments == IN_MOE ? FFN_MOE : FFN_DENSE;
+        if (m->op != MODULE_ROUTER && !frozen_matrix(t->plan, m, ffn))
             add_placeholder(t, values, &shapes, m->name, d.width[m->out], d.width[m->in],
                             present(t, m->segments));
     }
     add_placeholder(t, values, &shapes, "mtp_projection", mtp.out, mtp.in, mtp.count);
-    add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
+    if (!plan_freezes_part(t->plan, FROZEN_LM_HEAD))
+        add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
 
 /* Weights of the layers' products in 8 bits, by rows and by columns, kept for all micro-batches

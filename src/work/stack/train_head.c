@@ -1,5 +1,6 @@
 /* The last end of the model: final norm, head and loss, by the kind of loss. */
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -143,7 +144,9 @@ static bool widens_head(const struct plan *plan)
 
 static bool trains_head(const struct plan *plan)
 {
-    return !lora_is_on(plan) || lora_saves(plan, SAVED_LM_HEAD);
+    if (lora_is_on(plan))
+        return lora_saves(plan, SAVED_LM_HEAD);
+    return !plan_freezes_part(plan, FROZEN_LM_HEAD);
 }
 
 /* Losses that run head and loss part by part make the gradients of the head's input and of its

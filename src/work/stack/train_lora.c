@@ -2,6 +2,7 @@
  * and the low-rank product of it. */
 #include "base/text.h"
 #include "work/list/dtype.h"
+#include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/stack/train.h"
 
@@ -72,17 +73,28 @@ static const struct layer_matrix *matrix_of(const char *name, const struct dims 
     return NULL;
 }
 
+/* Whether backward reads the input of a matrix: that has a gradient, or an adapter which reads
+ * the same. */
+static bool reads_for_gradient(struct train *t, const struct dims *d,
+                               const struct layer_matrix *m, enum layer_kind kind)
+{
+    if (lora_is_on(t->plan))
+        return lora_of(t->plan, t->z, d, m).n && !lora_copies_input(t->plan, m);
+    return !frozen_matrix(t->plan, m, kind_ffn(kind));
+}
+
 unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind kind)
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && lora_is_on(t->plan); i++) {
+    bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && some; i++) {
         if (!text_equal(inputs[i].tensor, tensor))
             continue;
         const struct layer_matrix *m = matrix_of(inputs[i].matrix, d, in_ffn(kind_ffn(kind)));
         if (!m)
             continue;
-        if (lora_of(t->plan, t->z, d, m).n && !lora_copies_input(t->plan, m))
+        if (reads_for_gradient(t, d, m, kind))
             return 0;
         until = until > inputs[i].until ? until : inputs[i].until;
     }

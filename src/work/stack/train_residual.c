@@ -116,7 +116,7 @@ static struct size sites(struct train *t)
         if (t->kinds[k])
             sum = size_add(t->z, sum,
                            size_times(t->z,
-                                      t->work->use[segment_of_kind((enum layer_kind)k)].repeat,
+                                      t->work->use[segment_of_kind((enum layer_kind)k)].back,
                                       params_stream_sites((enum layer_kind)k)));
     return size_ceil_div(t->z, sum, size_slot(t->z, SLOT_VPP));
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/list/dtype.h"
+#include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -19,17 +20,32 @@ struct size train_matrix_elements(struct train *t, enum layer_kind kind,
 }
 
 /* Elements of the matrices of a layer of this kind that have sharers; `alone`: of those that
- * have none, experts that one rank holds for itself. */
-static struct size layer_elements(struct train *t, enum layer_kind kind, bool alone)
+ * have none, experts that one rank holds for itself; `trained`: without those that are frozen.
+ */
+static struct size some_elements(struct train *t, enum layer_kind kind, bool alone,
+                                 bool trained)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     bool experts_shared = plan_expert_dp(t->plan) > 1;
     struct size sum = size_const(t->z, 0);
-    for (size_t i = 0; i < n; i++)
-        if ((matrices[i].expert && !experts_shared) == alone)
+    for (size_t i = 0; i < n; i++) {
+        bool counts = !trained || !frozen_matrix(t->plan, &matrices[i], kind_ffn(kind));
+        if (counts && (matrices[i].expert && !experts_shared) == alone)
             sum = size_add(t->z, sum, train_matrix_elements(t, kind, &matrices[i]));
+    }
     return sum;
+}
+
+static struct size layer_elements(struct train *t, enum layer_kind kind, bool alone)
+{
+    return some_elements(t, kind, alone, false);
+}
+
+/* Those that have gradients. */
+static struct size trained_elements(struct train *t, enum layer_kind kind, bool alone)
+{
+    return some_elements(t, kind, alone, true);
 }
 
 /* Layers of a kind on the stage. */
@@ -93,11 +109,11 @@ static void reserve(struct train *t, const char *name, enum category category, e
 
 /* Pools of two units of weights and two of gradients, for the units that most are like; others
  * are allocated as they come (Megatron-FSDP param_and_grad_buffer.py, FixedPoolAllocator). */
-static void hold_pools(struct train *t, struct size unit, enum dtype dtype)
+static void hold_pools(struct train *t, struct size unit, struct size own, enum dtype dtype)
 {
     static const char source[] = "Megatron-FSDP FixedPoolAllocator";
     reserve(t, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, 2, source);
-    reserve(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, unit, 2, source);
+    reserve(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, own, 2, source);
 }
 
 /* Megatron-FSDP: two gathered layers, one set of gradients. */
@@ -110,12 +126,13 @@ void train_gathered_weights(struct train *t)
         if (!t->kinds[k])
             continue;
         struct size sum = layer_elements(t, kind, false);
+        struct size own = trained_elements(t, kind, false);
         if (pools && kind == commonest(t)) {
-            hold_pools(t, sum, dtype);
+            hold_pools(t, sum, own, dtype);
             continue;
         }
         add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
-        add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
+        add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, dtype, own, 1, BACKWARD);
     }
     if (t->plan->parallel.zero >= 3)
         train_encoder_unit(t, false);
@@ -195,6 +212,7 @@ static void add_units(struct train *t, enum layer_kind kind)
 {
     const struct precision *p = &t->plan->precision;
     struct size sum = layer_elements(t, kind, false);
+    struct size own = trained_elements(t, kind, false);
     struct size alone = layer_elements(t, kind, true);
     bool kept = stack_keeps_gathered(t->plan);
     add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, kept ? 2 : 3,
@@ -202,13 +220,14 @@ static void add_units(struct train *t, enum layer_kind kind)
     if (!kept)
         add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum,
             gathered_ahead(t->plan) ? 2 : 1, BACKWARD);
-    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, sum, 1, BACKWARD);
-    add(t, kind, "reduce_scatter_input", CATEGORY_GRADIENTS, t->reduces_in, sum, 1, BACKWARD);
+    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, own, 1, BACKWARD);
+    add(t, kind, "reduce_scatter_input", CATEGORY_GRADIENTS, t->reduces_in, own, 1, BACKWARD);
     if (t->plan->parallel.ep == 1 || plan_expert_dp(t->plan) > 1)
         return;
     add(t, kind, "copied_weights", CATEGORY_WEIGHTS, p->weights, alone, 1, THROUGHOUT);
     add(t, kind, "cast_weights", CATEGORY_WEIGHTS, p->activations, alone, 1, THROUGHOUT);
-    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, alone, 1, BACKWARD);
+    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations,
+        trained_elements(t, kind, true), 1, BACKWARD);
 }
 
 /* The units at the ends: the embedding's table while it is read, the head's from forward to
@@ -303,17 +322,20 @@ void train_in_backward(struct train *t)
 
 /* ---- nobody shares (torch DistributedDataParallel) ---- */
 
-/* Elements of all matrices of the stage's layers. */
+/* Elements of all matrices of the stage's layers, that are trained or in their format. */
 static struct size all_layers(struct train *t)
 {
     struct size sum = size_const(t->z, 0);
+    bool apart = t->plan->frozen.format != DTYPE_NONE; /* no cast, as good as activations */
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
+        struct size layers =
+            apart ? t->work->use[segment_of_kind(kind)].back : layers_of(t, kind);
         if (t->kinds[k])
             sum = size_add(t->z, sum,
-                           size_mul(t->z, layers_of(t, kind),
-                                    size_add(t->z, layer_elements(t, kind, false),
-                                             layer_elements(t, kind, true))));
+                           size_mul(t->z, layers,
+                                    size_add(t->z, some_elements(t, kind, false, apart),
+                                             some_elements(t, kind, true, apart))));
     }
     return sum;
 }
@@ -355,30 +377,13 @@ static void add_casts(struct train *t)
                                                             TRAIN_HEAD_TICKS / 2 - 1)});
 }
 
-/* The reducer's buckets hold every gradient once more: they are views of them only where that
- * is asked for, which no trainer does (torch reducer.cpp, gradient_as_bucket_view). */
-void train_whole(struct train *t)
+/* All that a rank trains, nothing of it shared out. */
+static struct size trained_whole(struct train *t)
 {
-    struct sizes *z = t->z;
-    if (t->plan->parallel.zero > 0)
-        return;
-    struct size all =
-        size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
-    struct lora_sum adapters = lora_parameters(t->plan, z);
-    if (lora_is_on(t->plan))
-        all = size_add(z, adapters.dense, adapters.experts);
-    struct size others = size_sub(z, size_slot(z, SLOT_DP), size_const(z, 1));
-    reserve(t, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),
-            size_mul(z, all, size_min(z, others, size_const(z, 1))), 1,
-            "torch csrc/distributed/c10d/reducer.cpp");
-    add_casts(t);
+    enum { NEVER = 4 }; /* no stage of zero shards it */
+    struct shards all = step_trained(t->plan, t->work, NEVER);
+    return size_add(t->z, all.dense, all.experts);
 }
-
-/* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */
-
-enum { BUCKET = 500000000, PREFETCH = 50000000, LIVE = 1000000000 };
-
-static const char deepspeed[] = "training-stacks.md 1: DS";
 
 /* Elements of the largest parameter: a table of the vocabulary, or a layer's experts. */
 static struct size largest_parameter(struct train *t)
@@ -397,6 +402,43 @@ static struct size largest_parameter(struct train *t)
     return largest;
 }
 
+/* A weight is updated when the next one's gradient is there: both gradients, and what the
+ * update makes in f32 of the one before it: gradient and weight, with AdaLOMO its square and
+ * the update besides (lomo_optim/lomo.py, adalomo.py, fuse_update). */
+static void hold_gradients(struct train *t)
+{
+    bool ada = t->plan->optimizer.kind == OPTIMIZER_ADALOMO;
+    static const char source[] = "lomo_optim fuse_update";
+    struct size largest = largest_parameter(t);
+    if (!plan_drops_gradients(t->plan))
+        return;
+    reserve(t, "passing_gradients", CATEGORY_GRADIENTS, t->plan->precision.gradients, largest,
+            2, source);
+    reserve(t, "f32_updates", CATEGORY_OPTIMIZER, DTYPE_F32, largest, ada ? 4 : 2, source);
+}
+
+/* The reducer's buckets hold every gradient once more: they are views of them only where that
+ * is asked for, which no trainer does (torch reducer.cpp, gradient_as_bucket_view). */
+void train_whole(struct train *t)
+{
+    struct sizes *z = t->z;
+    if (t->plan->parallel.zero > 0)
+        return;
+    struct size all = trained_whole(t);
+    struct size others = size_sub(z, size_slot(z, SLOT_DP), size_const(z, 1));
+    reserve(t, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),
+            size_mul(z, all, size_min(z, others, size_const(z, 1))), 1,
+            "torch csrc/distributed/c10d/reducer.cpp");
+    hold_gradients(t);
+    add_casts(t);
+}
+
+/* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */
+
+enum { BUCKET = 500000000, PREFETCH = 50000000, LIVE = 1000000000 };
+
+static const char deepspeed[] = "training-stacks.md 1: DS";
+
 /* The weights once more, shared out by fewer ranks, from the first forward on (ZeRO++ hpZ,
  * zero/partition_parameters.py, ds_secondary_tensor). */
 static void reserve_second_copy(struct train *t)
@@ -414,13 +456,9 @@ void train_deepspeed(struct train *t)
     const struct parallel *p = &t->plan->parallel;
     const struct precision *f = &t->plan->precision;
     struct sizes *z = t->z;
-    struct size whole =
-        size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
     if (p->zero == 0)
         return;
-    struct lora_sum adapters = lora_parameters(t->plan, z);
-    if (lora_is_on(t->plan))
-        whole = size_add(z, adapters.dense, adapters.experts);
+    struct size whole = trained_whole(t);
     reserve(t, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
             size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
             p->overlap_reduce ? 2 : 1, deepspeed);
@@ -451,5 +489,5 @@ void train_deepspeed(struct train *t)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             add(t, (enum layer_kind)k, "unsharded_gradients", CATEGORY_GRADIENTS, f->gradients,
-                layer_elements(t, (enum layer_kind)k, false), 1, BACKWARD);
+                trained_elements(t, (enum layer_kind)k, false), 1, BACKWARD);
 }

@@ -44,7 +44,7 @@ static struct size over_layers(struct train *t, const struct train_tensor *tenso
         wide = size_const(z, 0);
     if (life == LIFE_TRANSIENT)
         return size_max(z, copy, size_mul(z, wide, size_min(z, use->plain, one)));
-    struct size all = size_mul(z, use->repeat, use->in_flight);
+    struct size all = size_mul(z, use->back, use->in_flight);
     struct size plain = size_min(z, all, size_mul(z, use->plain, use->plain_in_flight));
     struct size sum =
         size_add(z, size_mul(z, copy, size_sub(z, all, plain)), size_mul(z, wide, plain));
@@ -106,7 +106,7 @@ static void add_offloaded(struct train *t, const struct train_tensor *tensor,
     add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
     add_reloaded(t, tensor, segment);
     const struct segment_use *use = &t->work->use[segment];
-    struct size copies = size_mul(t->z, use->repeat, use->in_flight);
+    struct size copies = size_mul(t->z, use->back, use->in_flight);
     work_host(
         t->work, tensor->name,
         size_ceil_div(t->z, size_mul(t->z, latest(t)->bytes, copies), size_const(t->z, 1000)),
@@ -218,7 +218,7 @@ static void add_together(struct train *t, const struct train_tensor *tensor,
                          enum segment segment)
 {
     uint64_t together = plan_recomputes_together(t->plan);
-    struct size one = size_const(t->z, 1), layers = t->work->use[segment].repeat;
+    struct size one = size_const(t->z, 1), layers = t->work->use[segment].back;
     if (together <= 1)
         return;
     add_life(t, tensor, arena_join(t->work->arena, "together_", tensor->name), segment,

@@ -3,6 +3,7 @@
  * products' results, until the hook behind it has added it (tensor_parallel/layers.py,
  * distributed_data_parallel.py; TransformerEngine's module/grouped_linear.py makes those of all
  * of a rank's experts at once). Those of embedding and head stand with the ends. */
+#include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -15,7 +16,7 @@ static struct size largest_of(struct train *t, enum layer_kind kind, unsigned op
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct size most = size_const(t->z, 0);
     for (size_t i = 0; i < n; i++) {
-        if (matrices[i].op != op)
+        if (matrices[i].op != op || frozen_matrix(t->plan, &matrices[i], kind_ffn(kind)))
             continue;
         struct size one = train_matrix_elements(t, kind, &matrices[i]);
         most = size_is_zero(t->z, most)  ? one

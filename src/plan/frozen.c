@@ -1,0 +1,44 @@
+/* See frozen.h. */
+#include "plan/frozen.h"
+
+#include "plan/derive.h"
+
+static bool names(const struct plan *plan, enum frozen_part part)
+{
+    const struct enum_list *list = &plan->frozen.modules;
+    for (uint64_t i = 0; i < list->n; i++)
+        if (list->value[i] == part)
+            return true;
+    return false;
+}
+
+bool plan_freezes(const struct plan *plan)
+{
+    bool has = plan_is_huggingface(plan) || plan_is_megatron(plan);
+    return has && plan->workload.mode == MODE_TRAIN && plan->lora.rank == 0 &&
+           plan->frozen.layers + plan->frozen.modules.n > 0;
+}
+
+uint64_t plan_frozen_layers(const struct plan *plan)
+{
+    return plan_freezes(plan) ? plan->frozen.layers : 0;
+}
+
+uint64_t plan_first_back(const struct plan *plan)
+{
+    bool through = plan_is_megatron(plan) && plan->recompute.kind == RECOMPUTE_FULL;
+    return through ? 0 : plan_frozen_layers(plan);
+}
+
+bool plan_freezes_part(const struct plan *plan, enum frozen_part part)
+{
+    if (!plan_freezes(plan))
+        return false;
+    bool embedding = names(plan, FROZEN_EMBED_TOKENS) || plan->frozen.layers > 0;
+    bool head = names(plan, FROZEN_LM_HEAD), tied = plan->model.tied_embeddings;
+    if (part == FROZEN_EMBED_TOKENS)
+        return embedding || (tied && head);
+    if (part == FROZEN_LM_HEAD)
+        return head || (tied && embedding);
+    return names(plan, part);
+}

@@ -1,0 +1,21 @@
+/* What a training plan leaves as it is though it has no adapters: the first layers, and parts
+ * of all others (frozen.layers, frozen.modules). */
+#ifndef MOEPLAN_PLAN_FROZEN_H
+#define MOEPLAN_PLAN_FROZEN_H
+
+#include "plan/plan.h"
+
+/* Whether anything is, by a stack whose launches can say so; adapters freeze all by themselves.
+ */
+bool plan_freezes(const struct plan *plan);
+/* Layers at the beginning, with the embedding before them. */
+uint64_t plan_frozen_layers(const struct plan *plan);
+/* The first layer that runs backward: the first that is trained. Megatron's recomputation of
+ * whole layers needs a gradient of its input for any of their weights to have one, so that
+ * backward goes through all of them (tensor_parallel/random.py, CheckpointFunction; slime makes
+ * the embedding's output ask for one). */
+uint64_t plan_first_back(const struct plan *plan);
+/* A part of every layer, or an end: embedding and head are one where they are tied. */
+bool plan_freezes_part(const struct plan *plan, enum frozen_part part);
+
+#endif

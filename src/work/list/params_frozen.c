@@ -1,0 +1,79 @@
+/* What of a model is trained where the plan freezes parts of it, and the useful work of a
+ * token; see params.h. */
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/frozen.h"
+#include "work/list/params.h"
+
+static void take_attention(struct params *params)
+{
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        params->mixer[m] = (struct params_part){0};
+        params->whole[m] = 0;
+    }
+}
+
+void params_freeze(const struct plan *plan, struct params *params)
+{
+    const struct {
+        enum frozen_part part;
+        struct params_part *of;
+    } rows[] = {
+        {FROZEN_LM_HEAD, &params->head},          {FROZEN_NORMS, &params->layer_norms},
+        {FROZEN_NORMS, &params->final_norm},      {FROZEN_ROUTER, &params->router},
+        {FROZEN_EXPERTS, &params->expert},        {FROZEN_EXPERTS, &params->latent},
+        {FROZEN_SHARED_EXPERTS, &params->shared}, {FROZEN_SHARED_EXPERTS, &params->residual},
+        {FROZEN_DENSE_MLP, &params->dense_mlp},   {FROZEN_DENSE_MLP, &params->borrow_mlp},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (plan_freezes_part(plan, rows[i].part))
+            *rows[i].of = (struct params_part){0};
+    if (plan_freezes_part(plan, FROZEN_ATTENTION))
+        take_attention(params);
+    if (plan_freezes_part(plan, FROZEN_EMBED_TOKENS))
+        params->embedding = 0;
+}
+
+static void count_from(const struct model *model, uint64_t first, struct params *params)
+{
+    memset(params->layers, 0, sizeof params->layers);
+    model_layers(model, first, model->layers, params->layers);
+}
+
+/* Forward is whole; gradients of rows reach down to the first trained layer; gradients of
+ * weights are those of what is trained. Prediction modules multiply by the head once more. */
+static uint64_t frozen_flop_per_token(const struct plan *plan, uint64_t length)
+{
+    const struct model *model = &plan->model;
+    uint64_t heads = model->mtp_enabled ? model->mtp_layers : 0;
+    struct params params;
+    params_count(model, &params);
+    uint64_t head = model->vocab * model->hidden;
+    count_from(model, plan_first_back(plan), &params);
+    uint64_t rows = params_active(model, &params) + heads * head;
+    count_from(model, plan_frozen_layers(plan), &params);
+    params_freeze(plan, &params);
+    uint64_t weights = params_active(model, &params);
+    if (!plan_freezes_part(plan, FROZEN_LM_HEAD))
+        weights += heads * head;
+    return params_forward_flop_per_token(model, length) + 2 * (rows + weights) +
+           2 * params_attention_flop_from(model, plan_first_back(plan), length);
+}
+
+uint64_t params_useful_flop_per_token(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    uint64_t length = plan_attention_length(plan);
+    if (plan->workload.mode == MODE_DECODE) /* a token meets all of its context, not half */
+        length = 2 * plan->workload.context_length;
+    if (plan->workload.mode != MODE_TRAIN)
+        return params_forward_flop_per_token(model, length);
+    uint64_t all = params_flop_per_token(model, length);
+    if (plan_freezes(plan) && all != UINT64_MAX)
+        return frozen_flop_per_token(plan, length);
+    if (!plan->lora.rank || all == UINT64_MAX)
+        return all;
+    return all - (params_forward_flop_per_token(model, length) -
+                  params_attention_flop(model, length));
+}
