@@ -79,8 +79,10 @@ double step_floor_s(const struct step_floor *floor, const struct plan *plan,
     struct pipeline_times times;
     for (size_t i = 0; i < chunks->n; i++) {
         bool again = chunks->again[i];
-        forward[i] = again ? forward[i - 1] : pass_s(floor, chunks->layers[i][PASS_FORWARD], PASS_FORWARD);
-        backward[i] = again ? backward[i - 1] : pass_s(floor, chunks->layers[i][PASS_BACKWARD], PASS_BACKWARD);
+        forward[i] = again ? forward[i - 1]
+                           : pass_s(floor, chunks->layers[i][PASS_FORWARD], PASS_FORWARD);
+        backward[i] = again ? backward[i - 1]
+                            : pass_s(floor, chunks->layers[i][PASS_BACKWARD], PASS_BACKWARD);
         sum += forward[i] + backward[i];
     }
     step_pipeline_of(plan, &pipe);
