@@ -152,6 +152,10 @@ static enum status read_limit(const char *text, struct search_ask *ask, struct e
     bool first = text_starts(text, "ttft=");
     double *to = first ? &ask->most_ttft_s : &ask->most_tpot_s;
     bool known = first || text_starts(text, "tpot=");
+    if (known && number_real(text + strlen("tpot="), to)) {
+        err_set(err, STATUS_USAGE, "--limit \"%s\" has no unit", text);
+        return err_hint(err, "a time is %sms or %ss", text, text);
+    }
     if (known && unit_parse(UNIT_SECONDS, text + strlen("tpot="), to) && *to > 0)
         return STATUS_OK;
     err_set(err, STATUS_USAGE, "--limit \"%s\" is not tpot=TIME or ttft=TIME", text);

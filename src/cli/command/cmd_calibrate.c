@@ -226,6 +226,20 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
 
 /* ---- the command ---- */
 
+/* YYYY-MM-DD, or none. */
+static enum status check_date(const char *date, struct err *err)
+{
+    static const char form[] = "0000-00-00";
+    size_t length = date ? strlen(date) : 0;
+    bool good = length == sizeof form - 1;
+    for (size_t i = 0; good && i < length; i++)
+        good = form[i] == '0' ? date[i] >= '0' && date[i] <= '9' : date[i] == form[i];
+    if (!date || good)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "option '--date' takes YYYY-MM-DD, not '%s'", date);
+    return err_hint(err, "for example --date 2026-01-31");
+}
+
 static enum status run_calibrate(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -233,6 +247,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     struct curve_table table;
     struct csv csv;
     char *path;
+    TRY(check_date(settings->date, err));
     TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
     TRY(csv_read(path, call->arena, &csv, err));
     if (calibrate_is_runs(&csv) && !settings->peaks)

@@ -88,8 +88,8 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     ask.options.pool = pool;
     ask.options.workers = pool_cpus();
     ask.why = settings->why;
-    ask.ops = settings->ops || call->general.format == FORMAT_JSON;
-    ask.rank_named = settings->rank != fullest_rank;
+    ask.rank_named = settings->rank != fullest_rank; /* which must exist, printed or not */
+    ask.ops = settings->ops || ask.rank_named || call->general.format == FORMAT_JSON;
     ask.rank = settings->rank;
     ask.sample = settings->sample;
     enum status status = answer_predict(call->operands[0], &ask, call->arena, answer, err);
