@@ -66,6 +66,19 @@ static enum status predict_memory(const struct invocation *call, bool fixes, str
     return request_blame(call->operands[0], &origins, err);
 }
 
+/* Whose amount it is that stands alone nobody says: it may be a buffer's, as predict prints it.
+ */
+static void match(const struct memory_report *memory, struct failure *failure,
+                  struct explain_view *view)
+{
+    view->matches =
+        failure_matches(memory, &failure->wanted, failure->segments, view->arena, &view->n);
+    if (view->n || !text_equal(failure->source, "amount"))
+        return;
+    view->matches = failure_matches(memory, &failure->wanted, false, view->arena, &view->n);
+    failure->segments = !view->n;
+}
+
 static enum status explain_failure(const struct invocation *call, struct err *err)
 {
     static void (*const printers[])(const struct explain_view *view) = {
@@ -90,8 +103,7 @@ static enum status explain_failure(const struct invocation *call, struct err *er
     uint64_t total = prediction.memory.total_bytes;
     struct printed_bytes beyond = failure.in_use;
     if (failure.wanted.known)
-        view.matches = failure_matches(&prediction.memory, &failure.wanted, failure.segments,
-                                       call->arena, &view.n);
+        match(&prediction.memory, &failure, &view);
     if (beyond.known && beyond.low > total) {
         beyond = (struct printed_bytes){true, beyond.low - total, beyond.bytes - total,
                                         beyond.high - total};
@@ -163,7 +175,8 @@ const struct command command_explain = {
         "are segments of the CUDA caching allocator: a request rounded to 512 bytes, then 2 "
         "MiB "
         "up to 1 MiB, 20 MiB below 10 MiB, else a multiple of 2 MiB. Those of XLA, NVSHMEM and "
-        "NCCL are taken as printed. An allocation that matches nothing says so.\n"
+        "NCCL are taken as printed, and so is an amount alone that is no such segment. An "
+        "allocation that matches nothing says so.\n"
         "\n"
         "Where the text says what the process had in use, that is compared with the predicted "
         "peak, and what is beyond it matched the same way. When the plan itself does not fit, "
