@@ -86,6 +86,10 @@ static void check_time(uint64_t seed, const struct plan *plan, const struct time
                 at_most(t->host_sync_s, t->step_s),
             seed, plan, "waits are in the step");
     require(t->mfu_executed >= 0 && at_most(t->mfu_executed, 1), seed, plan, "executed MFU");
+    double way = 0;
+    for (size_t i = 0; i < t->n_path; i++)
+        way += t->path[i].seconds;
+    require(at_most(way, t->step_s), seed, plan, "ops on the way are in the step");
     if (is_plain(plan))
         require(at_most(t->mfu_useful, (1 + COUNTED) * t->mfu_executed), seed, plan,
                 "useful is executed");
@@ -126,7 +130,7 @@ static bool answer(const struct plan *plan, struct arena *arena, struct predicti
 {
     struct profile profile;
     struct err err = {0};
-    const struct time_ask time = {.profile = &profile, .spread = true};
+    const struct time_ask time = {.profile = &profile, .spread = true, .path = true};
     const struct ops_ask ops = {.profile = &profile};
     const struct predict_options ask = {.time = &time, .ops = &ops};
     return profile_load(plan, arena, &profile, &err) == STATUS_OK &&

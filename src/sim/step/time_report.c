@@ -11,6 +11,7 @@
 #include "sim/step/range.h"
 #include "sim/step/time.h"
 #include "sim/time/price.h"
+#include "sim/time/stretch.h"
 #include "work/list/params.h"
 
 enum { LONGEST = 12, PLAYED_STEPS = 32 };
@@ -262,6 +263,30 @@ static int by_seconds(const void *a, const void *b)
                                      : strcmp(x->name, y->name);
 }
 
+/* An op's seconds on the way, over the layers of its stage and the step's micro-batches, of
+ * which each comes through one of DualPipe's two copies. */
+static double way_s(const struct context *c, size_t i)
+{
+    const struct op *op = &c->stepper->work.ops[i];
+    const struct parallel *p = &c->plan->parallel;
+    double copies = p->schedule == PIPELINE_DUALPIPE && p->pp > 1 ? 2 : 1;
+    double times = op->phase == PHASE_UPDATE ? 1 : c->out->step.micro_batches / copies;
+    return c->stepper->op_s[i] * (double)c->stepper->values[op->layers.node] * times;
+}
+
+/* How much of the exchanges of a part is waited for: the rest runs beside computation. */
+static double waited_share(const struct context *c, enum time_part part)
+{
+    const struct stepper *s = c->stepper;
+    double all = 0;
+    if (part != TIME_EXCHANGE && part != TIME_TENSOR)
+        return 1;
+    for (size_t i = 0; i < s->work.n_ops; i++)
+        if (stretch_part((enum profile_item)s->item[i], s->work.ops[i].group) == part)
+            all += way_s(c, i);
+    return all > c->out->step.part_s[part] ? c->out->step.part_s[part] / all : 1;
+}
+
 /* Ops on the compute stream of the stage whose slots the list has, over its layers and
  * micro-batches, and what it waits for. */
 static void report_path(struct context *c)
@@ -269,13 +294,15 @@ static void report_path(struct context *c)
     const struct stepper *s = c->stepper;
     const struct work *work = &s->work;
     size_t n = 0;
+    double share[TIME_PARTS];
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        share[i] = waited_share(c, (enum time_part)i);
     struct time_line *lines = arena_alloc(c->arena, work->n_ops + 3, sizeof *lines);
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
-        bool update = op->phase == PHASE_UPDATE;
         bool shards = process_group_is_data(op->group) || op->group == GROUP_PP;
-        double seconds = s->op_s[i] * (double)s->values[op->layers.node] *
-                         (update ? 1 : c->out->step.micro_batches);
+        double seconds =
+            way_s(c, i) * share[stretch_part((enum profile_item)s->item[i], op->group)];
         if (shards || seconds <= 0)
             continue;
         const char *name = arena_printf(c->arena, "%s %s %s", segment_name(op->segment),

@@ -50,8 +50,8 @@ static bool reads(const struct layer *l, const struct op *op, uint16_t buffer)
 /* Whether an op only fetches an expert's matrices: the products read what it wrote. */
 static bool loads(const struct layer *l, const struct op *op, struct met *met)
 {
-    bool first = reads(l, op, l->w13);
-    if (op->kind != OP_GATHER || !(first || reads(l, op, l->w2)))
+    bool first = reads(l, op, l->w13), fetches = op->kind == OP_GATHER || op->kind == OP_PACK;
+    if (!fetches || !(first || reads(l, op, l->w2)))
         return false;
     *(first ? &met->loaded13 : &met->loaded2) = op_buffer(l->work, op, ROLE_DST);
     return true;
