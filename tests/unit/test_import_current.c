@@ -65,6 +65,119 @@ static void parameters_are_published_or_named(void **state)
     }
 }
 
+#define LLAMA                                                                                  \
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64,"               \
+    " \"vocab_size\": 100, \"num_attention_heads\": 4, \"intermediate_size\": 128,"
+#define MAMBA                                                                                  \
+    "{\"model_type\": \"nemotron_h\", \"hidden_size\": 64, \"vocab_size\": 100,"               \
+    " \"num_attention_heads\": 4, \"mamba_num_heads\": 8, \"mamba_head_dim\": 16,"             \
+    " \"n_routed_experts\": 4, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32,"
+
+static enum status read_text(const char *text, struct arena *arena, struct model *model,
+                             struct text *notes, struct err *err)
+{
+    struct node *root = NULL;
+    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
+    TRY(import_hf_model(root, model, err));
+    import_hf_notes(root, model, notes);
+    return STATUS_OK;
+}
+
+/* A key that nothing reads is said, unless it is null, off, or known to change nothing. */
+static void every_key_is_read_or_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *noted;
+    } rows[] = {
+        {LLAMA " \"rope_theta\": 1e6, \"attention_dropout\": 0.1, \"pad_token_id\": 3}", ""},
+        {LLAMA " \"memory_tokens\": 8}",
+         "'memory_tokens' (line 1): not read for this architecture, and not known to change "
+         "nothing\n"},
+        {LLAMA " \"memory_tokens\": null, \"extra\": false, \"more\": [], \"none\": 0}", ""},
+        {LLAMA " \"num_nextn_predict_layers\": 1}",
+         "'num_nextn_predict_layers' (line 1): prediction modules are not counted\n"},
+        /* of another architecture */
+        {LLAMA " \"n_shared_experts\": 2}",
+         "'n_shared_experts' (line 1): not read for this architecture, and not known to change "
+         "nothing\n"},
+        {MAMBA " \"layers_block_type\": [\"mamba\", \"moe\"], \"num_nextn_predict_layers\": 1,"
+               " \"mtp_layers_block_type\": [\"attention\", \"moe\"]}",
+         ""},
+        {MAMBA " \"layers_block_type\": [\"mamba\", \"moe\"], \"num_nextn_predict_layers\": 1,"
+               " \"mtp_layers_block_type\": [\"mamba\", \"moe\"]}",
+         "'mtp_layers_block_type' (line 1): prediction modules are counted as attention and "
+         "experts\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct model model = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        if (read_text(rows[i].text, &arena, &model, &notes, &err))
+            fail_msg("%s: %s", rows[i].text, err.text);
+        assert_string_equal(text_string(&notes), rows[i].noted);
+        arena_release(&arena);
+    }
+}
+
+/* As many layers as the list names where their number is not said, and an error without both;
+ * "null" is no block of scales; letters of windows repeat, and the last layer is full. */
+static void what_is_left_out_is_what_the_software_takes(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    struct text notes = {.arena = &arena};
+    assert_int_equal(read_text(MAMBA " \"layers_block_type\": [\"mamba\", \"moe\", \"mamba\"]}",
+                               &arena, &model, &notes, &err),
+                     STATUS_OK);
+    assert_int_equal(model.layers, 3);
+    assert_int_equal(read_text(MAMBA " \"chunk_size\": 64}", &arena, &model, &notes, &err),
+                     STATUS_INPUT);
+    assert_string_equal(err.text, "configuration has neither 'layers_block_type' nor "
+                                  "'num_hidden_layers'");
+    assert_int_equal(read_text(LLAMA " \"quantization_config\": {\"quant_method\": \"fp8\","
+                                     " \"weight_block_size\": null}}",
+                               &arena, &model, &notes, &err),
+                     STATUS_OK);
+    assert_int_equal(model.checkpoint, DTYPE_FP8);
+    assert_int_equal(
+        read_text("{\"model_type\": \"exaone4\", \"num_hidden_layers\": 6, \"hidden_size\": 64,"
+                  " \"vocab_size\": 100, \"num_attention_heads\": 4,"
+                  " \"intermediate_size\": 128, \"sliding_window\": 16,"
+                  " \"sliding_window_pattern\": \"LLLG\"}",
+                  &arena, &model, &notes, &err),
+        STATUS_OK);
+    static const enum layer_type types[] = {LAYER_WINDOW, LAYER_WINDOW, LAYER_WINDOW,
+                                            LAYER_FULL,   LAYER_WINDOW, LAYER_FULL};
+    assert_int_equal(model.layer_types.n, 6);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(model.layer_types.value[i], types[i]);
+    arena_release(&arena);
+}
+
+/* The part of an omni model that thinks, with both encoders; the rest is named. */
+static void an_omni_model_thinks(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct model model = {0};
+    struct text notes = {.arena = &arena};
+    read("qwen3-omni-30b-a3b", &arena, &model, &notes);
+    assert_int_equal(model.moe.experts, 128);
+    assert_int_equal(model.encoder.layers, 27);
+    /* 32 layers of 1,280 and 5,120, three convolutions by 480, 16 pitches of them to 1,280 */
+    const uint64_t layer = 4 * (1280 * 1280 + 1280) + 4 * 1280 + 2 * 1280 * 5120 + 5120 + 1280;
+    assert_int_equal(model.encoder.audio,
+                     32 * layer + 9 * 480 + 480 + 2 * (9 * 480 * 480 + 480) + 480 * 16 * 1280 +
+                         2 * 1280 + 1280 * 1280 + 1280 + 1280 * 2048 + 2048);
+    assert_non_null(strstr(text_string(&notes), "'talker_config'"));
+    assert_non_null(strstr(text_string(&notes), "'code2wav_config'"));
+    arena_release(&arena);
+}
+
 /* Kimi-K3's keys, its formats, and what of it is not modelled. */
 static void kimi_k3_says_what_is_left_out(void **state)
 {
@@ -128,6 +241,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_published_or_named),
+        cmocka_unit_test(every_key_is_read_or_named),
+        cmocka_unit_test(what_is_left_out_is_what_the_software_takes),
+        cmocka_unit_test(an_omni_model_thinks),
         cmocka_unit_test(kimi_k3_says_what_is_left_out),
         cmocka_unit_test(granite_has_experts_behind_every_mixer),
         cmocka_unit_test(the_file_beside_says_the_format),
