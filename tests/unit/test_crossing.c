@@ -8,8 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/text.h"
+#include "plan/derive.h"
 #include "sim/moe/demand.h"
 #include "sim/moe/route.h"
+#include "sim/step/time.h"
 #include "sim/time/comm.h"
 #include "support/random_plan.h"
 
@@ -219,6 +222,51 @@ static void gaussian_steps_agree(void **state)
     }
 }
 
+/* Balanced links alone lie between the step and one that is balanced throughout; each exchange
+ * says the bytes that its fullest links carry: parts of the fullest rank's, of which a row or
+ * token of its own leaves out 1 / 16. */
+static void reports_say_what_skew_costs(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct plan plan;
+    struct profile profile;
+    struct time_report time;
+    double balanced = 0, level = 0;
+    make_plan(PATH_DEEPEP, "zipf", &plan);
+    assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
+    const struct time_ask ask = {.profile = &profile, .why = true};
+    if (time_of(&plan, &ask, &arena, &time, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < time.n_whatifs; i++) {
+        if (text_equal(time.whatifs[i].name, "balanced routing"))
+            balanced = time.whatifs[i].seconds;
+        if (text_equal(time.whatifs[i].name, "balanced links"))
+            level = time.whatifs[i].seconds;
+    }
+    assert_true(balanced > 0 && balanced < level && level < time.step_s);
+    struct demand_source source;
+    struct demand_spread spread;
+    prepare(&plan, &arena, &source);
+    demand_sample(&source, plan_joined_tokens(&plan), false, &spread);
+    size_t told = 0;
+    for (size_t i = 0; i < time.n_links; i++) {
+        const struct time_link *link = &time.links[i];
+        if (!text_equal(link->name, "dispatch") || link->phase != PHASE_FORWARD)
+            continue;
+        double row = 64 * 2, units = (double)spread.expected.received; /* H in bf16 */
+        assert_within(link->out_bytes, spread.expected.links.part[CROSSING_OUT] * units * row,
+                      1e-3);
+        assert_within(link->up_bytes, spread.expected.links.part[CROSSING_UP] * units * row,
+                      1e-3);
+        assert_true(link->even_s > 0 && link->even_s < link->seconds);
+        told++;
+    }
+    assert_int_equal(told, 1);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +276,7 @@ int main(void)
         cmocka_unit_test(links_take_what_crosses_them),
         cmocka_unit_test(ranks_perform_what_crosses),
         cmocka_unit_test(gaussian_steps_agree),
+        cmocka_unit_test(reports_say_what_skew_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,12 +77,12 @@ static void drop_stepper(struct evaluator *e)
 static void set_slots(struct evaluator *e, const struct plan *plan)
 {
     slots_from_plan(plan, &e->slots);
+    if (e->cp != plan->parallel.cp)
+        e->steady.pp = 0; /* stages anew */
+    if (e->cp != plan->parallel.cp || e->pp != plan->parallel.pp)
+        e->bank = NULL; /* nodes may hold other ranks */
     e->pp = plan->parallel.pp;
     e->vpp = plan->parallel.vpp;
-    if (e->cp != plan->parallel.cp) {
-        e->bank = NULL;   /* replicas may be placed by nodes, which hold other ranks */
-        e->steady.pp = 0; /* stages anew */
-    }
     e->cp = plan->parallel.cp;
     if (e->work.apart)
         demand_stages_of(plan, &e->stages);
@@ -459,12 +459,20 @@ bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t str
            verdict_exceeds(plan, &e->work, &e->slots, e->values, &e->steady, bytes);
 }
 
-bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
+bool evaluate_expected(struct evaluator *e, const struct plan *plan, bool evaluated,
+                       struct demand *expected)
 {
     uint64_t tokens = plan_joined_tokens(plan);
-    struct demand_bank *bank = tokens > PLAN_MOST_TOKENS ? NULL : bank_open(e, plan);
+    bool known = evaluated && e->bank && e->bank->turn == e->turn;
+    if (tokens > PLAN_MOST_TOKENS)
+        return false;
+    struct demand_bank *bank = known ? e->bank : bank_open(e, plan);
     if (!bank)
         return false;
+    if (evaluated) {
+        e->bank = bank;
+        e->turn = bank->turn;
+    }
     size_t at = place_of(bank->expected_tokens, tokens);
     if (bank->expected_tokens[at] != tokens) {
         struct demand_spread spread;

@@ -119,8 +119,9 @@ bool evaluate_list(struct evaluator *evaluator, const struct plan *plan, uint64_
 bool evaluate_is_slot(const char *key);
 
 /* The expected fullest rank of a plan's routing, sampled once for a routing and its tokens;
- * false when it cannot be sampled. What sim/step/time takes step_s from. */
-bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan,
+ * false when it cannot be sampled. What sim/step/time takes step_s from. `evaluated`: of the
+ * plan that was evaluated last. */
+bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan, bool evaluated,
                        struct demand *expected);
 
 void evaluator_release(struct evaluator *evaluator);

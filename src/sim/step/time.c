@@ -101,7 +101,7 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan);
-    bool ok = (!routed || evaluate_expected(e, plan, &full)) &&
+    bool ok = (!routed || evaluate_expected(e, plan, false, &full)) &&
               stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
     if (ok && routed)
         time_load(plan, &stepper.pricing.rates, &full);
@@ -144,7 +144,7 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
         return false;
     stepper->bound = false;
     bool routed = time_is_routed(plan);
-    if (routed && !evaluate_expected(e, plan, &full))
+    if (routed && !evaluate_expected(e, plan, true, &full))
         return false;
     if (routed)
         time_load(plan, &stepper->pricing.rates, &full);

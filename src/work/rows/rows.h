@@ -62,7 +62,8 @@ struct rows_law {
         *group; /* [groups][groups] lower Cholesky factor of the groups' covariance, or NULL */
     double *touch;            /* [R] chance that a token has an expert on the rank */
     double *slope, *residual; /* [R] tokens received given the rows: regression, sd per token */
-    double *node_touch, *node_slope, *node_residual; /* [nodes] the same of nodes */
+    double *node_mean;        /* [nodes] rows of a token on a node */
+    double *node_touch, *node_slope, *node_residual; /* [nodes] as of ranks */
     double distinct_ranks, distinct_nodes;           /* per token, means */
 };
 

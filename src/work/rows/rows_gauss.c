@@ -172,33 +172,59 @@ static void spread(const struct rows *rows, struct rows_step *out)
 /* What each of n places of `per` ranks receives: from its rows, and noise beside them. */
 struct receivers {
     uint64_t n, per;
+    const double *mean; /* rows that are expected */
     const double *touch, *slope, *residual;
     uint64_t *tokens;
 };
 
-/* mean, count [n] are scratch. */
+/* count [n] is scratch. */
 static void receive(const struct gauss *g, const struct receivers *at, struct rng *rng,
-                    double *mean, double *count, const struct rows_step *step)
+                    double *count, const struct rows_step *step)
 {
     const struct rows *rows = g->rows;
-    const struct expert_map *map = &rows->map;
     double tokens = (double)rows->spec.tokens * (double)rows->spec.ranks;
     double noise = sqrt(g->choices) * (double)rows->run;
-    memset(mean, 0, at->n * sizeof *mean);
     memset(count, 0, at->n * sizeof *count);
-    for (uint64_t i = 0; i < map->replicas; i++)
-        mean[map->rank[i] / at->per] +=
-            tokens * g->law->pi[map->expert[i]] / map->count[map->expert[i]];
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         count[r / at->per] += (double)step->rank[r];
     for (uint64_t r = 0; r < at->n; r++) {
         double got = tokens * at->touch[r];
-        got += at->slope[r] * (count[r] - mean[r]);
+        got += at->slope[r] * (count[r] - at->mean[r]);
         if (at->residual[r] > 0)
             got += at->residual[r] * noise * rng_normal(rng);
         double most = tokens < count[r] ? tokens : count[r];
         at->tokens[r] = (uint64_t)(within(got, most) + 0.5);
     }
+}
+
+/* mean [2 R] is scratch. */
+static void receive_ranks(const struct gauss *g, struct rng *rng, double *mean,
+                          struct rows_step *out)
+{
+    const struct rows_law *law = g->law;
+    const struct expert_map *map = &g->rows->map;
+    uint64_t ranks = g->rows->spec.ranks;
+    double tokens = (double)g->rows->spec.tokens * (double)ranks;
+    const struct receivers at = {ranks,        1, mean, law->touch, law->slope, law->residual,
+                                 out->received};
+    memset(mean, 0, ranks * sizeof *mean);
+    for (uint64_t i = 0; i < map->replicas; i++)
+        mean[map->rank[i]] += tokens * law->pi[map->expert[i]] / map->count[map->expert[i]];
+    receive(g, &at, rng, mean + ranks, out);
+}
+
+static void receive_nodes(const struct gauss *g, struct rng *rng, double *mean,
+                          struct rows_step *out)
+{
+    const struct rows_law *law = g->law;
+    uint64_t nodes = rows_nodes(g->rows), ranks = g->rows->spec.ranks;
+    double tokens = (double)g->rows->spec.tokens * (double)ranks;
+    const struct receivers at = {
+        nodes,           g->rows->spec.ranks_per_node, mean,     law->node_touch,
+        law->node_slope, law->node_residual,           out->node};
+    for (uint64_t n = 0; n < nodes; n++)
+        mean[n] = tokens * law->node_mean[n];
+    receive(g, &at, rng, mean + ranks, out);
 }
 
 void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch *scratch,
@@ -222,15 +248,10 @@ void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch
     settle(&g, &rng);
     round_rows(&g, tokens * rows->spec.top_k, out->expert);
     spread(rows, out);
-    const struct receivers ranks = {
-        rows->spec.ranks, 1, g.law->touch, g.law->slope, g.law->residual, out->received};
-    const struct receivers nodes = {rows_nodes(rows),     rows->spec.ranks_per_node,
-                                    g.law->node_touch,    g.law->node_slope,
-                                    g.law->node_residual, out->node};
     if (out->received)
-        receive(&g, &ranks, &rng, scratch->keys, scratch->keys + rows->spec.ranks, out);
+        receive_ranks(&g, &rng, scratch->keys, out);
     if (out->node)
-        receive(&g, &nodes, &rng, scratch->keys, scratch->keys + rows->spec.ranks, out);
+        receive_nodes(&g, &rng, scratch->keys, out);
     out->distinct_ranks = g.law->distinct_ranks;
     out->distinct_nodes = g.law->distinct_nodes;
 }

@@ -19,6 +19,7 @@ static void allocate(const struct rows *rows, struct arena *arena, struct rows_l
     law->slope = arena_alloc(arena, r, sizeof *law->slope);
     law->residual = arena_alloc(arena, r, sizeof *law->residual);
     uint64_t nodes = rows_nodes(rows);
+    law->node_mean = arena_alloc(arena, nodes, sizeof *law->node_mean);
     law->node_touch = arena_alloc(arena, nodes, sizeof *law->node_touch);
     law->node_slope = arena_alloc(arena, nodes, sizeof *law->node_slope);
     law->node_residual = arena_alloc(arena, nodes, sizeof *law->node_residual);
@@ -398,7 +399,7 @@ static fill_law *const fillers[ROWS_KIND_COUNT] = {
 struct places {
     uint64_t n, per;
     const double *touch;
-    double *slope, *residual;
+    double *mean, *slope, *residual;
 };
 
 /* Variance per token of the rows of each place, from the law's covariance. */
@@ -436,7 +437,7 @@ static void fill_regression(const struct rows *rows, const struct rows_law *law,
                             const struct places *at, struct arena *arena)
 {
     const struct expert_map *map = &rows->map;
-    double *mean = arena_alloc(arena, at->n, sizeof *mean);
+    double *mean = at->mean;
     double *variance = arena_alloc(arena, at->n, sizeof *variance);
     for (uint64_t i = 0; i < map->replicas; i++)
         mean[map->rank[i] / at->per] += law->pi[map->expert[i]] / map->count[map->expert[i]];
@@ -452,9 +453,12 @@ static void fill_regression(const struct rows *rows, const struct rows_law *law,
 
 static void fill_regressions(const struct rows *rows, struct arena *arena, struct rows_law *law)
 {
-    const struct places ranks = {rows->spec.ranks, 1, law->touch, law->slope, law->residual};
-    const struct places nodes = {rows_nodes(rows), rows->spec.ranks_per_node, law->node_touch,
-                                 law->node_slope, law->node_residual};
+    double *mean = arena_alloc(arena, rows->spec.ranks, sizeof *mean);
+    const struct places ranks = {rows->spec.ranks, 1, law->touch, mean, law->slope,
+                                 law->residual};
+    const struct places nodes = {rows_nodes(rows), rows->spec.ranks_per_node,
+                                 law->node_touch,  law->node_mean,
+                                 law->node_slope,  law->node_residual};
     fill_regression(rows, law, &ranks, arena);
     if (nodes.n > 1)
         fill_regression(rows, law, &nodes, arena);
