@@ -1133,6 +1133,8 @@ const struct job_case job_cases[] = {
     {"megatron-swift/freeze-router.sh", "cluster=h200-8x1",
      "frozen.layers=0 frozen.modules=[router] parallel.ep=8", 0},
     {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"slime/freeze-router.sh", "cluster=h200-8x1",
+     "frozen.layers=0 frozen.modules=[router] model.layers=48", 0},
     {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
     {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
     {"llamafactory/apollo.yaml", "cluster=h200-8x1",
