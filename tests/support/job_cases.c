@@ -1133,6 +1133,8 @@ const struct job_case job_cases[] = {
     {"megatron-swift/freeze-router.sh", "cluster=h200-8x1",
      "frozen.layers=0 frozen.modules=[router] parallel.ep=8", 0},
     {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
+    {"slime/freeze-router.sh", "cluster=h200-8x1",
+     "frozen.layers=0 frozen.modules=[router] model.layers=48", 0},
     {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
     {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
     {"llamafactory/apollo.yaml", "cluster=h200-8x1",
@@ -1166,8 +1168,7 @@ const struct job_case job_cases[] = {
     {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
     {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
     {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
-    {"automodel/frozen.yaml", "",
-     "frozen.modules=[embed_tokens] workload.encoder.train=none parallel.ep=8", 1},
+    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 2},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 

@@ -427,7 +427,15 @@ static enum status read_frozen(struct job *job)
                  job_given(job, "freeze_config.freeze_language_model");
     if (given && known && plan->model.encoder.layers)
         job_set(job, "workload.encoder.train", vision ? "none" : "all", vision_flag);
-    return frozen_set_part(job, "embed_tokens", table_flag);
+    if (!has_backend(job))
+        return frozen_set_part(job, "embed_tokens", table_flag);
+    bool table = false;
+    TRY(job_switch(job, table_flag, &table));
+    if (table)
+        job_warn(job, job_setting(job, table_flag)->mark,
+                 "'freeze_config.freeze_embeddings' beside a backend matters to memory and is "
+                 "not modelled: the embedding is trained here");
+    return STATUS_OK;
 }
 
 static enum status automodel_finish(struct job *job)

@@ -333,7 +333,7 @@ enum status frozen_set(struct job *job, enum frozen_style style, frozen_trains *
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
-    TRY(job_part(job, "model", plan, &known));
+    TRY(job_model(job, plan, &known));
     if (!known || !plan->model.layers) {
         job_warn(job, mark_of(job, flags),
                  "which weights are trained matters to memory and is not known without the "
@@ -354,7 +354,7 @@ enum status frozen_finds(struct job *job, enum frozen_style style, const char *p
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
-    TRY(job_part(job, "model", plan, &known));
+    TRY(job_model(job, plan, &known));
     if (!known || !plan->model.layers)
         return STATUS_OK;
     struct survey s = {.job = job,

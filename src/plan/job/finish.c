@@ -114,18 +114,25 @@ static void complete_size(struct job_size *size)
         size->world = size->nodes * size->per_node;
 }
 
-enum status job_part_named(struct job *job, const char *key, const char *name, struct mark mark,
-                           struct plan *plan)
+static enum status load_part(struct job *job, const char *key, const struct node *node,
+                             struct plan *plan)
 {
     size_t n;
+    struct mark mark;
     schema_fields(&n);
     struct loader loader = {.arena = job->arena,
                             .plan = plan,
                             .origins = arena_alloc(job->arena, n, sizeof(struct mark)),
                             .err = job->err};
-    const struct node node = {.kind = NODE_SCALAR, .mark = mark, .text = name};
     schema_defaults(plan);
-    return part_load(&loader, key, &node, job->folder, &mark);
+    return part_load(&loader, key, node, job->folder, &mark);
+}
+
+enum status job_part_named(struct job *job, const char *key, const char *name, struct mark mark,
+                           struct plan *plan)
+{
+    const struct node node = {.kind = NODE_SCALAR, .mark = mark, .text = name};
+    return load_part(job, key, &node, plan);
 }
 
 enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known)
@@ -133,6 +140,21 @@ enum status job_part(struct job *job, const char *key, struct plan *plan, bool *
     const struct draft_item *item = draft_find(&job->draft, key);
     *known = item && !item->list && item->n == 1;
     return *known ? job_part_named(job, key, item->words[0], item->mark, plan) : STATUS_OK;
+}
+
+enum status job_model(struct job *job, struct plan *plan, bool *known)
+{
+    struct draft own = {.arena = job->arena};
+    own.items = arena_alloc(job->arena, job->draft.n + 1, sizeof *own.items);
+    own.capacity = job->draft.n + 1;
+    for (size_t i = 0; i < job->draft.n; i++) {
+        const char *key = job->draft.items[i].key;
+        if (text_equal(key, "model") || text_starts(key, "model."))
+            own.items[own.n++] = job->draft.items[i];
+    }
+    const struct node *model = node_get(draft_tree(&own, job->file), "model");
+    *known = model != NULL;
+    return *known ? load_part(job, "model", model, plan) : STATUS_OK;
 }
 
 static void take_size(struct job *job, const struct draft_item *item, int length,

@@ -237,12 +237,12 @@ static enum status read_yaml(const struct input *in)
                                 framework ? in->err : &ignored);
     if (framework)
         TRY(loose);
-    else if (loose == STATUS_OK)
+    else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
+        TRY(refuse_recipe(in, root));
+    if (!framework && loose == STATUS_OK)
         framework = tree_framework(root);
     if (framework)
         return read_tree(in, framework, root);
-    if (loose == STATUS_OK && root->kind == NODE_MAPPING)
-        TRY(refuse_recipe(in, root));
     if (strict == STATUS_OK)
         plain(in, root);
     else

@@ -280,6 +280,9 @@ enum status job_part(struct job *job, const char *key, struct plan *plan, bool *
 enum status job_part_named(struct job *job, const char *key, const char *name, struct mark mark,
                            struct plan *plan);
 
+/* The same of the model, by its name or key by key. */
+enum status job_model(struct job *job, struct plan *plan, bool *known);
+
 /* Does the user give this key, with --set or in a "#moeplan" line? */
 bool job_requested(const struct job *job, const char *key);
 
