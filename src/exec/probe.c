@@ -19,12 +19,18 @@
 enum { ALIGNMENT = 64, PURPOSE = 78 };
 
 static const double LEAST_S = 4e-3;               /* that a sample lasts */
-static const uint64_t SPACE = UINT64_C(48) << 20; /* of a worker: more than its caches */
+static const uint64_t SPACE = UINT64_C(48) << 20; /* of a worker: more than its own caches */
 
-/* What a worker works on: two halves of its space, and scratch. */
+/* Weights that pass by a worker: those of a layer that takes some tens of milliseconds. A last
+ * level of cache that serves few workers holds a part of them, as it does of the layer's. */
+static const uint64_t WEIGHTS = UINT64_C(128) << 20, ALL_WEIGHTS = UINT64_C(2) << 30;
+
+/* What a worker works on: two halves of its space, the first of which goes on where there are
+ * more weights, and scratch. */
 struct desk {
-    char *from, *to; /* [SPACE / 2] each */
-    uint32_t *order; /* rows of a gather */
+    char *from, *to;  /* [weights], [SPACE / 2] */
+    uint64_t weights; /* bytes, at least SPACE / 2 */
+    uint32_t *order;  /* rows of a gather */
     float *scratch;
     uint64_t turn; /* which weights come next */
     double sum;    /* so that reading is not left out */
@@ -33,7 +39,7 @@ struct desk {
 struct probe {
     struct session *session;
     struct desk *desks;
-    uint64_t n_desks;
+    uint64_t n_desks, weights; /* weights: bytes of each desk's */
     struct parcel *parcels;
     uint64_t *sizes;           /* [n_local][2][n_ranks] of the parcels: bytes, places */
     struct probe_point *point; /* at hand */
@@ -62,10 +68,11 @@ const char *probe_kind_unit(enum probe_kind kind)
 
 /* ---- products ---- */
 
-/* Weights pass by one after the other, as those of experts do. */
+/* Weights pass by one after the other, as those of experts do: what is copied and gathered,
+ * too, is read for the first time in a while. */
 static const char *next_weights(struct desk *desk, uint64_t bytes)
 {
-    uint64_t fit = SPACE / 2 / bytes;
+    uint64_t fit = desk->weights / bytes;
     return desk->from + desk->turn++ % (fit ? fit : 1) * bytes;
 }
 
@@ -134,7 +141,7 @@ static void multiply(const struct probe *p, struct desk *desk)
 
 static void copy_all(const struct probe *p, struct desk *desk)
 {
-    memcpy(desk->to, desk->from, p->point->bytes);
+    memcpy(desk->to, next_weights(desk, p->point->bytes), p->point->bytes);
 }
 
 static void read_all(const struct probe *p, struct desk *desk)
@@ -155,8 +162,9 @@ static void write_all(const struct probe *p, struct desk *desk)
 static void gather_rows(const struct probe *p, struct desk *desk)
 {
     uint64_t row = p->point->columns * sizeof(float);
+    const char *from = next_weights(desk, p->point->rows * row);
     for (uint64_t i = 0; i < p->point->rows; i++)
-        memcpy(desk->to + i * row, desk->from + desk->order[i] * row, row);
+        memcpy(desk->to + i * row, from + desk->order[i] * row, row);
 }
 
 /* The layer's own kernel, a piece of a row at a time through buffers, as it takes them: what it
@@ -348,9 +356,18 @@ static void shuffle(uint32_t *order, uint32_t n)
     rng_order(&rng, order, n);
 }
 
+/* Of a worker, in whole halves of its space: as many as leave memory for others. */
+static uint64_t weights_of(uint64_t workers)
+{
+    uint64_t half = SPACE / 2, left = memory_left_bytes() / 8,
+             all = left < ALL_WEIGHTS ? left : ALL_WEIGHTS, each = all / workers;
+    each = each < WEIGHTS ? each : WEIGHTS;
+    return each > half ? each / half * half : half;
+}
+
 static bool set_desk(struct desk *desk)
 {
-    desk->from = aligned_alloc(ALIGNMENT, SPACE / 2);
+    desk->from = aligned_alloc(ALIGNMENT, desk->weights);
     desk->to = aligned_alloc(ALIGNMENT, SPACE / 2);
     desk->order = aligned_alloc(ALIGNMENT, SPACE / 512);
     desk->scratch = aligned_alloc(ALIGNMENT, KERNEL_SCRATCH_FLOATS * sizeof(float));
@@ -360,6 +377,8 @@ static bool set_desk(struct desk *desk)
     uint16_t *values = (uint16_t *)(void *)desk->from;
     for (uint64_t i = 0; i < SPACE / 2 / sizeof *values; i++)
         values[i] = format_to_bf16(0.25F + 0.2F * (float)(i % 251) / 251);
+    for (uint64_t at = SPACE / 2; at < desk->weights; at += SPACE / 2)
+        memcpy(desk->from + at, desk->from, SPACE / 2);
     memcpy(desk->to, desk->from, SPACE / 2);
     shuffle(desk->order, SPACE / 2 / 4096);
     return true;
@@ -369,7 +388,8 @@ static bool set_desk(struct desk *desk)
  * and a control group ends what takes too much. */
 static enum status check_room(const struct probe *p, uint64_t exchanged, struct err *err)
 {
-    uint64_t desks = p->n_desks * (SPACE + SPACE / 512 + KERNEL_SCRATCH_FLOATS * sizeof(float)),
+    uint64_t space = p->weights + SPACE / 2,
+             desks = p->n_desks * (space + SPACE / 512 + KERNEL_SCRATCH_FLOATS * sizeof(float)),
              own = desks + 2 * exchanged * p->session->transport->n_local,
              address = own + p->session->blas_bytes;
     uint64_t left = memory_left_bytes(), room = memory_left_address_bytes();
@@ -389,6 +409,7 @@ static enum status prepare(struct probe *p, struct err *err)
     struct transport *t = p->session->transport;
     uint64_t most = exchange_bytes[N(exchange_bytes) - 1] * t->n_ranks;
     p->n_desks = pool_size(p->session->pool);
+    p->weights = weights_of(p->n_desks);
     TRY(check_room(p, most, err));
     p->plan = arena_alloc(p->arena, 1, sizeof *p->plan);
     p->plan->model.moe.activation = ACTIVATION_SILU;
@@ -396,8 +417,10 @@ static enum status prepare(struct probe *p, struct err *err)
     p->parcels = arena_alloc(p->arena, t->n_local, sizeof *p->parcels);
     p->sizes = arena_alloc(p->arena, 2 * t->n_local * t->n_ranks, sizeof *p->sizes);
     bool whole = true;
-    for (uint64_t i = 0; i < p->n_desks; i++)
+    for (uint64_t i = 0; i < p->n_desks; i++) {
+        p->desks[i].weights = p->weights;
         whole = set_desk(&p->desks[i]) && whole;
+    }
     for (uint64_t i = 0; i < t->n_local && whole; i++) {
         char *memory = calloc(2, most);
         whole = memory != NULL;
@@ -406,7 +429,7 @@ static enum status prepare(struct probe *p, struct err *err)
     }
     return whole ? STATUS_OK
                  : err_set(err, STATUS_SYSTEM, "no memory to probe with: %llu MiB a worker",
-                           (unsigned long long)(SPACE >> 20));
+                           (unsigned long long)((p->weights + SPACE / 2) >> 20));
 }
 
 static void clear(struct probe *p)
