@@ -123,18 +123,52 @@ static const char *settings_of(const struct axes *axes, const char *const *label
     return text_string(&out);
 }
 
-static void name_only(const struct plan *plan, struct arena *arena, struct variant_plans *v)
+static void make_room(struct variant_plans *v, size_t n, struct arena *arena)
 {
-    v->plans = arena_alloc(arena, 1, sizeof *v->plans);
-    v->plans[0] = *plan;
-    v->named = (struct search_variants){.n = 1, .plans = v->plans};
+    v->plans = arena_alloc(arena, n, sizeof *v->plans);
+    v->profiles = arena_alloc(arena, n, sizeof *v->profiles);
+    v->named = (struct search_variants){
+        .plans = v->plans, .profiles = arena_alloc(arena, n, sizeof *v->named.profiles)};
 }
 
-static void name_keys(const struct axes *axes, struct arena *arena, struct variant_plans *v)
+/* The plan that stands behind the last one becomes one of them, with what prices it. */
+static enum status take(struct variant_plans *v, struct arena *arena, struct err *err)
+{
+    size_t i = v->named.n;
+    TRY(profile_load(&v->plans[i], arena, &v->profiles[i], err));
+    v->named.profiles[i] = v->profiles[i].name;
+    v->named.n++;
+    return STATUS_OK;
+}
+
+/* Every combination: what cannot be read, or priced, is refused with its reason; `first`: of
+ * the first. */
+static void take_all(struct variant_plans *v, const struct axes *axes,
+                     const struct request *request, struct arena *arena, struct err *first)
 {
     const struct field **keys = arena_alloc(arena, axes->n, sizeof *keys);
+    const char **labels = arena_alloc(arena, axes->points * axes->n, sizeof *labels);
+    struct search_refused *refused = arena_alloc(arena, axes->points, sizeof *refused);
     memcpy(keys, axes->field, axes->n * sizeof *keys);
-    v->named = (struct search_variants){.n_keys = axes->n, .keys = keys, .plans = v->plans};
+    v->named.n_keys = axes->n;
+    v->named.keys = keys;
+    v->named.labels = labels;
+    v->named.refused = refused;
+    for (size_t i = 0; i < axes->points; i++) {
+        const char **own = &labels[v->named.n * axes->n];
+        const struct request at = request_at(axes, i, request, own, arena);
+        struct origins *places = arena_alloc(arena, 1, sizeof *places);
+        struct err why = {0};
+        if (request_load_searched(&at, arena, &v->plans[v->named.n], places, &why) ==
+                STATUS_OK &&
+            take(v, arena, &why) == STATUS_OK) {
+            v->origins = v->named.n > 1 ? v->origins : places;
+            continue;
+        }
+        *first = v->named.n_refused ? *first : why;
+        refused[v->named.n_refused++] = (struct search_refused){settings_of(axes, own, arena),
+                                                                arena_strdup(arena, why.text)};
+    }
 }
 
 enum status variant_plans_read(const struct search_wish *wish, const struct request *request,
@@ -145,57 +179,32 @@ enum status variant_plans_read(const struct search_wish *wish, const struct requ
     struct err first = {0};
     *v = (struct variant_plans){.origins = origins};
     TRY(read_axes(wish, request, plan, arena, &axes, err));
+    make_room(v, axes.points, arena);
     if (!axes.n) {
-        name_only(plan, arena, v);
-        return STATUS_OK;
+        v->plans[0] = *plan;
+        return take(v, arena, err);
     }
-    const char **labels = arena_alloc(arena, axes.points * axes.n, sizeof *labels);
-    v->plans = arena_alloc(arena, axes.points, sizeof *v->plans);
-    struct search_refused *refused = arena_alloc(arena, axes.points, sizeof *refused);
-    name_keys(&axes, arena, v);
-    v->named.labels = labels;
-    v->named.refused = refused;
-    for (size_t i = 0; i < axes.points; i++) {
-        const char **own = &labels[v->named.n * axes.n];
-        const struct request at = request_at(&axes, i, request, own, arena);
-        struct origins *places = arena_alloc(arena, 1, sizeof *places);
-        struct err why = {0};
-        if (request_load_searched(&at, arena, &v->plans[v->named.n], places, &why) ==
-            STATUS_OK) {
-            v->origins = v->named.n ? v->origins : places;
-            v->named.n++;
-            continue;
-        }
-        first = v->named.n_refused ? first : why;
-        refused[v->named.n_refused++] = (struct search_refused){settings_of(&axes, own, arena),
-                                                                arena_strdup(arena, why.text)};
-    }
+    take_all(v, &axes, request, arena, &first);
     if (!v->named.n)
         *err = first;
     return v->named.n ? STATUS_OK : first.status;
 }
 
-enum status variant_plans_ask(struct variant_plans *v, const struct search_wish *wish,
+enum status variant_plans_ask(const struct variant_plans *v, const struct search_wish *wish,
                               struct search_ask *ask, struct arena *arena,
                               struct search_ask **asks, struct err *err)
 {
     size_t n = v->named.n;
-    struct profile *profiles = arena_alloc(arena, n, sizeof *profiles);
     struct search_space *spaces = arena_alloc(arena, n, sizeof *spaces);
-    const char **names = arena_alloc(arena, n, sizeof *names);
     *asks = arena_alloc(arena, n, sizeof **asks);
     TRY(search_wish_serving(wish, v->plans, ask, err));
     for (size_t i = 0; i < n; i++) {
-        const struct plan *plan = &v->plans[i];
-        TRY(profile_load(plan, arena, &profiles[i], err));
-        TRY(search_wish_read(wish, plan, arena, &spaces[i], &ask->at_most_bytes, err));
+        TRY(search_wish_read(wish, &v->plans[i], arena, &spaces[i], &ask->at_most_bytes, err));
         (*asks)[i] = *ask;
-        (*asks)[i].plan = plan;
-        (*asks)[i].profile = &profiles[i];
+        (*asks)[i].plan = &v->plans[i];
+        (*asks)[i].profile = &v->profiles[i];
         (*asks)[i].space = &spaces[i];
-        names[i] = profiles[i].name;
     }
-    v->named.profiles = names;
     return STATUS_OK;
 }
 

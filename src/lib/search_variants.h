@@ -10,8 +10,9 @@
 enum { SEARCH_VARIANT_KEYS = 8, SEARCH_VARIANTS = 256 };
 
 struct variant_plans {
-    struct search_variants named;  /* for those who print */
-    struct plan *plans;            /* [named.n], the caller's to change */
+    struct search_variants named; /* for those who print */
+    struct plan *plans;           /* [named.n], the caller's to change but for what prices it */
+    struct profile *profiles;     /* [named.n] of them */
     const struct origins *origins; /* of the first */
 };
 
@@ -23,8 +24,8 @@ enum status variant_plans_read(const struct search_wish *wish, const struct requ
                                struct arena *arena, struct variant_plans *v, struct err *err);
 
 /* What is asked of each of them: `ask` but for plan, profile and space, with what the wish says
- * of all. [v->named.n] from the arena. Notes the names of profiles. */
-enum status variant_plans_ask(struct variant_plans *v, const struct search_wish *wish,
+ * of all. [v->named.n] from the arena. */
+enum status variant_plans_ask(const struct variant_plans *v, const struct search_wish *wish,
                               struct search_ask *ask, struct arena *arena,
                               struct search_ask **asks, struct err *err);
 

@@ -78,7 +78,7 @@ static struct search_wish wish_of(const struct settings *settings)
 }
 
 /* origins: where no layout obeys, to say why; NULL: of no plan that was written. */
-static enum status search_plans(const struct invocation *call, struct variant_plans *v,
+static enum status search_plans(const struct invocation *call, const struct variant_plans *v,
                                 const struct origins *origins, size_t best, const char *what,
                                 struct pool *pool, struct search_result *result,
                                 struct err *err)
@@ -216,7 +216,7 @@ static enum status search_sizes(const struct invocation *call, const struct requ
     const struct settings *settings = call->settings;
     struct profile profile;
     TRY(profile_load(plan, call->arena, &profile, err));
-    const char *const priced = profile.name;
+    const char *priced = profile.name;
     const struct search_variants own = {.n = 1, .plans = plan, .profiles = &priced};
     struct search_view view = {.call = call, .plan = plan, .variants = &own};
     struct search_size sizes[SIZES] = {{.devices = 0}};

@@ -17,8 +17,8 @@ struct search_variants {
     const struct field *const *keys;
     size_t n;
     const struct plan *plans;
-    const char *const *profiles; /* [n] names of those that price them, once they are known */
-    const char *const *labels;   /* [n][n_keys] values as they were asked for */
+    const char **profiles;                /* [n] names of those that price them */
+    const char *const *labels;            /* [n][n_keys] values as they were asked for */
     const struct search_refused *refused; /* [n_refused] combinations of values */
     size_t n_refused;
 };
