@@ -116,6 +116,17 @@ void plan_build(const char *text, const char *set, bool ops, struct plan_built *
     b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
 }
 
+uint64_t plan_state_bytes(const char *text, const char *set)
+{
+    struct plan_built b;
+    uint64_t sum = 0;
+    plan_build(text, set, false, &b);
+    for (size_t i = 0; i < b.work.n_buffers; i++)
+        sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
+    arena_release(&b.arena);
+    return sum;
+}
+
 const struct buffer *plan_find(const struct work *work, const char *name)
 {
     for (size_t i = 0; i < work->n_buffers; i++)

@@ -32,6 +32,9 @@ struct plan_built {
 /* Of a text and settings as in plan_set; fails the test when the stack refuses it. */
 void plan_build(const char *text, const char *set, bool ops, struct plan_built *b);
 
+/* Bytes of all that such a plan holds through a step. */
+uint64_t plan_state_bytes(const char *text, const char *set);
+
 /* The first buffer with this name (fails the test when there is none), or NULL. */
 const struct buffer *plan_buffer(const struct work *work, const char *name);
 const struct buffer *plan_find(const struct work *work, const char *name);

@@ -28,13 +28,7 @@ static const uint64_t all = 30532122624, experts = 603979776, layer = 623120640,
 
 static uint64_t state_bytes(const char *set)
 {
-    struct plan_built b;
-    uint64_t sum = 0;
-    plan_build(base, set, false, &b);
-    for (size_t i = 0; i < b.work.n_buffers; i++)
-        sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
-    arena_release(&b.arena);
-    return sum;
+    return plan_state_bytes(base, set);
 }
 
 /* Weights of 2 bytes, of what is trained 4 of gradients and 8 of moments. */

@@ -19,13 +19,7 @@ static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp
 
 static uint64_t state_bytes(const char *set)
 {
-    struct plan_built b;
-    uint64_t sum = 0;
-    plan_build(base, set, false, &b);
-    for (size_t i = 0; i < b.work.n_buffers; i++)
-        sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
-    arena_release(&b.arena);
-    return sum;
+    return plan_state_bytes(base, set);
 }
 
 /* Bytes that a MoE layer saves under this name. */

@@ -54,14 +54,22 @@ static bool is_bitsandbytes(const char *name)
                       text_equal(name, "lion_32bit") || text_equal(name, "ademamix"));
 }
 
+/* What stands behind "rank=" in "rank=64, update_proj_gap=50" of optim_args; NULL: nothing. */
+static const char *optim_arg(struct job *job, const char *name)
+{
+    const struct setting *s = job_setting(job, "optim_args");
+    const char *found = NULL;
+    for (size_t i = 0; s && i < s->n; i++) {
+        const char *at = s->values[i] ? strstr(s->values[i], name) : NULL;
+        found = at ? at + strlen(name) : found;
+    }
+    return found;
+}
+
 /* torch's SGD has momentum where optim_args asks for it. */
 static bool has_momentum(struct job *job)
 {
-    const struct setting *s = job_setting(job, "optim_args");
-    bool found = job_given(job, "optim_args.momentum");
-    for (size_t i = 0; s && i < s->n; i++)
-        found = found || (s->values[i] && holds(s->values[i], "momentum="));
-    return found;
+    return job_given(job, "optim_args.momentum") || optim_arg(job, "momentum=");
 }
 
 /* Those of adapters are small. */
@@ -78,15 +86,12 @@ static bool is_deepspeed(struct job *job)
            (job->framework != &job_fsdp && trainer_sharer(job) == TRAINER_DEEPSPEED);
 }
 
-/* "rank=64, update_proj_gap=50" of optim_args, or a setting of its own. */
+/* Of optim_args, or a setting of its own. */
 static enum status read_rank(struct job *job, uint64_t *rank)
 {
-    const struct setting *s = job_setting(job, "optim_args");
-    for (size_t i = 0; s && i < s->n; i++) {
-        const char *at = s->values[i] ? strstr(s->values[i], "rank=") : NULL;
-        if (at)
-            *rank = strtoull(at + strlen("rank="), NULL, 10);
-    }
+    const char *given = optim_arg(job, "rank=");
+    if (given)
+        *rank = strtoull(given, NULL, 10);
     TRY(job_count(job, "optim_args.rank", rank));
     return STATUS_OK;
 }
