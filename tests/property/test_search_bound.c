@@ -281,6 +281,21 @@ static bool draw_rounds(uint64_t seed, struct plan *plan)
            plan->model.moe.experts <= 64 && !rule_check(plan, text, hint);
 }
 
+/* The bound of a step, and the step; false where the plan has none. */
+static bool time_both(const struct plan *plan, struct step_time *least, struct step_time *full)
+{
+    struct arena arena = {0};
+    struct evaluator evaluator = {0};
+    struct profile profile;
+    struct err err = {0};
+    bool timed = profile_load(plan, &arena, &profile, &err) == STATUS_OK &&
+                 time_least(&evaluator, plan, 1, &profile, least) &&
+                 time_step(&evaluator, plan, &profile, full);
+    evaluator_release(&evaluator);
+    arena_release(&arena);
+    return timed;
+}
+
 /* The fullest rank's step is never shorter than what its bound is, though more rounds hide more
  * of each other. */
 static void test_rounds(void **state)
@@ -289,24 +304,15 @@ static void test_rounds(void **state)
     size_t timed = 0, hidden = 0;
     draws_print(ROUNDS);
     for (uint64_t seed = 1; seed <= draws_of(ROUNDS); seed++) {
-        struct arena arena = {0};
-        struct evaluator evaluator = {0};
-        struct profile profile;
         struct plan plan;
         struct step_time least, full;
-        struct err err = {0};
-        if (draw_rounds(seed, &plan) &&
-            profile_load(&plan, &arena, &profile, &err) == STATUS_OK &&
-            time_least(&evaluator, &plan, 1, &profile, &least) &&
-            time_step(&evaluator, &plan, &profile, &full)) {
+        if (draw_rounds(seed, &plan) && time_both(&plan, &least, &full)) {
             if (least.step_s > full.step_s)
                 fail_msg("seed %llu: a step of %.9g, its bound is %.9g",
                          (unsigned long long)seed, full.step_s, least.step_s);
             timed++;
             hidden += plan.moe.overlap;
         }
-        evaluator_release(&evaluator);
-        arena_release(&arena);
     }
     printf("%zu timed, %zu with rounds that run ahead\n", timed, hidden);
     draws_reach("timed", timed, draws_of(ROUNDS) / 2.0);
@@ -358,16 +364,9 @@ static void test_exchanges(void **state)
     double tightest = 0;
     draws_print(ROUNDS);
     for (uint64_t seed = 1; seed <= draws_of(ROUNDS); seed++) {
-        struct arena arena = {0};
-        struct evaluator evaluator = {0};
-        struct profile profile;
         struct plan plan;
         struct step_time least, full;
-        struct err err = {0};
-        if (draw_exchange(seed, &plan) &&
-            profile_load(&plan, &arena, &profile, &err) == STATUS_OK &&
-            time_least(&evaluator, &plan, 1, &profile, &least) &&
-            time_step(&evaluator, &plan, &profile, &full)) {
+        if (draw_exchange(seed, &plan) && time_both(&plan, &least, &full)) {
             double part = least.part_s[TIME_EXCHANGE] / full.part_s[TIME_EXCHANGE];
             if (least.step_s > full.step_s || part > 1)
                 fail_msg("seed %llu: a step of %.9g, its bound is %.9g; %.9g of its exchange",
@@ -375,8 +374,6 @@ static void test_exchanges(void **state)
             tightest = part > tightest ? part : tightest;
             timed++;
         }
-        evaluator_release(&evaluator);
-        arena_release(&arena);
     }
     printf("%zu timed, the tightest bound is %.4f of the exchange\n", timed, tightest);
     draws_reach("timed", timed, draws_of(ROUNDS) / 3.0);

@@ -328,45 +328,47 @@ static enum status set(const struct survey *s, const char *flags, const char *fo
     return STATUS_OK;
 }
 
+/* Asks of every parameter; not known: the model, and nothing was asked. */
+static enum status survey(struct job *job, enum frozen_style style, frozen_trains *trains,
+                          const void *with, struct survey *s, bool *known)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    TRY(job_model(job, plan, known));
+    *known = *known && plan->model.layers > 0;
+    *s = (struct survey){.job = job,
+                         .library = &libraries[style],
+                         .model = &plan->model,
+                         .trains = trains,
+                         .with = with};
+    if (*known)
+        ask_all(s);
+    return STATUS_OK;
+}
+
 enum status frozen_set(struct job *job, enum frozen_style style, frozen_trains *trains,
                        const void *with, const char *flags, const char *format)
 {
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    struct survey s;
     bool known;
-    TRY(job_model(job, plan, &known));
-    if (!known || !plan->model.layers) {
-        job_warn(job, mark_of(job, flags),
-                 "which weights are trained matters to memory and is not known without the "
-                 "model: all are planned as trained");
-        return STATUS_OK;
-    }
-    struct survey s = {.job = job,
-                       .library = &libraries[style],
-                       .model = &plan->model,
-                       .trains = trains,
-                       .with = with};
-    ask_all(&s);
-    return set(&s, flags, format);
+    TRY(survey(job, style, trains, with, &s, &known));
+    if (known)
+        return set(&s, flags, format);
+    job_warn(job, mark_of(job, flags),
+             "which weights are trained matters to memory and is not known without the "
+             "model: all are planned as trained");
+    return STATUS_OK;
 }
 
-enum status frozen_finds(struct job *job, enum frozen_style style, const char *part,
-                         frozen_trains *finds, const void *with, enum frozen_found *found)
+enum status frozen_finds(struct job *job, enum frozen_style style, frozen_trains *finds,
+                         const void *with, enum frozen_found found[FROZEN_PARTS])
 {
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    struct survey s;
     bool known;
-    TRY(job_model(job, plan, &known));
-    if (!known || !plan->model.layers)
-        return STATUS_OK;
-    struct survey s = {.job = job,
-                       .library = &libraries[style],
-                       .model = &plan->model,
-                       .trains = finds,
-                       .with = with};
-    ask_all(&s);
+    TRY(survey(job, style, finds, with, &s, &known));
     for (unsigned p = 0; p < FROZEN_PARTS; p++) {
-        const struct part_count of = over_layers(&s, 0, (enum frozen_part)p);
-        if (text_equal(words_frozen[p], part))
-            *found = !of.trained ? FROZEN_NONE : of.frozen ? FROZEN_SOME : FROZEN_ALL;
+        const struct part_count of =
+            known ? over_layers(&s, 0, (enum frozen_part)p) : (struct part_count){0, 0};
+        found[p] = !of.trained ? FROZEN_NONE : of.frozen ? FROZEN_SOME : FROZEN_ALL;
     }
     return STATUS_OK;
 }

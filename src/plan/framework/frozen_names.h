@@ -37,10 +37,10 @@ typedef bool frozen_trains(const void *with, const struct frozen_name *name);
 enum status frozen_set(struct job *job, enum frozen_style style, frozen_trains *trains,
                        const void *with, const char *flags, const char *format);
 
-/* Which parameters of a part of the job's model are met; untouched without the model. */
+/* How many parameters of each part of the job's model are met; none without the model. */
 enum frozen_found { FROZEN_NONE, FROZEN_SOME, FROZEN_ALL };
-enum status frozen_finds(struct job *job, enum frozen_style style, const char *part,
-                         frozen_trains *meets, const void *with, enum frozen_found *found);
+enum status frozen_finds(struct job *job, enum frozen_style style, frozen_trains *meets,
+                         const void *with, enum frozen_found found[FROZEN_PARTS]);
 
 /* A part alone, by a switch of its own. */
 enum status frozen_set_part(struct job *job, const char *part, const char *flag);

@@ -6,6 +6,7 @@
 
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
+#include "plan/schema/schema.h"
 
 /* The first of several is written. */
 const char trainer_optimizers[] =
@@ -110,26 +111,29 @@ static bool targets(const void *with, const struct frozen_name *name)
 static enum status set_projections(struct job *job, const char *flag, bool apollo)
 {
     static const char words_flag[] = "optim_target_modules";
-    static const char *const linear[] = {"attention", "dense_mlp", "shared_experts"};
+    static const enum frozen_part linear[] = {FROZEN_ATTENTION, FROZEN_DENSE_MLP,
+                                              FROZEN_SHARED_EXPERTS};
     const struct frozen_words given = frozen_words_of(job, words_flag, MEET_HOLDS),
                               matched = frozen_words_of(job, words_flag, MEET_MATCHES);
     uint64_t rank = apollo ? 1 : 128;
+    enum frozen_found held[FROZEN_PARTS], match[FROZEN_PARTS];
     const char *parts[3];
     size_t n = 0;
     TRY(read_rank(job, &rank));
     job_set_count(job, "optimizer.rank", rank, "optim_args optim");
+    TRY(frozen_finds(job, FROZEN_TRANSFORMERS, targets, &given, held));
+    TRY(frozen_finds(job, FROZEN_TRANSFORMERS, targets, &matched, match));
     for (size_t i = 0; i < 3; i++) {
-        enum frozen_found held = FROZEN_NONE, match = FROZEN_NONE;
-        TRY(frozen_finds(job, FROZEN_TRANSFORMERS, linear[i], targets, &given, &held));
-        TRY(frozen_finds(job, FROZEN_TRANSFORMERS, linear[i], targets, &matched, &match));
-        enum frozen_found most = held > match ? held : match;
+        const char *part = words_frozen[linear[i]];
+        enum frozen_found most =
+            held[linear[i]] > match[linear[i]] ? held[linear[i]] : match[linear[i]];
         if (most == FROZEN_SOME)
             job_warn(job, job_setting(job, words_flag)->mark,
                      "of %s some matrices are projected and others are not, which matters to "
                      "memory: all of them are planned with moments of their own",
-                     linear[i]);
+                     part);
         if (most == FROZEN_ALL || !given.n)
-            parts[n++] = linear[i];
+            parts[n++] = part;
     }
     job_set_list(job, "optimizer.projected", parts, n, given.n ? words_flag : flag);
     return STATUS_OK;

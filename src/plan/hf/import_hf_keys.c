@@ -173,19 +173,13 @@ static bool lists(const char *const *names, size_t n, const char *key)
     return false;
 }
 
-static bool ends(const char *key, const char *end)
-{
-    size_t n = strlen(key), m = strlen(end);
-    return n >= m && text_equal(key + n - m, end);
-}
-
 static bool is_harmless(const char *key)
 {
     for (size_t i = 0; i < HARMLESS_PARTS; i++)
         if (strstr(key, harmless_parts[i]))
             return true;
     for (size_t i = 0; i < HARMLESS_ENDS; i++)
-        if (ends(key, harmless_ends[i]))
+        if (text_ends(key, harmless_ends[i]))
             return true;
     return lists(harmless, HARMLESS, key);
 }
