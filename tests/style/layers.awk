@@ -31,7 +31,7 @@ BEGIN {
     may["cli"] = " cli" may["lib"]
     may["main"] = " main" may["cli"]
 
-    order["plan"] = "schema rule hf read data text job framework"
+    order["plan"] = "schema rule hf read data text job serving framework"
     order["calib"] = "table validate claim fit run"
     order["sim"] = "moe memory time serve step search answer"
 

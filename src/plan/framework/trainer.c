@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/framework/serving.h"
+#include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
 /* ---- Accelerate ---- */

@@ -1,6 +1,6 @@
 /* What the readers of vLLM, SGLang and TensorRT-LLM share. */
-#ifndef MOEPLAN_PLAN_FRAMEWORK_SERVING_H
-#define MOEPLAN_PLAN_FRAMEWORK_SERVING_H
+#ifndef MOEPLAN_PLAN_SERVING_SERVING_H
+#define MOEPLAN_PLAN_SERVING_SERVING_H
 
 #include "plan/job/reader.h"
 

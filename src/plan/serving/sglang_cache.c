@@ -4,8 +4,8 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/framework/serving.h"
-#include "plan/framework/sglang.h"
+#include "plan/serving/serving.h"
+#include "plan/serving/sglang.h"
 #include "plan/layers.h"
 
 /* Sparse attention keeps its cache in fp8 on Blackwell unless told otherwise (server_args.py,

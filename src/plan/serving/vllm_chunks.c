@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/engine.h"
-#include "plan/framework/vllm.h"
+#include "plan/serving/vllm.h"
 
 /* What the user says, or the image's tag; "": the newest. */
 static const char *version_of(const struct job *job)

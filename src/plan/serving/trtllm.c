@@ -5,7 +5,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/framework/serving.h"
+#include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
 #define ARGUMENTS "tensorrt_llm/llmapi/llm_args.py 00043967"

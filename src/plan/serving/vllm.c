@@ -9,8 +9,8 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/framework/serving.h"
-#include "plan/framework/vllm.h"
+#include "plan/serving/serving.h"
+#include "plan/serving/vllm.h"
 #include "plan/schema/schema.h"
 
 #define PARALLEL_CONFIG "vllm/config/parallel.py 00193b82b0e2"

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "plan/framework/vllm.h"
+#include "plan/serving/vllm.h"
 #include "plan/text/container.h"
 
 /* "0.11.0" of "vllm/vllm-openai:v0.11.0-x86_64"; NULL where no tag says it (latest, a hash). */

@@ -1,6 +1,6 @@
 /* Parts of the table of SGLang launches (sglang.c). */
-#ifndef MOEPLAN_PLAN_FRAMEWORK_SGLANG_H
-#define MOEPLAN_PLAN_FRAMEWORK_SGLANG_H
+#ifndef MOEPLAN_PLAN_SERVING_SGLANG_H
+#define MOEPLAN_PLAN_SERVING_SGLANG_H
 
 #include "plan/job/reader.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/unit.h"
 #include "plan/derive.h"
-#include "plan/framework/serving.h"
-#include "plan/framework/vllm.h"
+#include "plan/serving/serving.h"
+#include "plan/serving/vllm.h"
 #include "plan/layers.h"
 
 static const char formats[] = "auto=none float32=f32 bfloat16=bf16 float16=f16";

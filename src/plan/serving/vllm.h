@@ -1,6 +1,6 @@
 /* Parts of the table of vLLM launches (vllm.c). */
-#ifndef MOEPLAN_PLAN_FRAMEWORK_VLLM_H
-#define MOEPLAN_PLAN_FRAMEWORK_VLLM_H
+#ifndef MOEPLAN_PLAN_SERVING_VLLM_H
+#define MOEPLAN_PLAN_SERVING_VLLM_H
 
 #include "plan/job/reader.h"
 

@@ -1,5 +1,5 @@
 /* See serving.h. */
-#include "plan/framework/serving.h"
+#include "plan/serving/serving.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

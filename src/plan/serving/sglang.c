@@ -5,8 +5,8 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/framework/serving.h"
-#include "plan/framework/sglang.h"
+#include "plan/serving/serving.h"
+#include "plan/serving/sglang.h"
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 
