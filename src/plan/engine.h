@@ -51,6 +51,11 @@ struct engine_release {
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };
 
+/* Whether some release of the engine has these kernels for experts in precision.weights, on the
+ * plan's device and behind moe.path; EXPERTS_AUTO: any that it takes by itself. True of
+ * devices that are not known. Sources: engine_experts.c. */
+bool engine_runs_experts(const struct plan *plan, enum expert_backend backend);
+
 /* What an engine multiplies in, unless it is told: rows of a product are quantised to the
  * format of its weights where the device multiplies in it, 8 bits from compute capability 8.9
  * on (vLLM quantization/fp8.py, SGLang fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on

@@ -123,7 +123,7 @@ static void test_parts(void **state)
     struct rule_parts parts;
     size_t lawful = 0, allowed = 0;
     rule_parts_of("workload.micro_batch", &parts);
-    assert_int_equal(parts.n_naming, 5);
+    assert_int_equal(parts.n_naming, 7);
     for (uint64_t seed = 0; seed < 4000; seed++) {
         struct plan plan;
         struct rng rng;

@@ -116,8 +116,10 @@ static void activation_is_a_matter_of_the_vocabulary(void **state)
                          "model: %s\ncluster: h100\n"
                          "stack: {base: vllm, version: \"%s\", experts: %s}\n"
                          "workload: {mode: decode, context_length: 4096, max_num_seqs: 1024,\n"
-                         "  max_num_batched_tokens: 8192, micro_batch: 1}\n",
-                         rows[i].model, rows[i].version, rows[i].experts);
+                         "  max_num_batched_tokens: 8192, micro_batch: 1}\n"
+                         "precision: {weights: %s}\n",
+                         rows[i].model, rows[i].version, rows[i].experts,
+                         text_equal(rows[i].experts, "triton_oai") ? "mxfp4" : "bf16");
         struct prediction p = predict_text(text, &arena);
         assert_printed(rows[i].model, p.serving.activation_bytes, rows[i].printed);
         arena_release(&arena);
@@ -170,7 +172,7 @@ static const struct {
      "deepgemm_masked", "0.19", "0.1719"},
     {"model: gpt-oss-120b\ncluster: h100-8x1\nparallel: {tp: 1, ep: 8}\n"
      "moe: {path: deepep_ll}\n",
-     "deepgemm_masked", "0.19", "0.5273"},
+     "triton", "0.19", "0.5273"},
 };
 
 static void workspaces_of_every_backend_come_out(void **state)
@@ -183,9 +185,10 @@ static void workspaces_of_every_backend_come_out(void **state)
             arena_printf(&arena,
                          "%sstack: {base: vllm, version: \"%s\", experts: %s}\n"
                          "workload: {mode: prefill, micro_batch: 1, sequence_length: %u,\n"
-                         "  scenario: profile_run}\nprecision: {weights: bf16}\n",
+                         "  scenario: profile_run}\nprecision: {weights: %s}\n",
                          workspaces[i].plan, workspaces[i].version, workspaces[i].experts,
-                         messages ? 256 : 8192);
+                         messages ? 256 : 8192,
+                         text_starts(workspaces[i].experts, "deepgemm") ? "fp8_block" : "bf16");
         struct prediction p = predict_text(text, &arena);
         uint64_t bytes = buffer_bytes(&p, "workspace13") + buffer_bytes(&p, "workspace2");
         assert_printed(arena_printf(&arena, "%s%s %s", workspaces[i].plan,
@@ -249,7 +252,7 @@ static const struct held {
      {"expert_rows", "expert_gate_up", "expert_out"},
      {"3.53", "4.030", "7.053"}},
     {"TensorRT-LLM, DeepSeek-V3 over 8 ranks, 1,024 tokens each: DeepGEMM",
-     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "model: deepseek-v3\ncluster: b200-8x1\nparallel: {tp: 1, ep: 8}\n",
      "{base: trtllm, experts: deepgemm}",
      1024,
      {"expert_rows", "expert_row_scales", "expert_gate_up", "expert_activated", "expert_out"},

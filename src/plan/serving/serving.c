@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/unit.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 
 /* What a checkpoint's name says of its format, the first that fits: NVIDIA's fp8 has one scale
@@ -170,8 +171,11 @@ enum status serving_set_formats(struct job *job)
 {
     static const char dtypes[] = "auto=bf16 bfloat16=bf16 float16=f16 half=f16 float=f32 "
                                  "float32=f32";
-    static const char caches[] = "auto=bf16 bfloat16=bf16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
-                                 "fp8_inc=fp8 nvfp4=nvfp4 fp4_e2m1=nvfp4";
+    static const char caches[] =
+        "auto=bf16 bfloat16=bf16 bf16=bf16 float16=f16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
+        "fp8_inc=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 nvfp4_4over6=nvfp4 "
+        "fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 int8_per_token_head=int8 "
+        "int4_per_token_head=int4";
     const char *dtype = "auto", *cache = "auto", *quantization = "";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "kv-cache-dtype", &cache));
@@ -392,6 +396,27 @@ enum status serving_write_refuse(struct job_writer *writer)
     return err_hint(writer->err, "set workload.mode to prefill or decode");
 }
 
+/* SGLang has no word fp8, which format it is (arg_groups/fields/model.py). */
+static void write_cache_format(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    bool sglang = plan->stack.kind == STACK_SGLANG, vllm = plan->stack.kind == STACK_VLLM;
+    bool blocks = sglang && plan_generation(plan) != GENERATION_SM100;
+    const struct {
+        enum dtype format;
+        const char *word;
+    } words[] = {
+        {DTYPE_FP8, sglang ? "fp8_e4m3" : "fp8"},
+        {DTYPE_NVFP4, blocks ? "fp4_mx_block16" : "nvfp4"},
+        {DTYPE_MXFP8, sglang ? "mxfp8" : NULL},
+        {DTYPE_INT8, vllm ? "int8_per_token_head" : NULL},
+        {DTYPE_INT4, vllm ? "int4_per_token_head" : NULL},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (plan->precision.kv_cache == words[i].format && words[i].word)
+            writer_flag(writer, "kv-cache-dtype", words[i].word);
+}
+
 void serving_write_formats(struct job_writer *writer)
 {
     static const char *const dtypes[] = {
@@ -399,8 +424,7 @@ void serving_write_formats(struct job_writer *writer)
     const struct precision *p = &writer->plan->precision;
     if (p->activations == DTYPE_F32 || p->activations == DTYPE_F16)
         writer_flag(writer, "dtype", dtypes[p->activations]);
-    if (p->kv_cache == DTYPE_FP8 || p->kv_cache == DTYPE_NVFP4)
-        writer_flag(writer, "kv-cache-dtype", p->kv_cache == DTYPE_FP8 ? "fp8" : "nvfp4");
+    write_cache_format(writer);
     const char *stored = model_name_weights(writer->plan->model_name);
     const char *wanted = words_dtype[p->weights];
     static const enum dtype named[] = {DTYPE_FP8, DTYPE_NVFP4, DTYPE_MXFP4, DTYPE_MXFP8};

@@ -10,181 +10,6 @@
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 
-#define SERVER "python/sglang/srt/server_args.py"
-
-static const struct job_flag flags[] = {
-    RULE("model-path model", JOB_VALUE, "model", "by its name on the hub", SERVER),
-    RULE("config", JOB_VALUE, NULL, "a YAML file below the command line", SERVER),
-    RULE("tp-size tensor-parallel-size tp", JOB_VALUE, "parallel.tp",
-         "with dp attention: value / dp", SERVER),
-    DIRECT("pp-size pipeline-parallel-size pp", JOB_VALUE, "parallel.pp", NULL, "1", SERVER),
-    RULE("dp-size data-parallel-size dp", JOB_VALUE, "parallel.dp",
-         "alone: so many engines; with dp attention inside tp", SERVER),
-    RULE("enable-dp-attention", JOB_SWITCH, "parallel.tp", "tp / dp", SERVER),
-    RULE("ep-size expert-parallel-size ep", JOB_VALUE, "parallel.ep",
-         "etp: tp / ep; with an all-to-all backend ep is tp", SERVER),
-    RULE("moe-a2a-backend", JOB_VALUE, "moe.path", "none allgather; deepep by its mode",
-         SERVER),
-    RULE("enable-ep-moe", JOB_SWITCH, "parallel.ep", "older: ep is tp", SERVER),
-    {"json-model-override-args", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", SERVER},
-    RULE("json-model-override-args.num_hidden_layers", JOB_VALUE, "model.layers", NULL, SERVER),
-    RULE("json-model-override-args.max_position_embeddings", JOB_VALUE, "model.max_position",
-         NULL, SERVER),
-    RULE("json-model-override-args.rope_scaling.factor", JOB_VALUE, "model.max_position",
-         "x original_max_position_embeddings", SERVER),
-    RULE("json-model-override-args.rope_scaling.original_max_position_embeddings", JOB_VALUE,
-         "model.max_position", "x factor", SERVER),
-    NEITHER("json-model-override-args.architectures", JOB_LIST, SERVER),
-    RULE("enable-deepep-moe", JOB_SWITCH, "moe.path", "moe-a2a-backend deepep", SERVER),
-    RULE("deepep-mode", JOB_VALUE, "moe.path",
-         "normal deepep, low_latency deepep_ll, auto: that in decode", SERVER),
-    RULE("deepep-dispatcher-output-dtype", JOB_VALUE, "precision.dispatch",
-         "bf16, fp8 (fp8_block), int8 or nvfp4 of DeepEP; auto: what experts take", SERVER),
-    DIRECT("ep-num-redundant-experts", JOB_VALUE, "moe.redundant_experts", NULL, NULL, SERVER),
-    DIRECT("mem-fraction-static", JOB_VALUE, "memory.fraction", NULL, NULL, SERVER),
-    RULE("chunked-prefill-size", JOB_VALUE, "workload.max_num_batched_tokens",
-         "/ dp with dp attention; of a prefill node sequence_length; -1: max-prefill-tokens",
-         SERVER),
-    RULE("max-prefill-tokens", JOB_VALUE, "workload.max_num_batched_tokens",
-         "16384 unless given; without chunks", SERVER),
-    DIRECT("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, "stack.graph_batch", NULL,
-           NULL, SERVER),
-    RULE("cuda-graph-bs", JOB_LIST, "stack.graph_batch", "the largest", SERVER),
-    RULE("disable-cuda-graph", JOB_SWITCH, "stack.graphs", "none", SERVER),
-    RULE("max-running-requests", JOB_VALUE, "workload.micro_batch", "/ dp with dp attention",
-         SERVER),
-    NEEDED("context-length", JOB_VALUE, "workload.context_length", NULL, NULL, SERVER),
-    RULE("kv-cache-dtype", JOB_VALUE, "precision.kv_cache", "fp8*: fp8", SERVER),
-    RULE("quantization", JOB_VALUE, "precision.weights", "else as the checkpoint", SERVER),
-    RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", SERVER),
-    DIRECT("speculative-num-draft-tokens", JOB_VALUE, "workload.tokens_per_sequence", NULL,
-           NULL, SERVER),
-    RULE("speculative-algorithm speculative-algo", JOB_VALUE, "workload.speculation.method",
-         "EAGLE without a draft, NEXTN: mtp", SERVER),
-    RULE("speculative-draft-model-path", JOB_VALUE, "workload.speculation.model",
-         "where it is among moeplan's", SERVER),
-    RULE("speculative-num-steps", JOB_VALUE, "workload.speculation.tokens", NULL, SERVER),
-    DIRECT("speculative-eagle-topk", JOB_VALUE, "workload.speculation.branches", NULL, NULL,
-           SERVER),
-    RULE("disaggregation-mode", JOB_VALUE, "workload.mode", "prefill, decode; null: decode",
-         SERVER),
-    DIRECT("enable-two-batch-overlap", JOB_SWITCH, "moe.overlap", NULL, NULL, SERVER),
-    RULE("nnodes", JOB_VALUE, "cluster", "nodes", SERVER),
-    TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", SERVER),
-    DIRECT("page-size", JOB_VALUE, "memory.cache_block", NULL, NULL, SERVER),
-    DIRECT("max-total-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL, SERVER),
-    RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", SERVER),
-    DIRECT("swa-full-tokens-ratio", JOB_VALUE, "memory.window_ratio", NULL, NULL, SERVER),
-    RULE("disable-hybrid-swa-memory", JOB_SWITCH, "memory.window_ratio", "1", SERVER),
-    DIRECT("mamba-full-memory-ratio", JOB_VALUE, "memory.state_ratio", NULL, NULL, SERVER),
-    DIRECT("max-mamba-cache-size", JOB_VALUE, "memory.state_slots", NULL, NULL, SERVER),
-    RULE("disable-radix-cache", JOB_SWITCH, "memory.state_copies", "1", SERVER),
-    RULE("mamba-scheduler-strategy mamba-radix-cache-strategy", JOB_VALUE,
-         "memory.state_copies", "extra_buffer: 5, without overlap 4", SERVER),
-    RULE("disable-overlap-schedule", JOB_SWITCH, "memory.state_copies", "with extra_buffer",
-         SERVER),
-    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state",
-         "else as the model says, or float32", SERVER),
-    RULE("enable-hierarchical-cache", JOB_SWITCH, "memory.host_cache_ratio",
-         "hicache-ratio, 2 unless given", SERVER),
-    RULE("hicache-ratio", JOB_VALUE, "memory.host_cache_ratio",
-         "with enable-hierarchical-cache", SERVER),
-    RULE("hicache-size", JOB_VALUE, "memory.host_cache",
-         "10^9 bytes of a rank, with enable-hierarchical-cache", SERVER),
-    NEITHER("hicache-write-policy", JOB_VALUE, SERVER),
-    NEITHER("hicache-io-backend", JOB_VALUE, SERVER),
-    NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
-    DIRECT("mm-enable-dp-encoder", JOB_SWITCH, "parallel.encoder_apart", NULL, NULL, SERVER),
-    RULE("moe-dense-tp-size", JOB_VALUE, "parallel.dense_apart",
-         "1: every replica of attention has whole dense networks", SERVER),
-    RULE("enable-dp-lm-head", JOB_SWITCH, "parallel.head_apart", "with enable-dp-attention",
-         SERVER),
-    DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
-           "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
-           "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
-           "flashinfer_trtllm_routed=trtllm_gen flashinfer_mxfp4=trtllm_gen marlin=marlin",
-           "auto", SERVER),
-    TIME("attention-backend", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("mm-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("speculative-attention-mode", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("fp8-gemm-backend", JOB_VALUE, "auto", NULL, SERVER),
-    TIME("enable-mixed-chunk", JOB_SWITCH, NULL, "prompts run apart from decodes", SERVER),
-    DIRECT("scheduler-recv-interval", JOB_VALUE, "workload.poll_steps", NULL, "1", SERVER),
-    NEITHER("stream-interval", JOB_VALUE, SERVER),
-    TIME("num-continuous-decode-steps", JOB_VALUE, "1", NULL, SERVER),
-    RULE("disable-shared-experts-fusion", JOB_SWITCH, "moe.shared",
-         "tp; with an all-to-all backend they are whole all the same", SERVER),
-    TIME("enforce-shared-experts-fusion", JOB_SWITCH, NULL, NULL, SERVER),
-    NEITHER("disable-chunked-prefix-cache", JOB_SWITCH, SERVER),
-    TIME("ep-dispatch-algorithm", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("init-expert-location", JOB_VALUE, "trivial", "placement is as the plan says", SERVER),
-    TIME("pp-async-batch-depth", JOB_VALUE, "0", NULL, SERVER),
-    RULE("enable-lora", JOB_SWITCH, "lora.slots", "or lora-paths", SERVER),
-    RULE("lora-paths", JOB_LIST, "lora.slots", "with max-lora-rank", SERVER),
-    RULE("max-loras-per-batch", JOB_VALUE, "lora.slots", "8 unless given", SERVER),
-    RULE("max-lora-rank", JOB_VALUE, "lora.rank", "else as the adapters have it", SERVER),
-    RULE("lora-target-modules", JOB_LIST, "lora.targets", "else as the adapters have it",
-         SERVER),
-    MEMORY("attention-context-parallel-size attn-cp-size", JOB_VALUE, "1",
-           "prompts are whole on the ranks of a replica", SERVER),
-    MEMORY("moe-data-parallel-size moe-dp-size", JOB_VALUE, "1",
-           "experts are over all ranks of tp", SERVER),
-    MEMORY("speculative-token-map", JOB_VALUE, NULL, "a draft's head has its whole vocabulary",
-           SERVER),
-    MEMORY("speculative-draft-model-quantization", JOB_VALUE, NULL,
-           "a draft has the model's formats", SERVER),
-    MEMORY("enable-deepep-waterfill", JOB_SWITCH, NULL,
-           "shared experts are whole on every rank, and no routed one", SERVER),
-    TIME("prefill-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("decode-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("fp4-gemm-backend", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("enable-prefill-delayer", JOB_SWITCH, NULL, "prompts are not held back", SERVER),
-    TIME("prefill-max-requests", JOB_VALUE, NULL, "no limit beside a chunk's tokens", SERVER),
-    TIME("pp-max-micro-batch-size", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("enable-flashinfer-allreduce-fusion", JOB_SWITCH, NULL, NULL, SERVER),
-    TIME("enable-nccl-nvls", JOB_SWITCH, NULL, NULL, SERVER),
-    NEITHER("max-loaded-loras", JOB_VALUE, SERVER),
-    TIME("lora-backend", JOB_VALUE, NULL, NULL, SERVER),
-    RULE("enable-symm-mem", JOB_SWITCH, "memory.reserve", "4 GiB, held before all else",
-         SERVER),
-    NEITHER("tokenizer-worker-num", JOB_VALUE, SERVER),
-    NEITHER("enable-memory-saver", JOB_SWITCH, SERVER),
-    TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
-    TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
-    MEMORY("kt-weight-path kt-amx-weight-path", JOB_VALUE, NULL,
-           "KTransformers keeps experts in host memory: all are on the device here", SERVER),
-    IDLE("kt-num-gpu-experts", JOB_VALUE, "all experts are on the device here", SERVER),
-    IDLE("kt-method kt-amx-method", JOB_VALUE, "all experts are on the device here", SERVER),
-    NEITHER("kt-cpuinfer", JOB_VALUE, SERVER),
-    NEITHER("kt-threadpool-count", JOB_VALUE, SERVER),
-    MEMORY("torchao-config", JOB_VALUE, NULL, "weights stay as the checkpoint stores them here",
-           SERVER),
-    MEMORY("offload-group-size", JOB_VALUE, "-1",
-           "groups of layers in host memory: all are on the device here", SERVER),
-    IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", SERVER),
-    IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", SERVER),
-    MEMORY("enable-fp32-lm-head", JOB_SWITCH, NULL, "the head's weights stay in 16 bits here",
-           SERVER),
-    TIME("enable-single-batch-overlap", JOB_SWITCH, NULL, NULL, SERVER),
-    NEITHER("host", JOB_VALUE, SERVER),
-    NEITHER("port", JOB_VALUE, SERVER),
-    NEITHER("node-rank", JOB_VALUE, SERVER),
-    NEITHER("dist-init-addr nccl-init-addr", JOB_VALUE, SERVER),
-    NEITHER("trust-remote-code", JOB_SWITCH, SERVER),
-    NEITHER("tokenizer-path", JOB_VALUE, SERVER),
-    NEITHER("served-model-name", JOB_VALUE, SERVER),
-    NEITHER("log-level", JOB_VALUE, SERVER),
-    NEITHER("tool-call-parser", JOB_VALUE, SERVER),
-    NEITHER("reasoning-parser", JOB_VALUE, SERVER),
-    NEITHER("watchdog-timeout", JOB_VALUE, SERVER),
-    NEITHER("random-seed", JOB_VALUE, SERVER),
-    NEITHER("disaggregation-transfer-backend", JOB_VALUE, SERVER),
-    NEITHER("disaggregation-ib-device", JOB_VALUE, SERVER),
-    NEITHER("enable-metrics", JOB_SWITCH, SERVER),
-};
-
-static const size_t n_flags = sizeof flags / sizeof *flags;
-
 struct degrees {
     uint64_t tp, pp, dp;
     bool inside; /* dp attention: dp is part of tp */
@@ -199,8 +24,12 @@ static enum status read_degrees(struct job *job, struct degrees *d)
     TRY(serving_degree(job, "pp-size", &d->pp));
     TRY(serving_degree(job, "dp-size", &d->dp));
     TRY(job_switch(job, "enable-dp-attention", &d->inside));
+    if (job_given(job, "attn-dp-size")) { /* 0.5.23: --dp-size counts engines alone */
+        TRY(serving_degree(job, "attn-dp-size", &d->dp));
+        d->inside = d->dp > 1;
+    }
     if (d->inside && d->tp % d->dp != 0)
-        return job_fail(job, "dp-size",
+        return job_fail(job, job_given(job, "attn-dp-size") ? "attn-dp-size" : "dp-size",
                         "dp attention: dp %" PRIu64 " does not divide tp %" PRIu64, d->dp,
                         d->tp);
     return STATUS_OK;
@@ -233,8 +62,8 @@ static enum status set_layout(struct job *job, const struct degrees *d, const ch
     if (!ep || d->tp % ep != 0)
         return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, ep,
                         d->tp);
-    job_set_count(job, "parallel.tp", tp, "tp-size enable-dp-attention");
-    job_set_count(job, "parallel.dp", d->dp, "dp-size");
+    job_set_count(job, "parallel.tp", tp, "tp-size enable-dp-attention attn-dp-size");
+    job_set_count(job, "parallel.dp", d->dp, "dp-size attn-dp-size");
     job_set_count(job, "parallel.ep", ep,
                   "ep-size moe-a2a-backend enable-deepep-moe enable-ep-moe");
     job_set_count(job, "parallel.etp", d->tp / ep, "ep-size tp-size");
@@ -268,13 +97,25 @@ static enum status set_shared(struct job *job, const char *backend)
     return STATUS_OK;
 }
 
+static const char dispatch_tokens[] = "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK";
+
 /* What low-latency buffers are made for, where the launch's environment says it. */
 static void set_dispatch_tokens(struct job *job, const char *path)
 {
-    static const char name[] = "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK";
-    const struct shell_word *tokens = job_environment_word(job, name);
+    const struct shell_word *tokens = job_environment_word(job, dispatch_tokens);
     if (text_equal(path, "deepep_ll") && tokens)
-        draft_set(&job->draft, "moe.dispatch_tokens", tokens->text, tokens->mark, name);
+        draft_set(&job->draft, "moe.dispatch_tokens", tokens->text, tokens->mark,
+                  dispatch_tokens);
+}
+
+/* Its dispatcher asserts that a decode step fits into them: 128 tokens unless told. */
+static void write_dispatch_tokens(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    uint64_t tokens = plan->workload.mode == MODE_DECODE ? plan_tokens(plan) : 0;
+    uint64_t most = plan->moe.dispatch_tokens > tokens ? plan->moe.dispatch_tokens : tokens;
+    if (plan->moe.path == PATH_DEEPEP_LL && most > 128)
+        text_printf(writer->out, "%s=%" PRIu64 " ", dispatch_tokens, most);
 }
 
 /* Formats of what DeepEP sends (--deepep-dispatcher-output-dtype). */
@@ -482,6 +323,7 @@ static enum status sglang_finish(struct job *job)
     TRY(job_switch(job, "disable-cuda-graph", &eager));
     if (eager)
         job_set(job, "stack.graphs", "none", "disable-cuda-graph");
+    TRY(sglang_set_experts(job));
     TRY(job_word(job, "moe-a2a-backend", &backend));
     TRY(job_switch(job, "enable-deepep-moe", &deepep));
     TRY(job_word(job, "disaggregation-mode", &mode));
@@ -536,6 +378,7 @@ static enum status sglang_write(struct job_writer *writer)
     bool prefill = plan->workload.mode == MODE_PREFILL;
     const char *model = model_name_to(NAMES_HUB, plan->model_name);
     TRY(serving_write_refuse(writer));
+    write_dispatch_tokens(writer);
     text_printf(writer->out, "python -m sglang.launch_server --model-path %s",
                 model ? model : plan->model_name);
     writer_count(writer, "tp-size", inside ? p->tp * dp : p->tp);
@@ -549,6 +392,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_flag(writer, "enable-dp-lm-head", NULL);
     serving_write_adapters(writer, "max-loras-per-batch");
     writer_direct(writer);
+    sglang_write_experts(writer);
     write_exchange(writer);
     if (prefill)
         writer_flag(writer, "disaggregation-mode", "prefill");
@@ -576,8 +420,8 @@ const struct job_framework job_sglang = {
     .source = "sgl-project/sglang 001067fffe33",
     .syntax = JOB_DASHES,
     .abbreviates = true,
-    .flags = flags,
-    .n_flags = &n_flags,
+    .flags = sglang_flags,
+    .n_flags = &sglang_n_flags,
     .prepare = sglang_prepare,
     .finish = sglang_finish,
     .write = sglang_write,

@@ -4,9 +4,16 @@
 
 #include "plan/job/reader.h"
 
+extern const struct job_flag sglang_flags[];
+extern const size_t sglang_n_flags;
+
 /* A second cache in host memory. */
 enum status sglang_set_host_cache(struct job *job);
 void sglang_write_host_cache(struct job_writer *writer);
+
+/* stack.experts by --moe-runner-backend and the switches before it. */
+enum status sglang_set_experts(struct job *job);
+void sglang_write_experts(struct job_writer *writer);
 
 /* States of recurrent layers, what window layers keep, and symmetric memory. */
 enum status sglang_set_states(struct job *job);

@@ -17,6 +17,7 @@
 #define CACHE "vllm/config/cache.py 002f10e0cfa1"
 #define ENGINE "vllm/engine/arg_utils.py 99d7eb5d6a51"
 #define COMPILATION "vllm/config/compilation.py 002284db4c87"
+#define KERNEL "vllm/config/kernel.py, 0.19.0"
 #define LORA "vllm/config/lora.py, 0.19.0"
 #define MULTIMODAL "vllm/config/multimodal.py, 0.19.0"
 
@@ -143,7 +144,8 @@ static const struct job_flag flags[] = {
            "groups of layers in host memory: all are on the device here", ENGINE),
     IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", ENGINE),
     IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", ENGINE),
-    TIME("moe-backend", JOB_VALUE, "auto", "experts' kernels are chosen as by auto", ENGINE),
+    RULE("moe-backend", JOB_VALUE, "stack.experts",
+         "triton, deep_gemm, cutlass, flashinfer_cutlass, flashinfer_trtllm, marlin", KERNEL),
     TIME("attention-backend", JOB_VALUE, "auto", NULL, ENGINE),
     TIME("num-scheduler-steps", JOB_VALUE, "1", NULL, ENGINE),
     IDLE("swap-space", JOB_VALUE, "of host memory", ENGINE),
@@ -493,6 +495,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_context(job));
     TRY(set_batch(job));
     TRY(serving_set_formats(job));
+    TRY(vllm_set_experts(job));
     TRY(vllm_set_states(job));
     TRY(vllm_set_host_cache(job));
     return set_path(job);
@@ -553,8 +556,11 @@ static enum status vllm_write(struct job_writer *writer)
                                                            : "deepep_high_throughput");
     if (plan->moe.path == PATH_DEEPEP_LL)
         writer_flag(writer, "all2all-backend", "deepep_low_latency");
-    if (plan->moe.redundant_experts)
+    if (plan->moe.redundant_experts) { /* config/parallel.py refuses copies without it */
+        writer_flag(writer, "enable-eplb", NULL);
         writer_count(writer, "eplb-config.num_redundant_experts", plan->moe.redundant_experts);
+    }
+    vllm_write_experts(writer);
     write_draft(writer);
     if (plan->memory.cache_bytes)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);

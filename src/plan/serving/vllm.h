@@ -18,4 +18,8 @@ enum status vllm_set_chunks(struct job *job, const char *path);
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);
 
+/* stack.experts by --moe-backend. */
+enum status vllm_set_experts(struct job *job);
+void vllm_write_experts(struct job_writer *writer);
+
 #endif

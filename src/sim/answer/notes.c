@@ -170,10 +170,11 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     const char *uncounted = origins ? origins->uncounted : NULL;
     if (origins)
         unread = unread_notes(&of, origins, arena, &n_unread);
-    size_t most = OWN + n_unread + add_uncounted(uncounted, arena, NULL);
+    size_t most = OWN + NOTES_ENGINE + n_unread + add_uncounted(uncounted, arena, NULL);
     struct note *notes = arena_alloc(arena, most, sizeof *notes);
     *n = add_uncounted(uncounted, arena, notes);
     *n += add_lacking(plan, arena, notes + *n);
+    *n += notes_engine(plan, arena, notes + *n);
     *n += add_draft(plan, notes + *n);
     *n += add_experts(plan, arena, notes + *n);
     *n += add_compressed(plan, notes + *n);

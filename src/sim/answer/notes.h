@@ -13,4 +13,10 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
 /* Where TensorRT-LLM has no graph for a decode step of so many sequences; NULL elsewhere. */
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena);
 
+/* Where a serving engine does otherwise than the plan says, or some releases or checkpoints of
+ * it refuse that; how many. Memory from the arena. */
+enum { NOTES_ENGINE = 8 };
+size_t notes_engine(const struct plan *plan, struct arena *arena,
+                    struct note notes[NOTES_ENGINE]);
+
 #endif

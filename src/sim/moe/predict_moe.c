@@ -184,7 +184,7 @@ static uint64_t rank_inter(const struct plan *plan)
 
 static uint64_t expert_bytes(const struct plan *plan)
 {
-    return decode_expert_bytes(plan->precision.weights, model_row_width(&plan->model),
+    return decode_expert_bytes(stack_weights(plan), model_row_width(&plan->model),
                                rank_inter(plan), plan->model.moe.glu);
 }
 

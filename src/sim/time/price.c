@@ -10,6 +10,7 @@
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 #include "work/piece/recipe.h"
+#include "work/stack/stack.h"
 
 /* Chance that none of `drawn` of n is among m. */
 static double none_of(double n, double m, double drawn)
@@ -415,14 +416,14 @@ void price_experts_call(const struct pricing *p, const struct op *op, const uint
     double n = (double)v[op->n.node], depth = (double)v[op->k.node],
            groups = fmax(1, (double)v[op->groups.node]);
     double rows = over((double)v[op->flop.node], 2 * n * depth), each = rows / groups;
-    *call = (struct form_experts_call){.tokens = p->tokens,
-                                       .experts = groups,
-                                       .rows = rows,
-                                       .hit = rows / rows_of_group(fmax(rows, 1e-9), groups),
-                                       .hidden = depth,
-                                       .inter = n / 2,
-                                       .weight_bytes =
-                                           dtype_bits(p->plan->precision.weights) / 8.0};
+    *call =
+        (struct form_experts_call){.tokens = p->tokens,
+                                   .experts = groups,
+                                   .rows = rows,
+                                   .hit = rows / rows_of_group(fmax(rows, 1e-9), groups),
+                                   .hidden = depth,
+                                   .inter = n / 2,
+                                   .weight_bytes = dtype_bits(stack_weights(p->plan)) / 8.0};
     const struct expert_rates *k = &p->rates.experts;
     double tile = form_experts_few(call) ? k->few_tile_rows : k->tile_rows;
     call->padded_rows = groups * form_padded_rows(each, tile);

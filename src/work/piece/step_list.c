@@ -122,6 +122,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     *resolved = *plan;
     resolved->moe.path = stack_path(plan, NULL);
     resolved->moe.buffer = stack_sizing(plan);
+    resolved->precision.weights = stack_weights(plan);
     struct step s = {.plan = resolved,
                      .training = plan->workload.mode == MODE_TRAIN,
                      .decode = plan->workload.mode == MODE_DECODE};

@@ -74,9 +74,16 @@ static enum status refuse_joined(const struct plan *plan, const char *name, stru
     return STATUS_OK;
 }
 
+/* Values of all heads behind attention. */
+static uint64_t head_values(const struct plan *plan)
+{
+    const struct attention *a = &plan->model.attention;
+    return a->heads * (a->v_head_dim ? a->v_head_dim : a->head_dim);
+}
+
 /* fp8 with scales of 128 x 128: both engines refuse a rank's part of a network that ends inside
  * a block (vLLM and SGLang layers/quantization/fp8.py: "not divisible by weight quantization
- * block_n"; vllm issue 17569, sglang issue 3345). */
+ * block_n", "block_k"; vllm issue 17569, sglang issue 3345). */
 static enum status refuse_blocks(const struct plan *plan, const char *name, struct err *err)
 {
     const struct model *model = &plan->model;
@@ -99,6 +106,9 @@ static enum status refuse_blocks(const struct plan *plan, const char *name, stru
          "(--moe-dense-tp-size 1)",
          model->dense_intermediate, ceil_div(model->dense_intermediate, dense), PART_DENSE,
          model_ffns(model, FFN_DENSE) > 0},
+        {"attention's output", "a smaller parallel.tp", head_values(plan),
+         ceil_div(head_values(plan), plan->parallel.tp), PART_ATTENTION_OUT,
+         model->attention.kind != ATTENTION_SHARED_KV},
     };
     if (plan->stack.kind != STACK_VLLM && plan->stack.kind != STACK_SGLANG)
         return STATUS_OK;

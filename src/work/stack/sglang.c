@@ -58,6 +58,22 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
     return kernels[stack_experts(plan, NULL)];
 }
 
+/* Triton's plain kernels have no product of mxfp4: the experts become bf16 while they are
+ * loaded, four times as large (quantization/mxfp4.py, upcast_from_mxfp). Of such a checkpoint
+ * nothing else is in 4 bits. AMD's take them as they are (AITER). */
+static bool upcasts(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_SGLANG && plan->workload.mode != MODE_TRAIN &&
+           plan->precision.weights == DTYPE_MXFP4 &&
+           plan_generation(plan) != GENERATION_GFX942 &&
+           stack_experts(plan, NULL) == EXPERTS_TRITON;
+}
+
+enum dtype stack_weights(const struct plan *plan)
+{
+    return upcasts(plan) ? DTYPE_BF16 : plan->precision.weights;
+}
+
 const struct stack_path stack_sglang_paths[] = {
     {"fused", "moe-a2a-backend none"},
     {"allgather", "attention DP, none"},
@@ -89,5 +105,7 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
     style.moe.expert_chunk = plan->moe.expert_tokens;
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN)
         style.moe.sizing = SIZING_WORST;
-    return serve_build(plan, work, path, &style, err);
+    struct plan loaded = *plan;
+    loaded.precision.weights = stack_weights(plan);
+    return serve_build(&loaded, work, path, &style, err);
 }

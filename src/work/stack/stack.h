@@ -77,10 +77,17 @@ bool stack_reads_buffer(const struct plan *plan);
 /* What computes the experts of an engine's plan: stack.experts, or its own choice when that is
  * `auto`; *why says it in a sentence. EXPERTS_AUTO where the stack has no such choice. */
 enum expert_backend stack_experts(const struct plan *plan, const char **why);
+/* Whether the engine takes others than stack.experts says, which cannot run there: for
+ * TensorRT-LLM moe_config.backend is a preference (fused_moe/moe_resolution.py). */
+bool stack_other_experts(const struct plan *plan);
 /* The choices of those that have one, each in its file. */
 enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why);
 enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why);
 enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why);
+
+/* The format in which the stack holds what precision.weights says of the checkpoint: another
+ * where SGLang makes bf16 of mxfp4 experts while it loads them. */
+enum dtype stack_weights(const struct plan *plan);
 
 /* ---- pieces that several stacks share ---- */
 

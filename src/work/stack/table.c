@@ -142,6 +142,11 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
     return PATH_RAGGED_A2A;
 }
 
+bool stack_other_experts(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_TRTLLM && !engine_runs_experts(plan, plan->stack.experts);
+}
+
 enum expert_backend stack_experts(const struct plan *plan, const char **why)
 {
     static enum expert_backend (*const choices[STACK_COUNT])(const struct plan *,
@@ -156,8 +161,9 @@ enum expert_backend stack_experts(const struct plan *plan, const char **why)
     if (!choices[plan->stack.kind])
         return EXPERTS_AUTO;
     *why = "as the plan says";
-    return plan->stack.experts != EXPERTS_AUTO ? plan->stack.experts
-                                               : choices[plan->stack.kind](plan, why);
+    if (plan->stack.experts == EXPERTS_AUTO || stack_other_experts(plan))
+        return choices[plan->stack.kind](plan, why);
+    return plan->stack.experts;
 }
 
 void stack_paths_print(const struct stack_system *system, struct text *out)

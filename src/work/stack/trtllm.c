@@ -11,9 +11,14 @@
 enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why)
 {
     enum dtype weights = plan->precision.weights;
-    bool blackwell = plan_generation(plan) == GENERATION_SM100;
+    enum generation generation = plan_generation(plan);
+    bool blackwell = generation == GENERATION_SM100;
     bool blocks =
         weights == DTYPE_FP8_BLOCK || weights == DTYPE_NVFP4 || weights == DTYPE_MXFP4;
+    if (weights == DTYPE_NVFP4 && generation == GENERATION_SM90) {
+        *why = "trtllm: Marlin for nvfp4 on a device without products of 4 bits";
+        return EXPERTS_MARLIN;
+    }
     *why = blackwell && blocks ? "trtllm: its generated kernels for block formats on Blackwell"
                                : "trtllm: CUTLASS, also where a backend lacks the format";
     return blackwell && blocks ? EXPERTS_TRTLLM_GEN : EXPERTS_CUTLASS;
@@ -48,9 +53,11 @@ const struct stack_path stack_trtllm_paths[] = {
 enum status stack_trtllm_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
+    enum path_exchange exchange = path_system_of(path)->exchange;
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
+        .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
         .all_or_one = true,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,

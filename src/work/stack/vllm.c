@@ -60,6 +60,7 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
     enum generation generation = plan_generation(plan);
     enum dtype weights = plan->precision.weights;
     bool blackwell = generation == GENERATION_SM100, hopper = generation == GENERATION_SM90;
+    bool amd = generation == GENERATION_GFX942;
     if (weights == DTYPE_FP8_BLOCK && exchange == EXCHANGE_TOKENS) {
         *why = "vllm: DeepGEMM for fp8 blocks behind DeepEP";
         return EXPERTS_DEEPGEMM;
@@ -73,8 +74,15 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
     if (weights == DTYPE_FP8_BLOCK && (hopper || blackwell))
         return block_experts(plan, blackwell, why);
     if (weights == DTYPE_MXFP4) {
-        *why = "vllm: mxfp4 by OpenAI's kernels on Hopper, TRT-LLM's on Blackwell, else Marlin";
-        return blackwell ? EXPERTS_TRTLLM_GEN : hopper ? EXPERTS_TRITON_OAI : EXPERTS_MARLIN;
+        *why =
+            "vllm: mxfp4 by OpenAI's kernels on Hopper and AMD, TRT-LLM's on Blackwell, else "
+            "Marlin";
+        return blackwell ? EXPERTS_TRTLLM_GEN
+                         : (hopper || amd ? EXPERTS_TRITON_OAI : EXPERTS_MARLIN);
+    }
+    if (amd && (weights == DTYPE_NVFP4 || dtype_is_int4(weights))) {
+        *why = "vllm: Triton for 4 bits on AMD, Marlin is NVIDIA's (nvfp4 is emulated)";
+        return EXPERTS_TRITON;
     }
     if (weights == DTYPE_NVFP4) {
         *why = "vllm: nvfp4 by TRT-LLM's kernels on Blackwell, else Marlin";
@@ -96,8 +104,13 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
 enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why)
 {
     enum path_exchange exchange = path_system_of(stack_path(plan, NULL))->exchange;
+    enum dtype weights = plan->precision.weights;
     if (exchange != EXCHANGE_MESSAGES)
         return auto_experts(plan, exchange, why);
+    if (weights == DTYPE_MXFP4 || dtype_is_int4(weights)) {
+        *why = "vllm: batched Marlin for 4 bits over the slots of low latency";
+        return EXPERTS_MARLIN;
+    }
     *why = "vllm: batched DeepGEMM over the slots of low latency";
     return EXPERTS_MASKED;
 }

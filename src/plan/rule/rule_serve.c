@@ -1,0 +1,413 @@
+/* What must hold of options of serving engines: what all of their releases that were read
+ * refuse, vLLM's 0.11, 0.19 and 0.33, SGLang's 0.5.23 and TensorRT-LLM's of 2026. What one
+ * release refuses and another runs is a note (sim/answer/notes.c). */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/layers.h"
+#include "plan/rule/rule_parts.h"
+#include "plan/schema/schema.h"
+
+static bool serves(const struct plan *plan)
+{
+    return plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
+}
+
+static bool serves_vllm(const struct plan *plan)
+{
+    return serves(plan) && plan->stack.kind == STACK_VLLM;
+}
+
+static bool serves_sglang(const struct plan *plan)
+{
+    return serves(plan) && plan->stack.kind == STACK_SGLANG;
+}
+
+static const char *engine(const struct plan *plan)
+{
+    return words_stack[plan->stack.kind];
+}
+
+static const char *weights(const struct plan *plan)
+{
+    return words_dtype[plan->precision.weights];
+}
+
+static const char *device(const struct plan *plan)
+{
+    const struct cluster *cluster = &plan->cluster;
+    if (cluster->device.name[0])
+        return cluster->device.name;
+    return plan->cluster_name[0] ? plan->cluster_name : cluster->name;
+}
+
+/* ---- what computes the experts ---- */
+
+static bool serves_experts(const struct plan *plan)
+{
+    return serves(plan) && plan_has_moe(plan) && plan->block.kind == BLOCK_MOE;
+}
+
+/* The kernels that do, in one line; whether there are some. */
+static bool list_experts(const struct plan *plan, char hint[RULE_TEXT])
+{
+    size_t used = (size_t)snprintf(hint, RULE_TEXT, "stack.experts:"), n = 0;
+    for (unsigned i = EXPERTS_AUTO; i < EXPERTS_COUNT; i++)
+        if (engine_runs_experts(plan, (enum expert_backend)i))
+            used += (size_t)snprintf(hint + used, RULE_TEXT - used, "%s %s", n++ ? "," : "",
+                                     words_experts[i]);
+    return n > 0;
+}
+
+static bool experts_broken(const struct plan *plan, char *text, char *hint)
+{
+    enum expert_backend backend = plan->stack.experts;
+    bool own = backend == EXPERTS_AUTO, named = plan_names_path(plan);
+    if (plan->stack.kind == STACK_TRTLLM)
+        backend = EXPERTS_AUTO; /* it takes another in the place of what it cannot run */
+    if (engine_runs_experts(plan, backend))
+        return false;
+    snprintf(text, RULE_TEXT, "stack %s%s%s has no kernels for experts in %s on %s%s%s",
+             engine(plan), own ? "" : ": ", own ? "" : words_experts[backend], weights(plan),
+             device(plan), named ? " behind moe.path " : "",
+             named ? words_path[plan->moe.path] : "");
+    if (!list_experts(plan, hint))
+        snprintf(hint, RULE_TEXT, "another precision.weights%s, or another device",
+                 named ? " or moe.path" : "");
+    return true;
+}
+
+/* SGLang: layers/quantization/mxfp4.py asserts moe_ep_size 1 before triton_kernels;
+ * arg_groups/moe_hook.py: cutlass with fp8 at ep_size 1 alone. */
+static bool spread_experts_broken(const struct plan *plan, char *text, char *hint)
+{
+    enum expert_backend backend = plan->stack.experts;
+    bool triton = backend == EXPERTS_TRITON_OAI;
+    bool cutlass = backend == EXPERTS_CUTLASS && plan->precision.weights != DTYPE_NVFP4 &&
+                   plan->precision.weights != DTYPE_INT4 &&
+                   plan->precision.weights != DTYPE_INT4_32;
+    if (plan->parallel.ep == 1 || !(triton || cutlass))
+        return false;
+    snprintf(text, RULE_TEXT, "stack sglang: %s takes no experts spread over ep %" PRIu64,
+             words_experts[backend], plan->parallel.ep);
+    snprintf(hint, RULE_TEXT, "parallel.ep: 1 (and etp), or stack.experts: auto");
+    return true;
+}
+
+/* ---- DeepEP ---- */
+
+/* Whether its low-latency kernels are in use: other libraries have limits of their own. */
+static bool sends_slots(const struct plan *plan)
+{
+    enum moe_library library = plan->moe.library;
+    return serves_experts(plan) && plan->moe.path == PATH_DEEPEP_LL && plan->parallel.ep > 1 &&
+           (library == LIBRARY_AUTO || library == LIBRARY_DEEPEP) &&
+           plan->stack.kind != STACK_TRTLLM; /* has a fork of its own */
+}
+
+/* DeepEP csrc/kernels: kNumMaxTopK of internode_ll.cu; the largest of SWITCH_HIDDEN in
+ * launch.cuh, and vLLM rounds up to one of its list (deepep_ll.py). SGLang's
+ * token_dispatcher/deepep.py asserts FINISHED_SUM_TAG's 1024 tokens of a rank. */
+enum { SLOT_TOP_K = 11, SLOT_HIDDEN = 8192, SLOT_TOKENS = 1024 };
+
+static uint64_t most_slot_top_k(const struct plan *plan)
+{
+    (void)plan;
+    return SLOT_TOP_K;
+}
+
+static uint64_t slot_width(const struct plan *plan)
+{
+    uint64_t latent = plan->model.moe.latent_size;
+    return latent ? latent : plan->model.hidden;
+}
+
+static uint64_t most_slot_width(const struct plan *plan)
+{
+    (void)plan;
+    return SLOT_HIDDEN;
+}
+
+static bool sends_slots_sglang(const struct plan *plan)
+{
+    return sends_slots(plan) && plan->stack.kind == STACK_SGLANG;
+}
+
+/* The sizes it was compiled for: SGLang rounds none up. */
+static bool slot_width_broken(const struct plan *plan, char *text, char *hint)
+{
+    static const uint64_t widths[] = {2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192};
+    uint64_t width = slot_width(plan);
+    bool gpt_oss =
+        width == 2880; /* its patch pads to 3072 (scripts/ci, patch_deepep_gpt_oss) */
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (widths[i] == width || gpt_oss)
+            return false;
+    snprintf(text, RULE_TEXT, "DeepEP's low-latency kernels have no rows of %" PRIu64, width);
+    snprintf(hint, RULE_TEXT,
+             "moe.path: deepep or allgather; they are compiled for 2048, 2560, 3072, 4096, "
+             "5120, 6144, 7168 and 8192");
+    return true;
+}
+
+static bool slot_tokens_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t step = w->mode == MODE_DECODE ? plan_tokens(plan) : 0;
+    uint64_t tokens = plan->moe.dispatch_tokens > step ? plan->moe.dispatch_tokens : step;
+    if (tokens <= SLOT_TOKENS)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "a rank sends %" PRIu64 " tokens at once by low latency, SGLang's limit is %d",
+             tokens, SLOT_TOKENS);
+    snprintf(hint, RULE_TEXT, "%s, or moe.path: deepep",
+             plan->moe.dispatch_tokens > step ? "a smaller moe.dispatch_tokens"
+                                              : "a smaller workload.micro_batch");
+    return true;
+}
+
+/* vLLM config/parallel.py: --enable-eplb asks for --enable-expert-parallel. */
+static bool copies_experts(const struct plan *plan)
+{
+    return serves_vllm(plan) && plan_has_moe(plan) && plan->moe.redundant_experts > 0;
+}
+
+static bool copies_broken(const struct plan *plan, char *text, char *hint)
+{
+    snprintf(text, RULE_TEXT, "vLLM copies experts between expert-parallel ranks alone: ep 1");
+    snprintf(hint, RULE_TEXT, "parallel.ep above 1 with etp 1, or moe.redundant_experts: 0");
+    return plan->parallel.ep == 1;
+}
+
+/* ---- the cache ---- */
+
+static bool names_dtype(uint32_t formats, enum dtype dtype)
+{
+    return formats >> dtype & 1;
+}
+
+#define FORMAT(name) (1u << DTYPE_##name)
+#define PLAIN_CACHES (FORMAT(F32) | FORMAT(BF16) | FORMAT(F16))
+
+/* --kv-cache-dtype: vLLM config/cache.py (scales per tensor, token or head; int4, int8 by
+ * Triton's attention, nvfp4 by FlashInfer's, in 0.33), and with latent attention fp8 with or
+ * without scales per 128 values (fp8_ds_mla); SGLang arg_groups/fields/model.py (fp4_mx_block16
+ * has the scales of nvfp4); TensorRT-LLM llmapi/llm_args.py, KvCacheConfig and
+ * quantization/mode.py. */
+static uint32_t cache_formats(const struct plan *plan)
+{
+    bool latent = plan->model.attention.kind != ATTENTION_GQA;
+    bool sparse = plan->model.indexer.heads > 0;
+    uint32_t fp8 = FORMAT(FP8) | FORMAT(FP8_BLOCK);
+    if (plan->stack.kind == STACK_SGLANG)
+        return PLAIN_CACHES | fp8 | FORMAT(MXFP8) | FORMAT(NVFP4);
+    if (plan->stack.kind == STACK_TRTLLM)
+        return PLAIN_CACHES | fp8 | FORMAT(INT8) | FORMAT(NVFP4);
+    uint32_t more = latent ? (sparse ? FORMAT(NVFP4) : 0)
+                           : FORMAT(FP8_CHANNEL) | FORMAT(NVFP4) | FORMAT(INT8) | FORMAT(INT4);
+    return PLAIN_CACHES | fp8 | more;
+}
+
+/* SGLang arg_groups/kv_cache_hook.py (mxfp8 on Blackwell, 4 bits on CUDA, where fp4_mx_block16
+ * is as large as nvfp4); vLLM v1/attention/backends/flashinfer.py. TensorRT-LLM's attention in
+ * 4 bits is Blackwell's. */
+static bool cache_device_broken(const struct plan *plan)
+{
+    enum dtype format = plan->precision.kv_cache;
+    enum generation generation = plan_generation(plan);
+    bool older = generation == GENERATION_SM80 || generation == GENERATION_SM90;
+    bool eight = format == DTYPE_MXFP8, four = format == DTYPE_NVFP4;
+    if (generation == GENERATION_GFX942)
+        return eight || four;
+    return older && (eight || (four && plan->stack.kind == STACK_TRTLLM));
+}
+
+static bool cache_broken(const struct plan *plan, char *text, char *hint)
+{
+    enum dtype format = plan->precision.kv_cache;
+    bool known = names_dtype(cache_formats(plan), format);
+    snprintf(hint, RULE_TEXT, "precision.kv_cache: bf16 or fp8");
+    if (!known)
+        snprintf(text, RULE_TEXT, "stack %s keeps no cache of %s attention in %s", engine(plan),
+                 words_attention[plan->model.attention.kind], words_dtype[format]);
+    else if (cache_device_broken(plan))
+        snprintf(text, RULE_TEXT, "stack %s keeps no cache in %s on %s", engine(plan),
+                 words_dtype[format], device(plan));
+    else
+        return false;
+    return true;
+}
+
+static bool has_block(const struct plan *plan)
+{
+    return serves(plan) && plan->memory.cache_block > 0;
+}
+
+/* vLLM: every attention backend of NVIDIA's devices takes multiples of 16
+ * (get_supported_kernel_block_sizes, and get_kv_cache_shape before 0.19). */
+static bool block_broken(const struct plan *plan, char *text, char *hint)
+{
+    enum generation generation = plan_generation(plan);
+    bool nvidia = generation != GENERATION_OTHER && generation != GENERATION_GFX942;
+    uint64_t block = plan->memory.cache_block;
+    if (plan->stack.kind != STACK_VLLM || !nvidia || block % 16 == 0)
+        return false;
+    snprintf(text, RULE_TEXT, "vLLM's attention takes no blocks of %" PRIu64 " tokens", block);
+    snprintf(hint, RULE_TEXT, "memory.cache_block: 16 or a multiple; 0: the engine's own");
+    return true;
+}
+
+static bool chunks_pages(const struct plan *plan)
+{
+    return serves_sglang(plan) && plan->workload.max_num_batched_tokens > 0 &&
+           plan->memory.cache_block > 1;
+}
+
+/* ---- a step ---- */
+
+static bool states_step(const struct plan *plan)
+{
+    return serves_vllm(plan) && plan->workload.max_num_batched_tokens > 0;
+}
+
+/* Sequences that --max-num-seqs has to allow; vLLM lowers its own default to a step's tokens.
+ */
+static uint64_t stated_sequences(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t decoded = w->mode == MODE_DECODE ? w->micro_batch : 0;
+    return w->max_num_seqs ? w->max_num_seqs : decoded;
+}
+
+/* ---- adapters ---- */
+
+static bool keeps_adapters(const struct plan *plan)
+{
+    return serves_vllm(plan) && plan->lora.slots > 0 && plan->lora.rank > 0;
+}
+
+/* vLLM config/lora.py, MaxLoRARanks; 0.11 has no 1. */
+static bool rank_broken(const struct plan *plan, char *text, char *hint)
+{
+    static const uint64_t ranks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
+    uint64_t rank = plan->lora.rank, above = 0;
+    for (size_t i = sizeof ranks / sizeof *ranks; i-- > 0;) {
+        if (ranks[i] == rank)
+            return false;
+        above = ranks[i] > rank ? ranks[i] : above;
+    }
+    snprintf(text, RULE_TEXT, "vLLM makes room for no adapters of rank %" PRIu64, rank);
+    if (above)
+        snprintf(hint, RULE_TEXT, "lora.rank: %" PRIu64 " (--max-lora-rank) holds them", above);
+    else
+        snprintf(hint, RULE_TEXT, "lora.rank: 512 (--max-lora-rank) at most");
+    return true;
+}
+
+/* ---- devices ---- */
+
+static bool serves_trtllm(const struct plan *plan)
+{
+    return serves(plan) && plan->stack.kind == STACK_TRTLLM;
+}
+
+/* Its kernels are NVIDIA's. */
+static bool vendor_broken(const struct plan *plan, char *text, char *hint)
+{
+    snprintf(text, RULE_TEXT, "TensorRT-LLM runs on NVIDIA's devices, not on %s", device(plan));
+    snprintf(hint, RULE_TEXT, "stack: vllm or sglang, or another cluster.device");
+    return plan_generation(plan) == GENERATION_GFX942;
+}
+
+static const struct rule rules[] = {
+    {.name = "engine-runs-on-device",
+     .key = "cluster.device.name",
+     .shape = RULE_OTHER,
+     .applies = serves_trtllm,
+     .broken = vendor_broken,
+     .also = {"stack"}},
+    {.name = "experts-have-kernels",
+     .key = "stack.experts",
+     .shape = RULE_OTHER,
+     .applies = serves_experts,
+     .broken = experts_broken,
+     .also = {"precision.weights", "moe.path"}},
+    {.name = "experts-spread",
+     .key = "stack.experts",
+     .shape = RULE_OTHER,
+     .applies = serves_sglang,
+     .broken = spread_experts_broken,
+     .also = {"parallel.ep", "precision.weights"}},
+    {.name = "copies-need-ep",
+     .key = "moe.redundant_experts",
+     .shape = RULE_OTHER,
+     .applies = copies_experts,
+     .broken = copies_broken,
+     .also = {"parallel.ep"}},
+    {.name = "slots-take-top-k",
+     .key = "moe.path",
+     .shape = RULE_AT_MOST,
+     .applies = sends_slots,
+     .a = MEMBER("top_k", model.moe.top_k),
+     .b = DERIVED("what DeepEP's low-latency kernels take,", most_slot_top_k),
+     .hint = "moe.path: deepep or allgather",
+     .also = {"model.moe.top_k", "moe.library"}},
+    {.name = "slots-take-hidden",
+     .key = "moe.path",
+     .shape = RULE_AT_MOST,
+     .applies = sends_slots,
+     .a = DERIVED("a row's width", slot_width),
+     .b = DERIVED("what DeepEP's low-latency kernels take,", most_slot_width),
+     .hint = "moe.path: deepep or allgather",
+     .also = {"model.hidden", "moe.library"}},
+    {.name = "slots-have-hidden",
+     .key = "moe.path",
+     .shape = RULE_OTHER,
+     .applies = sends_slots_sglang,
+     .broken = slot_width_broken,
+     .also = {"model.hidden", "moe.library"}},
+    {.name = "slots-take-tokens",
+     .key = "moe.dispatch_tokens",
+     .shape = RULE_OTHER,
+     .applies = sends_slots_sglang,
+     .broken = slot_tokens_broken,
+     .also = {"workload.micro_batch", "moe.path"}},
+    {.name = "cache-has-format",
+     .key = "precision.kv_cache",
+     .shape = RULE_OTHER,
+     .applies = serves,
+     .broken = cache_broken,
+     .also = {"model.attention.kind", "stack"}},
+    {.name = "cache-has-blocks",
+     .key = "memory.cache_block",
+     .shape = RULE_OTHER,
+     .applies = has_block,
+     .broken = block_broken,
+     .also = {"stack"}},
+    {.name = "chunk-fills-pages",
+     .key = "workload.max_num_batched_tokens",
+     .shape = RULE_DIVIDES,
+     .applies = chunks_pages,
+     .a = MEMBER("max_num_batched_tokens", workload.max_num_batched_tokens),
+     .b = MEMBER("cache_block", memory.cache_block),
+     .hint = "SGLang's --chunked-prefill-size is a multiple of --page-size",
+     .also = {"memory.cache_block"}},
+    {.name = "step-holds-sequences",
+     .key = "workload.max_num_batched_tokens",
+     .shape = RULE_AT_MOST,
+     .applies = states_step,
+     .a = DERIVED("max_num_seqs", stated_sequences),
+     .b = MEMBER("max_num_batched_tokens", workload.max_num_batched_tokens),
+     .hint = "vLLM's step has a token for every sequence: a larger --max-num-batched-tokens",
+     .also = {"workload.micro_batch", "workload.max_num_seqs"}},
+    {.name = "adapters-have-rank",
+     .key = "lora.rank",
+     .shape = RULE_OTHER,
+     .applies = keeps_adapters,
+     .broken = rank_broken,
+     .also = {"lora.slots"}},
+};
+
+const struct rule_set rule_set_serve = {rules, sizeof rules / sizeof *rules};

@@ -1,0 +1,70 @@
+/* What computes the experts of an SGLang launch (arg_groups/choices.py of 0.5.23,
+ * MOE_RUNNER_BACKEND_CHOICES; layers/quantization/mxfp4.py). */
+#include "plan/serving/serving.h"
+#include "plan/serving/sglang.h"
+#include "plan/schema/schema.h"
+
+/* Humming's rows are in 16 bits as Marlin's, and its kernels take what DeepEP sends. */
+static const char backends[] =
+    "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass deep_gemm=deepgemm "
+    "flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
+    "flashinfer_trtllm_routed=trtllm_gen marlin=marlin humming=marlin";
+
+/* flashinfer_mxfp4 is TRT-LLM's on Blackwell and CUTLASS's before. */
+static const char *mxfp4_of(const struct job *job)
+{
+    static const char *const blackwell[] = {"b200", "b300", "gb200", "gb300"};
+    const struct draft_item *cluster = draft_find(&job->draft, "cluster");
+    for (size_t i = 0; cluster && i < sizeof blackwell / sizeof *blackwell; i++)
+        if (text_starts(cluster->words[0], blackwell[i]))
+            return "trtllm_gen";
+    return cluster ? "flashinfer" : "trtllm_gen";
+}
+
+enum status sglang_set_experts(struct job *job)
+{
+    static const char flag[] = "moe-runner-backend";
+    static const char *const older[][2] = {{"enable-flashinfer-cutlass-moe", "flashinfer"},
+                                           {"enable-flashinfer-trtllm-moe", "trtllm_gen"},
+                                           {"enable-triton-kernel-moe", "triton_oai"}};
+    const char *word = "auto";
+    TRY(job_word(job, flag, &word));
+    const char *backend =
+        text_equal(word, "flashinfer_mxfp4") ? mxfp4_of(job) : job_convert(job, backends, word);
+    if (!backend)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "experts' kernels '%s' matter to memory and are not modelled: SGLang's own "
+                 "choice stands in",
+                 word);
+    job_set(job, "stack.experts", backend ? backend : "auto", flag);
+    for (size_t i = 0; i < sizeof older / sizeof *older; i++) {
+        bool on = false;
+        TRY(job_switch(job, older[i][0], &on));
+        if (on)
+            job_set(job, "stack.experts", older[i][1], older[i][0]);
+    }
+    return STATUS_OK;
+}
+
+void sglang_write_experts(struct job_writer *writer)
+{
+    static const char *const words[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON] = "triton",
+        [EXPERTS_TRITON_OAI] = "triton_kernel",
+        [EXPERTS_CUTLASS] = "cutlass",
+        [EXPERTS_DEEPGEMM] = "deep_gemm",
+        [EXPERTS_FLASHINFER] = "flashinfer_cutlass",
+        [EXPERTS_TRTLLM_GEN] = "flashinfer_trtllm",
+        [EXPERTS_MARLIN] = "marlin",
+    };
+    const struct plan *plan = writer->plan;
+    enum expert_backend experts = plan->stack.experts;
+    bool mxfp4 = plan->precision.weights == DTYPE_MXFP4 &&
+                 (experts == EXPERTS_FLASHINFER || experts == EXPERTS_TRTLLM_GEN);
+    bool sent = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
+    const char *word = mxfp4                               ? "flashinfer_mxfp4"
+                       : sent && experts == EXPERTS_MARLIN ? "humming"
+                                                           : words[experts];
+    if (word)
+        writer_flag(writer, "moe-runner-backend", word);
+}
