@@ -56,6 +56,11 @@ struct engine_release {
  * devices that are not known. Sources: engine_experts.c. */
 bool engine_runs_experts(const struct plan *plan, enum expert_backend backend);
 
+/* Whether DeepEP sends tokens to ep ranks, each once (its normal kernels), or into slots of
+ * every expert (low latency). */
+bool engine_sends_tokens(const struct plan *plan);
+bool engine_sends_slots(const struct plan *plan);
+
 /* What an engine multiplies in, unless it is told: rows of a product are quantised to the
  * format of its weights where the device multiplies in it, 8 bits from compute capability 8.9
  * on (vLLM quantization/fp8.py, SGLang fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on

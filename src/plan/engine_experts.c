@@ -65,7 +65,7 @@ static const struct kernels {
     {STACK_SGLANG, EXPERTS_TRITON,
      OF(F32) | HALVES | FP8S | OF(INT8) | INT4S | NF4S | OF(MXFP4), ANY, ALL, FREELY},
     {STACK_SGLANG, EXPERTS_TRITON, OF(MXFP8), AMD, ALL, FREELY},
-    {STACK_SGLANG, EXPERTS_TRITON, HALVES, NVIDIA, SENT, FREELY}, /* before DeepGEMM took them */
+    {STACK_SGLANG, EXPERTS_TRITON, HALVES, NVIDIA, SENT, FREELY}, /* before 0.5 */
     {STACK_SGLANG, EXPERTS_TRITON_OAI, HALVES | OF(MXFP4), ANY, ALL, FREELY},
     {STACK_SGLANG, EXPERTS_CUTLASS, FP8S | OF(MXFP8), HOPPER_ON, ALL, FREELY},
     {STACK_SGLANG, EXPERTS_CUTLASS, OF(NVFP4), SM100, ALL, FREELY},
@@ -107,12 +107,22 @@ static const struct kernels {
     {STACK_TRTLLM, EXPERTS_MARLIN, OF(NVFP4), SM90, ALL | SENT, FREELY},
 };
 
+bool engine_sends_slots(const struct plan *plan)
+{
+    return plan->parallel.ep > 1 && path_reads(plan->moe.path, READS_DISPATCH_TOKENS);
+}
+
+bool engine_sends_tokens(const struct plan *plan)
+{
+    return plan->parallel.ep > 1 && path_reads(plan->moe.path, READS_DEEPEP) &&
+           !engine_sends_slots(plan);
+}
+
 static uint32_t exchange_of(const struct plan *plan)
 {
-    bool apart = plan->parallel.ep > 1;
-    if (apart && plan->moe.path == PATH_DEEPEP)
+    if (engine_sends_tokens(plan))
         return plan->moe.library == LIBRARY_DEEPEP_V2 ? SENT_V2 : SENT_V1;
-    return apart && plan->moe.path == PATH_DEEPEP_LL ? SLOTS : ALL;
+    return engine_sends_slots(plan) ? SLOTS : ALL;
 }
 
 bool engine_runs_experts(const struct plan *plan, enum expert_backend backend)

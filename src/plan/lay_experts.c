@@ -62,6 +62,10 @@ static unsigned lay_engine(struct plan *plan, unsigned given)
     unsigned laid = 0;
     if (!ranks)
         return 0;
+    if (!plan->model.moe.experts) { /* dp counts engines, each over its own tp ranks */
+        p->etp = given & EXPERTS_ETP ? p->etp : p->tp;
+        return given & EXPERTS_ETP || p->tp == 1 ? 0 : EXPERTS_ETP;
+    }
     if (!(given & (EXPERTS_EP | EXPERTS_ETP)) && dp > 1 &&
         plan->model.moe.experts % ranks == 0) {
         p->ep = ranks;

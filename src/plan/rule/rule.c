@@ -146,9 +146,9 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 
 const struct rule *rule_at(size_t i)
 {
-    static const struct rule_set *const sets[] = {
-        &rule_set_model, &rule_set_borrow, &rule_set_layout,
-        &rule_set_run,   &rule_set_train,  &rule_set_serve};
+    static const struct rule_set *const sets[] = {&rule_set_model,  &rule_set_borrow,
+                                                  &rule_set_layout, &rule_set_run,
+                                                  &rule_set_train,  &rule_set_serve};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];

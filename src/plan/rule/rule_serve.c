@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
@@ -102,7 +103,7 @@ static bool spread_experts_broken(const struct plan *plan, char *text, char *hin
 static bool sends_slots(const struct plan *plan)
 {
     enum moe_library library = plan->moe.library;
-    return serves_experts(plan) && plan->moe.path == PATH_DEEPEP_LL && plan->parallel.ep > 1 &&
+    return serves_experts(plan) && engine_sends_slots(plan) &&
            (library == LIBRARY_AUTO || library == LIBRARY_DEEPEP) &&
            plan->stack.kind != STACK_TRTLLM; /* has a fork of its own */
 }
@@ -165,6 +166,51 @@ static bool slot_tokens_broken(const struct plan *plan, char *text, char *hint)
     snprintf(hint, RULE_TEXT, "%s, or moe.path: deepep",
              plan->moe.dispatch_tokens > step ? "a smaller moe.dispatch_tokens"
                                               : "a smaller workload.micro_batch");
+    return true;
+}
+
+/* ---- which ranks DeepEP's normal kernels reach ---- */
+
+static bool sends_tokens(const struct plan *plan)
+{
+    enum moe_library library = plan->moe.library;
+    return serves_experts(plan) && engine_sends_tokens(plan) &&
+           (library == LIBRARY_AUTO || library == LIBRARY_DEEPEP) &&
+           !text_starts(device(plan), "gb"); /* one NVLink domain over nodes */
+}
+
+/* Ranks of an expert-parallel group that stand in a node: pipeline stages may lie between. */
+static uint64_t ranks_inside(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t stages = 1, inside = plan->cluster.node.devices;
+    for (uint64_t i = 0; i < p->order.n && !text_equal(p->order.word[i], "ep"); i++)
+        stages = text_equal(p->order.word[i], "pp") ? p->pp : stages;
+    inside = stages ? inside / stages : 0;
+    return inside < p->ep ? inside : p->ep;
+}
+
+/* DeepEP csrc/deep_ep.cpp: up to 8 ranks talk over NVLink; more stand in groups of 8
+ * (NUM_MAX_NVL_PEERS). TensorRT-LLM communication/deep_ep.py, _is_deepep_feasible: all ranks of
+ * a node, 2, 4 or 8, or 8 of each of 2, 4, 8 or 16 nodes. */
+static bool reach_broken(const struct plan *plan, char *text, char *hint)
+{
+    uint64_t ep = plan->parallel.ep, inside = ranks_inside(plan), nodes = ep / 8;
+    uint64_t node = plan->cluster.node.devices;
+    bool one = inside == ep && ep <= 8, many = ep > 8 && inside % 8 == 0 && ep % 8 == 0;
+    if (plan->stack.kind == STACK_TRTLLM) {
+        one = one && ep == node && (ep == 2 || ep == 4 || ep == 8);
+        many = many && node == 8 && nodes <= 16 && (nodes & (nodes - 1)) == 0;
+    }
+    if (one || many)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "DeepEP does not reach ep %" PRIu64 " ranks of which a node of %" PRIu64
+             " devices has %" PRIu64,
+             ep, node, inside);
+    snprintf(hint, RULE_TEXT, "moe.path: deepep_ll or allgather, or %s",
+             plan->stack.kind == STACK_TRTLLM ? "ep over all ranks of a node"
+                                              : "8 ranks of a group in every node");
     return true;
 }
 
@@ -346,6 +392,12 @@ static const struct rule rules[] = {
      .applies = copies_experts,
      .broken = copies_broken,
      .also = {"parallel.ep"}},
+    {.name = "deepep-reaches-ranks",
+     .key = "moe.path",
+     .shape = RULE_OTHER,
+     .applies = sends_tokens,
+     .broken = reach_broken,
+     .also = {"parallel.ep", "parallel.pp"}},
     {.name = "slots-take-top-k",
      .key = "moe.path",
      .shape = RULE_AT_MOST,

@@ -61,7 +61,7 @@ void sglang_write_experts(struct job_writer *writer)
     enum expert_backend experts = plan->stack.experts;
     bool mxfp4 = plan->precision.weights == DTYPE_MXFP4 &&
                  (experts == EXPERTS_FLASHINFER || experts == EXPERTS_TRTLLM_GEN);
-    bool sent = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
+    bool sent = path_reads(plan->moe.path, READS_DEEPEP);
     const char *word = mxfp4                               ? "flashinfer_mxfp4"
                        : sent && experts == EXPERTS_MARLIN ? "humming"
                                                            : words[experts];

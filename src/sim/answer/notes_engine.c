@@ -40,7 +40,7 @@ static const char *plain_behind_deepep(const struct plan *plan, struct arena *ar
     enum dtype weights = plan->precision.weights;
     bool plain = weights == DTYPE_BF16 || weights == DTYPE_F16;
     bool own = plan->stack.experts == EXPERTS_AUTO;
-    bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
+    bool deepep = path_reads(plan->moe.path, READS_DEEPEP);
     return plan->stack.kind == STACK_SGLANG && plain && own && deepep && plan->parallel.ep > 1
                ? "SGLang 0.5.23 runs experts in 16 bits behind DeepEP with stack.experts "
                  "deepgemm (--moe-runner-backend deep_gemm) alone"
@@ -120,8 +120,7 @@ static const char *small_slots(const struct plan *plan, struct arena *arena)
 {
     uint64_t tokens = plan->workload.mode == MODE_DECODE ? plan_tokens(plan) : 0;
     bool told = plan->moe.dispatch_tokens >= tokens;
-    if (plan->stack.kind != STACK_SGLANG || plan->moe.path != PATH_DEEPEP_LL || told ||
-        tokens <= 128)
+    if (plan->stack.kind != STACK_SGLANG || !engine_sends_slots(plan) || told || tokens <= 128)
         return NULL;
     return arena_printf(arena,
                         "a rank sends %llu tokens at once: "

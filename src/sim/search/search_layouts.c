@@ -36,7 +36,7 @@ void hunt_follow(const struct hunt *hunt, struct plan *plan)
     if (!hunt->lays)
         return;
     plan->parallel.sp = false;
-    experts_lay(plan, EXPERTS_EP | EXPERTS_ETP);
+    experts_lay(plan, plan->model.moe.experts ? EXPERTS_EP | EXPERTS_ETP : EXPERTS_EP);
 }
 
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "sim/search/search.h"
 
@@ -157,10 +158,14 @@ void search_space_default(const struct plan *plan, struct search_space *space)
     *space = (struct search_space){0};
     add_divisors(space, SEARCH_TP, world, node);
     add_divisors(space, SEARCH_PP, world, plan->model.layers);
-    add_divisors(space, SEARCH_EP, world, plan_experts_total(plan));
-    add_divisors(space, SEARCH_ETP, world, node);
-    for (unsigned path = 1; path < paths_count(); path++) /* after `auto` */
-        add(space, SEARCH_PATH, path);
+    if (plan_is_engine(plan) && !plan->model.moe.experts) { /* nothing to lay or exchange */
+        add(space, SEARCH_PATH, plan->moe.path);
+    } else {
+        add_divisors(space, SEARCH_EP, world, plan_experts_total(plan));
+        add_divisors(space, SEARCH_ETP, world, node);
+        for (unsigned path = 1; path < paths_count(); path++) /* after `auto` */
+            add(space, SEARCH_PATH, path);
+    }
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         add(space, SEARCH_CAPACITY, factors[i]);
     add_powers(space, SEARCH_BLOCK, 128, 1024);

@@ -140,7 +140,7 @@ enum status serve_refuse(const struct plan *plan, const struct serve_style *styl
     const struct parallel *p = &plan->parallel;
     uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
     TRY(refuse_blocks(plan, name, err));
-    if (!style->spread)
+    if (!style->spread || (!plan_has_moe(plan) && p->cp == 1)) /* dp counts engines */
         return STATUS_OK;
     TRY(refuse_degrees(plan, style, name, err));
     if (style->alone && experts == p->tp)
