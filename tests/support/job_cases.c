@@ -518,6 +518,14 @@ const struct job_case job_cases[] = {
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
      0},
+    {"vllm/image-serve.sh", "cluster=h200",
+     "parallel.tp=8 parallel.ep=8 stack.experts=deepgemm "
+     "precision.weights=fp8_block",
+     0},
+    {"sglang/attention-dp.sh", "cluster=h200",
+     "parallel.tp=1 parallel.ep=8 cluster.node.devices=8 moe.path=deepep_ll "
+     "stack.experts=marlin stack.graphs=none precision.kv_cache=bf16 parallel.dense_apart=true",
+     0},
     {"vllm/eager.sh", "cluster=h100",
      "stack.graphs=none parallel.ep=4 memory.cache_block=32 precision.weights=fp8_block", 0},
     {"vllm/heredoc.sh", "cluster=h200",

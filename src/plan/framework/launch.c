@@ -93,11 +93,15 @@ static bool has_overrides(const struct shell_words *words, size_t i)
     return false;
 }
 
-/* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server. */
+/* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server. Since
+ * it is `vllm serve`, the model may follow by its name, as in "Qwen/Qwen3-8B". */
 static bool is_image(const struct shell_words *words, size_t i)
 {
-    return i > 1 && i + 1 < words->n && strstr(words->items[i].text, "vllm-openai") &&
-           words->items[i].text[0] != '-' && words->items[i + 1].text[0] == '-';
+    if (i <= 1 || i + 1 >= words->n || !strstr(words->items[i].text, "vllm-openai") ||
+        words->items[i].text[0] == '-')
+        return false;
+    const char *next = words->items[i + 1].text;
+    return next[0] == '-' || (strchr(next, '/') && next[0] != '/' && next[0] != '.');
 }
 
 /* "src/train.py" of LLaMA-Factory: its file of settings follows, or what all of its jobs say.
