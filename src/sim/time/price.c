@@ -131,8 +131,10 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
         [OP_COPY] = PROFILE_COPY,
         [OP_SYNC] = PROFILE_HOST,
     };
-    enum profile_item item =
-        op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE : by_kind[op->kind];
+    bool whole = op->kernel == KERNEL_FETCH || op->kernel == KERNEL_PICK; /* matrices */
+    enum profile_item item = op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE
+                             : whole                          ? PROFILE_MEMORY
+                                                              : by_kind[op->kind];
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
     if (item == PROFILE_ELEMENTWISE && is_expert_activation(op))
