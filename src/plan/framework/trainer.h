@@ -155,8 +155,9 @@ extern const struct job_framework *const trainer_shares[];
  * that the framework brings along. */
 enum status trainer_read_files(struct job *job, const struct trainer_file *known);
 
-/* The first of these alone. */
+/* The first of these alone, and the others. */
 enum status trainer_read_own_file(struct job *job);
+enum status trainer_read_sharers(struct job *job, const struct trainer_file *known);
 
 /* Who shares the states out, as the settings say. */
 enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
