@@ -1103,6 +1103,21 @@ const struct job_case job_cases[] = {
      "lora.rank=0 optimizer.kind=galore optimizer.rank=128 precision.weights=bf16 "
      "precision.moments=bf16",
      0},
+    {"swift/freeze-llm.sh", "",
+     "model.name=qwen3-vl-8b workload.encoder.train=all frozen.layers=0 "
+     "frozen.modules=[embed_tokens,norms,attention,dense_mlp] parallel.zero=2",
+     0},
+    {"megatron-swift/freeze-llm.sh", "",
+     "workload.encoder.train=projector frozen.layers=0 "
+     "frozen.modules=[embed_tokens,lm_head,norms,attention,router,experts] parallel.ep=8",
+     0},
+    {"llamafactory/vision.yaml", "cluster=h100-8x1",
+     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 0},
+    {"llamafactory/projector.yaml", "cluster=h100-8x1",
+     "workload.encoder.train=projector frozen.layers=0 frozen.format=bf16 "
+     "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] precision.weights=f32",
+     0},
+    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8", 1},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "

@@ -259,10 +259,13 @@ static bool all_frozen(const struct plan *plan, char *text, char *hint)
                                                          model->residual_intermediate),
         [FROZEN_DENSE_MLP] = model_ffns(model, FFN_DENSE) > 0,
     };
-    bool some = false;
+    bool some = model->encoder.layers && plan->workload.encoder.train != ENCODER_FROZEN;
     for (unsigned i = 0; i < FROZEN_PARTS; i++)
         some = some || (has[i] && !plan_freezes_part(plan, (enum frozen_part)i));
-    snprintf(hint, RULE_TEXT, "leave a part out of frozen.modules");
+    snprintf(hint, RULE_TEXT,
+             model->encoder.layers ? "leave a part out of frozen.modules, or train the encoder "
+                                     "(workload.encoder.train)"
+                                   : "leave a part out of frozen.modules");
     snprintf(text, RULE_TEXT, "all that the model has is frozen: nothing is trained");
     return !some;
 }
