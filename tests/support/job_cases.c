@@ -1154,6 +1154,11 @@ const struct job_case job_cases[] = {
      "model.name=qwen2.5-7b lora.rank=8 lora.inputs=copied precision.weights=bf16 "
      "workload.micro_batch=4 workload.sequence_length=1024 workload.colocated.reference=0",
      1},
+    {"trl/grpo.py", "",
+     "stack=deepspeed parallel.zero=3 workload.colocated.sequences=16 "
+     "workload.colocated.engine=none workload.colocated.reference=1 workload.micro_batch=4 "
+     "workload.sequence_length=1536 precision.weights=bf16",
+     1},
     {"trl/launch.sh", "",
      "model.name=qwen3-30b-a3b parallel.zero=3 parallel.reshard=always precision.weights=f32 "
      "workload.micro_batch=1 recompute.kind=full cluster.node.devices=8",

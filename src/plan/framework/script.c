@@ -279,6 +279,7 @@ static void add_word(struct script *script, const char *name, const char *word,
 
 /* ---- calls ---- */
 
+/* `prefix`: of what stands in a mapping; NULL: of the call's own. */
 static void read_arguments(struct script *script, enum call call, const char *prefix,
                            const struct python_value *of);
 
@@ -288,7 +289,7 @@ static void read_mapping(struct script *script, const struct python_argument *a)
     static const struct {
         const char *name, *prefix;
         enum call call;
-    } known[] = {{"model_init_kwargs", "", CALL_MODEL},
+    } known[] = {{"model_init_kwargs", NULL, CALL_MODEL},
                  {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
                  {"deepspeed", "", CALL_ARGUMENTS}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -309,12 +310,13 @@ static void read_argument(struct script *script, enum call call, const char *pre
     }
     if (!a->name || !is_read(call, a) || (name && v->text && is_root(script, v->text)))
         return;
-    if (mapping && prefix[0])
+    const char *before = prefix ? prefix : "";
+    if (mapping && prefix)
         read_arguments(script, call, arena_printf(job->arena, "%s%s.", prefix, a->name), v);
     else if (mapping)
         read_mapping(script, a);
     else if (v->kind != PYTHON_CALL || kind_of(job->arena, v->callee) == CALL_NONE)
-        add_setting(script, arena_printf(job->arena, "%s%s", prefix, flag_of(call, a->name)), v,
+        add_setting(script, arena_printf(job->arena, "%s%s", before, flag_of(call, a->name)), v,
                     a->mark);
 }
 
@@ -373,7 +375,7 @@ static void read_value(struct script *script, const struct python_value *v,
                      "'%s' stands inside a condition or a loop: it is read as it stands there",
                      v->callee);
         read_itself(script, call, v, statement->mark);
-        read_arguments(script, call, "", v);
+        read_arguments(script, call, NULL, v);
     }
     for (size_t i = 0; v->kind == PYTHON_CALL && i < v->n; i++)
         read_value(script, &v->items[i].value, statement);

@@ -35,10 +35,13 @@
         RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
              "not known here: a warning", GRPO),                                               \
         IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
-        IDLE("steps_per_generation", JOB_VALUE,                                                \
-             "how many batches are generated at once: vLLM's part stands", GRPO),              \
-        IDLE("generation_batch_size", JOB_VALUE,                                               \
-             "how many sequences are generated at once: vLLM's part stands", GRPO),            \
+        RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
+             "times the batch, without use_vllm; gradient_accumulation_steps unless given",    \
+             GRPO),                                                                            \
+        RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
+             "a rank's part of it, without use_vllm", GRPO),                                   \
+        MEMORY("ds3_gather_for_generation", JOB_VALUE, "true",                                 \
+               "of ZeRO-3 all weights are gathered while the model generates", GRPO),          \
         IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
              GRPO),                                                                            \
         IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
