@@ -95,6 +95,11 @@ bool plan_steps_in_backward(const struct plan *plan)
            plan->optimizer.in_backward;
 }
 
+bool plan_steps_whole(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->optimizer.kind >= OPTIMIZER_GALORE;
+}
+
 bool plan_drops_gradients(const struct plan *plan)
 {
     enum optimizer_kind kind = plan->optimizer.kind;

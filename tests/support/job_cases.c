@@ -1154,6 +1154,11 @@ const struct job_case job_cases[] = {
      "model.name=qwen2.5-7b lora.rank=8 lora.inputs=copied precision.weights=bf16 "
      "workload.micro_batch=4 workload.sequence_length=1024 workload.colocated.reference=0",
      1},
+    {"trl/gemma.py", "",
+     "model.name=gemma-4-31b lora.rank=16 lora.format=bf16 precision.weights=nf4_double "
+     "precision.activations=bf16 workload.sequence_length=512 stack.attention=unfused "
+     "recompute.kind=full",
+     3},
     {"trl/grpo.py", "",
      "stack=deepspeed parallel.zero=3 workload.colocated.sequences=16 "
      "workload.colocated.engine=none workload.colocated.reference=1 workload.micro_batch=4 "

@@ -69,6 +69,7 @@ static void statements_are_what_they_say(void **state)
         {"def f():\n  return g(\n    h=1)", "g(h=1);"},
         {"a = 1, 2", "a=[1,2];"},
         {"a[0] = 1", ""},
+        {"a['k'] = f(1)", "f(1);"},
         {"a = torch.bfloat16", "a=torch.bfloat16;"},
         {"a = int(os.environ.get('TP', '4'))", "a=4;"},
         {"a = os.environ['TP']", "a=?;"},

@@ -247,6 +247,25 @@ static const char *word_of(const struct script *script, const struct python_valu
     return NULL;
 }
 
+static void add_word(struct script *script, const char *name, const char *word,
+                     struct mark mark);
+
+/* Which of the 16 bits a script computes in by what the device can: bfloat16, of those that are
+ * planned. */
+static bool is_half(struct script *script, const char *name, const struct python_value *value,
+                    struct mark mark)
+{
+    const char *trouble = NULL;
+    bool bf16 = text_equal(name, "bf16");
+    if ((!bf16 && !text_equal(name, "fp16")) || word_of(script, value, &trouble))
+        return false;
+    if (bf16) {
+        job_warn(script->job, mark, "%s: bf16 is planned", trouble);
+        add_word(script, name, "true", mark);
+    }
+    return true;
+}
+
 static void add_setting(struct script *script, const char *name,
                         const struct python_value *value, struct mark mark)
 {
@@ -255,7 +274,7 @@ static void add_setting(struct script *script, const char *name,
     size_t n = list ? value->n : 1;
     const char **words = arena_alloc(job->arena, n + 1, sizeof *words);
     struct setting setting = {.name = name, .mark = mark, .values = words, .n = n};
-    if (value->kind == PYTHON_NONE)
+    if (value->kind == PYTHON_NONE || is_half(script, name, value, mark))
         return;
     for (size_t i = 0; i < n; i++) {
         const char *word =
@@ -297,6 +316,21 @@ static void read_mapping(struct script *script, const struct python_argument *a)
             read_arguments(script, known[i].call, known[i].prefix, &a->value);
 }
 
+/* "common" of **common: the one mapping that the script makes so; NULL: there is none. */
+static const struct python_value *mapping_named(const struct script *script, const char *name)
+{
+    const struct python_value *found = NULL;
+    for (size_t i = 0; i < script->python->n; i++) {
+        const struct python_statement *s = &script->python->statements[i];
+        if (!s->target || !text_equal(s->target, name))
+            continue;
+        if (found || s->value.kind != PYTHON_CALL || !text_equal(s->value.callee, "dict"))
+            return NULL;
+        found = &s->value;
+    }
+    return found;
+}
+
 static void read_argument(struct script *script, enum call call, const char *prefix,
                           const struct python_argument *a)
 {
@@ -304,7 +338,12 @@ static void read_argument(struct script *script, enum call call, const char *pre
     const struct python_value *v = &a->value;
     bool mapping = v->kind == PYTHON_CALL && text_equal(v->callee, "dict");
     bool name = v->kind == PYTHON_UNKNOWN || (v->kind == PYTHON_WORD && !v->quoted);
-    if (!a->name && v->text && v->text[0] == '*') {
+    if (!a->name && v->text && text_starts(v->text, "**")) {
+        const struct python_value *of = mapping_named(script, v->text + 2);
+        if (of) {
+            read_arguments(script, call, prefix, of);
+            return;
+        }
         job_warn(job, a->mark, "what '%.60s' adds to the arguments is not read", v->text);
         return;
     }

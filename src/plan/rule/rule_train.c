@@ -57,12 +57,6 @@ static bool whole_broken(const struct plan *plan, char *text, char *hint)
     return !fsdp || !whole || (lomo && plan_dp(plan) > 1) || plan->lora.rank > 0;
 }
 
-static bool steps_whole(const struct plan *plan)
-{
-    enum optimizer_kind kind = plan->optimizer.kind;
-    return is_training(plan) && kind >= OPTIMIZER_GALORE;
-}
-
 /* torchtitan components/optimizer.py, build_optimizers. */
 static bool backward_broken(const struct plan *plan, char *text, char *hint)
 {
@@ -318,7 +312,7 @@ static const struct rule rules[] = {
     {.name = "steps-whole-weights",
      .key = "optimizer.kind",
      .shape = RULE_OTHER,
-     .applies = steps_whole,
+     .applies = plan_steps_whole,
      .broken = whole_broken,
      .also = {"parallel.zero", "stack.kind"}},
     {.name = "steps-in-backward-alone",

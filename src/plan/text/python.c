@@ -211,16 +211,16 @@ static enum status read_several(struct reader *r, const char *text, size_t lengt
 {
     const struct python_value all = like.value;
     size_t commas = 0, i = 0;
+    if (all.kind == PYTHON_CALL) {
+        like.target = NULL;
+        TRY(add(r, like));
+    }
     for (size_t at = 0; at < length; at++) {
         if (strchr("([{'\"", text[at]))
             return STATUS_OK;
         commas += text[at] == ',';
     }
     bool each = all.kind == PYTHON_LIST && all.n == commas + 1;
-    if (all.kind == PYTHON_CALL) {
-        like.target = NULL;
-        TRY(add(r, like));
-    }
     for (const char *at = text; at < text + length; i++) {
         at += strspn(at, " ");
         size_t n = strcspn(at, ",=");
