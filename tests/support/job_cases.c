@@ -1103,6 +1103,10 @@ const struct job_case job_cases[] = {
      "lora.rank=0 optimizer.kind=galore optimizer.rank=128 precision.weights=bf16 "
      "precision.moments=bf16",
      0},
+    {"llamafactory/galore-layerwise.yaml", "cluster=h100-1x1",
+     "optimizer.kind=galore optimizer.rank=128 optimizer.in_backward=true "
+     "precision.weights=bf16 parallel.zero=0",
+     0},
     {"swift/freeze-llm.sh", "",
      "model.name=qwen3-vl-8b workload.encoder.train=all frozen.layers=0 "
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] parallel.zero=2",

@@ -281,6 +281,15 @@ static void gradients_that_go(void **state)
     assert_int_equal(b.values[gradients->all.node], 2 * 2 * largest);
     assert_int_equal(b.values[copies->all.node], 4 * 4 * largest);
     arena_release(&b.arena);
+    /* hooks of one weight each */
+#define HOOKS ALONE "optimizer.kind=galore optimizer.in_backward=true precision.gradients=bf16"
+    assert_int_equal(state_bytes(ALONE "optimizer.kind=galore precision.gradients=bf16") -
+                         state_bytes(HOOKS),
+                     2 * all);
+    plan_build(base, HOOKS, false, &b);
+    assert_int_equal(b.values[plan_buffer(&b.work, "passing_gradients")->all.node],
+                     2 * largest);
+    arena_release(&b.arena);
 }
 
 int main(void)

@@ -44,8 +44,8 @@ static bool layers_broken(const struct plan *plan, char *text, char *hint)
     return with || r->offload_layers >= plan->model.layers;
 }
 
-/* Projections of a shard, and hooks that update what a sharer holds, are other things
- * (transformers trainer_optimizer.py; accelerate has no LOMO beside DeepSpeed). */
+/* Projections of a shard, and hooks that update what a sharer or DDP's reducer holds, are other
+ * things (transformers trainer_optimizer.py; accelerate has no LOMO beside DeepSpeed). */
 static bool whole_broken(const struct plan *plan, char *text, char *hint)
 {
     bool lomo = plan_drops_gradients(plan);

@@ -821,7 +821,7 @@ const struct field schema_table[] = {
           "(optim_target_modules); stacked experts are none"),
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
-         "(early_step_in_backward)"),
+         "(early_step_in_backward); fsdp: a weight is, of galore and apollo (layer-wise)"),
 
     /* ---- lora ---- */
 
