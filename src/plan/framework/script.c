@@ -21,7 +21,7 @@ enum call {
     CALLS
 };
 
-enum { ROOTS = 32 };
+enum { ROOTS = 32, MAPPINGS = 32 };
 
 struct script {
     struct job *job;
@@ -32,6 +32,7 @@ struct script {
         enum call kind;
     } roots[ROOTS]; /* variables that hold what such a call gives */
     size_t n_roots;
+    unsigned mappings; /* that were read by their names: one may hold itself */
 };
 
 /* ---- which calls ---- */
@@ -340,7 +341,8 @@ static void read_argument(struct script *script, enum call call, const char *pre
     bool name = v->kind == PYTHON_UNKNOWN || (v->kind == PYTHON_WORD && !v->quoted);
     if (!a->name && v->text && text_starts(v->text, "**")) {
         const struct python_value *of = mapping_named(script, v->text + 2);
-        if (of) {
+        if (of && script->mappings < MAPPINGS) {
+            script->mappings++;
             read_arguments(script, call, prefix, of);
             return;
         }

@@ -127,8 +127,8 @@ static enum status set_loss(struct job *job)
     TRY(job_word(job, flag, &loss));
     if (fused || (loss && !text_equal(loss, "chunked_nll")))
         return STATUS_OK;
-    uint64_t rows = job_drafted(job, "workload.micro_batch", 1);
-    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    uint64_t rows = job_planned(job, "workload.micro_batch", 1);
+    uint64_t length = job_planned(job, "workload.sequence_length", 1);
     if (!rows || !length || rows > 1000000 || length > 100000000)
         return STATUS_OK; /* out of the plan's bounds, which say so */
     uint64_t parts = (rows * length + CHUNK - 1) / CHUNK;

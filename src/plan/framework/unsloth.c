@@ -202,8 +202,8 @@ static enum status set_loss(struct job *job, bool full)
     bool known, overflow = false;
     TRY(job_model(job, plan, &known));
     const uint64_t rows =
-        checked_mul(job_drafted(job, "workload.micro_batch", 1),
-                    job_drafted(job, "workload.sequence_length", 1), &overflow);
+        checked_mul(job_planned(job, "workload.micro_batch", 1),
+                    job_planned(job, "workload.sequence_length", 1), &overflow);
     if (!known || overflow || !rows || rows > 1000000000)
         return STATUS_OK;
     const double vocab = (double)plan->model.vocab, hidden = (double)plan->model.hidden;

@@ -284,6 +284,9 @@ enum status job_part_named(struct job *job, const char *key, const char *name, s
 /* The same of the model, by its name or key by key. */
 enum status job_model(struct job *job, struct plan *plan, bool *known);
 
+/* The value of the plan as a number: the user's, or the draft's. */
+uint64_t job_planned(const struct job *job, const char *key, uint64_t fallback);
+
 /* Does the user give this key, with --set or in a "#moeplan" line? */
 bool job_requested(const struct job *job, const char *key);
 
