@@ -1107,6 +1107,10 @@ const struct job_case job_cases[] = {
      "optimizer.kind=galore optimizer.rank=128 optimizer.in_backward=true "
      "precision.weights=bf16 parallel.zero=0",
      0},
+    {"swift/grpo-itself.sh", "",
+     "model.name=qwen3-8b workload.colocated.sequences=16 workload.colocated.engine=none "
+     "workload.micro_batch=8 workload.sequence_length=2048 parallel.zero=3",
+     1},
     {"swift/freeze-llm.sh", "",
      "model.name=qwen3-vl-8b workload.encoder.train=all frozen.layers=0 "
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] parallel.zero=2",

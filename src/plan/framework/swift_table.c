@@ -112,8 +112,10 @@
         NEITHER("loss_type", JOB_LIST, RLHF), NEITHER("rpo_alpha", JOB_VALUE, RLHF),           \
         NEITHER("temperature", JOB_VALUE, RLHF), NEITHER("epsilon", JOB_VALUE, ROLLOUT),       \
         NEITHER("epsilon_high", JOB_VALUE, ROLLOUT),                                           \
-        NEITHER("steps_per_generation", JOB_VALUE, ROLLOUT),                                   \
-        NEITHER("generation_batch_size", JOB_VALUE, ROLLOUT),                                  \
+        RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
+             "times the batch, of grpo without use_vllm, not of Megatron", ROLLOUT),           \
+        RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
+             "a rank's part of it, likewise", ROLLOUT),                                        \
         NEITHER("importance_sampling_level", JOB_VALUE, ROLLOUT),                              \
         NEITHER("overlong_filter", JOB_VALUE, ROLLOUT),                                        \
         NEITHER("dynamic_sample", JOB_VALUE, ROLLOUT),                                         \

@@ -232,6 +232,8 @@ const struct trainer_file *trl_file(struct job *job, const char *name);
 bool trl_is_grpo(struct job *job);
 enum status trl_set_completions(struct job *job);
 enum status trl_finish_grpo(struct job *job, bool rloo);
+/* workload.colocated.sequences of a trainer whose model generates by itself. */
+enum status trl_set_generation(struct job *job);
 
 /* How long sequences are where no flag says it at once. */
 enum status trl_set_length(struct job *job);

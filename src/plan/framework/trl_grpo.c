@@ -60,7 +60,7 @@ static enum status count_generated(struct job *job, uint64_t *sequences)
 }
 
 /* The model generates itself, with its own weights; no part of the device is set apart. */
-static enum status set_generation(struct job *job)
+enum status trl_set_generation(struct job *job)
 {
     static const char key[] = "workload.colocated.sequences",
                       flags[] = "generation_batch_size steps_per_generation "
@@ -134,7 +134,7 @@ enum status trl_finish_grpo(struct job *job, bool rloo)
     if (vllm)
         TRY(read_vllm(job));
     else
-        TRY(set_generation(job));
+        TRY(trl_set_generation(job));
     if (vllm)
         warn_of_merge(job);
     job_warn(job, job_place(job),
