@@ -296,7 +296,8 @@ static void weighed_flop(const struct listed *l, enum segment segment, uint64_t 
         uint64_t amount = listed_at(l, op->layers) * listed_at(l, op->flop);
         if (op->segment == segment && op->phase == PHASE_FORWARD && product)
             flop[0] += amount;
-        else if (op->segment == segment && is_weight_gradient(op))
+        else if (op->segment == segment && is_weight_gradient(op) &&
+                 !text_equal(op->name, "wgrad_router"))
             flop[1] += amount;
     }
 }
