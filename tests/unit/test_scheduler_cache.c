@@ -8,27 +8,7 @@
 #include <cmocka.h>
 
 #include "sim/serve/scheduler.h"
-
-static void assert_close(double found, double expected, double off)
-{
-    if (!(fabs(found - expected) <= off))
-        fail_msg("%.12g, expected %.12g", found, expected);
-}
-
-/* 10 ms a decode step, 1 ms a prompt token in any step. */
-static const struct step_costs plain = {
-    .decode = {.n = 1, .x = {1}, .y = {0.01}},
-    .prefill = {.n = 2, .x = {0, 1000}, .y = {0, 1}},
-};
-
-static struct scheduler_result play(const struct scheduler_ask *ask, struct arena *arena)
-{
-    struct scheduler_result result;
-    scheduler_play(ask, arena, &result);
-    assert_int_equal(result.n, ask->requests);
-    scheduler_sort(&result);
-    return result;
-}
+#include "support/played.h"
 
 /* A cache of 200 tokens lets three prompts of 50 in. After 16 steps of three answers each it
  * holds 198: the newest goes, then after 34 of two the second. At step 63 the first ends and
@@ -46,8 +26,8 @@ static void the_newest_makes_room(void **state)
                                       .input = 50,
                                       .output = 64,
                                       .cache = {.tokens = 200},
-                                      .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                      .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 2);
     assert_close(r.ttft_s[2], 0.15, 1e-12);
     assert_close(r.ends_s[0], 0.15 + 0.63, 1e-9);
@@ -74,8 +54,8 @@ static void what_is_left_is_found_again(void **state)
                                       .input = 50,
                                       .output = 64,
                                       .cache = {.tokens = 200, .keeps = true},
-                                      .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                      .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 2);
     assert_close(r.ends_s[0], 0.15 + 0.63, 1e-9);
     assert_close(r.ends_s[1], 0.78 + 0.081 + 0.12, 1e-9);
@@ -97,12 +77,12 @@ static void whole_requests_never_go(void **state)
                                 .input = 50,
                                 .output = 64,
                                 .cache = {.tokens = 200, .admits = ADMIT_WHOLE},
-                                .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     for (unsigned i = 0; i < 4; i++)
         assert_close(r.ends_s[i], 0.68 * (i + 1), 1e-9);
     ask.input = 30;
-    r = play(&ask, &arena);
+    r = played(&ask, &arena);
     assert_int_equal(r.preempted, 0);
     for (unsigned i = 0; i < 4; i++)
         assert_close(r.ends_s[i], 0.69 * (i / 2 + 1), 1e-9);
@@ -125,8 +105,8 @@ static void replicas_reserve_less(void **state)
                                     .input = 20,
                                     .output = 64,
                                     .cache = {.tokens = 200, .admits = ADMIT_PART},
-                                    .costs = &plain};
-        struct scheduler_result r = play(&ask, &arena);
+                                    .costs = &played_costs};
+        struct scheduler_result r = played(&ask, &arena);
         size_t last = r.n - 1;
         if (replicas == 1)
             assert_true(r.ttft_s[last] > 0.5);
@@ -151,13 +131,13 @@ static void answers_to_come_are_reserved(void **state)
                                 .input = 50,
                                 .output = 64,
                                 .cache = {.tokens = 200, .admits = ADMIT_PART},
-                                .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 0);
     for (unsigned i = 0; i < 3; i++)
         assert_close(r.ends_s[i], 0.68 * (i + 1), 1e-9);
     ask.input = 20;
-    r = play(&ask, &arena);
+    r = played(&ask, &arena);
     assert_close(r.ttft_s[1], 0.04, 1e-12);
     assert_true(r.ttft_s[2] > 0.04 + 0.01);
     arena_release(&arena);
@@ -182,11 +162,11 @@ static void room_for_all_changes_nothing(void **state)
                                         .output = 64,
                                         .spread = 0.5,
                                         .seed = 3,
-                                        .costs = &plain};
-            struct scheduler_result free = play(&ask, &arena);
+                                        .costs = &played_costs};
+            struct scheduler_result free = played(&ask, &arena);
             ask.cache.tokens = (const uint64_t[]){100000, 100000, 300, 300}[tokens];
             ask.cache.admits = tokens % 2 ? ADMIT_PART : ADMIT_PROMPT;
-            struct scheduler_result held = play(&ask, &arena);
+            struct scheduler_result held = played(&ask, &arena);
             assert_int_equal(held.output_tokens, free.output_tokens);
             print_message("batching %d, case %llu: %llu taken out\n", batching,
                           (unsigned long long)tokens, (unsigned long long)held.preempted);
