@@ -47,8 +47,8 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
 }
 
 /* In an open loop prompts begin by what the cache holds at the moment, as the engine lets them.
- * vLLM keeps what it has computed unless the model has states
- * (model_executor/models/config.py). */
+ * vLLM's prefix caching is on by default (config/cache.py); releases that know no states there
+ * turn it off for models that have some. */
 static struct scheduler_ask arrivals_of(const struct serve_game *g)
 {
     struct scheduler_ask ask = ask_of(g);
