@@ -177,7 +177,8 @@ static void gemm_rule(struct backward *b, const struct op *op)
         l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups_of(b, op),
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
-    if (l->work->buffers[d].n_dims > 2) /* matrices side by side: these rows are theirs */
+    const struct buffer *c = &l->work->buffers[backward_of(b, op, ROLE_DST)];
+    if (l->work->buffers[d].n_dims > c->n_dims) /* rows of c, matrices side by side of d */
         layer_last(l)->bytes_read =
             size_add(l->z, op->bytes_written,
                      layer_matrices_touched(l, weight_as_kept(b, op), groups_of(b, op)));
@@ -358,27 +359,30 @@ static void expanded_rule(struct backward *b, const struct op *op)
         return;
     uint16_t rows = expanded_source(b, backward_of(b, op, ROLE_SRC)),
              weight = backward_of(b, op, ROLE_WEIGHT);
-    struct op product = {.flop = op->flop,
-                         .bytes_read = op->bytes_read,
-                         .bytes_written = op->bytes_written,
-                         .groups = op->groups,
-                         .m = op->m,
-                         .n = op->n,
-                         .k = op->k};
-    product.name = named(b, "wgrad_", op);
-    product.kernel = KERNEL_EXPANDED_WGRAD;
-    if (backward_trains(b, op))
-        layer_op(l, product,
-                 OPERANDS(IN(SRC, expand(b, named(b, "expand_again_", op), rows, offsets)),
-                          IN(D_DST, d), IN(OFFSETS, offsets),
-                          OUT(D_WEIGHT, backward_weight(b, weight))));
-    uint16_t da = backward_buffer(b, rows, "");
+    struct op product = {
+        .flop = op->flop, .groups = op->groups, .m = op->m, .n = op->n, .k = op->k};
+    if (backward_trains(b, op)) {
+        uint16_t again = expand(b, named(b, "expand_again_", op), rows, offsets),
+                 dw = backward_weight(b, weight);
+        product.name = named(b, "wgrad_", op);
+        product.kernel = KERNEL_EXPANDED_WGRAD;
+        product.bytes_read =
+            size_add(l->z, l->work->buffers[again].bytes, op->bytes_written); /* and d */
+        product.bytes_written = l->work->buffers[dw].bytes;
+        layer_op(
+            l, product,
+            OPERANDS(IN(SRC, again), IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
+    }
+    uint16_t da = backward_buffer(b, rows, ""),
+             wide = expand(b, named(b, "expand_gradient_", op), d, offsets);
     product.name = named(b, "dgrad_", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
     product.args.gemm.transposed = true;
+    product.bytes_read =
+        size_add(l->z, l->work->buffers[wide].bytes, l->work->buffers[weight].bytes);
+    product.bytes_written = layer_traffic(l, op->m, da);
     layer_op(l, product,
-             OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient_", op), d, offsets)),
-                      IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
+             OPERANDS(IN(SRC, wide), IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, rows, da);
 }
 
