@@ -41,11 +41,6 @@ struct chart {
  * names with control characters, which would end a line of the script. */
 enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err);
 
-/* An expression for gnuplot that is the text: single-quoted strings joined by "'", since
- * gnuplot does not read all doubled quotes as one; what text_append_visible would
- * escape as a space. */
-void gnuplot_quote(const char *text, struct text *out);
-
 /* Appends the text of the script. STATUS_INPUT when the template is not found. */
 enum status chart_script(const struct chart *chart, struct text *out, struct err *err);
 

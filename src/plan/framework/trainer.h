@@ -186,10 +186,8 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
 
-/* The value of the framework's own flag, or where that is "auto" or missing of the trainer's
+/* The value of the framework's own switch, or where that is "auto" or missing of the trainer's
  * (NULL: it has none); false and not known where neither says it. */
-enum status trainer_count(struct job *job, const char *name, const char *trainer,
-                          uint64_t *value, bool *known);
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);
 
 /* The micro-batch and the global batch, from those of `global`, `micro` and

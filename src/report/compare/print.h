@@ -22,7 +22,4 @@ void compare_print_schema(FILE *out);                    /* of the JSON */
 void compare_print_csv(const struct compare_view *view); /* one row per total, category, buffer
                                                           * and op */
 
-/* struct compare_row: JSON and CSV. */
-const struct column *compare_columns(size_t *n);
-
 #endif
