@@ -128,7 +128,7 @@ static enum status begin(struct far_run *run, const struct plan *plan, bool back
     TRY(execution_init(&run->x, &setup, &run->arena, err));
     make_far(&run->backend);
     run->x.backend = run->x.performs = run->x.meter.backend = &run->backend;
-    return session_setup(&run->session, execution_exchange_bytes(&run->x), err);
+    return session_setup(&run->session, case_largest_exchange(&run->x), err);
 }
 
 static enum status verify_and_measure(struct far_run *run, const struct plan *plan,

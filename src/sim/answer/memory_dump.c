@@ -135,7 +135,7 @@ struct ledger {
     uint64_t *left;
     struct arena *arena;
     struct dump_comparison *out;
-    size_t match_room, rest_room;
+    size_t match_room;
 };
 
 static uint64_t *left_of(const struct ledger *l, const struct buffer_report *buffer)

@@ -60,19 +60,6 @@ void layer_sample_route(struct layer_sample *s, struct arena *arena)
     }
 }
 
-void layer_sample_contiguous(struct layer_sample *s, struct arena *arena)
-{
-    int32_t *start = arena_alloc(arena, s->logical + 1, sizeof *start);
-    int32_t *replica = arena_alloc(arena, s->R * s->local, sizeof *replica);
-    for (uint64_t i = 0; i <= s->logical; i++)
-        start[i] = (int32_t)i;
-    for (uint64_t i = 0; i < s->logical; i++)
-        replica[i] = (int32_t)i;
-    s->start = start;
-    s->replica = replica;
-    layer_sample_route(s, arena);
-}
-
 /* Rows and tokens between a rank and every other, and inside it. */
 static void count_pairs(const struct layer_sample *s, uint64_t rank, uint64_t *v)
 {
