@@ -289,6 +289,9 @@ bool job_requested(const struct job *job, const char *key);
 /* Layers of the model, as drafted or as it is named; 0: not known. */
 enum status job_layers(struct job *job, uint64_t *layers);
 
+/* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
+enum status job_refuse_torchtune(struct mark mark, struct err *err);
+
 /* Megatron-LM's finish, for a bridge too; see plan/framework. */
 extern const struct job_flag megatron_flags[];
 extern const size_t megatron_n_flags;
