@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/text.h"
 

@@ -14,6 +14,7 @@
 #include "sim/step/ops.h"
 #include "support/drawn_plan.h"
 #include "support/draws.h"
+#include "work/stack/stack.h"
 
 /* False when a rule or the stack refuses the plan. */
 bool listed_plan(const struct plan *plan, struct listed *l)

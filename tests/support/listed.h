@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "work/list/work.h"
-#include "work/stack/stack.h"
 
 struct listed {
     struct arena arena;

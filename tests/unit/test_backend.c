@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "exec/measure.h"
-#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"
 

@@ -12,7 +12,6 @@
 #include "sim/step/evaluate.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/scheduler.h"
-#include "support/catalogue.h"
 
 static void assert_close(double found, double expected, double off)
 {

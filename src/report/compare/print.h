@@ -2,7 +2,6 @@
 #ifndef MOEPLAN_REPORT_COMPARE_PRINT_H
 #define MOEPLAN_REPORT_COMPARE_PRINT_H
 
-#include "base/column.h"
 #include "report/provenance.h"
 #include "sim/answer/compare.h"
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
-
 /* ---- lists ---- */
 
 struct dump_buffer *dump_add(struct dump_list *list, struct dump_buffer buffer)

@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "sim/answer/memory_dump.h"
 
 struct reader {

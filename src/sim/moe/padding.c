@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "sim/moe/chunks.h"
 #include "work/path/path.h"
 #include "work/rows/block_loop.h"
 #include "work/stack/stack.h"

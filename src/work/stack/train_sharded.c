@@ -1,6 +1,5 @@
 /* Weights that data-parallel ranks share out (zero 3): what is gathered of a layer while it
  * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/list/dtype.h"
