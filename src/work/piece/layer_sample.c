@@ -2,7 +2,6 @@
 #include "work/piece/layer_sample.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -136,12 +135,13 @@ uint64_t layer_sample_dropped(const struct layer_sample *s, uint64_t rank, uint6
 {
     uint64_t dropped = 0, per_group = s->T / groups * s->K, n = s->R * s->local;
     const int32_t *phys = s->phys + rank * s->T * s->K;
-    uint64_t *counts = calloc(n, sizeof *counts);
-    for (uint64_t i = 0; counts && i < s->T * s->K; i++) {
+    struct arena arena = {0};
+    uint64_t *counts = arena_alloc(&arena, n, sizeof *counts);
+    for (uint64_t i = 0; i < s->T * s->K; i++) {
         if (i % per_group == 0)
             memset(counts, 0, n * sizeof *counts);
         dropped += ++counts[phys[i]] > capacity;
     }
-    free(counts);
+    arena_release(&arena);
     return dropped;
 }
