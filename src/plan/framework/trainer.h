@@ -203,8 +203,6 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
 /* The frozen base of adapters in few bits (bitsandbytes), behind the other formats. */
 enum status trainer_set_base(struct job *job);
 
-/* Words of --optim, and those of DeepSpeed's optimizer.type. */
-extern const char trainer_optimizers[];
 /* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its
  * kind, and what of it is not counted. */
 enum status trainer_set_optimizer(struct job *job, const char *flag);

@@ -9,7 +9,7 @@
 #include "plan/schema/schema.h"
 
 /* The first of several is written. */
-const char trainer_optimizers[] =
+static const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
     "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
     "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
