@@ -11,7 +11,7 @@
 #include "plan/schema/schema.h"
 #include "sim/moe/decode.h"
 #include "support/layer_case.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 static void run_in(struct session *session, const struct plan *plan,
                    const struct layer_sample *sample, const char *name, bool backward,

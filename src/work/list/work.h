@@ -283,8 +283,11 @@ struct work {
     struct arena *arena;
 };
 
-/* Prepares a list for sim/memory/memory (work/index.c); to be called when it is complete and
- * before its sizes are evaluated (work_build does). */
+/* An empty list with all segments used once, ready for a builder. */
+void work_init(struct work *work, struct arena *arena);
+
+/* Prepares a list for sim/memory/memory (work/pass/index.c); to be called when it is complete
+ * and before its sizes are evaluated (work_build does). */
 void work_index(struct work *work);
 
 /* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 

@@ -31,9 +31,6 @@ struct stack_system {
 /* The row of a kind; every kind has one. */
 const struct stack_system *stack_system(enum stack_kind kind);
 
-/* An empty list with all segments used once, ready for a builder. */
-void work_init(struct work *work, struct arena *arena);
-
 /* The path a plan's layer takes: moe.path, or the stack's own rule when it is `auto`; *why says
  * it in a sentence (constant text). */
 enum moe_path stack_path(const struct plan *plan, const char **why);

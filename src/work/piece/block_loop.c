@@ -1,5 +1,5 @@
 /* See block_loop.h. */
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 #include "base/arena.h"
 #include "base/checked.h"
