@@ -1,4 +1,4 @@
-/* work/reduce and sim/moe/collective: the schedules and costs of seed-systems.md C3. */
+/* work/piece/reduce and sim/moe/collective: the schedules and costs of seed-systems.md C3. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

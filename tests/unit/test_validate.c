@@ -1,5 +1,6 @@
-/* calib/score, calib/validate, calib/calibrate: errors by hand, and the shipped tables within
- * what their profiles state. Leaving models out takes longer: tests/docs/check_profiles.sh. */
+/* calib/table/score, calib/validate, calib/fit/calibrate: errors by hand, and the shipped
+ * tables within what their profiles state. Leaving models out takes longer:
+ * tests/docs/check_profiles.sh. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
