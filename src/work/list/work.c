@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/err.h"
-#include "plan/derive.h"
 #include "work/list/dtype.h"
 
 const char *category_name(enum category category)
@@ -126,11 +125,11 @@ uint16_t work_op(struct work *work, struct op op)
     return (uint16_t)work->n_ops++;
 }
 
-unsigned work_order(const struct buffer *buffer)
+enum work_order work_order(const struct buffer *buffer)
 {
     if (buffer->life == LIFE_PERSISTENT)
-        return buffer->state ? 0 : 1;
-    return buffer->life == LIFE_SAVED ? 2 : 3;
+        return buffer->state ? ORDER_STATE : ORDER_LASTING;
+    return buffer->life == LIFE_SAVED ? ORDER_SAVED : ORDER_TRANSIENT;
 }
 
 void work_init(struct work *work, struct arena *arena)
