@@ -243,7 +243,9 @@ uint64_t plan_head_replicas(const struct plan *plan)
     return plan->parallel.head_apart ? 1 : plan_attention_replicas(plan);
 }
 
-uint64_t plan_network_ranks(const struct plan *plan)
+/* Ranks that share the width of dense networks, and of those beside the experts: tp, or also
+ * the replicas that they join. */
+static uint64_t network_ranks(const struct plan *plan)
 {
     return plan->parallel.tp * (plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1);
 }
@@ -362,7 +364,7 @@ uint64_t plan_shared_width(const struct plan *plan)
 
 uint64_t plan_residual_width(const struct plan *plan)
 {
-    uint64_t ranks = plan_network_ranks(plan);
+    uint64_t ranks = network_ranks(plan);
     return ranks ? ceil_div(plan->model.residual_intermediate, ranks) : 0;
 }
 

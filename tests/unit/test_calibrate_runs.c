@@ -1,5 +1,5 @@
-/* calib/calibrate_runs: whole steps through the predictor. Runs that are what the profile says
- * move nothing; six runs of one software calibrate the layout that was left out. */
+/* calib/fit/calibrate_runs: whole steps through the predictor. Runs that are what the profile
+ * says move nothing; six runs of one software calibrate the layout that was left out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

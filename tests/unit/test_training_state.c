@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/read/load.h"
 #include "sim/memory/memory.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "plan/job/reader.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/script.h"

@@ -190,10 +190,8 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
 
-/* The value of the framework's own flag, or where that is "auto" or missing of the trainer's
+/* The value of the framework's own switch, or where that is "auto" or missing of the trainer's
  * (NULL: it has none); false and not known where neither says it. */
-enum status trainer_count(struct job *job, const char *name, const char *trainer,
-                          uint64_t *value, bool *known);
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);
 
 /* The micro-batch and the global batch, from those of `global`, `micro` and
@@ -209,8 +207,6 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
 /* The frozen base of adapters in few bits (bitsandbytes), behind the other formats. */
 enum status trainer_set_base(struct job *job);
 
-/* Words of --optim, and those of DeepSpeed's optimizer.type. */
-extern const char trainer_optimizers[];
 /* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its
  * kind, and what of it is not counted. */
 enum status trainer_set_optimizer(struct job *job, const char *flag);

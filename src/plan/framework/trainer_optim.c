@@ -1,15 +1,15 @@
 /* Optimizers by their names in transformers' `optim` list and in what frameworks around its
  * Trainer add: what each keeps, in whose format, and what of it is not counted. Read at
  * huggingface/transformers 0a14d8d782ad (trainer_optimizer.py, training_args.py). */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
 #include "plan/schema/schema.h"
 
 /* The first of several is written. */
-const char trainer_optimizers[] =
+static const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
     "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
     "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
@@ -89,8 +89,13 @@ static bool is_deepspeed(struct job *job)
 static enum status read_rank(struct job *job, uint64_t *rank)
 {
     const char *given = optim_arg(job, "rank=");
-    if (given)
-        *rank = strtoull(given, NULL, 10);
+    if (given) {
+        given += strspn(given, " "); /* transformers takes blanks out first */
+        const char *word = arena_strndup(job->arena, given, strcspn(given, ", "));
+        if (!number_count(word, rank))
+            return job_fail(job, "optim_args",
+                            "'optim_args' has a rank that is no whole number: '%s'", word);
+    }
     TRY(job_count(job, "optim_args.rank", rank));
     return STATUS_OK;
 }

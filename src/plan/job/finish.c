@@ -16,8 +16,9 @@ static const char *const synonyms[][2] = {{"recompute", "recompute.kind"},
                                           {"block", "block.kind"},
                                           {"collective", "block.collective"}};
 
-enum status job_direct(struct job *job, const char *setting, struct mark mark,
-                       const char *origin)
+/* One "key=value" of the user or of a "#moeplan" line. */
+static enum status direct(struct job *job, const char *setting, struct mark mark,
+                          const char *origin)
 {
     const char *equals = strchr(setting, '=');
     struct node *root = NULL;
@@ -53,8 +54,8 @@ static enum status apply_sets(struct job *job, bool early)
         bool needed = text_equal(set->key, "cluster") || text_equal(set->key, "model");
         if (early ? !needed || set->value[0] == '{' : !job->request->all_sets || needed)
             continue;
-        TRY(job_direct(job, arena_printf(job->arena, "%s=%s", set->key, set->value),
-                       (struct mark){.file = set->option}, set->option));
+        TRY(direct(job, arena_printf(job->arena, "%s=%s", set->key, set->value),
+                   (struct mark){.file = set->option}, set->option));
     }
     return STATUS_OK;
 }
@@ -93,8 +94,8 @@ static enum status apply_lines(struct job *job, const char *text, size_t length)
             const char *from = line + blank + sizeof head - 1;
             while (stop > from && strchr(" \r", stop[-1]))
                 stop--;
-            TRY(job_direct(job, arena_strndup(job->arena, from, (size_t)(stop - from)), mark,
-                           "#moeplan"));
+            TRY(direct(job, arena_strndup(job->arena, from, (size_t)(stop - from)), mark,
+                       "#moeplan"));
         }
         line = newline ? newline + 1 : end;
     }

@@ -184,6 +184,13 @@ static const struct job_framework *tree_framework(const struct node *root)
     return best;
 }
 
+enum status job_refuse_torchtune(struct mark mark, struct err *err)
+{
+    err_at(err, STATUS_INPUT, mark, "a recipe of torchtune, whose jobs are not read");
+    return err_hint(err, "write a plan: model, stack: fsdp, parallel: {zero: 3}, lora: "
+                         "{rank: 8}, workload: {sequence_length: 4096, micro_batch: 2}");
+}
+
 /* A torchtune recipe's file names classes of its own under keys that a plan has too. */
 static enum status refuse_recipe(const struct input *in, const struct node *root)
 {
@@ -192,10 +199,7 @@ static enum status refuse_recipe(const struct input *in, const struct node *root
         model && model->kind == NODE_MAPPING ? node_get(model, "_component_") : NULL;
     if (!class || class->kind != NODE_SCALAR || !text_starts(class->text, "torchtune."))
         return STATUS_OK;
-    err_at(in->err, STATUS_INPUT, class->mark,
-           "a recipe of torchtune, whose jobs are not read");
-    return err_hint(in->err, "write a plan: model, stack: fsdp, parallel: {zero: 3}, lora: "
-                             "{rank: 8}, workload: {sequence_length: 4096, micro_batch: 2}");
+    return job_refuse_torchtune(class->mark, in->err);
 }
 
 static void plain(const struct input *in, struct node *root)

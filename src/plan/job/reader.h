@@ -293,9 +293,8 @@ bool job_requested(const struct job *job, const char *key);
 /* Layers of the model, as drafted or as it is named; 0: not known. */
 enum status job_layers(struct job *job, uint64_t *layers);
 
-/* One "key=value" of the user or of a "#moeplan" line. */
-enum status job_direct(struct job *job, const char *setting, struct mark mark,
-                       const char *origin);
+/* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
+enum status job_refuse_torchtune(struct mark mark, struct err *err);
 
 /* Megatron-LM's finish, for a bridge too; see plan/framework. */
 extern const struct job_flag megatron_flags[];

@@ -107,11 +107,9 @@ static bool has_others(const struct plan *plan)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
 #define RECURS LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_SHORT_CONV))
 #define HAS_LAYERS(of, text_yes, text_no) HOLDS("model.layer_types", of, text_yes, text_no)
-#define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
 
 #define SCENARIO(bits) ONE_OF("workload.scenario", bits)
 #define NOT_COLD SCENARIO(ALL(SCENARIO_PROFILE_RUN + 1) & ~BIT(SCENARIO_COLD))
-#define NOT_PROFILED SCENARIO(ALL(SCENARIO_PROFILE_RUN))
 #define DISTRIBUTION(word) ONE_OF("moe.routing.distribution", BIT(word))
 
 #define COMPUTE(bits) ONE_OF("precision.compute", bits)

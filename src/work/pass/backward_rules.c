@@ -434,9 +434,22 @@ static void add_operand(struct operand *operands, unsigned *n, bool read, uint16
     ++*n;
 }
 
-/* Gradients of all that an op read, from those of what it wrote; `inputs`: read again. */
-static void plain_rule(struct backward *b, const struct op *op, enum kernel kernel, bool inputs,
-                       uint64_t flop_times)
+/* Kernels whose gradient is one op: it, whether it reads the inputs again, and its FLOP over
+ * the forward's. */
+static const struct {
+    uint16_t kernel;
+    bool inputs;
+    uint8_t flop_times;
+} plain[KERNEL_COUNT] = {
+    [KERNEL_NORM] = {KERNEL_NORM_GRAD, true, 0},
+    [KERNEL_ROPE] = {KERNEL_ROPE_GRAD, false, 0},
+    [KERNEL_ATTENTION] = {KERNEL_ATTENTION_GRAD, true, 2}, /* four products for two */
+    [KERNEL_CONVOLUTION] = {KERNEL_CONVOLUTION_GRAD, true, 2},
+    [KERNEL_SCAN] = {KERNEL_SCAN_GRAD, true, 2},
+};
+
+/* Gradients of all that an op read, from those of what it wrote. */
+static void plain_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     struct operand operands[3 * MOST_OPERANDS + 1];
@@ -453,7 +466,7 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
         const struct operand o = op_operands(l->work, op)[i];
         if (!o.read)
             continue;
-        if (inputs)
+        if (plain[op->kernel].inputs)
             add_operand(operands, &n, true, o.buffer);
         if (l->work->buffers[o.buffer].dtype == DTYPE_I32) /* places have no gradient */
             continue;
@@ -464,37 +477,11 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
     }
     operands[n] = (struct operand){.role = ROLE_COUNT};
     struct op back = {.name = named(b, "back_", op),
-                      .kernel = (uint16_t)kernel,
-                      .flop = size_times(l->z, op->flop, flop_times)};
+                      .kernel = plain[op->kernel].kernel,
+                      .flop = size_times(l->z, op->flop, plain[op->kernel].flop_times)};
     layer_op(l, back, operands); /* work_fill_bytes says its bytes */
     for (unsigned i = 0; i < n_gradients; i++)
         backward_arrive(b, from[i], gradient[i]);
-}
-
-static void norm_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_NORM_GRAD, true, 0);
-}
-
-static void rope_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_ROPE_GRAD, false, 0);
-}
-
-/* Two products forward, four backward. */
-static void attention_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_ATTENTION_GRAD, true, 2);
-}
-
-static void convolution_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_CONVOLUTION_GRAD, true, 2);
-}
-
-static void scan_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_SCAN_GRAD, true, 2);
 }
 
 /* The table's gradient: a row added per token. */
@@ -567,11 +554,11 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_EXPANDED_GEMM] = expanded_rule,
     [KERNEL_SDD] = sparse_rule,
     [KERNEL_DSD] = sparse_rule,
-    [KERNEL_NORM] = norm_rule,
-    [KERNEL_ROPE] = rope_rule,
-    [KERNEL_ATTENTION] = attention_rule,
-    [KERNEL_CONVOLUTION] = convolution_rule,
-    [KERNEL_SCAN] = scan_rule,
+    [KERNEL_NORM] = plain_rule,
+    [KERNEL_ROPE] = plain_rule,
+    [KERNEL_ATTENTION] = plain_rule,
+    [KERNEL_CONVOLUTION] = plain_rule,
+    [KERNEL_SCAN] = plain_rule,
     [KERNEL_EMBED] = embed_rule,
     [KERNEL_COLLECTIVE] = collective_rule,
 };

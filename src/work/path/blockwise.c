@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 #include "work/piece/layer_cores.h"
 
 /* Rows that may reach this rank's experts: all tokens' K, as in Neuron's kernels. */
