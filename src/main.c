@@ -1,5 +1,5 @@
 /* moeplan: memory, cost and execution of Mixture-of-Experts plans. The commands stand in
- * cli/commands.c, one file each. */
+ * cli/command/commands.c, one file each. */
 #include "base/output.h"
 #include "cli/command/command.h"
 

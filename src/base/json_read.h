@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 
 enum { JSON_READ_DEPTH = 64 };

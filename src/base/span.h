@@ -24,9 +24,8 @@ struct span_list {
     struct span *items;
     size_t n, capacity;
     double end_s;               /* of the whole */
-    const char *const *streams; /* names, n_streams of them */
-    size_t n_streams;
-    const char *const *ranks; /* names of the ranks, n_ranks of them */
+    const char *const *streams; /* names, one for each span.stream */
+    const char *const *ranks;   /* names of the ranks, n_ranks of them */
     size_t n_ranks;
     const char *about; /* one line: what the spans are of; NULL: nothing said */
 };

@@ -31,11 +31,6 @@ double stat_cv(const struct stat *stat)
     return stat->mean > 0 || stat->mean < 0 ? stat_sd(stat) / stat->mean : 0;
 }
 
-double stat_mean_error(const struct stat *stat)
-{
-    return stat->n < 2 ? 0 : sqrt(stat->m2 / (double)(stat->n - 1) / (double)stat->n);
-}
-
 static inline void exchange(double *a, double *b)
 {
     double kept = *a;

@@ -17,8 +17,7 @@ void stat_add(struct stat *stat, double value);
 
 double stat_variance(const struct stat *stat); /* divided by n; 0 when empty */
 double stat_sd(const struct stat *stat);
-double stat_cv(const struct stat *stat);         /* sd / mean; 0 when the mean is 0 */
-double stat_mean_error(const struct stat *stat); /* standard error of the mean; 0 below n = 2 */
+double stat_cv(const struct stat *stat); /* sd / mean; 0 when the mean is 0 */
 
 /* Sorts upward. */
 void stat_sort(double *values, size_t n);

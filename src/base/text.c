@@ -144,6 +144,26 @@ bool text_ends(const char *text, const char *suffix)
     return n >= m && text_equal(text + n - m, suffix);
 }
 
+char *text_lines(const char *text, size_t n, struct arena *arena)
+{
+    char *lines = arena_alloc(arena, n + 1, 1);
+    for (size_t i = 0; i < n; i++)
+        lines[i] = text[i] ? text[i] : ' ';
+    return lines;
+}
+
+char *text_next_line(char **at, char *end)
+{
+    char *line = *at;
+    if (line >= end)
+        return NULL;
+    char *stop = memchr(line, '\n', (size_t)(end - line));
+    stop = stop ? stop : end;
+    *stop = '\0';
+    *at = stop + 1;
+    return line;
+}
+
 const char *text_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

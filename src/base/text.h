@@ -41,6 +41,11 @@ bool text_equal(const char *a, const char *b);
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 
+/* A copy of n bytes to be taken line by line: blanks in place of bytes 0. */
+char *text_lines(const char *text, size_t n, struct arena *arena);
+/* The line at *at, ended there in place, and *at behind it; NULL from `end` on. */
+char *text_next_line(char **at, char *end);
+
 /* What stands behind the last '/' of a path. */
 const char *text_base_name(const char *path);
 

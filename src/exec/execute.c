@@ -93,35 +93,24 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
     return STATUS_OK;
 }
 
-uint64_t execution_exchange_bytes(const struct execution *x)
-{
-    uint64_t most = 0;
-    for (uint64_t i = 0; i < x->n_ranks; i++) {
-        for (size_t op = 0; op < x->work->n_ops; op++) {
-            uint64_t sent = x->ranks[i].values[x->work->ops[op].bytes_sent.node];
-            most = sent > most ? sent : most;
-        }
-    }
-    return most;
-}
-
 /* ---- lifetimes ---- */
 
-unsigned execution_place(const struct execution *x, uint64_t i)
+/* The place of rank i of this process. */
+static unsigned place_of(const struct execution *x, uint64_t i)
 {
     return (unsigned)(i * x->n_places / x->n_ranks);
 }
 
 static bool is_first_of_place(const struct execution *x, uint64_t i)
 {
-    return i == 0 || execution_place(x, i) != execution_place(x, i - 1);
+    return i == 0 || place_of(x, i) != place_of(x, i - 1);
 }
 
 static struct meter_want want_of(const struct execution *x, size_t b, uint64_t i)
 {
     const struct buffer *buffer = &x->work->buffers[b];
     const struct tensor *tensor = &x->ranks[i].tensors[b];
-    return (struct meter_want){buffer->name, buffer->category, execution_place(x, i),
+    return (struct meter_want){buffer->name, buffer->category, place_of(x, i),
                                tensor->bytes * tensor->copies};
 }
 

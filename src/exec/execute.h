@@ -67,7 +67,7 @@ struct execution {
     struct meter meter;
     struct absent *absent; /* what absent ranks send, while begun; NULL: there are none */
     uint64_t n_ranks;      /* in this process */
-    unsigned n_places;     /* memories they are dealt to, in order: execution_place */
+    unsigned n_places;     /* memories; rank i of the process in i n_places / n_ranks */
     struct rank_state *ranks;
     void **scratch;    /* by worker */
     void **space;      /* [n_ranks] the same memory where a rank is */
@@ -111,12 +111,6 @@ void execution_copy(const struct execution *x, const void *memory, uint64_t byte
 /* Numbers of a buffer of counts. */
 void execution_counts(const struct execution *x, const struct tensor *tensor, uint64_t first,
                       uint64_t n, int64_t *to);
-
-/* The place of rank i of this process: ranks i n_places / n_ranks, rounded down. */
-unsigned execution_place(const struct execution *x, uint64_t i);
-
-/* Bytes of the largest exchange of a rank, for set-up. */
-uint64_t execution_exchange_bytes(const struct execution *x);
 
 /* Allocates what is persistent and fills weights from the inputs. */
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err);

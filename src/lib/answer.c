@@ -46,3 +46,21 @@ struct predict_view answer_view(const struct answer *answer, FILE *out, const st
         .arena = arena,
     };
 }
+
+enum status answer_compare(const struct answer sides[2], struct arena *arena,
+                           struct comparison *comparison, struct compare_view *view,
+                           struct err *err)
+{
+    const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
+    const struct compare_side b = {&sides[1].plan, &sides[1].prediction};
+    TRY(compare(&a, &b, arena, comparison, err));
+    *view = (struct compare_view){
+        .comparison = comparison,
+        .a = a.prediction,
+        .b = b.prediction,
+        .provenance_a = request_provenance(a.plan, sides[0].profile.name),
+        .provenance_b = request_provenance(b.plan, sides[1].profile.name),
+        .arena = arena,
+    };
+    return STATUS_OK;
+}

@@ -4,6 +4,7 @@
 
 #include "lib/request.h"
 #include "plan/data/trace.h"
+#include "report/compare/print.h"
 #include "report/predict/print.h"
 
 struct answer {
@@ -37,5 +38,11 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
 /* The answer to be printed. */
 struct predict_view answer_view(const struct answer *answer, FILE *out, const struct term *term,
                                 struct arena *arena);
+
+/* Compares two answers to answer_compared. The view, which points to both and to the
+ * comparison, is complete but for where it is printed. */
+enum status answer_compare(const struct answer sides[2], struct arena *arena,
+                           struct comparison *comparison, struct compare_view *view,
+                           struct err *err);
 
 #endif

@@ -163,21 +163,12 @@ static enum status compare_json(struct handle_call *call)
 {
     struct answer *sides = arena_alloc(&call->arena, 2, sizeof *sides);
     struct comparison comparison;
+    struct compare_view view;
     TRY(answer_side(call, call->plan, &sides[0]));
     TRY(answer_side(call, call->ask, &sides[1]));
-    const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
-    const struct compare_side b = {&sides[1].plan, &sides[1].prediction};
-    TRY(compare(&a, &b, &call->arena, &comparison, &call->err));
-    const struct compare_view view = {
-        .comparison = &comparison,
-        .a = a.prediction,
-        .b = b.prediction,
-        .provenance_a = request_provenance(a.plan, sides[0].profile.name),
-        .provenance_b = request_provenance(b.plan, sides[1].profile.name),
-        .out = call->out,
-        .term = &people,
-        .arena = &call->arena,
-    };
+    TRY(answer_compare(sides, &call->arena, &comparison, &view, &call->err));
+    view.out = call->out;
+    view.term = &people;
     compare_print_json(&view);
     return STATUS_OK;
 }

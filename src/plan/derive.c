@@ -95,11 +95,17 @@ bool plan_steps_in_backward(const struct plan *plan)
            plan->optimizer.in_backward;
 }
 
+bool plan_steps_whole(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->optimizer.kind >= OPTIMIZER_GALORE;
+}
+
 bool plan_drops_gradients(const struct plan *plan)
 {
-    enum optimizer_kind kind = plan->optimizer.kind;
-    return plan->workload.mode == MODE_TRAIN &&
-           (kind == OPTIMIZER_LOMO || kind == OPTIMIZER_ADALOMO);
+    bool lomo =
+        plan->optimizer.kind == OPTIMIZER_LOMO || plan->optimizer.kind == OPTIMIZER_ADALOMO;
+    bool hooks = plan->stack.kind == STACK_FSDP && plan->optimizer.in_backward;
+    return plan_steps_whole(plan) && (lomo || hooks);
 }
 
 bool plan_distributes_inputs(const struct plan *plan)
@@ -237,7 +243,9 @@ uint64_t plan_head_replicas(const struct plan *plan)
     return plan->parallel.head_apart ? 1 : plan_attention_replicas(plan);
 }
 
-uint64_t plan_network_ranks(const struct plan *plan)
+/* Ranks that share the width of dense networks, and of those beside the experts: tp, or also
+ * the replicas that they join. */
+static uint64_t network_ranks(const struct plan *plan)
 {
     return plan->parallel.tp * (plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1);
 }
@@ -356,7 +364,7 @@ uint64_t plan_shared_width(const struct plan *plan)
 
 uint64_t plan_residual_width(const struct plan *plan)
 {
-    uint64_t ranks = plan_network_ranks(plan);
+    uint64_t ranks = network_ranks(plan);
     return ranks ? ceil_div(plan->model.residual_intermediate, ranks) : 0;
 }
 

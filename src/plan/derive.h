@@ -32,7 +32,10 @@ bool plan_keeps_second_copy(const struct plan *plan);
 struct sharers plan_second_sharers(const struct plan *plan);
 /* Whether a layer is updated in backward (torchtitan's early_step_in_backward). */
 bool plan_steps_in_backward(const struct plan *plan);
-/* Whether a weight is updated, and its gradient gone, before the next one's is made (LOMO). */
+/* Whether the optimizer steps weights that every rank has whole (GaLore, APOLLO, LOMO). */
+bool plan_steps_whole(const struct plan *plan);
+/* Whether a weight is updated, and its gradient gone, before the next one's is made (LOMO), or
+ * as soon as its own is (hooks of transformers' layer-wise GaLore and APOLLO). */
 bool plan_drops_gradients(const struct plan *plan);
 /* Whether full recomputation leaves the layers behind recompute.layers alone. */
 bool plan_recomputes_some(const struct plan *plan);
@@ -102,9 +105,6 @@ uint64_t plan_token_ranks(const struct plan *plan);
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
 uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */
-/* Ranks that share the width of dense networks, and of those beside the experts: tp, or also
- * the replicas that they join. */
-uint64_t plan_network_ranks(const struct plan *plan);
 /* Whether each rank holds the shared experts whole: moe.shared, auto as the engine has them. */
 bool plan_shared_whole(const struct plan *plan);
 /* Replicas of attention that share the shared experts' width, and take their tokens together.

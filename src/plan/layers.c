@@ -170,16 +170,6 @@ void model_kinds(const struct model *model, bool has[KIND_COUNT])
     has[KIND_DENSE] |= !model->layer_types.n && !has[KIND_MOE];
 }
 
-enum layer_kind model_expert_kind(const struct model *model)
-{
-    bool has[KIND_COUNT];
-    model_kinds(model, has);
-    for (unsigned i = 0; i < KIND_COUNT; i++)
-        if (has[i] && rows[i].ffn == FFN_MOE)
-            return (enum layer_kind)i;
-    return KIND_MOE;
-}
-
 uint64_t model_row_width(const struct model *model)
 {
     return model->moe.latent_size ? model->moe.latent_size : model->hidden;

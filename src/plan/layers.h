@@ -100,9 +100,6 @@ enum layer_kind model_mtp_kind(const struct model *model);
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
 uint64_t model_row_width(const struct model *model);
 
-/* The first kind with experts; KIND_MOE in a model without. */
-enum layer_kind model_expert_kind(const struct model *model);
-
 /* Whether layers with this mixer have an indexer of their own: full attention of latents, csa
  * and blocks, where the model has one. */
 bool model_has_indexer(const struct model *model, enum mixer mixer);

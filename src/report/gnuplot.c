@@ -43,6 +43,9 @@ enum status chart_type_of(const char *picture, enum chart_type *type, struct err
                     "end the name in .png, .svg, .pdf or .txt, or give - for the terminal");
 }
 
+/* An expression for gnuplot that is the text: single-quoted strings joined by "'", since
+ * gnuplot does not read all doubled quotes as one. plain: what text_append_visible would escape
+ * as a space. */
 static void quote(const char *text, bool plain, struct text *out)
 {
     text_append(out, "'");
@@ -58,11 +61,6 @@ static void quote(const char *text, bool plain, struct text *out)
         text += bytes;
     }
     text_append(out, "'");
-}
-
-void gnuplot_quote(const char *text, struct text *out)
-{
-    quote(text, true, out);
 }
 
 /* gnuplot takes a name that starts with | or < for a command to run, and one that starts with -
@@ -91,7 +89,7 @@ static void write_list(const struct chart_variable *variable, struct text *out)
     text_printf(out, "array %s[%zu]\n", variable->name, n ? n : 1);
     for (size_t i = 0; i < n; i++) {
         text_printf(out, "%s[%zu] = ", variable->name, i + 1);
-        gnuplot_quote(variable->list[i], out);
+        quote(variable->list[i], true, out);
         text_append(out, "\n");
     }
 }
@@ -104,7 +102,7 @@ static void write_variable(const struct chart_variable *variable, struct text *o
     }
     text_printf(out, "%s = ", variable->name);
     if (variable->text) {
-        gnuplot_quote(variable->text, out);
+        quote(variable->text, true, out);
     } else {
         char number[32];
         text_double(number, variable->number);

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/text.h"
 
@@ -40,11 +39,6 @@ struct chart {
 /* png, svg, pdf or txt by the file's ending, "-" is text. STATUS_USAGE for others, and for
  * names with control characters, which would end a line of the script. */
 enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err);
-
-/* An expression for gnuplot that is the text: single-quoted strings joined by "'", since
- * gnuplot does not read all doubled quotes as one; what text_append_visible would
- * escape as a space. */
-void gnuplot_quote(const char *text, struct text *out);
 
 /* Appends the text of the script. STATUS_INPUT when the template is not found. */
 enum status chart_script(const struct chart *chart, struct text *out, struct err *err);

@@ -354,6 +354,9 @@ static void part(struct json *json, const struct schema_part *p)
     case SCHEMA_RECORDS:
         schema_json_records(json, p->key, columns, n);
         break;
+    case SCHEMA_MEMBERS:
+        schema_json_columns(json, columns, n);
+        break;
     case SCHEMA_OBJECT:
     case SCHEMA_OPEN:
         json_object(json, p->key);
@@ -370,14 +373,24 @@ static void part(struct json *json, const struct schema_part *p)
     }
 }
 
+static void required(struct json *json, const struct schema_part *p)
+{
+    size_t n = 0;
+    const struct column *columns = p->shape == SCHEMA_MEMBERS ? p->columns(&n) : NULL;
+    if (p->required)
+        json_string(json, NULL, p->key);
+    for (size_t i = 0; i < n; i++)
+        if (!columns[i].present)
+            json_string(json, NULL, columns[i].key);
+}
+
 static void object_of(struct json *json, const struct schema_part *parts, bool others)
 {
     json_string(json, "type", "object");
     json_bool(json, "additionalProperties", others);
     json_list(json, "required");
     for (size_t i = 0; parts[i].key; i++)
-        if (parts[i].required)
-            json_string(json, NULL, parts[i].key);
+        required(json, &parts[i]);
     json_close(json);
     json_object(json, "properties");
     for (size_t i = 0; parts[i].key; i++)

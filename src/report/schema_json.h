@@ -23,13 +23,15 @@ void schema_json_record(struct json *json, const char *key, const struct column 
 void schema_json_records(struct json *json, const char *key, const struct column *columns,
                          size_t n);
 
-/* A member of an object that is written by hand. */
+/* A member of an object, or several. */
 enum schema_shape {
     SCHEMA_SCALAR,  /* `type` */
     SCHEMA_LINES,   /* a list of texts */
     SCHEMA_NUMBERS, /* an object of numbers by any name */
     SCHEMA_RECORD,  /* an object of the columns */
     SCHEMA_RECORDS, /* a list of such */
+    SCHEMA_MEMBERS, /* the columns as members beside the others: one without `present` is always
+                     * there, a text too */
     SCHEMA_OBJECT,  /* an object of the parts */
     SCHEMA_OPEN,    /* the same, which may have others */
     SCHEMA_LIST     /* a list of such */
@@ -56,6 +58,10 @@ struct schema_part {
 #define SCHEMA_TABLE(name, must, form, table)                                                  \
     {                                                                                          \
         .key = name, .shape = form, .required = must, .columns = table                         \
+    }
+#define SCHEMA_COLUMNS(table)                                                                  \
+    {                                                                                          \
+        .key = "", .shape = SCHEMA_MEMBERS, .columns = table                                   \
     }
 #define SCHEMA_PARTS(name, must, form, below)                                                  \
     {                                                                                          \

@@ -38,7 +38,7 @@ static enum status sample_routing(const struct plan *plan, struct arena *arena,
     rows_sample_tokens(&rows, 0, 0, 0, TOKENS, &scratch, ids);
     *sample = (struct layer_sample){
         .R = 1, .T = TOKENS, .K = TOP_K, .logical = EXPERTS, .local = EXPERTS, .ids = ids};
-    layer_sample_contiguous(sample, arena);
+    case_sample_contiguous(sample, arena);
     return STATUS_OK;
 }
 
@@ -150,7 +150,7 @@ static enum status compare(struct bench *bench, struct session *session, double 
     struct execution_setup setup = {&work,    &plan,   &sample,    &slots,
                                     &kernels, session, BACKEND_CPU};
     TRY(execution_init(&x, &setup, arena, err));
-    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    TRY(session_setup(session, case_largest_exchange(&x), err));
     inputs_random(&inputs, &shape, 1);
     TRY(take_turns(&x, &inputs, arena, grouped_s, big_s, err));
     double ratio = bench_ratio(big_s, grouped_s, STEPS);

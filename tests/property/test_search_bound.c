@@ -19,7 +19,6 @@
 #include "support/catalogue.h"
 #include "support/random_plan.h"
 #include "support/shaped_plan.h"
-#include "work/list/operand.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
 

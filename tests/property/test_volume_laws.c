@@ -17,6 +17,7 @@
 #include "support/listed.h"
 #include "work/piece/layer.h"
 #include "work/piece/lora.h"
+#include "work/stack/stack.h"
 
 enum { DRAWS = 480 };
 

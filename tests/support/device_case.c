@@ -1,4 +1,5 @@
 /* See device_case.h. */
+#include "exec/gpu/device.h"
 #include "support/device_case.h"
 
 #include <setjmp.h>

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "base/rng.h"
-#include "exec/gpu/device.h"
 #include "exec/kernels/kernel.h"
 
 enum { DEVICE_CASE_SPACE = 1 << 21 }; /* bytes of one worker's scratch */

@@ -135,6 +135,19 @@ static bool taken(const int32_t *ids, uint64_t k, int32_t id)
     return false;
 }
 
+void case_sample_contiguous(struct layer_sample *s, struct arena *arena)
+{
+    int32_t *start = arena_alloc(arena, s->logical + 1, sizeof *start);
+    int32_t *replica = arena_alloc(arena, s->R * s->local, sizeof *replica);
+    for (uint64_t i = 0; i <= s->logical; i++)
+        start[i] = (int32_t)i;
+    for (uint64_t i = 0; i < s->logical; i++)
+        replica[i] = (int32_t)i;
+    s->start = start;
+    s->replica = replica;
+    layer_sample_route(s, arena);
+}
+
 void case_sample(const struct plan *plan, enum case_routing routing, struct arena *arena,
                  struct layer_sample *sample)
 {
@@ -151,7 +164,7 @@ void case_sample(const struct plan *plan, enum case_routing routing, struct aren
         while (taken(ids + i / K * K, i % K, ids[i]));
     }
     sample->ids = ids;
-    layer_sample_contiguous(sample, arena);
+    case_sample_contiguous(sample, arena);
 }
 
 /* Counts of every rank and op against the list's. */
@@ -200,7 +213,7 @@ static uint64_t predicted_peak(const struct execution *x)
 }
 
 /* More than any case exchanges: set-up is the same for all cases of a process. */
-static const uint64_t case_exchange_bytes = 1 << 20;
+static const uint64_t exchange_room_bytes = 1 << 20;
 
 /* The list of the plan's layer or matmul, and the slots of this process's ranks. */
 static enum status build(const struct plan *plan, const struct layer_sample *sample,
@@ -238,7 +251,7 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
                                     .session = session};
     struct execution x;
     TRY(execution_init(&x, &setup, arena, err));
-    TRY(session_setup(session, case_exchange_bytes, err));
+    TRY(session_setup(session, exchange_room_bytes, err));
     struct verify_options verify = {.seed = 1, .budget_flop = options->budget_flop};
     if (sample)
         TRY(verify_run(&x, &verify, arena, &result->checks, err));
@@ -302,6 +315,18 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
     return status;
 }
 
+uint64_t case_largest_exchange(const struct execution *x)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        for (size_t op = 0; op < x->work->n_ops; op++) {
+            uint64_t sent = x->ranks[i].values[x->work->ops[op].bytes_sent.node];
+            most = sent > most ? sent : most;
+        }
+    }
+    return most;
+}
+
 static enum status step(const struct plan *plan, const struct layer_sample *sample,
                         const struct inputs *inputs, const struct kernels *kernels,
                         const struct observer *observer, struct session *session,
@@ -318,7 +343,7 @@ static enum status step(const struct plan *plan, const struct layer_sample *samp
                                     .session = session};
     struct execution x;
     TRY(execution_init(&x, &setup, arena, err));
-    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    TRY(session_setup(session, case_largest_exchange(&x), err));
     enum status status = execution_begin(&x, inputs, err);
     if (status == STATUS_OK)
         status = execution_step(&x, observer, NULL, err);

@@ -26,6 +26,13 @@ void case_matmul(struct plan *plan, enum block_kind kind, enum collective collec
 void case_sample(const struct plan *plan, enum case_routing routing, struct arena *arena,
                  struct layer_sample *sample);
 
+/* layer_sample_route with one replica per expert, expert x on rank x / e: fills start and
+ * replica too. */
+void case_sample_contiguous(struct layer_sample *sample, struct arena *arena);
+
+/* Bytes of the largest exchange of a rank, for session_setup. */
+uint64_t case_largest_exchange(const struct execution *x);
+
 struct case_result {
     struct checks checks;
     uint64_t out_hash;

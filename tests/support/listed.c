@@ -9,11 +9,13 @@
 
 #include "support/listed.h"
 
+#include "base/text.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "sim/step/ops.h"
 #include "support/drawn_plan.h"
 #include "support/draws.h"
+#include "work/stack/stack.h"
 
 /* False when a rule or the stack refuses the plan. */
 bool listed_plan(const struct plan *plan, struct listed *l)
@@ -43,18 +45,40 @@ uint64_t *listed_sizes(const struct plan *plan, struct work *work)
     return values;
 }
 
+/* The list of a plan over the arena, and what its sizes come to. */
+static uint64_t *build(const struct plan *plan, struct arena *arena, struct work *work)
+{
+    struct err err = {0};
+    if (work_build(plan, arena, work, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return listed_sizes(plan, work);
+}
+
 uint64_t listed_category(const struct plan *plan, enum category category)
 {
     struct arena arena = {0};
     struct work work;
-    struct err err = {0};
-    uint64_t sum = 0;
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    uint64_t *values = listed_sizes(plan, &work);
+    uint64_t sum = 0, *values = build(plan, &arena, &work);
     for (size_t b = 0; b < work.n_buffers; b++)
         if (work.buffers[b].category == category)
             sum += values[work.buffers[b].all.node];
+    arena_release(&arena);
+    return sum;
+}
+
+uint64_t listed_saved(const struct plan *plan, enum layer_kind kind, const char *named)
+{
+    struct arena arena = {0};
+    struct work work;
+    uint64_t sum = 0, *values = build(plan, &arena, &work);
+    for (size_t i = 0; i < work.n_buffers; i++) {
+        const struct buffer *b = &work.buffers[i];
+        if (text_equal(b->name, "mlp_input"))
+            break;
+        if (b->segment == segment_of_kind(kind) && b->life == LIFE_SAVED &&
+            (!named || text_equal(b->name, named)))
+            sum += values[b->all.node];
+    }
     arena_release(&arena);
     return sum;
 }

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "work/list/work.h"
-#include "work/stack/stack.h"
 
 struct listed {
     struct arena arena;
@@ -24,6 +23,10 @@ uint64_t *listed_sizes(const struct plan *plan, struct work *work);
 
 /* Bytes of the buffers of a category in the list of a plan, which the stack builds. */
 uint64_t listed_category(const struct plan *plan, enum category category);
+
+/* Bytes that layers of a kind save up to their network, of the buffers of that name or (NULL)
+ * of all: a list stands in the order of the layer. */
+uint64_t listed_saved(const struct plan *plan, enum layer_kind kind, const char *named);
 
 /* Sizes of a rank; false when the routing cannot be sampled. */
 bool listed_evaluate(struct listed *l, uint64_t rank);

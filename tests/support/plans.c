@@ -87,6 +87,17 @@ struct plan plan_small(uint64_t ep)
     return plan;
 }
 
+void plan_trains(struct plan *plan)
+{
+    plan->workload = (struct workload){.mode = MODE_TRAIN,
+                                       .sequence_length = 4096,
+                                       .micro_batch = 1,
+                                       .tokens_per_sequence = 1,
+                                       .steps = 1};
+    plan->recompute = (struct recompute_plan){0};
+    plan->stack.attention = BACKEND_FLASH;
+}
+
 void plan_set(const char *text, const char *set, struct arena *arena, struct plan *plan)
 {
     struct err err = {0};

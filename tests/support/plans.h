@@ -12,6 +12,9 @@ struct plan plan_deepseek(uint64_t nodes, uint64_t ep);
 /* A small model on one node: 8 layers, hidden 1024, 16 experts of 512, top-4. */
 struct plan plan_small(uint64_t ep);
 
+/* The plan trains: 4096 tokens in one micro-batch, nothing run again, flash attention. */
+void plan_trains(struct plan *plan);
+
 /* The plan of a text ("model: ...\n...") with "a=1 b=2" set in it; fails the test when it does
  * not load. */
 void plan_set(const char *text, const char *set, struct arena *arena, struct plan *plan);

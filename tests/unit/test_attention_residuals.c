@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/speculation.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
 #include "work/piece/stage.h"

@@ -1,4 +1,4 @@
-/* cli/axis: ranges, steps, powers, lists, cases, and what is refused. */
+/* lib/axis: ranges, steps, powers, lists, cases, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "exec/measure.h"
-#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"
 
@@ -128,7 +127,7 @@ static enum status begin(struct far_run *run, const struct plan *plan, bool back
     TRY(execution_init(&run->x, &setup, &run->arena, err));
     make_far(&run->backend);
     run->x.backend = run->x.performs = run->x.meter.backend = &run->backend;
-    return session_setup(&run->session, execution_exchange_bytes(&run->x), err);
+    return session_setup(&run->session, case_largest_exchange(&run->x), err);
 }
 
 static enum status verify_and_measure(struct far_run *run, const struct plan *plan,

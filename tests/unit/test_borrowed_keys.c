@@ -14,6 +14,7 @@
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
+#include "support/plans.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
 #include "work/list/work.h"
@@ -235,17 +236,6 @@ static struct sums sum_up(const struct plan *plan, enum layer_kind kind)
     return sums;
 }
 
-static void trains(struct plan *plan)
-{
-    plan->workload = (struct workload){.mode = MODE_TRAIN,
-                                       .sequence_length = 4096,
-                                       .micro_batch = 1,
-                                       .tokens_per_sequence = 1,
-                                       .steps = 1};
-    plan->recompute = (struct recompute_plan){0};
-    plan->stack.attention = BACKEND_FLASH;
-}
-
 /* Of a token, in eager transformers: three norms' casts (4 H each), inputs of attention, of its
  * norm, of the network, of its norm, and of the layer's gate (2 H each), what the norm of
  * queries and keys reads, q, context, statistics, four tensors of the network and three of the
@@ -266,7 +256,7 @@ static void training_saves_no_borrowed_keys(void **state)
         struct arena arena = {0};
         struct plan plan;
         catalogue_plan(v->model, "h100-8x8", "fsdp", &arena, &plan);
-        trains(&plan);
+        plan_trains(&plan);
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             uint64_t q = HEADS * rows[j].head, kv = 2 * v->kv_heads * rows[j].head;
             uint64_t bytes = 22 * v->hidden + 2 * 3 * q + 4 * HEADS + 8 * rows[j].inter +
@@ -289,7 +279,7 @@ static void transformers_splits_heads_and_networks(void **state)
     struct params p;
     struct stage stage;
     catalogue_plan(v->model, "h100-8x8", "fsdp", &arena, &plan);
-    trains(&plan);
+    plan_trains(&plan);
     plan.parallel.tp = 2;
     uint64_t q = HEADS * 256 / 2, kv = 2 * 256;
     uint64_t bytes =
@@ -320,7 +310,7 @@ static void the_ends_keep_what_layers_read(void **state)
             struct plan plan;
             struct work work;
             catalogue_plan(v->model, "h100-8x8", stacks[j], &arena, &plan);
-            trains(&plan);
+            plan_trains(&plan);
             uint64_t all = 4096 * v->layers * WIDTH, lent = 2 * v->kv_heads * (256 + 512);
             for (unsigned again = 0; again < 2; again++) {
                 plan.recompute.kind = again ? RECOMPUTE_FULL : RECOMPUTE_NONE;
@@ -358,7 +348,7 @@ static void a_ring_holds_all_chunks(void **state)
     struct plan plan;
     struct work work;
     catalogue_plan(v->model, "h100-8x8", "fsdp", &arena, &plan);
-    trains(&plan);
+    plan_trains(&plan);
     plan.parallel.cp = 4;
     build(&plan, &arena, &work);
     const uint64_t *values = listed_sizes(&plan, &work);
@@ -427,7 +417,7 @@ static void what_is_not_modelled_is_refused(void **state)
     struct err err = {0};
     struct work work;
     catalogue_plan("gemma-4-e4b", "h100-8x8", "fsdp", &arena, &plan);
-    trains(&plan);
+    plan_trains(&plan);
     other = plan;
     other.model.layer_types = (struct enum_list){2, {LAYER_WINDOW, LAYER_BORROW}};
     expect_broken(&other, "layer 2 is of type borrow, and no layer before it is of type full");
@@ -452,7 +442,7 @@ static void what_is_not_modelled_is_refused(void **state)
     static const char *const stacks[] = {"megatron", "torchtitan", "maxtext", "primus"};
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         catalogue_plan("gemma-4-e2b", "h100-8x8", stacks[i], &arena, &plan);
-        trains(&plan);
+        plan_trains(&plan);
         assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
         assert_non_null(strstr(err.text, "not modelled for stack"));
     }

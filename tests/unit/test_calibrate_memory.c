@@ -1,5 +1,5 @@
-/* calib/calibrate_memory: published peaks narrow the stated error; a part that is made larger
- * by hand is named. */
+/* calib/fit/calibrate_memory: published peaks narrow the stated error; a part that is made
+ * larger by hand is named. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -280,28 +280,6 @@ static void pools_hold_blocks_of_128(void **state)
     }
 }
 
-/* Bytes that a layer saves up to its network. */
-static uint64_t saved_bytes(const struct plan *plan, enum layer_kind kind, const char *named)
-{
-    struct arena arena = {0};
-    struct work work;
-    struct err err = {0};
-    uint64_t sum = 0;
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    uint64_t *values = listed_sizes(plan, &work);
-    for (size_t i = 0; i < work.n_buffers; i++) {
-        const struct buffer *b = &work.buffers[i];
-        if (text_equal(b->name, "mlp_input"))
-            break;
-        if (b->segment == segment_of_kind(kind) && b->life == LIFE_SAVED &&
-            (!named || text_equal(b->name, named)))
-            sum += values[b->all.node];
-    }
-    arena_release(&arena);
-    return sum;
-}
-
 /* As attention of grouped queries does: 2 (2 H + (2 x 64 + 2 x 4) 128) with statistics of 64
  * heads, the input of the norms of q and k (v beside them, which is of one product), and in
  * eager code the input of both of the layer's norms in f32; and 16 blocks of 4 groups, 4 bytes
@@ -316,9 +294,9 @@ static void training_saves_the_choice(void **state)
     plan.stack.attention = BACKEND_FLASH;
     const uint64_t tokens = 2 * 4096, heads = (2 * 64 + 2 * 4) * 128;
     const uint64_t base = 2 * (2 * 6144 + heads) + 4 * 64 + 2 * (64 + 2 * 4) * 128 + 8 * 6144;
-    assert_int_equal(saved_bytes(&plan, KIND_DENSE, NULL), tokens * base);
-    assert_int_equal(saved_bytes(&plan, KIND_BLOCKS_MOE, NULL), tokens * (base + 256));
-    assert_int_equal(saved_bytes(&plan, KIND_BLOCKS_MOE, "chosen_keys"), tokens * 256);
+    assert_int_equal(listed_saved(&plan, KIND_DENSE, NULL), tokens * base);
+    assert_int_equal(listed_saved(&plan, KIND_BLOCKS_MOE, NULL), tokens * (base + 256));
+    assert_int_equal(listed_saved(&plan, KIND_BLOCKS_MOE, "chosen_keys"), tokens * 256);
     arena_release(&arena);
 }
 

@@ -1,5 +1,5 @@
-/* calib/claims: how printed values compare, how arguments are read, and that the documents'
- * known errors come out as such. */
+/* calib/claim/claims: how printed values compare, how arguments are read, and that the
+ * documents' known errors come out as such. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* work/reduce and sim/moe/collective: the schedules and costs of seed-systems.md C3. */
+/* work/piece/reduce and sim/moe/collective: the schedules and costs of seed-systems.md C3. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,12 +93,11 @@ static void closed_forms(void **state)
     /* in units of V / w */
     static const struct {
         uint64_t ranks;
-        double far, near;
-    } lines[] = {{2, 0.5, 0.5}, {4, 1.25, 1.0}, {8, 2.625, 1.5}};
+        double far;
+    } lines[] = {{2, 0.5}, {4, 1.25}, {8, 2.625}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct fabric line = {FABRIC_LINE, lines[i].ranks, 1, 0};
         assert_close(collective_halving(&line, 1), lines[i].far, 1e-12);
-        assert_close(collective_halving_near(&line, 1), lines[i].near, 1e-12);
         assert_close(collective_reduce_scatter(&line, 1), 1 - 1 / (double)lines[i].ranks,
                      1e-12);
     }
@@ -108,9 +107,7 @@ static void closed_forms(void **state)
                  1e-12);
     assert_close(collective_all_reduce(&ring, 1), 2 * collective_reduce_scatter(&ring, 1),
                  1e-12);
-    /* bisection of a ring: two links each way */
-    assert_close(collective_all_to_all(&ring, 8), collective_all_to_all_cut(8, 1, 2, 1), 1e-12);
-    assert_true(collective_all_gather(&one, 1) <= 0 && collective_all_to_all(&one, 1) <= 0);
+    assert_true(collective_all_gather(&one, 1) <= 0);
 }
 
 /* TPU v5e figures of C1 to C3. */

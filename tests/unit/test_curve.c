@@ -1,4 +1,4 @@
-/* calib/curve: the publisher's routing, the shipped tables, and what cannot be read. */
+/* calib/table/curve: the publisher's routing, the shipped tables, and what cannot be read. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* work/flow: lifetimes, saved tensors, recomputation and backward of a three-op layer:
+/* work/pass/flow: lifetimes, saved tensors, recomputation and backward of a three-op layer:
  * x -> permute -> rows -> product -> up -> activation -> out. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,6 @@
 #include "base/pattern.h"
 #include "plan/engine.h"
 #include "plan/hf/import_hf.h"
-#include "plan/hf/import_hf_quant.h"
 #include "plan/read/load.h"
 #include "plan/schema/schema.h"
 #include "work/list/work.h"

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/derive.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
 #include "work/list/params.h"

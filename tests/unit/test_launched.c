@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/read/catalog.h"
 #include "sim/step/interval.h"
 #include "sim/time/launched.h"
 #include "support/plans.h"

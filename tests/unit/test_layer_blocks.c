@@ -11,7 +11,7 @@
 #include "plan/schema/schema.h"
 #include "sim/moe/decode.h"
 #include "support/layer_case.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 static void run_in(struct session *session, const struct plan *plan,
                    const struct layer_sample *sample, const char *name, bool backward,
@@ -64,7 +64,7 @@ static struct layer_sample full_blocks(struct plan *plan, const uint64_t *blocks
             ids[at++] = (int32_t)e;
     struct layer_sample sample = {
         .R = 1, .T = tokens, .K = 1, .logical = experts, .local = experts, .ids = ids};
-    layer_sample_contiguous(&sample, arena);
+    case_sample_contiguous(&sample, arena);
     return sample;
 }
 
@@ -146,7 +146,7 @@ static void dynamic_while_runs_what_holds_tokens(void **state)
         plan.moe.shard = SHARD_BLOCK;
         struct layer_sample sample = {
             .R = 1, .T = 19, .K = 1, .logical = 8, .local = 8, .ids = cases[i].ids};
-        layer_sample_contiguous(&sample, &arena);
+        case_sample_contiguous(&sample, &arena);
         block_loop_of(&plan, &sample, 0, &wanted);
         assert_int_equal(wanted.provisioned, 10);
         assert_int_equal(wanted.valid, cases[i].ranks_blocks);
@@ -245,7 +245,7 @@ static uint64_t loads_of(struct session *session, uint64_t top_k, const int32_t 
     plan.moe.dedup = dedup;
     struct layer_sample sample = {
         .R = 1, .T = 2, .K = top_k, .logical = 4, .local = 4, .ids = ids};
-    layer_sample_contiguous(&sample, &arena);
+    case_sample_contiguous(&sample, &arena);
     run_in(session, &plan, &sample, "selective", false, &result);
     assert_int_equal(result.loads.counted.weight_bytes,
                      result.loads.counted.weight_loads * 3 * 16 * 12 * 4);

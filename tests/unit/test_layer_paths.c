@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 static void expect_all(const struct plan *plan, enum case_routing routing,

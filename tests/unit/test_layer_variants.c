@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 typedef void change(struct plan *plan);

@@ -118,7 +118,7 @@ static struct layer_sample example_sample(const struct plan *plan, const int32_t
                                   .logical = plan->model.moe.experts,
                                   .local = plan->model.moe.experts / plan->parallel.ep,
                                   .ids = ids};
-    layer_sample_contiguous(&sample, arena);
+    case_sample_contiguous(&sample, arena);
     return sample;
 }
 

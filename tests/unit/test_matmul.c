@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "exec/verify/verify_matmul.h"
-#include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "sim/moe/collective.h"
 #include "support/layer_case.h"

@@ -160,28 +160,6 @@ static void sequences_keep_what_the_page_says(void **state)
 
 /* ---- what training saves ---- */
 
-/* Bytes per token that Megatron's list saves in one layer of a segment, mixer part: everything
- * before the network's input. */
-static uint64_t saved_bytes(const struct plan *plan, enum layer_kind kind)
-{
-    struct arena arena = {0};
-    struct work work;
-    struct err err = {0};
-    uint64_t sum = 0;
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    uint64_t *values = listed_sizes(plan, &work);
-    for (size_t i = 0; i < work.n_buffers; i++) {
-        const struct buffer *buffer = &work.buffers[i];
-        if (text_equal(buffer->name, "mlp_input"))
-            break; /* the tables stand in the order of the layer */
-        if (buffer->segment == segment_of_kind(kind) && buffer->life == LIFE_SAVED)
-            sum += values[buffer->all.node];
-    }
-    arena_release(&arena);
-    return sum;
-}
-
 /* Statistics of the norms, 4 bytes each, are not counted. */
 static void training_saves_what_the_page_says(void **state)
 {
@@ -220,7 +198,7 @@ static void training_saves_what_the_page_says(void **state)
         plan.recompute = (struct recompute_plan){0};
         plan.stack.attention = BACKEND_FLASH;
         print_message("%s\n", rows[i].model);
-        assert_int_equal(saved_bytes(&plan, rows[i].kind) / 4096 + 4 * rows[i].norms,
+        assert_int_equal(listed_saved(&plan, rows[i].kind, NULL) / 4096 + 4 * rows[i].norms,
                          rows[i].bytes);
         arena_release(&arena);
     }

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "support/device_case.h"
-#include "work/list/dtype.h"
 
 static const struct {
     struct router router;

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"
 #include "work/piece/matmul.h"

@@ -1,4 +1,4 @@
-/* cli/page: wrapping, indentation, lists. */
+/* report/page: wrapping, indentation, lists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

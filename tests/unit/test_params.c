@@ -1,4 +1,5 @@
-/* work/params: the published shapes' recomputed counts, and DeepSeek-V3's exact numbers. */
+/* work/list/params: the published shapes' recomputed counts, and DeepSeek-V3's exact numbers.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cli/predict_*: a made-up prediction as text, JSON and CSV. */
+/* report/predict: a made-up prediction as text, JSON and CSV. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* calib/probe_write: made-up points become a cluster and a profile that read back. The points
- * themselves are measured by tests/bench, not here: nothing in this suite needs a clock. */
+/* calib/run/probe_write: made-up points become a cluster and a profile that read back. The
+ * points themselves are measured by tests/bench, not here: nothing in this suite needs a clock.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

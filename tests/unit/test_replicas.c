@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/step/ops.h"
 #include "support/plans.h"

@@ -1,4 +1,5 @@
-/* work/router: the examples of seed-systems.md B1, ties, masks, capacity, loss-free balancing.
+/* work/rows/router: the examples of seed-systems.md B1, ties, masks, capacity, loss-free
+ * balancing.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "calib/run/run.h"
-#include "calib/run/run_block.h"
 #include "base/pool.h"
 #include "sim/step/slice.h"
 #include "calib/run/run_fix.h"

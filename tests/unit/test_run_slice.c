@@ -9,9 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/pool.h"
 #include "calib/run/run.h"
-#include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 #include "support/layer_case.h"
 #include "work/path/path.h"

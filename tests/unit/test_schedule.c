@@ -1,4 +1,4 @@
-/* work/schedule: hops fit together, and end where they must; the worked steps of
+/* work/piece/schedule: hops fit together, and end where they must; the worked steps of
  * seed-systems.md C3. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "sim/search/search.h"
 #include "support/catalogue.h"

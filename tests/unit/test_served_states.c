@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/serve/serving.h"
 #include "support/plans.h"

@@ -1,4 +1,5 @@
-/* work/size: evaluation against hand arithmetic, sharing of equal nodes, overflow, formulas. */
+/* work/list/size: evaluation against hand arithmetic, sharing of equal nodes, overflow,
+ * formulas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

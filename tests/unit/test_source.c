@@ -8,7 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/encoding.h"
 #include "plan/source.h"
 
 struct fixture {

@@ -1,4 +1,5 @@
-/* calib/torch_trace and base/json_read: what is placed where, what is refused where. */
+/* calib/validate/torch_trace and base/json_read: what is placed where, what is refused where.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* calib/score, calib/validate, calib/calibrate: errors by hand, and the shipped tables within
- * what their profiles state. Leaving models out takes longer: tests/docs/check_profiles.sh. */
+/* calib/table/score, calib/validate, calib/fit/calibrate: errors by hand, and the shipped
+ * tables within what their profiles state. Leaving models out takes longer:
+ * tests/docs/check_profiles.sh. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,27 +145,22 @@ static void runs(void **state)
 static void verdicts_of_a_table(void **state)
 {
     (void)state;
-    static const char file[] = "test_validate_verdicts.csv",
-                      table[] =
-                          "row,set,quantity,published\n"
-                          "a,model=olmoe-1b-7b cluster=h200-8x1 stack=megatron "
-                          "parallel.ep=8 parallel.zero=1,memory.verdict,fits\n"
-                          "b,model=deepseek-v3 cluster=h100-8x1 stack=megatron "
-                          "parallel.ep=8,memory.verdict,oom\n"
-                          "c,model=olmoe-1b-7b cluster=h200 stack=fsdp,memory.verdict,oom\n"
-                          "d,model=no-such-model cluster=h200,memory.verdict,fits\n";
+    static const char table[] =
+        "row,set,quantity,published\n"
+        "a,model=olmoe-1b-7b cluster=h200-8x1 stack=megatron "
+        "parallel.ep=8 parallel.zero=1,memory.verdict,fits\n"
+        "b,model=deepseek-v3 cluster=h100-8x1 stack=megatron "
+        "parallel.ep=8,memory.verdict,oom\n"
+        "c,model=olmoe-1b-7b cluster=h200 stack=fsdp,memory.verdict,oom\n"
+        "d,model=no-such-model cluster=h200,memory.verdict,fits\n";
     struct arena arena = {0};
     struct csv csv;
     struct err err = {0};
     struct validation v = {0};
-    FILE *out = fopen(file, "w");
-    assert_non_null(out);
-    fputs(table, out);
-    fclose(out);
-    assert_int_equal(csv_read(file, &arena, &csv, &err), STATUS_OK);
+    assert_int_equal(csv_parse("table.csv", table, strlen(table), &arena, &csv, &err),
+                     STATUS_OK);
     if (validate_table(&csv, &arena, &v, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
-    remove(file);
     assert_int_equal(v.n_verdicts, 4); /* megatron, fsdp, not said, all */
     assert_string_equal(v.verdicts[0].stack, "megatron");
     assert_true(v.verdicts[0].fits_told >= 1 && v.verdicts[0].oom_told >= 1);
@@ -184,20 +180,15 @@ static void verdicts_of_a_table(void **state)
 static void a_misspelt_quantity_is_refused(void **state)
 {
     (void)state;
-    static const char file[] = "test_validate_misspelt.csv",
-                      table[] = "row,set,quantity,published\n"
+    static const char table[] = "row,set,quantity,published\n"
                                 "a,model=olmoe-1b-7b cluster=h200,memory.alocated_bytes,5\n";
     struct arena arena = {0};
     struct csv csv;
     struct err err = {0};
     struct validation v = {0};
-    FILE *out = fopen(file, "w");
-    assert_non_null(out);
-    fputs(table, out);
-    fclose(out);
-    assert_int_equal(csv_read(file, &arena, &csv, &err), STATUS_OK);
+    assert_int_equal(csv_parse("table.csv", table, strlen(table), &arena, &csv, &err),
+                     STATUS_OK);
     assert_int_equal(validate_table(&csv, &arena, &v, &err), STATUS_INPUT);
-    remove(file);
     assert_non_null(strstr(err.hint, "memory.allocated_bytes"));
     arena_release(&arena);
 }

@@ -13,6 +13,7 @@
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
+#include "support/plans.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
 #include "work/list/work.h"
@@ -138,17 +139,6 @@ static bool sum_up(const struct plan *plan, enum layer_kind kind, struct sums *s
     return built;
 }
 
-static void trains(struct plan *plan)
-{
-    plan->workload = (struct workload){.mode = MODE_TRAIN,
-                                       .sequence_length = 4096,
-                                       .micro_batch = 1,
-                                       .tokens_per_sequence = 1,
-                                       .steps = 1};
-    plan->recompute = (struct recompute_plan){0};
-    plan->stack.attention = BACKEND_FLASH;
-}
-
 /* b [2 H + (nq + nk) (d + dv)] + 4 nq + 4 a token, the norm's statistics aside; norms of
  * queries and keys keep what the projections give, a gate per head b (nq + nq dv). */
 static void training_saves_their_heads(void **state)
@@ -175,7 +165,7 @@ static void training_saves_their_heads(void **state)
         struct plan plan;
         struct sums sums;
         load(rows[i].model, "h100-8x8", "megatron", &arena, &plan);
-        trains(&plan);
+        plan_trains(&plan);
         print_message("%s, %s\n", rows[i].model, kind_name(rows[i].kind));
         assert_true(sum_up(&plan, rows[i].kind, &sums));
         assert_int_equal(sums.saved / 4096, rows[i].bytes);
@@ -194,7 +184,7 @@ static void unfused_scores_have_their_heads(void **state)
     const enum layer_kind kinds[] = {KIND_MOE, KIND_WINDOW_MOE};
     const uint64_t heads[] = {64, 96};
     load("step-3.7-flash", "h100-8x8", "megatron", &arena, &plan);
-    trains(&plan);
+    plan_trains(&plan);
     for (unsigned i = 0; i < 2; i++) {
         plan.stack.attention = BACKEND_FLASH;
         assert_true(sum_up(&plan, kinds[i], &flash));
@@ -225,7 +215,7 @@ static void load_stack(size_t i, struct arena *arena, struct plan *plan)
 {
     load("gpt-oss-20b", stacks[i].cluster, stacks[i].stack, arena, plan);
     if (stacks[i].mode == MODE_TRAIN)
-        trains(plan);
+        plan_trains(plan);
     else
         plan->workload.mode = stacks[i].mode;
 }

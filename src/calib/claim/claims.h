@@ -1,8 +1,8 @@
 /* Claims: every worked number of the seed documents, recomputed.
  *
  * The table (models/published/claims.csv) says what was published, where, and which quantity
- * with which arguments it is; the functions of calib/claim_*.c compute it from sim and work;
- * the comparison gives the verdict. No verdict stands in the table. */
+ * with which arguments it is; the functions of calib/claim/claim_*.c compute it from sim and
+ * work; the comparison gives the verdict. No verdict stands in the table. */
 #ifndef MOEPLAN_CALIB_CLAIM_CLAIMS_H
 #define MOEPLAN_CALIB_CLAIM_CLAIMS_H
 

@@ -12,7 +12,8 @@ enum counted { COUNTED_FLOP, COUNTED_SENT, COUNTED_RECEIVED, COUNTED_DROPPED, CO
 static const char *const counted_names[COUNTED] = {
     "counted: flop", "counted: bytes sent", "counted: bytes received", "counted: rows dropped"};
 
-uint64_t run_predicted_drops(const struct execution *x, const struct op *op, uint64_t rank)
+/* Rows an op drops on a rank, by the sample. */
+static uint64_t predicted_drops(const struct execution *x, const struct op *op, uint64_t rank)
 {
     if (op->kernel != KERNEL_SLOTS)
         return 0;
@@ -47,7 +48,7 @@ static void compare_op(const struct execution *x, size_t number, uint64_t rank,
         [COUNTED_FLOP] = {counts->flop, values[op->flop.node]},
         [COUNTED_SENT] = {counts->sent, values[op->bytes_sent.node]},
         [COUNTED_RECEIVED] = {counts->received, values[op->bytes_received.node]},
-        [COUNTED_DROPPED] = {counts->dropped, run_predicted_drops(x, op, rank)},
+        [COUNTED_DROPPED] = {counts->dropped, predicted_drops(x, op, rank)},
     };
     for (unsigned i = 0; i < COUNTED; i++)
         run_compare_count(checks, counted_names[i], op, x->ranks[rank].rank, pairs[i][0],

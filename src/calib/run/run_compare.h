@@ -18,9 +18,6 @@ void run_compare_count(struct checks *checks, const char *name, const struct op 
 void run_compare_memory(const struct execution *x, const struct memory_peak *peak,
                         struct checks *checks);
 
-/* Rows an op drops on a rank, by the sample. */
-uint64_t run_predicted_drops(const struct execution *x, const struct op *op, uint64_t rank);
-
 /* The checks of all processes as one: failed where any failed, the largest error. */
 enum status run_compare_everywhere(struct transport *transport, struct checks *checks,
                                    struct err *err);

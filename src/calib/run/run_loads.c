@@ -5,7 +5,7 @@
 
 #include "calib/run/run_compare.h"
 #include "work/path/path.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 /* Experts of a rank that some token chose, and the rows that chose them. */
 static void choices(const struct layer_sample *s, uint64_t rank, uint64_t *experts,

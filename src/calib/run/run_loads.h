@@ -1,6 +1,7 @@
 /* What a run fetched: blocks begun, weights and tokens fetched for them, bytes between cores
  * (path blockwise); weights fetched for the experts that were chosen (path selective).
- * Predicted from the sample of routing by work/block_loop.h, counted by the kernels that fetch.
+ * Predicted from the sample of routing by work/piece/block_loop.h, counted by the kernels that
+ * fetch.
  */
 #ifndef MOEPLAN_CALIB_RUN_RUN_LOADS_H
 #define MOEPLAN_CALIB_RUN_RUN_LOADS_H

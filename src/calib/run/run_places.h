@@ -4,6 +4,7 @@
 
 #include "calib/run/run.h"
 #include "exec/execute.h"
+#include "exec/gpu/clock.h"
 #include "exec/gpu/group.h"
 #include "sim/step/slice.h"
 

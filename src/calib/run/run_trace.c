@@ -113,7 +113,6 @@ enum status run_trace(struct execution *x, struct span_list *out, struct err *er
     x->recorder = NULL;
     TRY(status);
     out->streams = tracks;
-    out->n_streams = TRACKS;
     TRY(gather(x, &r.list, out, err));
     span_sort(out);
     return STATUS_OK;

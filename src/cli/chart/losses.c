@@ -24,7 +24,9 @@ static double between(double at, double low, double high)
     return high != low ? (at - low) / (high - low) : 0;
 }
 
-double loss_at(const struct loss_run *run, double seconds)
+/* Loss after some seconds: between two points linear in the logarithm of the step. NAN outside
+ * the run's points. */
+static double loss_at(const struct loss_run *run, double seconds)
 {
     double step = seconds / run->step_s, room = 1e-9 * step;
     if (!run->n || step < run->step[0] - room || step > run->step[run->n - 1] + room)
@@ -38,7 +40,8 @@ double loss_at(const struct loss_run *run, double seconds)
     return run->loss[i - 1] + share * (run->loss[i] - run->loss[i - 1]);
 }
 
-double loss_reached_s(const struct loss_run *run, double loss)
+/* Seconds at which a loss is reached; NAN: not within its points. */
+static double loss_reached_s(const struct loss_run *run, double loss)
 {
     for (size_t i = 0; i < run->n; i++) {
         if (run->loss[i] > loss)
@@ -70,7 +73,9 @@ static double last_behind(const struct loss_run *points, const struct loss_run *
     return last;
 }
 
-double loss_ahead_s(const struct loss_run *run, const struct loss_run *other)
+/* Seconds from which a run stays below another, as far as both go; NAN: it does not end below
+ * it, or there is no time that both have. */
+static double loss_ahead_s(const struct loss_run *run, const struct loss_run *other)
 {
     if (!run->n || !other->n)
         return (double)NAN;
@@ -219,7 +224,9 @@ enum status losses_read(const struct csv *csv, struct arena *arena, struct losse
     return STATUS_OK;
 }
 
-void losses_print(const struct losses *losses, struct text *out)
+/* The table again, a row per point: name, step, loss, step_s, rate (given, predicted), hours,
+ * reaches_first_h, ahead_h. */
+static void losses_print(const struct losses *losses, struct text *out)
 {
     text_append(out, "name,step,loss,step_s,rate,hours,reaches_first_h,ahead_h\n");
     for (size_t r = 0; r < losses->n; r++) {

@@ -28,19 +28,4 @@ struct losses {
 enum status losses_read(const struct csv *csv, struct arena *arena, struct losses *out,
                         struct err *err);
 
-/* Loss after some seconds: between two points linear in the logarithm of the step. NAN outside
- * the run's points. */
-double loss_at(const struct loss_run *run, double seconds);
-
-/* Seconds at which a loss is reached; NAN: not within its points. */
-double loss_reached_s(const struct loss_run *run, double loss);
-
-/* Seconds from which a run stays below another, as far as both go; NAN: it does not end below
- * it, or there is no time that both have. */
-double loss_ahead_s(const struct loss_run *run, const struct loss_run *other);
-
-/* The table again, a row per point: name, step, loss, step_s, rate (given, predicted), hours,
- * reaches_first_h, ahead_h. */
-void losses_print(const struct losses *losses, struct text *out);
-
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/chart/bars.h"
-#include "cli/chart/sweep.h"
 #include "sim/answer/predict.h"
 
 /* ---- the table ---- */

@@ -37,28 +37,44 @@ struct answer {
     double oom_probability; /* not a number: nothing depends on sampled routing */
 };
 
+static bool is_stopped(const void *record)
+{
+    return ((const struct answer *)record)->why != NULL;
+}
+
+static bool is_sampled(const void *record)
+{
+    return !isnan(((const struct answer *)record)->oom_probability);
+}
+
+/* A member that is not always there. */
+#define WHERE(condition, member, kind)                                                         \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct answer, member),               \
+        .present = condition                                                                   \
+    }
+
 static const struct column columns[] = {
     COLUMN(answer, result, COLUMN_TEXT, NULL),
     COLUMN(answer, verdict, COLUMN_TEXT, NULL),
     COLUMN(answer, total_bytes, COLUMN_BYTES, NULL),
     COLUMN(answer, limit_bytes, COLUMN_BYTES, NULL),
     COLUMN(answer, margin_bytes, COLUMN_SIGNED, NULL),
-    COLUMN(answer, oom_probability, COLUMN_REAL, NULL),
-    COLUMN(answer, why, COLUMN_TEXT, NULL),
+    WHERE(is_sampled, oom_probability, COLUMN_REAL),
+    WHERE(is_stopped, why, COLUMN_TEXT),
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
+static const struct column *columns_of(size_t *n)
+{
+    *n = N_COLUMNS;
+    return columns;
+}
+
 void check_print_schema(FILE *out)
 {
-    static const struct schema_part parts[] = {SCHEMA_PROVENANCE,
-                                               SCHEMA_TEXT("result", true),
-                                               SCHEMA_TEXT("verdict", true),
-                                               SCHEMA_COUNT("total_bytes", true),
-                                               SCHEMA_COUNT("limit_bytes", true),
-                                               SCHEMA_COUNT("margin_bytes", true),
-                                               SCHEMA_REAL("oom_probability", false),
-                                               SCHEMA_TEXT("why", false),
+    static const struct schema_part parts[] = {SCHEMA_PROVENANCE, SCHEMA_COLUMNS(columns_of),
                                                SCHEMA_END};
     schema_json_document(out, "check.schema.json", "what moeplan check --format json writes",
                          parts);

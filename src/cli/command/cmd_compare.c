@@ -78,6 +78,7 @@ static enum status run_compare(const struct invocation *call, struct err *err)
     };
     struct answer *sides = arena_alloc(call->arena, 2, sizeof *sides);
     struct comparison comparison;
+    struct compare_view view;
     struct picture picture;
     const struct settings *settings = call->settings;
     TRY(check(call, err));
@@ -85,23 +86,13 @@ static enum status run_compare(const struct invocation *call, struct err *err)
         TRY(picture_init(&picture, settings->plot, call, err));
     TRY(predict_side(call, 'A', 0, &sides[0], err));
     TRY(predict_side(call, 'B', call->n_operands - 1, &sides[1], err));
-    const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
-    const struct compare_side b = {&sides[1].plan, &sides[1].prediction};
-    TRY(compare(&a, &b, call->arena, &comparison, err));
-    const struct compare_view view = {
-        .comparison = &comparison,
-        .a = a.prediction,
-        .b = b.prediction,
-        .provenance_a = request_provenance(a.plan, sides[0].profile.name),
-        .provenance_b = request_provenance(b.plan, sides[1].profile.name),
-        .top = settings->top,
-        .out = call->out,
-        .term = &call->term,
-        .arena = call->arena,
-    };
+    TRY(answer_compare(sides, call->arena, &comparison, &view, err));
+    view.top = settings->top;
+    view.out = call->out;
+    view.term = &call->term;
     printers[call->general.format](&view);
-    return settings->plot ? chart_waterfall_draw(&comparison, a.plan->name, b.plan->name,
-                                                 &picture, call, err)
+    return settings->plot ? chart_waterfall_draw(&comparison, sides[0].plan.name,
+                                                 sides[1].plan.name, &picture, call, err)
                           : STATUS_OK;
 }
 

@@ -1,12 +1,13 @@
-/* A command is one file, cli/cmd_<name>.c, that defines one `const struct command`, and one row
- * in the table of cli/commands.c. Parsing, -h, `moeplan help`, the man page and completions
- * follow from the record; nothing else has to change.
+/* A command is one file, cli/command/cmd_<name>.c, that defines one `const struct command`, and
+ * one row in the table of cli/command/commands.c. Parsing, -h, `moeplan help`, the man page and
+ * completions follow from the record; nothing else has to change.
  *
  * To add a command:
  *   1. struct with the values of its own options, a `struct option[]` with offsets into it;
  *   2. a run function, which reads call->settings, call->operands and call->general, does its
  *      work, and only then writes to call->out (an error must leave the output empty);
- *   3. `const struct command command_<name>` declared in cli/commands.h, a row in commands.c.
+ *   3. `const struct command command_<name>` declared in cli/command/commands.h, a row in
+ * commands.c.
  *
  * run returns STATUS_OK, or a status with a text in err (it is printed, what was written is
  * discarded where that is possible), or STATUS_NOFIT / STATUS_MISMATCH without a text: the

@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/unit.h"
 #include "cli/command/side.h"
-#include "cli/option/plan_argument.h"
 #include "plan/data/profile.h"
 
 bool frontier_is_csv(const char *output)

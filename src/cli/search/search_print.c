@@ -6,7 +6,6 @@
 #include "base/unit.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
-#include "cli/option/plan_argument.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/schema/schema.h"

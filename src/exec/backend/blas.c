@@ -114,7 +114,9 @@ static void clear_row(const struct gemm *gemm, float *c)
         c[j] = gemm->beta > 0 ? c[j] : 0;
 }
 
-void blas_gemm_plain(const struct gemm *gemm)
+/* The first in plain C: every element is one sum over k in ascending order, so a row's result
+ * does not depend on the other rows. */
+static void gemm_plain(const struct gemm *gemm)
 {
     for (int i = 0; i < gemm->m; i++) {
         float *c = gemm->c + (size_t)i * (size_t)gemm->ldc;
@@ -146,7 +148,7 @@ void blas_gemm(const struct blas *blas, const struct gemm *gemm)
     if (gemm->m == 0 || gemm->n == 0)
         return;
     if (!blas->sgemm || gemm->k == 0) {
-        blas_gemm_plain(gemm);
+        gemm_plain(gemm);
         return;
     }
     blas->sgemm(CBLAS_ROW_MAJOR, gemm->a_transposed ? CBLAS_TRANS : CBLAS_NO_TRANS,

@@ -54,8 +54,4 @@ void blas_gemm(const struct blas *blas, const struct gemm *gemm);
 void blas_multiply(const struct blas *blas, int m, int k, int n, const float *a, const float *b,
                    float *c);
 
-/* The first in plain C: every element is one sum over k in ascending order, so a row's result
- * does not depend on the other rows. */
-void blas_gemm_plain(const struct gemm *gemm);
-
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/number.h"
 #include "exec/gpu/engine.h"
 #include "exec/gpu/guard.h"
 #include "exec/gpu/kernels.h"

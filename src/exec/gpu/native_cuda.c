@@ -25,7 +25,8 @@ int cuda_allow_local(void *library, void *function, uint32_t bytes)
                                                      : CUDA_LACKS;
 }
 
-uint64_t cuda_units_of(void *library, int device)
+/* Multiprocessors of a device; 0: unknown. */
+static uint64_t cuda_units_of(void *library, int device)
 {
     enum { MULTIPROCESSORS = 16 };
     int (*get)(int *value, int attribute, int device);
@@ -36,7 +37,9 @@ uint64_t cuda_units_of(void *library, int device)
     return (uint64_t)units;
 }
 
-int cuda_encode(void *library, const struct gpu_matrix *m, unsigned char map[128])
+/* What TMA is told of a matrix, swizzled by 128 bytes. Three dimensions, whatever the matrix
+ * has; the last is that of matrices behind each other. */
+static int cuda_encode(void *library, const struct gpu_matrix *m, unsigned char map[128])
 {
     enum { BF16 = 9, PLAIN = 0, SWIZZLE_128 = 3, FETCH_256 = 3, ZEROS = 0, WIDE = 64 };
     int (*encode)(void *map, int type, uint32_t dims, uint64_t memory, const uint64_t *sizes,

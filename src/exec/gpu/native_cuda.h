@@ -10,11 +10,4 @@ enum { CUDA_LACKS = -1 };
 /* Lets a kernel have so many bytes of work-group memory; more than 48 KiB are asked for. */
 int cuda_allow_local(void *library, void *function, uint32_t bytes);
 
-/* Multiprocessors of a device; 0: unknown. */
-uint64_t cuda_units_of(void *library, int device);
-
-/* What TMA is told of a matrix, swizzled by 128 bytes. Three dimensions, whatever the matrix
- * has; the last is that of matrices behind each other. */
-int cuda_encode(void *library, const struct gpu_matrix *m, unsigned char map[128]);
-
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/cache.h"
 #include "base/hash.h"
-#include "exec/gpu/compile.h"
 #include "exec/gpu/engine.h"
 #include "exec/gpu/peak_check.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/gpu/engine.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/view.h"
 

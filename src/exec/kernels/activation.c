@@ -140,11 +140,10 @@ static uint64_t row_units(const struct call *call)
     return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
-static enum status activation_run(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
+static void each_row(const struct call *call, uint64_t unit,
+                     void (*of_row)(const struct call *call, const struct shape_of *shape,
+                                    uint64_t row))
 {
-    (void)scratch;
-    (void)err;
     struct shape_of shape = shape_of(call);
     struct grouping grouping =
         kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
@@ -152,7 +151,15 @@ static enum status activation_run(struct call *call, uint64_t unit, void *scratc
     kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         if (kernel_in_group(&grouping, row))
-            forward_row(call, &shape, row);
+            of_row(call, &shape, row);
+}
+
+static enum status activation_run(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    each_row(call, unit, forward_row);
     return STATUS_OK;
 }
 
@@ -161,14 +168,7 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
 {
     (void)scratch;
     (void)err;
-    struct shape_of shape = shape_of(call);
-    struct grouping grouping =
-        kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
-    uint64_t begin, end;
-    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
-    for (uint64_t row = begin; row < end; row++)
-        if (kernel_in_group(&grouping, row))
-            backward_row(call, &shape, row);
+    each_row(call, unit, backward_row);
     return STATUS_OK;
 }
 

@@ -7,7 +7,7 @@
 const struct narrow format_e4m3 = {4, 3, 7, 448.0F, 8};
 const struct narrow format_e2m1 = {2, 1, 1, 6.0F, 2};
 
-float format_from_bf16(uint16_t bits)
+static float from_bf16(uint16_t bits)
 {
     uint32_t wide = (uint32_t)bits << 16;
     float value;
@@ -74,7 +74,7 @@ void format_load(enum dtype dtype, const void *data, uint64_t first, uint64_t n,
     const uint16_t *in = (const uint16_t *)data + first;
     if (dtype == DTYPE_BF16) {
         for (uint64_t i = 0; i < n; i++)
-            out[i] = format_from_bf16(in[i]);
+            out[i] = from_bf16(in[i]);
         return;
     }
     for (uint64_t i = 0; i < n; i++)
@@ -100,7 +100,7 @@ void format_store(enum dtype dtype, void *data, uint64_t first, uint64_t n, cons
 float format_round(enum dtype dtype, float value)
 {
     if (dtype == DTYPE_BF16)
-        return format_from_bf16(format_to_bf16(value));
+        return from_bf16(format_to_bf16(value));
     return dtype == DTYPE_F16 ? from_f16(to_f16(value)) : value;
 }
 

@@ -12,7 +12,6 @@
 
 #include "plan/plan.h"
 
-float format_from_bf16(uint16_t bits);
 uint16_t format_to_bf16(float value);
 
 /* An element format narrower than 16 bits: 1 sign, exponent, mantissa. */

@@ -1,4 +1,4 @@
-/* The kernel table: what performs each kernel of work/kernel.h on the CPU.
+/* The kernel table: what performs each kernel of work/list/kernel.h on the CPU.
  *
  * Kernels are plain C, but that products go to BLAS where there is one. A kernel's work is cut
  * into units that are independent of each other and of the number of workers; units of

@@ -14,18 +14,16 @@ static enum status refuse_known(struct job *job, const struct shell *shell)
                     text_equal(words->items[1].text, "run");
         bool python = words->n > 1 && text_starts(first, "python") &&
                       text_ends(words->items[1].text, ".py");
-        if (tune) {
-            err_at(job->err, STATUS_INPUT, shell->commands[i].mark,
-                   "a recipe of torchtune, whose jobs are not read");
-            return err_hint(job->err, "write a plan: model, stack: fsdp, parallel: {zero: 3}");
-        }
+        if (tune)
+            return job_refuse_torchtune(shell->commands[i].mark, job->err);
         if (python) {
             err_at(job->err, STATUS_INPUT, words->items[1].mark,
                    "no launch of a known framework: what '%s' sets is known when it runs",
                    words->items[1].text);
             return err_hint(job->err,
-                            "give its settings as flags, as in trl sft --model_name_or_path M "
-                            "--per_device_train_batch_size 1, or write a plan");
+                            "a script of TRL or Unsloth is read where it lies beside the job; "
+                            "of others give the settings as flags, as in trl sft "
+                            "--model_name_or_path M --per_device_train_batch_size 1");
         }
     }
     return STATUS_OK;
@@ -38,8 +36,7 @@ enum status launch_none(struct job *job, const struct shell *shell)
         if (!text_equal(c->words.items[0].text, "eval"))
             continue;
         err_at(job->err, STATUS_INPUT, c->mark,
-               "no launch stands in the script but what 'eval' "
-               "makes");
+               "no launch stands in the script but what 'eval' makes");
         return err_hint(job->err, "write the launch as a command of its own");
     }
     TRY(refuse_known(job, shell));
@@ -52,5 +49,6 @@ enum status launch_none(struct job *job, const struct shell *shell)
         "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
         "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
         "train.py, NeMo-RL's run_grpo.py, openrlhf.cli.train_sft, accelerate launch, "
-        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS, "
+        "scripts of TRL and Unsloth");
 }

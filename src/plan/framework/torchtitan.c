@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/schema/schema.h"
 

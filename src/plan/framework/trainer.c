@@ -78,8 +78,9 @@ static const char *deciding(struct job *job, const char *name, const char *train
     return trainer && trainer_decides(job, trainer) ? trainer : NULL;
 }
 
-enum status trainer_count(struct job *job, const char *name, const char *trainer,
-                          uint64_t *value, bool *known)
+/* The count that the framework's own flag or the trainer's says, as trainer_switch. */
+static enum status count_said(struct job *job, const char *name, const char *trainer,
+                              uint64_t *value, bool *known)
 {
     const char *flag = deciding(job, name, trainer);
     *known = flag != NULL;
@@ -139,9 +140,9 @@ enum status trainer_set_batch(struct job *job, const char *global, const char *m
     bool has_steps;
     const char *flags = arena_printf(job->arena, "%s %s %s", micro ? micro : per_device,
                                      per_device, global ? global : per_device);
-    TRY(trainer_count(job, global, NULL, &b.global, &b.has_global));
-    TRY(trainer_count(job, micro, per_device, &b.micro, &b.has_micro));
-    TRY(trainer_count(job, "gradient_accumulation_steps", NULL, &b.steps, &has_steps));
+    TRY(count_said(job, global, NULL, &b.global, &b.has_global));
+    TRY(count_said(job, micro, per_device, &b.micro, &b.has_micro));
+    TRY(count_said(job, "gradient_accumulation_steps", NULL, &b.steps, &has_steps));
     TRY(job_world(job, &world));
     uint64_t dp = ranks && world ? world / ranks : 0;
     if (b.steps > 1000000000)

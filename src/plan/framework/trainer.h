@@ -35,10 +35,13 @@
         RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
              "not known here: a warning", GRPO),                                               \
         IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
-        IDLE("steps_per_generation", JOB_VALUE,                                                \
-             "how many batches are generated at once: vLLM's part stands", GRPO),              \
-        IDLE("generation_batch_size", JOB_VALUE,                                               \
-             "how many sequences are generated at once: vLLM's part stands", GRPO),            \
+        RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
+             "times the batch, without use_vllm; gradient_accumulation_steps unless given",    \
+             GRPO),                                                                            \
+        RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
+             "a rank's part of it, without use_vllm", GRPO),                                   \
+        MEMORY("ds3_gather_for_generation", JOB_VALUE, "true",                                 \
+               "of ZeRO-3 all weights are gathered while the model generates", GRPO),          \
         IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
              GRPO),                                                                            \
         IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
@@ -155,8 +158,9 @@ extern const struct job_framework *const trainer_shares[];
  * that the framework brings along. */
 enum status trainer_read_files(struct job *job, const struct trainer_file *known);
 
-/* The first of these alone. */
+/* The first of these alone, and the others. */
 enum status trainer_read_own_file(struct job *job);
+enum status trainer_read_sharers(struct job *job, const struct trainer_file *known);
 
 /* Who shares the states out, as the settings say. */
 enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
@@ -186,10 +190,8 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
 
-/* The value of the framework's own flag, or where that is "auto" or missing of the trainer's
+/* The value of the framework's own switch, or where that is "auto" or missing of the trainer's
  * (NULL: it has none); false and not known where neither says it. */
-enum status trainer_count(struct job *job, const char *name, const char *trainer,
-                          uint64_t *value, bool *known);
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);
 
 /* The micro-batch and the global batch, from those of `global`, `micro` and
@@ -205,8 +207,6 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
 /* The frozen base of adapters in few bits (bitsandbytes), behind the other formats. */
 enum status trainer_set_base(struct job *job);
 
-/* Words of --optim, and those of DeepSpeed's optimizer.type. */
-extern const char trainer_optimizers[];
 /* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its
  * kind, and what of it is not counted. */
 enum status trainer_set_optimizer(struct job *job, const char *flag);
@@ -228,6 +228,8 @@ const struct trainer_file *trl_file(struct job *job, const char *name);
 bool trl_is_grpo(struct job *job);
 enum status trl_set_completions(struct job *job);
 enum status trl_finish_grpo(struct job *job, bool rloo);
+/* workload.colocated.sequences of a trainer whose model generates by itself. */
+enum status trl_set_generation(struct job *job);
 
 /* How long sequences are where no flag says it at once. */
 enum status trl_set_length(struct job *job);

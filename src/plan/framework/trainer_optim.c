@@ -1,15 +1,15 @@
 /* Optimizers by their names in transformers' `optim` list and in what frameworks around its
  * Trainer add: what each keeps, in whose format, and what of it is not counted. Read at
  * huggingface/transformers 0a14d8d782ad (trainer_optimizer.py, training_args.py). */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
 #include "plan/schema/schema.h"
 
 /* The first of several is written. */
-const char trainer_optimizers[] =
+static const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
     "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
     "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
@@ -23,16 +23,14 @@ const char trainer_optimizers[] =
     "rmsprop_bnb=rmsprop rmsprop_bnb_32bit=rmsprop rmsprop_bnb_8bit=rmsprop8bit "
     "stable_adamw=kahan_adam optimi_adamw=kahan_adam schedule_free_adamw=schedule_free "
     "schedule_free_radam=schedule_free schedule_free_sgd=sgd galore_adamw=galore "
-    "galore_adamw_8bit=galore8bit apollo_adamw=apollo lomo=lomo adalomo=adalomo";
+    "galore_adamw_8bit=galore8bit apollo_adamw=apollo lomo=lomo adalomo=adalomo "
+    "galore_adamw_layerwise=galore galore_adamw_8bit_layerwise=galore8bit "
+    "apollo_adamw_layerwise=apollo";
 
 /* Names whose states stand in for those of a name that is not read, and what is missing. */
 static const struct {
     const char *name, *as, *why;
 } alike[] = {
-    {"galore_adamw_layerwise", "galore_adamw", "gradients go as soon as they are there"},
-    {"galore_adamw_8bit_layerwise", "galore_adamw_8bit",
-     "gradients go as soon as they are there"},
-    {"apollo_adamw_layerwise", "apollo_adamw", "gradients go as soon as they are there"},
     {"galore_adafactor", "galore_adamw",
      "of projected gradients it keeps sums per row and column"},
     {"galore_adafactor_layerwise", "galore_adamw",
@@ -91,8 +89,13 @@ static bool is_deepspeed(struct job *job)
 static enum status read_rank(struct job *job, uint64_t *rank)
 {
     const char *given = optim_arg(job, "rank=");
-    if (given)
-        *rank = strtoull(given, NULL, 10);
+    if (given) {
+        given += strspn(given, " "); /* transformers takes blanks out first */
+        const char *word = arena_strndup(job->arena, given, strcspn(given, ", "));
+        if (!number_count(word, rank))
+            return job_fail(job, "optim_args",
+                            "'optim_args' has a rank that is no whole number: '%s'", word);
+    }
     TRY(job_count(job, "optim_args.rank", rank));
     return STATUS_OK;
 }
@@ -160,7 +163,8 @@ static enum status set_whole(struct job *job, const char *flag, const char *name
                      name, alike[i].why, alike[i].as);
             name = alike[i].as;
         }
-    if (!is_whole(job, lomo)) {
+    bool hooks = text_ends(name, "_layerwise");
+    if (!is_whole(job, lomo || hooks)) {
         job_warn(job, job_setting(job, flag)->mark,
                  "what '%s' keeps of weights that ranks share out, or beside adapters, matters "
                  "to memory and is not modelled: Adam's states stand in",
@@ -168,6 +172,8 @@ static enum status set_whole(struct job *job, const char *flag, const char *name
         return STATUS_OK;
     }
     job_set(job, "optimizer.kind", job_convert(job, trainer_optimizers, name), flag);
+    if (hooks)
+        job_set(job, "optimizer.in_backward", "true", flag);
     return lomo ? STATUS_OK : set_projections(job, flag, apollo);
 }
 

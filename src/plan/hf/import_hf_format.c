@@ -22,7 +22,8 @@ static bool says(const struct node *mapping, const char *key, const char *word)
     return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
 }
 
-enum dtype import_hf_algorithm(const char *name)
+/* Format that ModelOpt calls so; DTYPE_NONE: it is not known. */
+static enum dtype format_of_algorithm(const char *name)
 {
     static const struct {
         const char *algorithm;
@@ -103,7 +104,7 @@ static enum dtype format_of_all(const struct node *how)
     };
     const struct node *algorithm = node_get(how, "quant_algo");
     if (algorithm && algorithm->kind == NODE_SCALAR)
-        return import_hf_algorithm(algorithm->text);
+        return format_of_algorithm(algorithm->text);
     if (says(how, "quant_method", "quark"))
         return quark(how);
     const struct node *block = node_get(how, "weight_block_size");
@@ -203,7 +204,7 @@ static enum dtype format_in_layers(const struct node *layers, const char *name)
         if (pattern_names(layer->key, name) && layer->kind == NODE_MAPPING) {
             const struct node *algorithm = node_get(layer, "quant_algo");
             return algorithm && algorithm->kind == NODE_SCALAR
-                       ? import_hf_algorithm(algorithm->text)
+                       ? format_of_algorithm(algorithm->text)
                        : DTYPE_NONE;
         }
     return DTYPE_BF16;

@@ -7,9 +7,6 @@
 #include "plan/plan.h"
 #include "plan/source.h"
 
-/* Format that ModelOpt calls so; DTYPE_NONE: it is not known. */
-enum dtype import_hf_algorithm(const char *name);
-
 /* Sets checkpoint (of the routed experts, or of dense networks where there are none), plain and
  * plain_format of a model whose layers are known. `how`: the mapping that names formats, lists
  * and groups, NULL: there is none. Where `notes` is given, a line for what of it a plan cannot

@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
-#include "plan/layers.h"
 
 /* ---- values ---- */
 

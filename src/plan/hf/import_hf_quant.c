@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_format.h"
 
 static const char name[] = "hf_quant_config.json";

@@ -16,8 +16,9 @@ static const char *const synonyms[][2] = {{"recompute", "recompute.kind"},
                                           {"block", "block.kind"},
                                           {"collective", "block.collective"}};
 
-enum status job_direct(struct job *job, const char *setting, struct mark mark,
-                       const char *origin)
+/* One "key=value" of the user or of a "#moeplan" line. */
+static enum status direct(struct job *job, const char *setting, struct mark mark,
+                          const char *origin)
 {
     const char *equals = strchr(setting, '=');
     struct node *root = NULL;
@@ -53,8 +54,8 @@ static enum status apply_sets(struct job *job, bool early)
         bool needed = text_equal(set->key, "cluster") || text_equal(set->key, "model");
         if (early ? !needed || set->value[0] == '{' : !job->request->all_sets || needed)
             continue;
-        TRY(job_direct(job, arena_printf(job->arena, "%s=%s", set->key, set->value),
-                       (struct mark){.file = set->option}, set->option));
+        TRY(direct(job, arena_printf(job->arena, "%s=%s", set->key, set->value),
+                   (struct mark){.file = set->option}, set->option));
     }
     return STATUS_OK;
 }
@@ -65,6 +66,17 @@ bool job_requested(const struct job *job, const char *key)
         if (text_equal(job->request->sets[i].key, key))
             return true;
     return job->asked && draft_find(job->asked, key);
+}
+
+uint64_t job_planned(const struct job *job, const char *key, uint64_t fallback)
+{
+    const struct draft_item *asked = job->asked ? draft_find(job->asked, key) : NULL;
+    const char *text = asked && asked->n == 1 ? asked->words[0] : NULL;
+    uint64_t value;
+    for (size_t i = 0; i < job->request->n_sets; i++)
+        if (text_equal(job->request->sets[i].key, key))
+            text = job->request->sets[i].value;
+    return text && number_count(text, &value) ? value : job_drafted(job, key, fallback);
 }
 
 /* Lines that start with "#moeplan ", of any text. */
@@ -82,8 +94,8 @@ static enum status apply_lines(struct job *job, const char *text, size_t length)
             const char *from = line + blank + sizeof head - 1;
             while (stop > from && strchr(" \r", stop[-1]))
                 stop--;
-            TRY(job_direct(job, arena_strndup(job->arena, from, (size_t)(stop - from)), mark,
-                           "#moeplan"));
+            TRY(direct(job, arena_strndup(job->arena, from, (size_t)(stop - from)), mark,
+                       "#moeplan"));
         }
         line = newline ? newline + 1 : end;
     }

@@ -260,8 +260,10 @@ static enum status apply_group(struct loader *loader, const char *key, const str
     return hint_names(loader, key, names, group_names(loader->arena, key, names, NAMES_MAX));
 }
 
-enum status apply_value(struct loader *loader, const char *key, const struct node *value,
-                        struct mark at)
+/* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown
+ * keys, wrong kinds and values are STATUS_INPUT with a place and a suggestion. */
+static enum status apply_value(struct loader *loader, const char *key, const struct node *value,
+                               struct mark at)
 {
     const struct shorthand *shorthand = shorthand_find(key);
     if (shorthand && value->kind == NODE_SCALAR) {

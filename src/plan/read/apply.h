@@ -19,11 +19,6 @@ struct loader {
     const char *beside;        /* notes on what stands beside its file; NULL: none */
 };
 
-/* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown
- * keys, wrong kinds and values are STATUS_INPUT with a place and a suggestion. */
-enum status apply_value(struct loader *loader, const char *key, const struct node *value,
-                        struct mark at);
-
 /* apply_value of one --set key=value: what the key implies for others included, since it stands
  * alone. */
 enum status apply_override(struct loader *loader, const char *key, const struct node *value);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "plan/read/apply.h"
-#include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/lay_experts.h"
 #include "plan/layers.h"

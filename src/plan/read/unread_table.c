@@ -107,11 +107,9 @@ static bool has_others(const struct plan *plan)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
 #define RECURS LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_SHORT_CONV))
 #define HAS_LAYERS(of, text_yes, text_no) HOLDS("model.layer_types", of, text_yes, text_no)
-#define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
 
 #define SCENARIO(bits) ONE_OF("workload.scenario", bits)
 #define NOT_COLD SCENARIO(ALL(SCENARIO_PROFILE_RUN + 1) & ~BIT(SCENARIO_COLD))
-#define NOT_PROFILED SCENARIO(ALL(SCENARIO_PROFILE_RUN))
 #define DISTRIBUTION(word) ONE_OF("moe.routing.distribution", BIT(word))
 
 #define COMPUTE(bits) ONE_OF("precision.compute", bits)
@@ -244,6 +242,7 @@ static bool has_dense(const struct plan *plan)
                                     ~BIT(DTYPE_INT8)) /* formats with scales */
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define GIVES_WAY ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP))
+#define ALONE ONE_OF("workload.colocated.engine", BIT(ENGINE_NONE))
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
 #define NO_VALUES "predict computes no values, run does"
@@ -474,6 +473,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.reference", COLOCATES),
     WHEN("workload.colocated.critic", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),
+    WHEN("workload.colocated.sequences", TRAINS, STACK(HUGGINGFACE), ALONE),
     WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.item", ENCODES, SEES),
@@ -615,6 +615,9 @@ const struct unread_row unread_rows[] = {
          ABOVE("optimizer.offload", 0), ABOVE("parallel.zero", 2)),
     WHEN("optimizer.sub_group", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
     WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_TORCHTITAN))),
+    WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_FSDP)),
+         ONE_OF("optimizer.kind",
+                BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),

@@ -199,7 +199,7 @@ static enum status expand_braces(struct building *b, struct cursor cursor, bool 
     if (colon)
         cursor_step(&cursor);
     char how = cursor.at < cursor.end ? *cursor.at : '\0';
-    bool known = length && how && strchr(colon ? "-=?" : "-=?", how);
+    bool known = length && how && strchr("-=?", how);
     if (!known) {
         trouble(b,
                 arena_printf(arena, "'${%.*s}' is worked out by the shell",

@@ -24,7 +24,8 @@ static const char *part_of(const void *record)
         ROW_COLUMN(member.b, key_text "_b", unsigned_kind, condition),                         \
         ROW_COLUMN(member.difference, key_text "_difference", signed_kind, condition)
 
-const struct column *compare_columns(size_t *n)
+/* Of struct compare_row, for JSON and CSV. */
+static const struct column *compare_columns(size_t *n)
 {
     static const struct column columns[] = {
         {.key = "part", .type = COLUMN_NAME, .name = part_of},

@@ -2,7 +2,6 @@
 #ifndef MOEPLAN_REPORT_COMPARE_PRINT_H
 #define MOEPLAN_REPORT_COMPARE_PRINT_H
 
-#include "base/column.h"
 #include "report/provenance.h"
 #include "sim/answer/compare.h"
 
@@ -21,8 +20,5 @@ void compare_print_json(const struct compare_view *view);
 void compare_print_schema(FILE *out);                    /* of the JSON */
 void compare_print_csv(const struct compare_view *view); /* one row per total, category, buffer
                                                           * and op */
-
-/* struct compare_row: JSON and CSV. */
-const struct column *compare_columns(size_t *n);
 
 #endif

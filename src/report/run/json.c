@@ -143,21 +143,16 @@ void run_print_csv(const struct run_view *view)
     }
 
 SECTION(machine)
+SECTION(memory)
 SECTION(time)
 SECTION(rows)
 SECTION(loads)
 SECTION(setup)
 
-/* The memory section's columns are members beside its categories. */
 static const struct schema_part memory_parts[] = {
-    SCHEMA_COUNT("predicted_peak_bytes", true),
-    SCHEMA_COUNT("measured_peak_bytes", false),
-    SCHEMA_BOOL("equal", false),
-    SCHEMA_COUNT("limit_bytes", true),
-    SCHEMA_COUNT("resident_growth_bytes", false),
+    SCHEMA_COLUMNS(memory_of),
     SCHEMA_TABLE("categories", true, SCHEMA_RECORDS, run_category_columns),
-    SCHEMA_TABLE("devices", false, SCHEMA_RECORDS, run_place_columns),
-    SCHEMA_END};
+    SCHEMA_TABLE("devices", false, SCHEMA_RECORDS, run_place_columns), SCHEMA_END};
 
 void run_print_schema(FILE *out)
 {

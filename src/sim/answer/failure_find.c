@@ -1,6 +1,7 @@
 /* Failed allocations in texts; see failure.h. */
 #include <string.h>
 
+#include "base/text.h"
 #include "base/unit.h"
 #include "sim/answer/failure.h"
 
@@ -125,12 +126,8 @@ static bool find_in_line(const char *line, struct failure *out)
 bool failure_find(const char *text, size_t length, struct arena *arena, struct failure *out)
 {
     *out = (struct failure){0};
-    char *lines = arena_strndup(arena, text, length), *end = lines + length;
+    char *lines = text_lines(text, length, arena), *end = lines + length;
     uint64_t number = 0;
-    for (size_t i = 0; i < length; i++)
-        if ((lines[i] = text[i]) == '\0')
-            lines[i] = ' ';
-    lines[length] = '\0';
     out->wanted = failure_amount(lines);
     if (out->wanted.known && !memchr(lines, '\n', length) && !strchr(lines, ':')) {
         out->source = "amount";
@@ -139,11 +136,8 @@ bool failure_find(const char *text, size_t length, struct arena *arena, struct f
         return true;
     }
     *out = (struct failure){0};
-    for (char *line = lines; line < end;) {
-        char *stop = memchr(line, '\n', (size_t)(end - line));
+    for (char *line; (line = text_next_line(&lines, end)) != NULL;) {
         struct failure found;
-        stop = stop ? stop : end;
-        *stop = '\0';
         number++;
         if (find_in_line(line, &found)) {
             uint64_t before = out->n_lines;
@@ -153,7 +147,6 @@ bool failure_find(const char *text, size_t length, struct arena *arena, struct f
             }
             out->n_lines = before + 1;
         }
-        line = stop + 1;
     }
     return out->n_lines > 0;
 }

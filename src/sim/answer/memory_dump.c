@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
-
 /* ---- lists ---- */
 
 struct dump_buffer *dump_add(struct dump_list *list, struct dump_buffer buffer)
@@ -135,7 +133,7 @@ struct ledger {
     uint64_t *left;
     struct arena *arena;
     struct dump_comparison *out;
-    size_t match_room, rest_room;
+    size_t match_room;
 };
 
 static uint64_t *left_of(const struct ledger *l, const struct buffer_report *buffer)

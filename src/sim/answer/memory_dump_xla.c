@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "sim/answer/memory_dump.h"
 
 struct reader {
@@ -288,18 +288,9 @@ bool memory_dump_xla(const char *text, size_t length, struct arena *arena,
                      struct memory_dump *out)
 {
     struct reader r = {.arena = arena, .list = {.arena = arena}, .out = out};
-    char *lines = arena_strndup(arena, text, length), *end = lines + length;
-    for (size_t i = 0; i < length; i++)
-        if ((lines[i] = text[i]) == '\0')
-            lines[i] = ' ';
-    lines[length] = '\0';
-    for (char *line = lines; line < end;) {
-        char *stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop ? stop : end;
-        *stop = '\0';
+    char *lines = text_lines(text, length, arena), *end = lines + length;
+    for (char *line; (line = text_next_line(&lines, end)) != NULL;)
         read_line(&r, line);
-        line = stop + 1;
-    }
     drop_split(&r.list);
     if (!r.any || !r.list.n)
         return false;

@@ -143,13 +143,13 @@ static uint64_t range_bytes(const struct work *work, const uint64_t *values, str
     return bytes;
 }
 
-enum { ORDER_SAVED = 2, OWN_MOST = 128 }; /* of work_order; see struct own */
+enum { OWN_MOST = 128 }; /* see struct own */
 
 /* What lives through the step. */
 static uint64_t persistent_bytes(const struct work *work, const uint64_t *values,
                                  const struct moment *moment)
 {
-    struct range all = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
+    struct range all = {0, work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1]};
     return range_bytes(work, values, all, moment);
 }
 
@@ -158,7 +158,7 @@ static uint64_t left_bytes(const struct work *work, const uint64_t *values,
                            const struct moment *moment)
 {
     uint64_t bytes = 0;
-    size_t end = work->leaves ? work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1] : 0;
+    size_t end = work->leaves ? work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1] : 0;
     for (size_t i = 0; i < end; i++) {
         const struct buffer *buffer = &work->buffers[work->placed[i]];
         if (buffer->leaves && exists(buffer, moment->schedule) && surrounds(buffer, moment))
@@ -272,7 +272,7 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
     assert(work->n_placed == work->n_buffers);
     memset(peak, 0, sizeof *peak);
     struct worst worst = worst_moment(work, values, schedule);
-    struct range state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
+    struct range state = {0, work->placed_end[ORDER_STATE][SEGMENT_COUNT - 1]};
     peak->segment = worst.moment.segment;
     peak->tick = worst.moment.tick;
     peak->state_bytes = range_bytes(work, values, state, &worst.moment);
@@ -322,8 +322,8 @@ void memory_keep(const struct work *work, const uint64_t *values, const bool *mo
                  unsigned schedule, struct arena *arena, struct memory_kept *kept)
 {
     struct moment moment = {SEGMENT_STEP, WORK_NONE, schedule};
-    struct range none = {0, 0}, state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
-    struct range persistent = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
+    struct range none = {0, 0}, state = {0, work->placed_end[ORDER_STATE][SEGMENT_COUNT - 1]};
+    struct range persistent = {0, work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1]};
     struct range lasting = {0, work->placed_end[ORDER_SAVED][SEGMENT_COUNT - 1]};
     *kept = (struct memory_kept){.usable = copies_stay(work, moves)};
     if (!kept->usable)

@@ -5,7 +5,7 @@
 
 #include "sim/memory/saved.h"
 
-enum { ONE = 1000, ORDER_SAVED = 2 }; /* a copy, in thousandths; of work_order */
+enum { ONE = 1000 }; /* a copy, in thousandths */
 
 /* Sizes that are added up: those that do not move first. */
 struct sum {
@@ -28,16 +28,14 @@ struct span {
     bool moves; /* some size of theirs does */
 };
 
-enum { SUM_STATE, SUM_LASTING, SUMS }; /* of what lives through the step, by work_order */
-
 /* The sizes of a layer's tensors: values, and what they add up to. */
 struct point {
     bool known;
     uint64_t slot[SLOT_COUNT];
     double real[REAL_COUNT];
     uint64_t *values;
-    uint64_t lasting[SUMS], *heaps, *moments; /* of what does not move */
-    uint64_t most[SEGMENT_COUNT];             /* of a span that does not move */
+    uint64_t lasting[ORDER_SAVED], *heaps, *moments; /* of what does not move */
+    uint64_t most[SEGMENT_COUNT];                    /* of a span that does not move */
 };
 
 struct refold {
@@ -48,7 +46,7 @@ struct refold {
     } still[SLOT_COUNT]; /* [n_still] slots that do not move, those that stand together */
     size_t n_still;
     struct sizes_moving part;
-    struct sum lasting[SUMS];
+    struct sum lasting[ORDER_SAVED]; /* of each order before */
     struct heap *heaps;
     size_t n_heaps;
     struct sum *moments; /* [work->n_moments] what comes and goes in a layer */
@@ -149,11 +147,11 @@ static bool exists(const struct buffer *buffer)
 static void add_buffers(struct refold *r)
 {
     const struct work *work = r->work;
-    for (unsigned i = 0; i < SUMS; i++)
+    for (unsigned i = 0; i < ORDER_SAVED; i++)
         r->lasting[i] = sum_of(work->n_buffers, r->arena);
     for (size_t i = 0; i < work->n_buffers; i++) {
         const struct buffer *buffer = &work->buffers[i];
-        unsigned order = work_order(buffer);
+        enum work_order order = work_order(buffer);
         if (!exists(buffer) || order > ORDER_SAVED)
             continue;
         if (order < ORDER_SAVED)
@@ -175,7 +173,7 @@ static void add_moment(struct refold *r, const struct work_moment *at, struct su
 {
     const struct work *work = r->work;
     size_t begin = at->segment ? work->placed_end[ORDER_SAVED][at->segment - 1]
-                               : work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1],
+                               : work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1],
            end = work->placed_end[ORDER_SAVED][at->segment];
     *sum = sum_of(at->end - at->begin + (end - begin), r->arena);
     for (size_t i = at->begin; i < at->end; i++)
@@ -277,7 +275,7 @@ static bool point_take(const struct refold *r, struct point *p, const struct slo
     p->known = sizes_eval(&work->sizes, slots, p->values);
     if (!p->known)
         return false;
-    for (unsigned i = 0; i < SUMS; i++)
+    for (unsigned i = 0; i < ORDER_SAVED; i++)
         p->lasting[i] = steady_sum(&r->lasting[i], p->values);
     for (size_t i = 0; i < r->n_heaps; i++)
         p->heaps[i] = steady_sum(&r->heaps[i].sum, p->values);
@@ -345,7 +343,7 @@ static void fold_whole(const struct refold *r, const struct point *p, struct ref
 
 static void fold(const struct refold *r, const struct point *p, struct refold_peak *out)
 {
-    uint64_t state = whole_sum(&r->lasting[SUM_STATE], p->lasting[SUM_STATE], p->values),
+    uint64_t state = whole_sum(&r->lasting[ORDER_STATE], p->lasting[ORDER_STATE], p->values),
              most = 0, bytes;
     for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
         const struct span *span = &r->spans[i];
@@ -358,7 +356,8 @@ static void fold(const struct refold *r, const struct point *p, struct refold_pe
         }
         most = bytes > most ? bytes : most;
     }
-    uint64_t lasting = whole_sum(&r->lasting[SUM_LASTING], p->lasting[SUM_LASTING], p->values);
+    uint64_t lasting =
+        whole_sum(&r->lasting[ORDER_LASTING], p->lasting[ORDER_LASTING], p->values);
     *out = (struct refold_peak){state + lasting + most, state};
 }
 

@@ -6,8 +6,9 @@
 
 #include "base/checked.h"
 
-uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
-                            uint64_t n, uint64_t places)
+/* Bytes of one buffer in the process. */
+static uint64_t buffer_bytes(const struct buffer *buffer, const uint64_t *const *values,
+                             uint64_t n, uint64_t places)
 {
     uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? lesser(places, n) : n;
     for (uint64_t i = 0; i < copies; i++)
@@ -26,7 +27,7 @@ void slice_memory_peak(const struct work *work, const uint64_t *const *values, u
     memcpy(process.buffers, work->buffers, work->n_buffers * sizeof *process.buffers);
     for (size_t b = 0; b < work->n_buffers; b++) {
         process.buffers[b].all.node = first + (uint32_t)b;
-        sums[first + b] = slice_memory_bytes(&work->buffers[b], values, n, places);
+        sums[first + b] = buffer_bytes(&work->buffers[b], values, n, places);
     }
     memory_fold(&process, sums, 0, peak);
     memory_explain(&process, sums, 0, peak);

@@ -12,8 +12,4 @@
 void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
                        uint64_t places, struct arena *arena, struct memory_peak *peak);
 
-/* Bytes of one buffer in the process. */
-uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
-                            uint64_t n, uint64_t places);
-
 #endif

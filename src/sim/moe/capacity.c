@@ -30,7 +30,7 @@ uint64_t capacity_slots(enum capacity_rule rule, uint64_t tokens, uint64_t top_k
     case CAPACITY_RULE_MEGATRON:
         break;
     }
-    return (uint64_t)ceil((double)tokens * (double)top_k * factor / (double)experts - 1e-9);
+    return (uint64_t)router_slots(tokens, top_k, experts, factor);
 }
 
 /* E max(0, n - slots) for a normal n. */

@@ -69,23 +69,3 @@ double chunks_padding(const struct chunks_ask *ask, double rounds)
     return rounds * (double)ask->chunk * (double)ask->experts /
            ((double)ask->tokens * (double)ask->top_k);
 }
-
-uint64_t chunks_sampled_rounds(const struct rows *rows, const struct rows_step *step,
-                               uint64_t chunk, uint64_t limit, uint64_t *dropped)
-{
-    uint64_t rounds = 0, lost = 0;
-    for (uint64_t i = 0; i < rows->spec.ranks * rows->map.replicas; i++) {
-        uint64_t count = step->matrix[i], needed = ceil_div(count, chunk);
-        rounds = needed > rounds ? needed : rounds;
-        lost += count > limit * chunk ? count - limit * chunk : 0;
-    }
-    if (dropped)
-        *dropped = lost;
-    return rounds;
-}
-
-uint64_t chunks_bytes(const struct chunks_ask *ask, uint64_t columns, uint64_t bytes)
-{
-    uint64_t buffer = ask->experts * ask->chunk * columns * bytes;
-    return buffer - buffer / ask->devices;
-}

@@ -6,9 +6,6 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "work/rows/rows.h"
-
 struct chunks_ask {
     uint64_t tokens; /* S_x: per device */
     uint64_t top_k, experts, devices, chunk;
@@ -29,12 +26,5 @@ double chunks_expected_rounds(const struct chunks_ask *ask);
 
 /* Slots sent over rows: rounds C E / (S_x K). */
 double chunks_padding(const struct chunks_ask *ask, double rounds);
-
-/* Rounds of one sampled step, and rows a loop of `limit` rounds drops. step: matrix asked. */
-uint64_t chunks_sampled_rounds(const struct rows *rows, const struct rows_step *step,
-                               uint64_t chunk, uint64_t limit, uint64_t *dropped);
-
-/* Bytes a device sends per round (elements of `bytes` each), self excluded. */
-uint64_t chunks_bytes(const struct chunks_ask *ask, uint64_t columns, uint64_t bytes);
 
 #endif

@@ -8,7 +8,13 @@
 #include "work/list/dtype.h"
 #include "work/piece/reduce.h"
 
-/* Hops of the longest way, and links a rank sends over at once. */
+/* Bytes a rank sends in a reduce-scatter or all-gather, by any of the algorithms. */
+static double bytes_sent(uint64_t ranks, double bytes)
+{
+    return bytes * (double)(ranks - 1) / (double)ranks;
+}
+
+/* Hops of the longest way. */
 static double hops(const struct fabric *f)
 {
     return f->shape == FABRIC_RING ? (double)(f->ranks / 2) : (double)(f->ranks - 1);
@@ -19,8 +25,7 @@ double collective_all_gather(const struct fabric *f, double bytes)
     double links = f->shape == FABRIC_RING ? 2 : 1;
     if (f->ranks < 2 || !(bytes > 0))
         return 0;
-    return hops(f) * f->latency_s +
-           collective_bytes_sent(f->ranks, bytes) / (links * f->bytes_per_s);
+    return hops(f) * f->latency_s + bytes_sent(f->ranks, bytes) / (links * f->bytes_per_s);
 }
 
 double collective_reduce_scatter(const struct fabric *f, double bytes)
@@ -31,24 +36,6 @@ double collective_reduce_scatter(const struct fabric *f, double bytes)
 double collective_all_reduce(const struct fabric *f, double bytes)
 {
     return collective_reduce_scatter(f, bytes) + collective_all_gather(f, bytes);
-}
-
-double collective_all_to_all(const struct fabric *f, double bytes)
-{
-    double p = (double)f->ranks, wire = bytes / f->bytes_per_s;
-    if (f->ranks < 2)
-        return 0;
-    switch (f->shape) {
-    case FABRIC_RING:
-        return hops(f) * f->latency_s + wire / 8;
-    case FABRIC_ONE_WAY:
-        return hops(f) * f->latency_s + wire / 2;
-    case FABRIC_LINE: /* half of every half crosses the middle link */
-        return hops(f) * f->latency_s + wire / 4;
-    case FABRIC_CROSSBAR:
-        break;
-    }
-    return f->latency_s + (p - 1) / p * wire / p;
 }
 
 double collective_all_to_all_cut(uint64_t ranks, double buffer, uint64_t links,
@@ -67,21 +54,6 @@ double collective_halving(const struct fabric *f, double bytes)
     return (double)reduce_halving_steps(f->ranks) * f->latency_s + wire * (p - 1) / p;
 }
 
-double collective_halving_near(const struct fabric *f, double bytes)
-{
-    double wire = bytes / f->bytes_per_s, steps = (double)reduce_halving_steps(f->ranks);
-    if (f->ranks < 2)
-        return 0;
-    if (f->shape == FABRIC_LINE)
-        return ((double)f->ranks - 1) * f->latency_s + wire / 2 * steps;
-    return collective_halving(f, bytes);
-}
-
-double collective_bytes_sent(uint64_t ranks, double bytes)
-{
-    return bytes * (double)(ranks - 1) / (double)ranks;
-}
-
 double collective_tiled(double matmul_s, double exchange_s, uint64_t tiles)
 {
     double n = (double)tiles;
@@ -96,7 +68,7 @@ double collective_gather_matmul(double matmul_s, double gather_s, uint64_t ranks
 
 /* ---- blocks ---- */
 
-struct fabric collective_fabric(const struct cluster *cluster, uint64_t ranks)
+static struct fabric fabric_of(const struct cluster *cluster, uint64_t ranks)
 {
     struct fabric fabric = {.shape = FABRIC_CROSSBAR,
                             .ranks = ranks,
@@ -146,16 +118,15 @@ bool collective_block_of(const struct plan *plan, uint64_t tiles, struct collect
     double peak = intensity_peak(plan) / (double)plan->cluster.device.logical_cores;
     if (b.kind == BLOCK_MOE)
         return false;
-    struct fabric fabric = collective_fabric(&plan->cluster, b.ranks);
+    struct fabric fabric = fabric_of(&plan->cluster, b.ranks);
     shapes(plan, &b);
     b.matmul_s = peak > 0 ? b.flop / peak : 0;
     b.gather_s = collective_all_gather(&fabric, b.gather_bytes);
     b.reduce_s = b.kind == BLOCK_ALLREDUCE_MATMUL
                      ? collective_all_reduce(&fabric, b.reduce_bytes)
                      : reduce_scatter(plan, &fabric, b.reduce_bytes);
-    b.bytes_sent =
-        collective_bytes_sent(b.ranks, b.gather_bytes + b.reduce_bytes) +
-        (b.kind == BLOCK_ALLREDUCE_MATMUL ? collective_bytes_sent(b.ranks, b.reduce_bytes) : 0);
+    b.bytes_sent = bytes_sent(b.ranks, b.gather_bytes + b.reduce_bytes) +
+                   (b.kind == BLOCK_ALLREDUCE_MATMUL ? bytes_sent(b.ranks, b.reduce_bytes) : 0);
     overlap(&b, tiles);
     *out = b;
     return true;

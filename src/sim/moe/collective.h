@@ -29,23 +29,14 @@ double collective_all_gather(const struct fabric *fabric, double bytes);
 double collective_reduce_scatter(const struct fabric *fabric, double bytes); /* the same */
 double collective_all_reduce(const struct fabric *fabric, double bytes);     /* both in turn */
 
-/* All-to-all of a V-byte array: a quarter of the all-gather's wire time on a ring used both
- * ways, half on one used one way, and a p-th on a switch. */
-double collective_all_to_all(const struct fabric *fabric, double bytes);
-
-/* The same by bisection: every rank has a send buffer of `buffer` bytes, half of all of it
+/* All-to-all by bisection: every rank has a send buffer of `buffer` bytes, half of all of it
  * crosses the cut, `links` links one way. */
 double collective_all_to_all_cut(uint64_t ranks, double buffer, uint64_t links,
                                  double link_bytes_per_s);
 
 /* Recursive halving with the far partner first: (p-1)/p V/w on a switch; on a line messages of
- * one step share links: V (p^2 - 1) / (3 p w). Near partner first on a line: V/(2w) log2 p, but
- * chunks end up in bit-reversed order. Ranks: a power of two. */
+ * one step share links: V (p^2 - 1) / (3 p w). Ranks: a power of two. */
 double collective_halving(const struct fabric *fabric, double bytes);
-double collective_halving_near(const struct fabric *fabric, double bytes);
-
-/* Bytes a rank sends in a reduce-scatter or all-gather, by any of the algorithms. */
-double collective_bytes_sent(uint64_t ranks, double bytes);
 
 /* ---- overlap with a matmul ---- */
 
@@ -75,8 +66,5 @@ struct collective_block {
  * precision.activations. Axis of the mesh of that length where the cluster has a mesh, else a
  * switch. `tiles` of the overlapped all-reduce. False for block moe. */
 bool collective_block_of(const struct plan *plan, uint64_t tiles, struct collective_block *out);
-
-/* The fabric of `ranks` neighbouring ranks of a cluster. */
-struct fabric collective_fabric(const struct cluster *cluster, uint64_t ranks);
 
 #endif

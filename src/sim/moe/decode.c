@@ -77,7 +77,6 @@ void decode_of(const struct decode_ask *ask, struct decode *out)
     out->break_even_batch =
         ask->dedup ? decode_break_even(ask->experts, ask->top_k, out->efficiency)
                    : decode_break_even_plain(ask->experts, ask->top_k, out->efficiency);
-    out->useful_flop_fraction = (double)ask->top_k / (double)ask->experts;
     bool all = ask->batch >= out->switch_batch;
     out->algorithm = all ? DECODE_ALL_EXPERTS : DECODE_SELECTIVE;
     out->bytes_loaded = all ? out->bytes_all : out->bytes_selective;

@@ -41,9 +41,8 @@ struct decode {
     uint64_t bytes_loaded;  /* per layer and rank, by the algorithm taken */
     uint64_t bytes_selective, bytes_all;
     uint64_t switch_batch;
-    double break_even_batch;     /* 0: never */
-    double efficiency;           /* of indirect loads, assumed in break_even_batch */
-    double useful_flop_fraction; /* K / E when all experts are computed */
+    double break_even_batch; /* 0: never */
+    double efficiency;       /* of indirect loads, assumed in break_even_batch */
     enum decode_algorithm algorithm;
 };
 

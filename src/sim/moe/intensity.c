@@ -8,11 +8,6 @@
 #include "work/piece/recipe.h"
 #include "work/rows/blocks.h"
 
-double intensity_aif(uint64_t block, uint64_t blocks, uint64_t experts)
-{
-    return (double)block * (double)blocks / (double)experts;
-}
-
 double intensity_gemm(double m, double k, double n, double bytes)
 {
     return 2 * m * k * n / (bytes * (m * k + k * n + m * n));

@@ -9,9 +9,6 @@
 
 #include "plan/plan.h"
 
-/* The document's AIF = B N / E: every expert's 2-byte weights read once. */
-double intensity_aif(uint64_t block, uint64_t blocks, uint64_t experts);
-
 /* FLOP per byte of a product [m, k] x [k, n] with operands and result of `bytes` each. */
 double intensity_gemm(double m, double k, double n, double bytes);
 

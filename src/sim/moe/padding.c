@@ -5,8 +5,9 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "sim/moe/chunks.h"
 #include "work/path/path.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 #include "work/stack/stack.h"
 
 /* Rows of all experts of a rank, mean over ranks. */

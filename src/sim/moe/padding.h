@@ -4,7 +4,6 @@
 #ifndef MOEPLAN_SIM_MOE_PADDING_H
 #define MOEPLAN_SIM_MOE_PADDING_H
 
-#include "sim/moe/chunks.h"
 #include "sim/moe/load.h"
 #include "sim/moe/predict_moe.h"
 

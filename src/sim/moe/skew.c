@@ -8,7 +8,7 @@
 #include "sim/moe/chunks.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 /* Chance that a token has an expert on a rank that holds e of E: 1 - C(E - e, K) / C(E, K). */
 static double touched(double experts, double local, uint64_t top_k)

@@ -1,5 +1,4 @@
 /* How long a combination takes at least; see search_parts.h. */
-#include "plan/derive.h"
 #include "plan/speculation.h"
 #include "sim/search/search_place.h"
 

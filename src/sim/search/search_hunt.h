@@ -54,9 +54,6 @@ size_t hunt_list(struct hunt *hunts, size_t n, struct arena *arena);
 /* How many values of a key a plan has to try: one of keys that its path does not read. */
 size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key);
 
-/* What an engine has beside the degrees of a layout (experts_lay), once they are set. */
-void hunt_follow(const struct hunt *hunt, struct plan *plan);
-
 /* Sets the keys [from, SEARCH_KEYS); those before are set. */
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
                    struct plan *plan);

@@ -31,7 +31,8 @@ static double value_at(const struct hunt *hunt, const struct plan *plan, enum se
     return reads(plan, key) ? hunt->ask->space->value[key][i] : search_get(&hunt->base, key);
 }
 
-void hunt_follow(const struct hunt *hunt, struct plan *plan)
+/* What an engine has beside the degrees of a layout (experts_lay), once they are set. */
+static void follow(const struct hunt *hunt, struct plan *plan)
 {
     if (!hunt->lays)
         return;
@@ -46,7 +47,7 @@ void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[S
         search_set(plan, (enum search_key)key,
                    value_at(hunt, plan, (enum search_key)key, index[key]));
     if (from < HUNT_INNER)
-        hunt_follow(hunt, plan);
+        follow(hunt, plan);
 }
 
 unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
@@ -72,7 +73,7 @@ static uint64_t list_layouts(struct hunt *hunt, uint64_t first, struct arena *ar
     do {
         for (unsigned key = 0; key < HUNT_INNER; key++)
             search_set(&plan, (enum search_key)key, hunt->ask->space->value[key][index[key]]);
-        hunt_follow(hunt, &plan);
+        follow(hunt, &plan);
         if (!rule_check_layout(&plan))
             continue;
         hunt->layouts =

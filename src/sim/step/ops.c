@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "sim/time/price.h"
-#include "sim/memory/slice_memory.h"
 #include "work/list/kernel.h"
 #include "work/stack/stack.h"
 

@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stat.h"
 #include "plan/derive.h"
-#include "plan/speculation.h"
 #include "sim/moe/intensity.h"
 #include "sim/step/link_spread.h"
-#include "sim/step/range.h"
 #include "work/list/params.h"
-#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 /* ---- what routing asks for ---- */

@@ -1,8 +1,8 @@
 /* Forms of time: how constants of a profile become the seconds of a kernel or of a collective.
  *
  * Few constants, each with a physical bound: no share of a peak, of a bandwidth or of a link is
- * above one. Whoever fits a profile (calib/calibrate.h) and whoever reads it uses these. Bytes
- * and FLOPs are doubles here: expectations over routing. */
+ * above one. Whoever fits a profile (calib/fit/calibrate.h) and whoever reads it uses these.
+ * Bytes and FLOPs are doubles here: expectations over routing. */
 #ifndef MOEPLAN_SIM_TIME_FORM_H
 #define MOEPLAN_SIM_TIME_FORM_H
 

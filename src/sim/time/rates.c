@@ -142,6 +142,26 @@ bool rates_key_turn(struct rates_key *key, const struct plan *plan, enum moe_pat
     return false;
 }
 
+/* Launches, kernels and links of every item of a profile. */
+static void fill_items(struct rates *rates, const struct plan *plan, const struct resolver *r,
+                       const struct resolver *plain)
+{
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
+        enum profile_item class = profile_item_class((enum profile_item)i);
+        rates->launches[i] = number(r, (enum profile_item)i, PROFILE_LAUNCHES, 1);
+        rates->wide_launches[i] = number(plain, (enum profile_item)i, PROFILE_LAUNCHES, 1);
+        if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY || class == PROFILE_OFFLOAD)
+            fill_kernel(r, (enum profile_item)i, &rates->kernel[i]);
+        for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
+            fill_link(r, plan, (enum profile_item)i, level, &rates->link[i][level]);
+    }
+    if (r->said[PROFILE_ACTIVATION_BACK])
+        return;
+    rates->kernel[PROFILE_ACTIVATION_BACK] = rates->kernel[PROFILE_ACTIVATION];
+    rates->launches[PROFILE_ACTIVATION_BACK] = rates->launches[PROFILE_ACTIVATION];
+    rates->wide_launches[PROFILE_ACTIVATION_BACK] = rates->wide_launches[PROFILE_ACTIVATION];
+}
+
 void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path,
                 const struct profile *profile, const struct rates_try *attempt)
 {
@@ -182,15 +202,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .error = number(&r, PROFILE_STEP, PROFILE_ERROR, 0),
     };
     fill_experts(&r, &rates->experts);
-    for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
-        enum profile_item class = profile_item_class((enum profile_item)i);
-        rates->launches[i] = number(&r, (enum profile_item)i, PROFILE_LAUNCHES, 1);
-        rates->wide_launches[i] = number(&plain, (enum profile_item)i, PROFILE_LAUNCHES, 1);
-        if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY || class == PROFILE_OFFLOAD)
-            fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
-        for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
-            fill_link(&r, plan, (enum profile_item)i, level, &rates->link[i][level]);
-    }
+    fill_items(rates, plan, &r, &plain);
     if (plan->stack.kind == STACK_HOST && plan->precision.compute != COMPUTE_F32) {
         const struct resolver exact = resolver_of(COMPUTE_F32, path, profile, attempt);
         rates->f32_flop_per_s = device->peak_f32 / cores;
@@ -198,10 +210,4 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     }
     rates->own_dgrad = r.said[PROFILE_DGRAD] != 0;
     rates->own_wgrad = r.said[PROFILE_WGRAD] != 0;
-    if (!r.said[PROFILE_ACTIVATION_BACK]) {
-        rates->kernel[PROFILE_ACTIVATION_BACK] = rates->kernel[PROFILE_ACTIVATION];
-        rates->launches[PROFILE_ACTIVATION_BACK] = rates->launches[PROFILE_ACTIVATION];
-        rates->wide_launches[PROFILE_ACTIVATION_BACK] =
-            rates->wide_launches[PROFILE_ACTIVATION];
-    }
 }

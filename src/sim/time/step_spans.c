@@ -37,7 +37,6 @@ static void list_init(struct span_list *out, uint64_t stages)
         ranks[i] = stages == 1 ? "a rank"
                                : arena_printf(out->arena, "a rank of stage %" PRIu64, i + 1);
     out->streams = streams;
-    out->n_streams = SPAN_STREAMS;
     out->ranks = ranks;
     out->n_ranks = stages;
 }

@@ -11,7 +11,6 @@
 #include "sim/moe/skew.h"
 #include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
-#include "work/list/kernel.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
 

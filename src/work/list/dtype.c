@@ -27,7 +27,8 @@ bool dtype_is_int4(enum dtype dtype)
     return dtype == DTYPE_INT4 || dtype == DTYPE_INT4_32;
 }
 
-uint64_t dtype_bytes(enum dtype dtype, uint64_t n)
+/* Bytes of n elements without their scales, up to a whole byte. */
+static uint64_t unscaled_bytes(enum dtype dtype, uint64_t n)
 {
     bool overflow = false;
     return ceil_div(checked_mul(n, dtype_bits(dtype), &overflow), 8);
@@ -63,5 +64,5 @@ uint64_t dtype_matrix_bytes(enum dtype dtype, uint64_t rows, uint64_t columns)
 {
     bool overflow = false;
     uint64_t elements = checked_mul(rows, columns, &overflow);
-    return dtype_bytes(dtype, elements) + scale_bytes(dtype, rows, columns);
+    return unscaled_bytes(dtype, elements) + scale_bytes(dtype, rows, columns);
 }

@@ -16,9 +16,6 @@ bool dtype_is_plain(enum dtype dtype);
 /* Integers of 4 bits with scales of groups: AWQ, GPTQ, compressed-tensors. */
 bool dtype_is_int4(enum dtype dtype);
 
-/* Bytes of n elements without their scales, up to a whole byte. */
-uint64_t dtype_bytes(enum dtype dtype, uint64_t n);
-
 /* Elements of a [rows, columns] matrix that share a scale, and its bytes; rows UINT64_MAX: a
  * whole column. bytes 0: the format has no scales. */
 struct dtype_scale {

@@ -24,7 +24,7 @@ struct letters letters_over(struct sizes *sizes, const struct plan *plan);
 /* Width of the rows that routed experts work on. */
 struct size size_row_width(struct sizes *sizes, const struct plan *plan);
 
-/* Sum and product of several sizes: size_all(s, size_add, n, list). */
+/* Sum of n sizes; the others take a constant as their second operand. */
 struct size size_sum(struct sizes *sizes, unsigned n, const struct size *terms);
 struct size size_plus(struct sizes *sizes, struct size a, uint64_t constant);
 struct size size_up(struct sizes *sizes, struct size a, uint64_t multiple);

@@ -261,7 +261,10 @@ static struct params_part linear_parameters(const struct model *model, bool *ove
     return part;
 }
 
-uint64_t linear_core_flop(const struct linear *l, uint64_t chunk)
+/* FLOP per token of the recurrence when chunk tokens Q are taken at once: delta
+ * rules heads (6 dk dv + 2 Q (3 dk + 2 dv)), lightning 4 P d + 4 P Q, Mamba-2
+ * 4 D N + 2 Q (G N + D), Mamba-1 7 D N. */
+static uint64_t core_flop_of(const struct linear *l)
 {
     bool overflow = false;
     uint64_t values = checked_mul(l->heads, l->head_dim, &overflow);
@@ -273,13 +276,13 @@ uint64_t linear_core_flop(const struct linear *l, uint64_t chunk)
         both = mul_add(3, l->key_dim, checked_mul(2, l->head_dim, &overflow), &overflow);
         return mul_add(
             6, state,
-            checked_mul3(checked_mul3(2, chunk, l->heads, &overflow), both, 1, &overflow),
+            checked_mul3(checked_mul3(2, l->chunk, l->heads, &overflow), both, 1, &overflow),
             &overflow);
     case LINEAR_LIGHTNING:
-        return mul_add(4, state, checked_mul3(4, values, chunk, &overflow), &overflow);
+        return mul_add(4, state, checked_mul3(4, values, l->chunk, &overflow), &overflow);
     case LINEAR_MAMBA2:
         both = checked_add(keys, values, &overflow);
-        return mul_add(4, state, checked_mul3(2, chunk, both, &overflow), &overflow);
+        return mul_add(4, state, checked_mul3(2, l->chunk, both, &overflow), &overflow);
     case LINEAR_MAMBA1:
         return checked_mul(7, state, &overflow);
     case LINEAR_SHORT_CONV: /* what both gates multiply */
@@ -412,6 +415,6 @@ uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequen
     if (mixer == MIXER_NONE)
         return 0;
     if (mixer == MIXER_LINEAR)
-        return linear_core_flop(&model->linear, model->linear.chunk);
+        return core_flop_of(&model->linear);
     return attention_flop(model, mixer, sequence_length, overflow);
 }

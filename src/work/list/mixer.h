@@ -33,9 +33,4 @@ struct linear_width {
 };
 struct linear_width linear_widths(const struct model *model, bool *overflow);
 
-/* FLOP per token of the recurrence when `chunk` tokens are taken at once, 1 in decode: delta
- * rules heads (6 dk dv + 2 Q (3 dk + 2 dv)), lightning 4 P d + 4 P Q, Mamba-2
- * 4 D N + 2 Q (G N + D), Mamba-1 7 D N. */
-uint64_t linear_core_flop(const struct linear *linear, uint64_t chunk);
-
 #endif

@@ -12,7 +12,16 @@
 #include "work/list/operand.h"
 #include "work/list/size.h"
 
-enum { WORK_DIMS = 6, WORK_ORDERS = 4, WORK_NONE = 0xffff };
+enum { WORK_DIMS = 6, WORK_NONE = 0xffff };
+
+/* The order in which a step comes to allocate its buffers. */
+enum work_order {
+    ORDER_STATE,
+    ORDER_LASTING, /* what else lives through the step */
+    ORDER_SAVED,
+    ORDER_TRANSIENT,
+    WORK_ORDERS
+};
 
 /* name in JSON and text; the order of the bars */
 #define CATEGORY_LIST(X)                                                                       \
@@ -283,13 +292,14 @@ struct work {
     struct arena *arena;
 };
 
-/* Prepares a list for sim/memory/memory (work/index.c); to be called when it is complete and
- * before its sizes are evaluated (work_build does). */
+/* An empty list with all segments used once, ready for a builder. */
+void work_init(struct work *work, struct arena *arena);
+
+/* Prepares a list for sim/memory/memory (work/pass/index.c); to be called when it is complete
+ * and before its sizes are evaluated (work_build does). */
 void work_index(struct work *work);
 
-/* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the
- * step, 2 saved, 3 transient. */
-unsigned work_order(const struct buffer *buffer);
+enum work_order work_order(const struct buffer *buffer);
 
 /* Builds the list of a plan's step; the plan obeys all rules. STATUS_INPUT when the stack
  * refuses the plan (its reason in err). Memory from the arena. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan/frozen.h"
 #include "work/piece/frozen.h"
 
 uint16_t backward_of(const struct backward *b, const struct op *op, enum role role)

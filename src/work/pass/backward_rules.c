@@ -177,6 +177,11 @@ static void gemm_rule(struct backward *b, const struct op *op)
         l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups_of(b, op),
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
+    const struct buffer *c = &l->work->buffers[backward_of(b, op, ROLE_DST)];
+    if (l->work->buffers[d].n_dims > c->n_dims) /* rows of c, matrices side by side of d */
+        layer_last(l)->bytes_read =
+            size_add(l->z, op->bytes_written,
+                     layer_matrices_touched(l, weight_as_kept(b, op), groups_of(b, op)));
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
 }
 
@@ -354,27 +359,30 @@ static void expanded_rule(struct backward *b, const struct op *op)
         return;
     uint16_t rows = expanded_source(b, backward_of(b, op, ROLE_SRC)),
              weight = backward_of(b, op, ROLE_WEIGHT);
-    struct op product = {.flop = op->flop,
-                         .bytes_read = op->bytes_read,
-                         .bytes_written = op->bytes_written,
-                         .groups = op->groups,
-                         .m = op->m,
-                         .n = op->n,
-                         .k = op->k};
-    product.name = named(b, "wgrad_", op);
-    product.kernel = KERNEL_EXPANDED_WGRAD;
-    if (backward_trains(b, op))
-        layer_op(l, product,
-                 OPERANDS(IN(SRC, expand(b, named(b, "expand_again_", op), rows, offsets)),
-                          IN(D_DST, d), IN(OFFSETS, offsets),
-                          OUT(D_WEIGHT, backward_weight(b, weight))));
-    uint16_t da = backward_buffer(b, rows, "");
+    struct op product = {
+        .flop = op->flop, .groups = op->groups, .m = op->m, .n = op->n, .k = op->k};
+    if (backward_trains(b, op)) {
+        uint16_t again = expand(b, named(b, "expand_again_", op), rows, offsets),
+                 dw = backward_weight(b, weight);
+        product.name = named(b, "wgrad_", op);
+        product.kernel = KERNEL_EXPANDED_WGRAD;
+        product.bytes_read =
+            size_add(l->z, l->work->buffers[again].bytes, op->bytes_written); /* and d */
+        product.bytes_written = l->work->buffers[dw].bytes;
+        layer_op(
+            l, product,
+            OPERANDS(IN(SRC, again), IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
+    }
+    uint16_t da = backward_buffer(b, rows, ""),
+             wide = expand(b, named(b, "expand_gradient_", op), d, offsets);
     product.name = named(b, "dgrad_", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
     product.args.gemm.transposed = true;
+    product.bytes_read =
+        size_add(l->z, l->work->buffers[wide].bytes, l->work->buffers[weight].bytes);
+    product.bytes_written = layer_traffic(l, op->m, da);
     layer_op(l, product,
-             OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient_", op), d, offsets)),
-                      IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
+             OPERANDS(IN(SRC, wide), IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, rows, da);
 }
 
@@ -426,9 +434,22 @@ static void add_operand(struct operand *operands, unsigned *n, bool read, uint16
     ++*n;
 }
 
-/* Gradients of all that an op read, from those of what it wrote; `inputs`: read again. */
-static void plain_rule(struct backward *b, const struct op *op, enum kernel kernel, bool inputs,
-                       uint64_t flop_times)
+/* Kernels whose gradient is one op: it, whether it reads the inputs again, and its FLOP over
+ * the forward's. */
+static const struct {
+    uint16_t kernel;
+    bool inputs;
+    uint8_t flop_times;
+} plain[KERNEL_COUNT] = {
+    [KERNEL_NORM] = {KERNEL_NORM_GRAD, true, 0},
+    [KERNEL_ROPE] = {KERNEL_ROPE_GRAD, false, 0},
+    [KERNEL_ATTENTION] = {KERNEL_ATTENTION_GRAD, true, 2}, /* four products for two */
+    [KERNEL_CONVOLUTION] = {KERNEL_CONVOLUTION_GRAD, true, 2},
+    [KERNEL_SCAN] = {KERNEL_SCAN_GRAD, true, 2},
+};
+
+/* Gradients of all that an op read, from those of what it wrote. */
+static void plain_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     struct operand operands[3 * MOST_OPERANDS + 1];
@@ -445,7 +466,7 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
         const struct operand o = op_operands(l->work, op)[i];
         if (!o.read)
             continue;
-        if (inputs)
+        if (plain[op->kernel].inputs)
             add_operand(operands, &n, true, o.buffer);
         if (l->work->buffers[o.buffer].dtype == DTYPE_I32) /* places have no gradient */
             continue;
@@ -456,37 +477,11 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
     }
     operands[n] = (struct operand){.role = ROLE_COUNT};
     struct op back = {.name = named(b, "back_", op),
-                      .kernel = (uint16_t)kernel,
-                      .flop = size_times(l->z, op->flop, flop_times)};
+                      .kernel = plain[op->kernel].kernel,
+                      .flop = size_times(l->z, op->flop, plain[op->kernel].flop_times)};
     layer_op(l, back, operands); /* work_fill_bytes says its bytes */
     for (unsigned i = 0; i < n_gradients; i++)
         backward_arrive(b, from[i], gradient[i]);
-}
-
-static void norm_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_NORM_GRAD, true, 0);
-}
-
-static void rope_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_ROPE_GRAD, false, 0);
-}
-
-/* Two products forward, four backward. */
-static void attention_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_ATTENTION_GRAD, true, 2);
-}
-
-static void convolution_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_CONVOLUTION_GRAD, true, 2);
-}
-
-static void scan_rule(struct backward *b, const struct op *op)
-{
-    plain_rule(b, op, KERNEL_SCAN_GRAD, true, 2);
 }
 
 /* The table's gradient: a row added per token. */
@@ -559,11 +554,11 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_EXPANDED_GEMM] = expanded_rule,
     [KERNEL_SDD] = sparse_rule,
     [KERNEL_DSD] = sparse_rule,
-    [KERNEL_NORM] = norm_rule,
-    [KERNEL_ROPE] = rope_rule,
-    [KERNEL_ATTENTION] = attention_rule,
-    [KERNEL_CONVOLUTION] = convolution_rule,
-    [KERNEL_SCAN] = scan_rule,
+    [KERNEL_NORM] = plain_rule,
+    [KERNEL_ROPE] = plain_rule,
+    [KERNEL_ATTENTION] = plain_rule,
+    [KERNEL_CONVOLUTION] = plain_rule,
+    [KERNEL_SCAN] = plain_rule,
     [KERNEL_EMBED] = embed_rule,
     [KERNEL_COLLECTIVE] = collective_rule,
 };

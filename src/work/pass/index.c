@@ -6,8 +6,6 @@
 
 #include "work/list/work.h"
 
-enum { ORDER_SAVED = 2 }; /* of work_order; above: transient */
-
 /* All buffers' numbers to `out` by a part of theirs below n_parts, those of one part as they
  * stand in the list; end[part] is one past the last of a part. */
 static void sort_by(const struct work *work, unsigned (*part_of)(const struct buffer *buffer),

@@ -198,7 +198,7 @@ void dims_fill(struct dims *dims, const struct plan *plan, struct sizes *sizes);
 void dims_mixer(struct dims *dims, enum mixer mixer);
 
 /* Rows of all replicas of attention that come together before the experts, `own` those of one
- * (plan_joined_replicas); ranks that share a dense network's width (plan_network_ranks). */
+ * (plan_joined_replicas). */
 struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct size own);
 /* Times dp where replicas of attention share something; as it is where there is one. */
 struct size dims_over(struct sizes *sizes, uint64_t replicas, struct size size);

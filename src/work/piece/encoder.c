@@ -2,7 +2,6 @@
 #include "work/piece/encoder.h"
 
 #include "base/checked.h"
-#include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/list/letters.h"
 

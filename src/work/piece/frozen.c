@@ -1,6 +1,8 @@
 /* See frozen.h. */
 #include "work/piece/frozen.h"
 
+#include "plan/frozen.h"
+
 static enum frozen_part part_in_layer(bool experts, enum module module)
 {
     switch ((int)module) {

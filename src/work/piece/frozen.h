@@ -3,8 +3,6 @@
 #ifndef MOEPLAN_WORK_PIECE_FROZEN_H
 #define MOEPLAN_WORK_PIECE_FROZEN_H
 
-#include "plan/frozen.h"
-#include "work/list/params.h"
 #include "work/piece/matrix.h"
 
 /* The part that a product of a segment belongs to; FROZEN_PARTS: none that can be frozen. */

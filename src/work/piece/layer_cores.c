@@ -2,7 +2,7 @@
 #include "work/piece/layer_cores.h"
 
 #include "plan/derive.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
 struct cores layer_cores_deal(struct layer *l, uint16_t expert, uint16_t run,
                               struct size executed, struct size trips)

@@ -2,11 +2,10 @@
 #include "work/piece/layer_sample.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 
@@ -58,19 +57,6 @@ void layer_sample_route(struct layer_sample *s, struct arena *arena)
         for (uint64_t t = 0; t < s->T; t++)
             count_token(s, source, s->phys + at + t * s->K);
     }
-}
-
-void layer_sample_contiguous(struct layer_sample *s, struct arena *arena)
-{
-    int32_t *start = arena_alloc(arena, s->logical + 1, sizeof *start);
-    int32_t *replica = arena_alloc(arena, s->R * s->local, sizeof *replica);
-    for (uint64_t i = 0; i <= s->logical; i++)
-        start[i] = (int32_t)i;
-    for (uint64_t i = 0; i < s->logical; i++)
-        replica[i] = (int32_t)i;
-    s->start = start;
-    s->replica = replica;
-    layer_sample_route(s, arena);
 }
 
 /* Rows and tokens between a rank and every other, and inside it. */
@@ -149,12 +135,13 @@ uint64_t layer_sample_dropped(const struct layer_sample *s, uint64_t rank, uint6
 {
     uint64_t dropped = 0, per_group = s->T / groups * s->K, n = s->R * s->local;
     const int32_t *phys = s->phys + rank * s->T * s->K;
-    uint64_t *counts = calloc(n, sizeof *counts);
-    for (uint64_t i = 0; counts && i < s->T * s->K; i++) {
+    struct arena arena = {0};
+    uint64_t *counts = arena_alloc(&arena, n, sizeof *counts);
+    for (uint64_t i = 0; i < s->T * s->K; i++) {
         if (i % per_group == 0)
             memset(counts, 0, n * sizeof *counts);
         dropped += ++counts[phys[i]] > capacity;
     }
-    free(counts);
+    arena_release(&arena);
     return dropped;
 }

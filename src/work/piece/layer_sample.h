@@ -26,9 +26,6 @@ struct layer_sample {
  * first call, from the arena; later ones overwrite it. */
 void layer_sample_route(struct layer_sample *sample, struct arena *arena);
 
-/* The same with one replica per expert, expert x on rank x / e: fills start and replica too. */
-void layer_sample_contiguous(struct layer_sample *sample, struct arena *arena);
-
 /* Physical experts of one rank's [n, K] ids: the j-th occurrence of an expert goes to its
  * replica j mod count. `seen` [logical] must be zero before the first token. */
 void layer_sample_place(const struct layer_sample *sample, const int32_t *ids, uint64_t n,

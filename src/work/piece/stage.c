@@ -358,8 +358,9 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
     return away;
 }
 
-static void stage_parameters(const struct plan *plan, const struct params *params,
-                             struct stage *stage)
+/* Parameters of the stage's layers and ends beside the routed experts, counted once. */
+static void whole_parameters(const struct params *params, const struct stage *stage,
+                             uint64_t *matrices, uint64_t *vectors)
 {
     uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
@@ -385,16 +386,24 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         {&params->head, stage->head},
         {&params->final_norm, stage->head + 3 * stage->mtp_layers},
     };
-    uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
-    uint64_t matrices = tables, vectors = 0;
+    *matrices = *vectors = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        matrices += parts[i].n * parts[i].part->matrices;
-        vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
+        *matrices += parts[i].n * parts[i].part->matrices;
+        *vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
     }
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
-        matrices += mixers[m] * params->mixer[m].matrices;
-        vectors += mixers[m] * (params->mixer[m].norms + params->mixer[m].biases);
+        *matrices += mixers[m] * params->mixer[m].matrices;
+        *vectors += mixers[m] * (params->mixer[m].norms + params->mixer[m].biases);
     }
+}
+
+static void stage_parameters(const struct plan *plan, const struct params *params,
+                             struct stage *stage)
+{
+    uint64_t matrices, vectors;
+    uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
+    whole_parameters(params, stage, &matrices, &vectors);
+    matrices += tables;
     matrices -= joined_away(plan, params, stage);
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)

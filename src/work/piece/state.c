@@ -67,20 +67,32 @@ struct shards step_trained(const struct plan *plan, struct work *work, unsigned 
     return step_share_out(plan, z, (struct shards){sum.dense, sum.experts}, from_zero);
 }
 
+static void hold(struct work *work, const char *name, enum category category, enum dtype dtype,
+                 struct size elements, uint64_t count, bool state, const char *source)
+{
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = category,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 1,
+                                      .dims = {elements},
+                                      .count = size_const(&work->sizes, count),
+                                      .life = LIFE_PERSISTENT,
+                                      .state = state,
+                                      .source = source});
+}
+
 void step_keep(struct work *work, const char *name, enum category category, enum dtype dtype,
                struct size elements, uint64_t count, const char *source)
 {
     if (count && dtype != DTYPE_NONE)
-        work_buffer(work, (struct buffer){.name = name,
-                                          .category = category,
-                                          .segment = SEGMENT_STEP,
-                                          .dtype = dtype,
-                                          .n_dims = 1,
-                                          .dims = {elements},
-                                          .count = size_const(&work->sizes, count),
-                                          .life = LIFE_PERSISTENT,
-                                          .state = true,
-                                          .source = source});
+        hold(work, name, category, dtype, elements, count, true, source);
+}
+
+void step_reserve(struct work *work, const char *name, enum category category, enum dtype dtype,
+                  struct size elements, uint64_t count, const char *source)
+{
+    hold(work, name, category, dtype, elements, count, false, source);
 }
 
 /* ---- buffers in pairs: dense parameters, experts ---- */

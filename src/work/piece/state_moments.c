@@ -1,6 +1,7 @@
 /* What an optimizer keeps of what it trains; see work/piece/state.h. Sources:
  * training-stacks.md 2 for those with a name of their own there, and the files named here. */
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/list/dtype.h"
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"

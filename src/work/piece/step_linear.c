@@ -54,7 +54,8 @@ static uint16_t steps(struct step *s, uint16_t channels, uint16_t *parts)
     return step_product(s, "step_up", down, "steps", CATEGORY_ATTENTION);
 }
 
-/* Core FLOP of the rank's part of a token: linear_core_flop as a size. */
+/* Core FLOP of the rank's part of a token, as a size; work/list/mixer.c counts the same of a
+ * model. */
 static struct size core_flop(struct step *s)
 {
     struct sizes *z = s->l.z;

@@ -117,12 +117,14 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
             written = size_add(z, written, host->bytes);
     }
     host_copy(s, "offload_gradients", gradients);
+    /* gradients of layers that are updated in backward are no buffer of the step */
+    uint16_t of = gradients.number[0] == WORK_NONE ? weights.number[0] : gradients.number[0];
     layer_op(l,
              (struct op){.name = "host_optimizer",
                          .kernel = KERNEL_HOST_UPDATE,
                          .bytes_read = read,
                          .bytes_written = written},
-             OPERANDS(INOUT(DST, gradients.number[0])));
+             OPERANDS(INOUT(DST, of)));
     host_copy(s, "reload_weights", weights);
     if (state_waits_there(s->plan)) /* shards that stay there come for each gather */
         host_copy(s, "reload_weights_in_backward", weights);
@@ -164,59 +166,98 @@ static void update_modules(struct step *s)
                       MANY(16, true, true, kahan.number[0])));
 }
 
+/* What the optimizer reads and writes: operand 2 i is the dense buffer of part i, 2 i + 1 the
+ * experts'. What is both read and written is state that it keeps. */
+enum {
+    GRADIENTS,
+    MASTER,
+    MOMENTS,
+    WEIGHTS,
+    SECOND,
+    SCALES,
+    FACTORS,
+    COPIES,
+    KAHAN,
+    TABLE,
+    PARTS
+};
+
+static const struct {
+    const char *dense, *experts;
+    bool read, written;
+} parts[PARTS] = {
+    [GRADIENTS] = {"gradients", "expert_gradients", true, false},
+    [MASTER] = {"master_weights", "expert_master_weights", true, true},
+    [MOMENTS] = {"adam_moments", "expert_adam_moments", true, true},
+    [WEIGHTS] = {"weights", "expert_weights", false, true},
+    [SECOND] = {"adam_second_moments", "expert_adam_second_moments", true, true},
+    [SCALES] = {"moment_scales", "expert_moment_scales", true, true},
+    [FACTORS] = {"factored_moments", "expert_factored_moments", true, true},
+    [COPIES] = {"quantized_weights", "expert_quantized_weights", false, true},
+    [KAHAN] = {"kahan_sums", "expert_kahan_sums", true, true},
+    [TABLE] = {"embedding_moments", "", true, true},
+};
+
+static void find_parts(const struct step *s, struct pair of[PARTS])
+{
+    const bool adapters = lora_is_on(s->plan);
+    for (unsigned i = 0; i < PARTS; i++)
+        of[i] = state_of(s, parts[i].dense, parts[i].experts);
+    if (adapters)
+        of[WEIGHTS] = state_of(s, "adapters", "expert_adapters");
+    if (adapters || !recipe_is_primary(s->plan))
+        of[COPIES] = (struct pair){{WORK_NONE, WORK_NONE}};
+}
+
+static struct size kept_bytes(struct step *s, const struct pair of[PARTS])
+{
+    struct size kept = size_const(s->l.z, 0);
+    for (unsigned i = 0; i < PARTS; i++)
+        if (parts[i].read && parts[i].written)
+            kept = size_add(s->l.z, kept, bytes_of(s, of[i]));
+    return kept;
+}
+
+static void optimizer_op(struct step *s, const struct pair of[PARTS], struct size read,
+                         struct size written)
+{
+    struct sizes *z = s->l.z;
+    struct size kept = kept_bytes(s, of);
+    bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
+    struct operand operands[2 * PARTS + 1];
+    for (uint8_t i = 0; i < 2 * PARTS; i++)
+        operands[i] = (struct operand)MANY(i, parts[i / 2].read, parts[i / 2].written,
+                                           of[i / 2].number[i % 2]);
+    operands[2 * PARTS] = (struct operand){.role = ROLE_COUNT};
+    layer_op(&s->l,
+             (struct op){.name = "optimizer",
+                         .kernel = KERNEL_UPDATE,
+                         .bytes_read = size_sum(
+                             z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
+                         .bytes_written = size_add(z, kept, written)},
+             operands);
+}
+
 void step_update(struct step *s)
 {
     struct layer *l = &s->l;
-    struct sizes *z = l->z;
     size_t first = l->work->n_ops;
-    struct pair weights = lora_is_on(s->plan) ? state_of(s, "adapters", "expert_adapters")
-                                              : state_of(s, "weights", "expert_weights");
-    struct pair gradients = state_of(s, "gradients", "expert_gradients");
-    struct pair master = state_of(s, "master_weights", "expert_master_weights");
-    struct pair moments = state_of(s, "adam_moments", "expert_adam_moments");
-    struct pair second = state_of(s, "adam_second_moments", "expert_adam_second_moments");
-    struct pair scales = state_of(s, "moment_scales", "expert_moment_scales");
-    struct pair factors = state_of(s, "factored_moments", "expert_factored_moments");
-    struct pair kahan = state_of(s, "kahan_sums", "expert_kahan_sums");
-    struct pair table = state_of(s, "embedding_moments", "");
-    struct pair copies = recipe_is_primary(s->plan) && !lora_is_on(s->plan)
-                             ? state_of(s, "quantized_weights", "expert_quantized_weights")
-                             : (struct pair){{WORK_NONE, WORK_NONE}};
-    struct size read = gradient_bytes(s, gradients);
-    struct size written = size_add(z, own_part(s, weights, 3), own_part(s, copies, 3));
-    struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
-    kept = size_sum(z, SIZES(kept, bytes_of(s, second), bytes_of(s, scales)));
-    kept =
-        size_sum(z, SIZES(kept, bytes_of(s, factors), bytes_of(s, kahan), bytes_of(s, table)));
-    if (size_is_zero(z, written))
+    struct pair of[PARTS];
+    find_parts(s, of);
+    struct size read = gradient_bytes(s, of[GRADIENTS]);
+    struct size written =
+        size_add(l->z, own_part(s, of[WEIGHTS], 3), own_part(s, of[COPIES], 3));
+    if (size_is_zero(l->z, written))
         return; /* adapters of matrices that the model does not have */
     l->segment = SEGMENT_STEP;
     step_reduce_all(s);
     if (!plan_steps_in_backward(s->plan) && !plan_drops_gradients(s->plan))
         /* no moment has all of them */
-        gradient_norm(s, gradients, read);
-    bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
-    layer_op(
-        l,
-        (struct op){.name = "optimizer",
-                    .kernel = KERNEL_UPDATE,
-                    .bytes_read =
-                        size_sum(z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
-                    .bytes_written = size_add(z, kept, written)},
-        OPERANDS(
-            MANY(0, true, false, gradients.number[0]),
-            MANY(1, true, false, gradients.number[1]), MANY(2, true, true, master.number[0]),
-            MANY(3, true, true, master.number[1]), MANY(4, true, true, moments.number[0]),
-            MANY(5, true, true, moments.number[1]), MANY(6, false, true, weights.number[0]),
-            MANY(7, false, true, weights.number[1]), MANY(8, true, true, second.number[0]),
-            MANY(9, true, true, second.number[1]), MANY(10, true, true, scales.number[0]),
-            MANY(11, true, true, scales.number[1]), MANY(12, true, true, factors.number[0]),
-            MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
-            MANY(15, false, true, copies.number[1]), MANY(16, true, true, kahan.number[0]),
-            MANY(17, true, true, kahan.number[1]), MANY(18, true, true, table.number[0])));
+        gradient_norm(s, of[GRADIENTS], read);
+    optimizer_op(s, of, read, written);
     update_modules(s);
     if (s->plan->optimizer.offload > 0)
-        host_update(s, plan_steps_in_backward(s->plan) ? weights : gradients, weights);
+        host_update(s, of[plan_steps_in_backward(s->plan) ? WEIGHTS : GRADIENTS], of[WEIGHTS]);
     step_gather_all(s);
     for (size_t i = first; i < l->work->n_ops; i++)
         l->work->ops[i].phase = PHASE_UPDATE;

@@ -126,6 +126,5 @@ struct block_cost blocks_shard_cost(enum shard shard, uint64_t tokens, uint64_t 
     return (struct block_cost){.weights = weights,
                                .tokens = block * hidden,
                                .sent_once = top_k > 1 ? tokens * hidden / 2 : 0,
-                               .extra_output = top_k > 1 ? tokens * hidden : 0,
                                .weight_skip = true};
 }

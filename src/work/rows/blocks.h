@@ -60,12 +60,11 @@ uint64_t blocks_fixed_kernel(uint64_t provisioned, uint64_t experts);
 /* What sharding one block over two cores costs (seed-systems.md B4); FLOPs are 6 B H I either
  * way, half on each core. Elements, not bytes, per core. */
 struct block_cost {
-    uint64_t weights;      /* read per weight load */
-    uint64_t tokens;       /* read per block */
-    uint64_t sent;         /* to the other core per block */
-    uint64_t sent_once;    /* to the other core per layer */
-    uint64_t extra_output; /* of HBM allocated, per layer */
-    bool weight_skip;      /* the kernel can skip weight loads */
+    uint64_t weights;   /* read per weight load */
+    uint64_t tokens;    /* read per block */
+    uint64_t sent;      /* to the other core per block */
+    uint64_t sent_once; /* to the other core per layer */
+    bool weight_skip;   /* the kernel can skip weight loads */
 };
 
 /* gather: shard on H with reduce-scatter and all-gather (1.5 B I) in place of a full exchange

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "plan/derive.h"
 #include "work/list/comm_place.h"
 #include "work/path/path.h"

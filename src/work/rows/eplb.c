@@ -164,14 +164,3 @@ enum status eplb_place(const double *weight, uint64_t experts, uint64_t replicas
                    node * r);
     return STATUS_OK;
 }
-
-double eplb_imbalance(const struct eplb *eplb)
-{
-    double most = 0, sum = 0;
-    for (uint64_t r = 0; r < eplb->ranks; r++) {
-        sum += eplb->load[r];
-        if (eplb->load[r] > most)
-            most = eplb->load[r];
-    }
-    return sum > 0 ? most * (double)eplb->ranks / sum : 1;
-}

@@ -24,9 +24,6 @@ enum status eplb_place(const double *weight, uint64_t experts, uint64_t replicas
                        uint64_t groups, uint64_t nodes, uint64_t ranks, struct arena *arena,
                        struct eplb *out, struct err *err);
 
-/* Fullest rank over the mean. */
-double eplb_imbalance(const struct eplb *eplb);
-
 /* Packs n items into m packs of n / m each, heaviest first onto the lightest pack with room;
  * with one item per pack the identity. pack[i], and place[i] within it. */
 void eplb_pack(const double *weight, uint64_t n, uint64_t m, struct arena *arena,

@@ -125,23 +125,3 @@ enum status placement_make(const struct placement_ask *ask, struct arena *arena,
     *out = made;
     return STATUS_OK;
 }
-
-void placement_token_ranges(uint64_t groups, uint64_t experts, const uint32_t *degrees,
-                            uint64_t tokens, int64_t *start, int64_t *end)
-{
-    for (uint64_t e = 0; e < experts; e++) {
-        uint64_t total = 0, before = 0;
-        for (uint64_t g = 0; g < groups; g++)
-            total += degrees[g * experts + e];
-        uint64_t base = total ? tokens / total : 0;
-        for (uint64_t g = 0; g < groups; g++) {
-            uint64_t degree = degrees[g * experts + e], after = before + degree;
-            bool all_before = total && before == total, last = total && after == total;
-            uint64_t from = all_before ? tokens : before * base;
-            uint64_t to = last ? tokens : after * base;
-            start[g * experts + e] = (int64_t)from;
-            end[g * experts + e] = (int64_t)to - 1;
-            before = after;
-        }
-    }
-}

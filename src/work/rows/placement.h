@@ -33,10 +33,10 @@ struct placement_ask {
     const uint32_t *owner; /* table: [E] rank of an expert */
 };
 
-/* contiguous: e / ceil(E/R); strided: e mod R; table: as told; EPLB: work/eplb.h, hierarchical
- * when groups and ranks divide by nodes. Redundant experts without EPLB replicate experts
- * 0, 1, ... in turn. STATUS_INPUT when a table names a rank that does not exist, or when the
- * replicas do not divide over the ranks (EPLB). Memory from the arena. */
+/* contiguous: e / ceil(E/R); strided: e mod R; table: as told; EPLB: work/rows/eplb.h,
+ * hierarchical when groups and ranks divide by nodes. Redundant experts without EPLB replicate
+ * experts 0, 1, ... in turn. STATUS_INPUT when a table names a rank that does not exist, or
+ * when the replicas do not divide over the ranks (EPLB). Memory from the arena. */
 enum status placement_make(const struct placement_ask *ask, struct arena *arena,
                            struct expert_map *out, struct err *err);
 
@@ -45,11 +45,5 @@ static inline uint64_t placement_share(uint64_t rows, uint64_t count, uint64_t j
 {
     return rows / count + (j < rows % count);
 }
-
-/* Token ranges of NxD: degrees[groups][experts] replicas an EP group holds; [start, end] of
- * the tokens that group serves, both included; a group without the expert: start 0, end -1.
- * The second replica inside one group gets nothing of its own. */
-void placement_token_ranges(uint64_t groups, uint64_t experts, const uint32_t *degrees,
-                            uint64_t tokens, int64_t *start, int64_t *end);
 
 #endif

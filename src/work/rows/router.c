@@ -126,8 +126,13 @@ void router_update_bias(float *bias, const uint64_t *tokens, uint64_t experts, d
     }
 }
 
+double router_slots(uint64_t tokens, uint64_t top_k, uint64_t experts, double factor)
+{
+    return ceil((double)tokens * (double)top_k * factor / (double)experts - 1e-9);
+}
+
 uint64_t router_capacity(uint64_t tokens, uint64_t top_k, uint64_t experts, double factor)
 {
-    double slots = ceil((double)tokens * (double)top_k * factor / (double)experts - 1e-9);
+    double slots = router_slots(tokens, top_k, experts, factor);
     return slots < (double)tokens ? (uint64_t)slots : tokens;
 }

@@ -30,7 +30,9 @@ void router_update_bias(float *bias, const uint64_t *tokens, uint64_t experts, d
 
 /* ---- what a capacity keeps ---- */
 
-/* Slots per expert: min(T, ceil(T K cf / E)); cf >= E / K keeps everything. */
+/* Slots per expert: ceil(T K cf / E), rounding of the quotient taken back; no more than T,
+ * where cf >= E / K keeps everything. */
+double router_slots(uint64_t tokens, uint64_t top_k, uint64_t experts, double factor);
 uint64_t router_capacity(uint64_t tokens, uint64_t top_k, uint64_t experts, double factor);
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include <math.h>
 
-#include "base/checked.h"
 #include "work/rows/rows_parts.h"
 
 /* Quadrature gives chances to 1e-5, alias tables are true to E / 2^32. */

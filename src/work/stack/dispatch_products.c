@@ -3,7 +3,6 @@
  *
  * Sources: engines.md 2.3 and 3 (SGLang srt/layers/moe/moe_runner, TensorRT-LLM
  * _torch/modules/fused_moe/fused_moe_deepgemm.py). */
-#include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 

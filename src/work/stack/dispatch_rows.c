@@ -59,12 +59,14 @@ struct size neuron_blocks(const struct letters *x, struct size tokens)
 
 /* ---- RDEP ---- */
 
-struct size rdep_capacity(const struct letters *x)
+/* R T K rows */
+static struct size rdep_capacity(const struct letters *x)
 {
     return rows_worst_loose(x);
 }
 
-struct size rdep_row_elements(const struct letters *x)
+/* Ha = 8 ceil(H / 8) */
+static struct size rdep_row_elements(const struct letters *x)
 {
     return size_up(x->sizes, x->hidden, 8);
 }

@@ -29,8 +29,6 @@ struct size neuron_blocks(const struct letters *x, struct size tokens);
 
 /* vLLM Triton: padded ids of m tokens. */
 struct size triton_sorted_ids(const struct letters *x, struct size tokens);
-/* Columns of a row that holds H or `inters` times I. */
-struct size workspace_width(const struct letters *x, uint64_t inters);
 /* FlashInfer's CUTLASS runner for the rows of all tokens seen, by the format of the weights. */
 struct size flashinfer_workspace_bytes(const struct letters *x, enum dtype weights,
                                        struct size tokens);
@@ -50,8 +48,6 @@ struct size deepgemm_source_bytes(const struct letters *x);
 
 /* ---- RDEP (seed-systems.md A2, A4) ---- */
 
-struct size rdep_capacity(const struct letters *x);     /* R T K rows */
-struct size rdep_row_elements(const struct letters *x); /* Ha = 8 ceil(H / 8) */
 struct size rdep_payload_bytes(const struct letters *x);
 struct size rdep_record_bytes(const struct letters *x);
 struct size rdep_return_bytes(const struct letters *x); /* token slots and gates */

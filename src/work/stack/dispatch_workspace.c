@@ -1,7 +1,8 @@
 /* Workspaces of inference engines and of pooled kernels; see dispatch_rows.h. */
 #include "work/stack/dispatch_rows.h"
 
-struct size workspace_width(const struct letters *x, uint64_t inters)
+/* Columns of a row that holds H or `inters` times I. */
+static struct size workspace_width(const struct letters *x, uint64_t inters)
 {
     return size_max(x->sizes, size_times(x->sizes, x->inter, inters), x->hidden);
 }

@@ -7,7 +7,6 @@
  * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
  * and 4. */
 #include "base/text.h"
-#include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"

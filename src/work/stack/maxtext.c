@@ -223,19 +223,6 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
                         (struct size[]){layer->tokens, width});
 }
 
-static void step_buffer(struct work *work, const char *name, enum category category,
-                        enum dtype dtype, struct size elements, uint64_t count)
-{
-    work_buffer(work, (struct buffer){.name = name,
-                                      .category = category,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = dtype,
-                                      .n_dims = 1,
-                                      .dims = {elements},
-                                      .count = size_const(&work->sizes, count),
-                                      .life = LIFE_PERSISTENT});
-}
-
 /* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned
  * layers hold one kind of weight as [layers, ...], others each its own): an expert matrix, a
  * dense one, or the embedding. */
@@ -243,10 +230,10 @@ static void declare_gradients(const struct plan *plan, struct work *work)
 {
     struct sizes *z = &work->sizes;
     struct shards shards = step_shards(plan, work, 2);
-    step_buffer(work, "gradients", CATEGORY_GRADIENTS, plan->precision.gradients, shards.dense,
-                1);
-    step_buffer(work, "expert_gradients", CATEGORY_GRADIENTS, plan->precision.gradients,
-                shards.experts, 1);
+    step_reserve(work, "gradients", CATEGORY_GRADIENTS, plan->precision.gradients, shards.dense,
+                 1, NULL);
+    step_reserve(work, "expert_gradients", CATEGORY_GRADIENTS, plan->precision.gradients,
+                 shards.experts, 1, NULL);
     struct size copies = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
     struct size hidden = size_slot(z, SLOT_HIDDEN),
                 expert_copies = size_slot(z, SLOT_EXPERT_DP);
@@ -271,8 +258,8 @@ static void declare_gradients(const struct plan *plan, struct work *work)
     struct size largest =
         size_max(z, experts, size_ceil_div(z, size_max(z, dense, embedding), tp));
     if (plan->stack.grad_copies) /* a buffer without a count has one copy */
-        step_buffer(work, "f32_gradient_copies", CATEGORY_GRADIENTS, DTYPE_F32, largest,
-                    plan->stack.grad_copies);
+        step_reserve(work, "f32_gradient_copies", CATEGORY_GRADIENTS, DTYPE_F32, largest,
+                     plan->stack.grad_copies, NULL);
 }
 
 /* f32 logits and their gradient, while the loss runs: of all rows, or of one tile after the

@@ -31,9 +31,6 @@ struct stack_system {
 /* The row of a kind; every kind has one. */
 const struct stack_system *stack_system(enum stack_kind kind);
 
-/* An empty list with all segments used once, ready for a builder. */
-void work_init(struct work *work, struct arena *arena);
-
 /* The path a plan's layer takes: moe.path, or the stack's own rule when it is `auto`; *why says
  * it in a sentence (constant text). */
 enum moe_path stack_path(const struct plan *plan, const char **why);
@@ -141,9 +138,12 @@ struct shards step_share_out(const struct plan *plan, struct sizes *sizes, struc
                              unsigned from_zero);
 /* Of what is trained: adapters, or all. */
 struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero);
-/* Elements of state that stay on a device, so many times; none of no format. */
+/* Elements that stay on a device through the step, so many times: of state, none of which there
+ * is of no format; beside the state. */
 void step_keep(struct work *work, const char *name, enum category category, enum dtype dtype,
                struct size elements, uint64_t count, const char *source);
+void step_reserve(struct work *work, const char *name, enum category category, enum dtype dtype,
+                  struct size elements, uint64_t count, const char *source);
 /* State of modules trained whole beside adapters (lora_saved). */
 void step_modules(const struct plan *plan, struct work *work, bool gradients_persist);
 

@@ -8,7 +8,6 @@
  * saves anything. What a layer has is work/piece/encoder.h's table, with its sources. */
 #include "work/piece/encoder.h"
 
-#include "base/text.h"
 #include "plan/derive.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"

@@ -1,5 +1,6 @@
 /* The first end of the model and what lives through the whole step: embedding, workspaces,
  * placeholders, copies of weights. Sources beside each. */
+#include "plan/frozen.h"
 #include "work/stack/train.h"
 
 #include "base/arena.h"

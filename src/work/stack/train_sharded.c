@@ -1,6 +1,5 @@
 /* Weights that data-parallel ranks share out (zero 3): what is gathered of a layer while it
  * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/list/dtype.h"
@@ -92,28 +91,14 @@ static enum layer_kind commonest(const struct train *t)
     return most;
 }
 
-/* Held through the step, so many times. */
-static void reserve(struct train *t, const char *name, enum category category, enum dtype dtype,
-                    struct size elements, uint64_t copies, const char *source)
-{
-    work_buffer(t->work, (struct buffer){.name = name,
-                                         .category = category,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = dtype,
-                                         .n_dims = 1,
-                                         .dims = {elements},
-                                         .count = size_const(t->z, copies),
-                                         .life = LIFE_PERSISTENT,
-                                         .source = source});
-}
-
 /* Pools of two units of weights and two of gradients, for the units that most are like; others
  * are allocated as they come (Megatron-FSDP param_and_grad_buffer.py, FixedPoolAllocator). */
 static void hold_pools(struct train *t, struct size unit, struct size own, enum dtype dtype)
 {
     static const char source[] = "Megatron-FSDP FixedPoolAllocator";
-    reserve(t, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, 2, source);
-    reserve(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, own, 2, source);
+    step_reserve(t->work, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, 2, source);
+    step_reserve(t->work, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, own, 2,
+                 source);
 }
 
 /* Megatron-FSDP: two gathered layers, one set of gradients. */
@@ -269,8 +254,8 @@ static void add_layer_table(struct train *t)
     uint16_t back = (uint16_t)(t->base[SEGMENT_EMBED] + 1);
     if (!plan_embeds_layers(t->plan))
         return;
-    reserve(t, "gathered_layer_table", CATEGORY_WEIGHTS, t->plan->precision.activations,
-            table_of_layers(t), 1, source);
+    step_reserve(t->work, "gathered_layer_table", CATEGORY_WEIGHTS,
+                 t->plan->precision.activations, table_of_layers(t), 1, source);
     if (!lora_is_on(t->plan))
         work_buffer(t->work, (struct buffer){.name = "reduce_scatter_input",
                                              .category = CATEGORY_GRADIENTS,
@@ -352,8 +337,8 @@ static void add_casts(struct train *t)
     struct size layers = all_layers(t),
                 head = size_mul(z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
     if (!(t->drops & TRAIN_FULL_LAYER)) {
-        reserve(t, "autocast_weights", CATEGORY_WEIGHTS, p->activations,
-                size_add(z, layers, head), 1, "aten autocast_mode.cpp, cached_cast");
+        step_reserve(t->work, "autocast_weights", CATEGORY_WEIGHTS, p->activations,
+                     size_add(z, layers, head), 1, "aten autocast_mode.cpp, cached_cast");
         return;
     }
     for (unsigned k = 0; k < KIND_COUNT; k++) {
@@ -404,17 +389,21 @@ static struct size largest_parameter(struct train *t)
 
 /* A weight is updated when the next one's gradient is there: both gradients, and what the
  * update makes in f32 of the one before it: gradient and weight, with AdaLOMO its square and
- * the update besides (lomo_optim/lomo.py, adalomo.py, fuse_update). */
+ * the update besides (lomo_optim/lomo.py, adalomo.py, fuse_update). A hook that steps one
+ * weight runs when its gradient alone is there (trainer_optimizer.py, optimizer_hook). */
 static void hold_gradients(struct train *t)
 {
-    bool ada = t->plan->optimizer.kind == OPTIMIZER_ADALOMO;
-    static const char source[] = "lomo_optim fuse_update";
+    enum optimizer_kind kind = t->plan->optimizer.kind;
+    bool ada = kind == OPTIMIZER_ADALOMO, lomo = ada || kind == OPTIMIZER_LOMO;
+    const char *source = lomo ? "lomo_optim fuse_update" : "transformers trainer_optimizer.py";
     struct size largest = largest_parameter(t);
     if (!plan_drops_gradients(t->plan))
         return;
-    reserve(t, "passing_gradients", CATEGORY_GRADIENTS, t->plan->precision.gradients, largest,
-            2, source);
-    reserve(t, "f32_updates", CATEGORY_OPTIMIZER, DTYPE_F32, largest, ada ? 4 : 2, source);
+    step_reserve(t->work, "passing_gradients", CATEGORY_GRADIENTS, t->plan->precision.gradients,
+                 largest, lomo ? 2 : 1, source);
+    if (lomo)
+        step_reserve(t->work, "f32_updates", CATEGORY_OPTIMIZER, DTYPE_F32, largest,
+                     ada ? 4 : 2, source);
 }
 
 /* The reducer's buckets hold every gradient once more: they are views of them only where that
@@ -426,9 +415,9 @@ void train_whole(struct train *t)
         return;
     struct size all = trained_whole(t);
     struct size others = size_sub(z, size_slot(z, SLOT_DP), size_const(z, 1));
-    reserve(t, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),
-            size_mul(z, all, size_min(z, others, size_const(z, 1))), 1,
-            "torch csrc/distributed/c10d/reducer.cpp");
+    step_reserve(t->work, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),
+                 size_mul(z, all, size_min(z, others, size_const(z, 1))), 1,
+                 "torch csrc/distributed/c10d/reducer.cpp");
     hold_gradients(t);
     add_casts(t);
 }
@@ -447,8 +436,8 @@ static void reserve_second_copy(struct train *t)
     struct sizes *z = t->z;
     struct size dense = size_ceil_by(z, size_slot(z, SLOT_DENSE_PARAMETERS), ranks.dense);
     struct size experts = size_ceil_by(z, size_slot(z, SLOT_EXPERT_PARAMETERS), ranks.experts);
-    reserve(t, "second_weights", CATEGORY_WEIGHTS, t->plan->precision.activations,
-            size_add(z, dense, experts), 1, deepspeed);
+    step_reserve(t->work, "second_weights", CATEGORY_WEIGHTS, t->plan->precision.activations,
+                 size_add(z, dense, experts), 1, deepspeed);
 }
 
 void train_deepspeed(struct train *t)
@@ -459,13 +448,15 @@ void train_deepspeed(struct train *t)
     if (p->zero == 0)
         return;
     struct size whole = trained_whole(t);
-    reserve(t, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
-            size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
-            p->overlap_reduce ? 2 : 1, deepspeed);
+    step_reserve(
+        t->work, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
+        size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
+        p->overlap_reduce ? 2 : 1, deepspeed);
     if (p->zero < 3) {
         if (t->plan->optimizer.offload > 0 && !lora_is_on(t->plan))
-            reserve(t, "offload_gradient", CATEGORY_GRADIENTS, f->weights, largest_parameter(t),
-                    1, deepspeed); /* stage_1_and_2.py temp_grad_buffer_for_gpu_offload */
+            step_reserve(t->work, "offload_gradient", CATEGORY_GRADIENTS, f->weights,
+                         largest_parameter(t), 1,
+                         deepspeed); /* stage_1_and_2.py temp_grad_buffer_for_gpu_offload */
         return;
     }
     whole =
@@ -477,13 +468,15 @@ void train_deepspeed(struct train *t)
     if (plan_embeds_layers(t->plan))
         largest = size_max(z, largest, table_of_layers(t));
     struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
-    reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
-            size_min(z, whole, size_max(z, live, largest)), 1, deepspeed);
+    step_reserve(t->work, "live_parameters", CATEGORY_WEIGHTS, f->activations,
+                 size_min(z, whole, size_max(z, live, largest)), 1, deepspeed);
     struct size ahead =
         size_min(z, whole, size_const(z, p->prefetch_bucket ? p->prefetch_bucket : PREFETCH));
-    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations, ahead, 1, deepspeed);
+    step_reserve(t->work, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations, ahead, 1,
+                 deepspeed);
     if (f->gather != DTYPE_NONE) /* as they arrive, beside what is made of them */
-        reserve(t, "prefetch_as_sent", CATEGORY_WEIGHTS, f->gather, ahead, 1, deepspeed);
+        step_reserve(t->work, "prefetch_as_sent", CATEGORY_WEIGHTS, f->gather, ahead, 1,
+                     deepspeed);
     if (plan_keeps_second_copy(t->plan))
         reserve_second_copy(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)

@@ -14,7 +14,6 @@ enum { CDNA_PIECES = CDNA_SIDE * CDNA_DEPTH / 8 / CDNA_ITEMS }; /* of 8, of an i
 #if !defined(PEAK_EMULATED)
 typedef short cdna_four __attribute__((ext_vector_type(4)));
 typedef float cdna_sixteen __attribute__((ext_vector_type(16)));
-#define CDNA_LOCAL(name) __shared__ __align__(16) char name[CDNA_BYTES]
 
 struct cdna_sums {
     cdna_sixteen of[2][2];

@@ -20,7 +20,6 @@ enum {
     S90_COLUMNS = 256,
     S90_DEPTH = 64,
     S90_STAGES = 4,
-    S90_ITEMS = 384,
     S90_PANEL = 64 * 128, /* bytes of 64 rows of 64 elements */
     S90_A = 2 * S90_PANEL,
     S90_STAGE = 6 * S90_PANEL, /* A and 256 columns of B */

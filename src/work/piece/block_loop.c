@@ -1,8 +1,7 @@
 /* See block_loop.h. */
-#include "work/rows/block_loop.h"
+#include "work/piece/block_loop.h"
 
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
@@ -66,20 +65,17 @@ void block_loop_of(const struct plan *plan, const struct layer_sample *s, uint64
     uint64_t all = s->R * s->T * s->K, B = plan->moe.block_size;
     uint64_t N = blocks_tight(all, s->local, B), step = block_loop_step(plan);
     *out = (struct block_loop){.cores = plan_cores(plan), .provisioned = N};
-    uint64_t *counts = calloc(s->local, sizeof *counts);
-    int32_t *expert = calloc(N + 1, sizeof *expert);
-    if (counts && expert) {
-        uint64_t rows = count_rows(s, rank, counts);
-        uint64_t fixed = block_loop_fixed(plan, all, s->local, N);
-        out->valid = blocks_experts(counts, s->local, B, N, expert);
-        out->executed =
-            plan->moe.skip_dynamic ? blocks_executed(fixed, out->valid, N, step) : N;
-        out->weight_loads = blocks_weight_loads(expert, out->executed,
-                                                plan->moe.skip_weight != WEIGHT_SKIP_NONE,
-                                                block_loop_order(plan));
-        out->token_rows = plan->moe.skip_token ? rows : out->executed * B;
-        out->crossed_bytes = crossed_bytes(plan, s, out->executed);
-    }
-    free(counts);
-    free(expert);
+    struct arena arena = {0};
+    uint64_t *counts = arena_alloc(&arena, s->local, sizeof *counts);
+    int32_t *expert = arena_alloc(&arena, N + 1, sizeof *expert);
+    uint64_t rows = count_rows(s, rank, counts);
+    uint64_t fixed = block_loop_fixed(plan, all, s->local, N);
+    out->valid = blocks_experts(counts, s->local, B, N, expert);
+    out->executed = plan->moe.skip_dynamic ? blocks_executed(fixed, out->valid, N, step) : N;
+    out->weight_loads =
+        blocks_weight_loads(expert, out->executed, plan->moe.skip_weight != WEIGHT_SKIP_NONE,
+                            block_loop_order(plan));
+    out->token_rows = plan->moe.skip_token ? rows : out->executed * B;
+    out->crossed_bytes = crossed_bytes(plan, s, out->executed);
+    arena_release(&arena);
 }

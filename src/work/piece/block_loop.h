@@ -1,7 +1,7 @@
 /* What the loop over the blocks of path blockwise does on a rank, as plan and routing have it:
  * the prediction that the executor's counts are held against (seed-systems.md B3, B4). */
-#ifndef MOEPLAN_WORK_ROWS_BLOCK_LOOP_H
-#define MOEPLAN_WORK_ROWS_BLOCK_LOOP_H
+#ifndef MOEPLAN_WORK_PIECE_BLOCK_LOOP_H
+#define MOEPLAN_WORK_PIECE_BLOCK_LOOP_H
 
 #include "work/rows/blocks.h"
 #include "work/piece/layer_sample.h"
