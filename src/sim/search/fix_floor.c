@@ -23,13 +23,14 @@ static uint64_t spread_bytes(struct fix_search *search, const struct plan *plan)
 }
 
 /* Where the state is that of one stage, or beside it are models with layouts of their own,
- * nothing is known; engines, whose replicas share networks out, do not train. */
+ * nothing is known, nor of optimizers that step whole weights, whose states no ranks share out;
+ * engines, whose replicas share networks out, do not train. */
 static bool has_floor(const struct plan *plan)
 {
     const struct colocated *c = &plan->workload.colocated;
     bool beside = c->engine != ENGINE_NONE || c->reference || c->critic || c->parameters;
     return plan->workload.mode == MODE_TRAIN && !plan_is_engine(plan) &&
-           !plan->parallel.stage && !beside;
+           !plan->parallel.stage && !beside && plan->optimizer.kind < OPTIMIZER_GALORE;
 }
 
 /* The moves that are none of the layout are all made that leave less: each is of another part
