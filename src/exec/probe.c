@@ -11,9 +11,9 @@
 #include "base/unit.h"
 #include "exec/gauge.h"
 #include "exec/kernels/format.h"
-#include "exec/kernels/gemm_tile.h"
 #include "exec/kernels/kernel.h"
 #include "exec/memory_left.h"
+#include "exec/probe_product.h"
 #include "exec/stopwatch.h"
 
 enum { ALIGNMENT = 64, PURPOSE = 78 };
@@ -29,6 +29,7 @@ static const uint64_t WEIGHTS = UINT64_C(128) << 20, ALL_WEIGHTS = UINT64_C(2) <
  * more weights, and scratch. */
 struct desk {
     char *from, *to;  /* [weights], [SPACE / 2] */
+    char *gradients;  /* [weights]: of a layer's weights there are as many */
     uint64_t weights; /* bytes, at least SPACE / 2 */
     uint32_t *order;  /* rows of a gather */
     float *scratch;
@@ -45,6 +46,7 @@ struct probe {
     struct probe_point *point; /* at hand */
     uint64_t repeats;
     struct arena *arena;
+    struct kernels kernels;
     struct plan *plan; /* whose activation is measured: silu */
 };
 
@@ -66,6 +68,11 @@ const char *probe_kind_unit(enum probe_kind kind)
     return kinds[kind].unit;
 }
 
+bool probe_is_product(enum probe_kind kind)
+{
+    return kind == PROBE_GEMM || kind == PROBE_DGRAD || kind == PROBE_WGRAD;
+}
+
 /* ---- products ---- */
 
 /* Weights pass by one after the other, as those of experts do: what is copied and gathered,
@@ -76,65 +83,17 @@ static const char *next_weights(struct desk *desk, uint64_t bytes)
     return desk->from + desk->turn++ % (fit ? fit : 1) * bytes;
 }
 
-static void multiply_f32(const struct probe *p, struct desk *desk)
-{
-    const struct probe_point *at = p->point;
-    const char *weights = next_weights(desk, at->depth * at->columns * sizeof(float));
-    float *rows = (float *)(void *)desk->to, *result = rows + at->rows * at->depth;
-    blas_multiply(&p->session->blas, (int)at->rows, (int)at->depth, (int)at->columns, rows,
-                  (const float *)(const void *)weights, result);
-}
-
-/* One tile of the result: operands pass through scratch in f32, as in the kernels. */
-static void multiply_tile(const struct probe *p, struct desk *desk, const char *weights,
-                          struct span_rows rows, struct span_rows columns)
-{
-    const struct probe_point *at = p->point;
-    struct scratch s = tile_scratch(desk->scratch);
-    const struct matrix w = {weights, DTYPE_BF16, at->depth, at->columns};
-    uint64_t n = columns.end - columns.begin, m = rows.end - rows.begin;
-    for (uint64_t d = 0, step; d < at->depth; d += step) {
-        step = at->depth - d < KERNEL_TILE_DEPTH ? at->depth - d : KERNEL_TILE_DEPTH;
-        for (uint64_t r = 0; r < m; r++)
-            format_load(DTYPE_BF16, desk->to, (rows.begin + r) * at->depth + d, step,
-                        s.a + r * step);
-        struct gemm gemm = {.m = (int)m,
-                            .n = (int)n,
-                            .k = (int)step,
-                            .a = s.a,
-                            .lda = (int)step,
-                            .beta = d > 0,
-                            .c = s.c,
-                            .ldc = (int)n};
-        tile_load_weight(&w, false, (struct span_rows){d, d + step}, columns, s.b, &gemm);
-        blas_gemm(&p->session->blas, &gemm);
-    }
-    char *result = desk->to + SPACE / 4;
-    for (uint64_t r = 0; r < m; r++)
-        format_store(DTYPE_BF16, result, (rows.begin + r) * at->columns + columns.begin, n,
-                     s.c + r * n);
-}
-
-static void multiply_bf16(const struct probe *p, struct desk *desk)
-{
-    const struct probe_point *at = p->point;
-    const char *weights = next_weights(desk, at->depth * at->columns * 2);
-    for (uint64_t r = 0; r < at->rows; r += KERNEL_TILE_ROWS)
-        for (uint64_t c = 0; c < at->columns; c += KERNEL_TILE_COLUMNS) {
-            struct span_rows rows = {r, r + KERNEL_TILE_ROWS}, columns = {c, c};
-            columns.end += KERNEL_TILE_COLUMNS;
-            rows.end = rows.end < at->rows ? rows.end : at->rows;
-            columns.end = columns.end < at->columns ? columns.end : at->columns;
-            multiply_tile(p, desk, weights, rows, columns);
-        }
-}
-
 static void multiply(const struct probe *p, struct desk *desk)
 {
-    if (p->point->dtype == DTYPE_F32)
-        multiply_f32(p, desk);
-    else
-        multiply_bf16(p, desk);
+    const struct probe_point *at = p->point;
+    struct probe_operands operands = {
+        .rows = desk->to, .other = desk->to + SPACE / 8, .result = desk->to + SPACE / 4};
+    if (at->kind == PROBE_WGRAD) {
+        uint64_t bytes = probe_gradient_bytes(at), fit = desk->weights / bytes;
+        operands.gradient = desk->gradients + desk->turn++ % (fit ? fit : 1) * bytes;
+    } else
+        operands.weight = next_weights(desk, probe_weight_bytes(at));
+    probe_product(&p->kernels, &p->session->blas, at, &operands, desk->scratch);
 }
 
 /* ---- memory ---- */
@@ -201,6 +160,8 @@ static void nothing(const struct probe *p, struct desk *desk)
 
 static void (*const works[PROBE_KINDS])(const struct probe *p, struct desk *desk) = {
     [PROBE_GEMM] = multiply,
+    [PROBE_DGRAD] = multiply,
+    [PROBE_WGRAD] = multiply,
     [PROBE_COPY] = copy_all,
     [PROBE_READ] = read_all,
     [PROBE_WRITE] = write_all,
@@ -280,6 +241,8 @@ double probe_amount(const struct probe_point *p)
 {
     switch (p->kind) {
     case PROBE_GEMM:
+    case PROBE_DGRAD:
+    case PROBE_WGRAD:
         return 2 * (double)(p->groups ? p->groups : 1) * (double)p->rows * (double)p->depth *
                (double)p->columns;
     case PROBE_COPY:
@@ -320,21 +283,32 @@ static const uint64_t gemm_sizes[][2] = {{GAUGE_NARROW, GAUGE_WIDE},
 static const uint64_t exchange_bytes[] = {64, 4096, 65536, 1 << 20, 4 << 20};
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 7 + N(exchange_bytes) };
+enum { PRODUCTS = 3, FORMATS = 2 };
+enum {
+    MOST_POINTS = PRODUCTS * FORMATS * N(gemm_rows) * N(gemm_sizes) + 7 + N(exchange_bytes)
+};
+
+static size_t list_products(struct probe_point *points)
+{
+    static const enum probe_kind kinds_of[PRODUCTS] = {PROBE_GEMM, PROBE_DGRAD, PROBE_WGRAD};
+    static const enum dtype formats[FORMATS] = {DTYPE_F32, DTYPE_BF16};
+    size_t n = 0;
+    for (size_t k = 0; k < PRODUCTS; k++)
+        for (size_t f = 0; f < FORMATS; f++)
+            for (size_t s = 0; s < N(gemm_sizes); s++)
+                for (size_t r = 0; r < N(gemm_rows); r++)
+                    points[n++] = (struct probe_point){.kind = kinds_of[k],
+                                                       .dtype = formats[f],
+                                                       .rows = gemm_rows[r],
+                                                       .depth = gemm_sizes[s][0],
+                                                       .columns = gemm_sizes[s][1]};
+    return n;
+}
 
 static size_t list_points(const struct session *session, struct probe_point *points)
 {
-    static const enum dtype formats[] = {DTYPE_F32, DTYPE_BF16};
     enum { GATHERED = 1024 };
-    size_t n = 0;
-    for (size_t f = 0; f < N(formats); f++)
-        for (size_t s = 0; s < N(gemm_sizes); s++)
-            for (size_t r = 0; r < N(gemm_rows); r++)
-                points[n++] = (struct probe_point){.kind = PROBE_GEMM,
-                                                   .dtype = formats[f],
-                                                   .rows = gemm_rows[r],
-                                                   .depth = gemm_sizes[s][0],
-                                                   .columns = gemm_sizes[s][1]};
+    size_t n = list_products(points);
     for (enum probe_kind k = PROBE_COPY; k <= PROBE_WRITE; k++)
         points[n++] = (struct probe_point){.kind = k, .bytes = SPACE / 2};
     points[n++] = (struct probe_point){.kind = PROBE_GATHER,
@@ -359,7 +333,7 @@ static void shuffle(uint32_t *order, uint32_t n)
 /* Of a worker, in whole halves of its space: as many as leave memory for others. */
 static uint64_t weights_of(uint64_t workers)
 {
-    uint64_t half = SPACE / 2, left = memory_left_bytes() / 8,
+    uint64_t half = SPACE / 2, left = memory_left_bytes() / 16,
              all = left < ALL_WEIGHTS ? left : ALL_WEIGHTS, each = all / workers;
     each = each < WEIGHTS ? each : WEIGHTS;
     return each > half ? each / half * half : half;
@@ -369,9 +343,10 @@ static bool set_desk(struct desk *desk)
 {
     desk->from = aligned_alloc(ALIGNMENT, desk->weights);
     desk->to = aligned_alloc(ALIGNMENT, SPACE / 2);
+    desk->gradients = aligned_alloc(ALIGNMENT, desk->weights);
     desk->order = aligned_alloc(ALIGNMENT, SPACE / 512);
     desk->scratch = aligned_alloc(ALIGNMENT, KERNEL_SCRATCH_FLOATS * sizeof(float));
-    if (!desk->from || !desk->to || !desk->order || !desk->scratch)
+    if (!desk->from || !desk->to || !desk->gradients || !desk->order || !desk->scratch)
         return false;
     /* numbers near a third whether they are read as f32 or as bf16 */
     uint16_t *values = (uint16_t *)(void *)desk->from;
@@ -380,6 +355,7 @@ static bool set_desk(struct desk *desk)
     for (uint64_t at = SPACE / 2; at < desk->weights; at += SPACE / 2)
         memcpy(desk->from + at, desk->from, SPACE / 2);
     memcpy(desk->to, desk->from, SPACE / 2);
+    memset(desk->gradients, 0, desk->weights); /* pages that are there */
     shuffle(desk->order, SPACE / 2 / 4096);
     return true;
 }
@@ -388,7 +364,7 @@ static bool set_desk(struct desk *desk)
  * and a control group ends what takes too much. */
 static enum status check_room(const struct probe *p, uint64_t exchanged, struct err *err)
 {
-    uint64_t space = p->weights + SPACE / 2,
+    uint64_t space = 2 * p->weights + SPACE / 2,
              desks = p->n_desks * (space + SPACE / 512 + KERNEL_SCRATCH_FLOATS * sizeof(float)),
              own = desks + 2 * exchanged * p->session->transport->n_local,
              address = own + p->session->blas_bytes;
@@ -411,6 +387,7 @@ static enum status prepare(struct probe *p, struct err *err)
     p->n_desks = pool_size(p->session->pool);
     p->weights = weights_of(p->n_desks);
     TRY(check_room(p, most, err));
+    kernels_cpu(&p->kernels);
     p->plan = arena_alloc(p->arena, 1, sizeof *p->plan);
     p->plan->model.moe.activation = ACTIVATION_SILU;
     p->desks = arena_alloc(p->arena, p->n_desks, sizeof *p->desks);
@@ -429,7 +406,7 @@ static enum status prepare(struct probe *p, struct err *err)
     }
     return whole ? STATUS_OK
                  : err_set(err, STATUS_SYSTEM, "no memory to probe with: %llu MiB a worker",
-                           (unsigned long long)((p->weights + SPACE / 2) >> 20));
+                           (unsigned long long)((2 * p->weights + SPACE / 2) >> 20));
 }
 
 static void clear(struct probe *p)
@@ -437,6 +414,7 @@ static void clear(struct probe *p)
     for (uint64_t i = 0; p->desks && i < p->n_desks; i++) {
         free(p->desks[i].from);
         free(p->desks[i].to);
+        free(p->desks[i].gradients);
         free(p->desks[i].order);
         free(p->desks[i].scratch);
     }

@@ -15,8 +15,10 @@ enum { PROBE_ROUNDS = 9 };
 
 /* kind, name, unit of its value */
 #define PROBE_LIST(X)                                                                          \
-    X(GEMM, "gemm", "flop/s")  /* [rows, depth] x [depth, columns], weights out of memory */   \
-    X(COPY, "copy", "bytes/s") /* read and written bytes */                                    \
+    X(GEMM, "gemm", "flop/s")   /* [rows, depth] x [depth, columns], weights out of memory */  \
+    X(DGRAD, "dgrad", "flop/s") /* the same by the transpose of [columns, depth] */            \
+    X(WGRAD, "wgrad", "flop/s") /* [depth, rows] x [rows, columns], into memory */             \
+    X(COPY, "copy", "bytes/s")  /* read and written bytes */                                   \
     X(READ, "read", "bytes/s")                                                                 \
     X(WRITE, "write", "bytes/s")                                                               \
     X(GATHER, "gather", "bytes/s")     /* rows of `columns` floats in random order, read and   \
@@ -37,6 +39,7 @@ enum probe_kind {
 
 const char *probe_kind_name(enum probe_kind kind);
 const char *probe_kind_unit(enum probe_kind kind);
+bool probe_is_product(enum probe_kind kind);
 
 struct probe_point {
     enum probe_kind kind;

@@ -31,9 +31,9 @@ static const uint64_t MOVED = UINT64_C(256) << 20; /* larger than caches */
 static const uint64_t MOST_ROWS = 16384;           /* of a product, all groups together */
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(product_rows) + 7 };
+enum { PRODUCTS = 3, FORMATS = 2, MOST_POINTS = PRODUCTS * FORMATS * N(product_rows) + 7 };
 
-enum place { ROWS, WEIGHTS, RESULT, ORDER, OFFSETS, WORKSPACE, PLACES };
+enum place { ROWS, WEIGHTS, GRADIENTS, RESULT, ORDER, OFFSETS, WORKSPACE, PLACES };
 
 struct probing {
     struct gpu *gpu;
@@ -98,7 +98,7 @@ static enum status take_memory(struct probing *p, struct err *err)
     p->groups = lesser(GROUPS, most / matrix + 1);
     p->moved = moved / (WIDTH * sizeof(float));
     p->bytes[ROWS] = p->bytes[RESULT] = p->moved * WIDTH * sizeof(float);
-    p->bytes[WEIGHTS] = p->groups * matrix;
+    p->bytes[WEIGHTS] = p->bytes[GRADIENTS] = p->groups * matrix;
     p->bytes[ORDER] = p->moved * sizeof(int32_t);
     p->bytes[OFFSETS] = (GROUPS + 1) * sizeof(int64_t);
     p->bytes[WORKSPACE] = SPACE;
@@ -145,10 +145,28 @@ static struct order product(const struct probe_point *at)
     uint64_t groups = at->groups, rows = groups * at->rows;
     struct order work = {.kernel = KERNEL_GEMM,
                          .groups = gpu_gemm_groups(rows, groups, at->columns)};
+    bool back = at->kind == PROBE_DGRAD; /* by the transpose */
+    work.call.args.gemm.transposed = back;
     give(&work, 0, ROWS, gpu_view_rows(rows, at->depth, format));
-    give(&work, 1, WEIGHTS, gpu_view_matrices(groups, at->depth, at->columns, format));
+    give(&work, 1, WEIGHTS,
+         gpu_view_matrices(groups, back ? at->columns : at->depth,
+                           back ? at->depth : at->columns, format));
     give(&work, 2, OFFSETS, gpu_view_rows(groups + 1, 1, FORMAT_I64));
     give(&work, 6, RESULT, gpu_view_rows(rows, at->columns, format));
+    return work;
+}
+
+/* Of every group's matrix, in f32: rows by gradients of rows, for which weights serve. */
+static struct order weight_gradient(const struct probe_point *at)
+{
+    enum gpu_format format = at->dtype == DTYPE_BF16 ? FORMAT_BF16 : FORMAT_F32;
+    uint64_t groups = at->groups, rows = groups * at->rows;
+    struct order work = {.kernel = KERNEL_WGRAD,
+                         .groups = gpu_wgrad_groups(at->depth, groups, at->columns)};
+    give(&work, 0, ROWS, gpu_view_rows(rows, at->depth, format));
+    give(&work, 1, WEIGHTS, gpu_view_rows(rows, at->columns, format));
+    give(&work, 2, OFFSETS, gpu_view_rows(groups + 1, 1, FORMAT_I64));
+    give(&work, 5, GRADIENTS, gpu_view_matrices(groups, at->depth, at->columns, FORMAT_F32));
     return work;
 }
 
@@ -207,7 +225,8 @@ static struct order move(const struct probing *p, const struct probe_point *at)
 static enum status launch(struct probing *p, const struct probe_point *at, double *seconds,
                           struct err *err)
 {
-    struct order work = at->kind == PROBE_GEMM            ? product(at)
+    struct order work = at->kind == PROBE_WGRAD           ? weight_gradient(at)
+                        : probe_is_product(at->kind)      ? product(at)
                         : at->kind == PROBE_READ          ? read_all(p)
                         : at->kind == PROBE_ACTIVATE      ? activate(p)
                         : at->kind == PROBE_ACTIVATE_BACK ? activate_back(p)
@@ -244,7 +263,7 @@ static enum status measure(struct probing *p, struct probe_point *at, double *on
     double samples[PROBE_ROUNDS];
     if (at->kind == PROBE_COPY || at->kind == PROBE_GATHER)
         TRY(write_order(p, at->kind == PROBE_GATHER, err));
-    if (at->kind == PROBE_GEMM)
+    if (probe_is_product(at->kind))
         TRY(write_offsets(p, at->groups, at->rows, err));
     TRY(launch(p, at, once_s, err)); /* compiled, and on an engine if there is one */
     TRY(launch(p, at, once_s, err));
@@ -256,7 +275,7 @@ static enum status measure(struct probing *p, struct probe_point *at, double *on
 }
 
 /* By rows, until a launch takes too long. */
-static enum status measure_products(struct probing *p, enum dtype dtype,
+static enum status measure_products(struct probing *p, enum probe_kind kind, enum dtype dtype,
                                     struct probe_point *points, size_t *n, struct err *err)
 {
     double once_s = 0;
@@ -265,7 +284,7 @@ static enum status measure_products(struct probing *p, enum dtype dtype,
          i < N(product_rows) && product_rows[i] <= lesser(most, MOST_ROWS) && once_s < MOST_S;
          i++) {
         struct probe_point *at = &points[*n];
-        *at = (struct probe_point){.kind = PROBE_GEMM,
+        *at = (struct probe_point){.kind = kind,
                                    .dtype = dtype,
                                    .rows = product_rows[i],
                                    .depth = p->depth,
@@ -327,8 +346,10 @@ static enum status measure_all(struct probing *p, struct probe_point *points, si
     double once_s;
     TRY(take_memory(p, err));
     TRY(settle(p, err));
-    TRY(measure_products(p, DTYPE_F32, points, n, err));
-    TRY(measure_products(p, DTYPE_BF16, points, n, err));
+    for (enum probe_kind kind = PROBE_GEMM; kind <= PROBE_WGRAD; kind++) {
+        TRY(measure_products(p, kind, DTYPE_F32, points, n, err));
+        TRY(measure_products(p, kind, DTYPE_BF16, points, n, err));
+    }
     for (size_t i = 0; i < N(moves); i++) {
         struct probe_point *at = &points[*n];
         bool gathers = moves[i] == PROBE_GATHER;

@@ -14,6 +14,9 @@
 #include "calib/run/run_probe.h"
 #include "plan/read/load.h"
 #include "plan/data/profile.h"
+#include "sim/step/time.h"
+#include "sim/time/step_time.h"
+#include "support/plans.h"
 
 /* 40 GFLOP/s at most, 10 GB/s of memory, exchanges of 20 us + bytes / 4 GB/s. */
 static const struct probe_point points[] = {
@@ -43,11 +46,12 @@ static const struct probed probed = {.machine = &machine,
                                      .points = points,
                                      .n = sizeof points / sizeof *points};
 
-static void write_to(const char *file, void (*write)(FILE *out, const struct probed *probed))
+static void write_to(const char *file, const struct probed *found,
+                     void (*write)(FILE *out, const struct probed *probed))
 {
     FILE *out = fopen(file, "w");
     assert_non_null(out);
-    write(out, &probed);
+    write(out, found);
     fclose(out);
 }
 
@@ -60,7 +64,7 @@ static void a_cluster(void **state)
     struct err err = {0};
     struct origins origins;
     struct plan plan;
-    write_to(file, probe_write_cluster);
+    write_to(file, &probed, probe_write_cluster);
     if (plan_load_text("plan", text, sizeof text - 1, NULL, 0, &arena, &plan, &origins, &err))
         fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
     const struct cluster *c = &plan.cluster;
@@ -90,7 +94,7 @@ static void a_profile(void **state)
     struct arena arena = {0};
     struct err err = {0};
     struct profile p;
-    write_to(file, probe_write_profile);
+    write_to(file, &probed, probe_write_profile);
     if (profile_read(file, &arena, &p, &err) != STATUS_OK)
         fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
     /* shares of the cluster's rates give the measured ones again */
@@ -108,6 +112,65 @@ static void a_profile(void **state)
     assert_true(fabs(value(&p, PROFILE_ALL_TO_ALL, PROFILE_LATENCY, COMPUTE_F32, 0) - 20e-6) <
                 1e-8);
     remove(file);
+    arena_release(&arena);
+}
+
+/* Products of 10, gradients of inputs of 20, of weights of 5 GFLOP/s at any rows; memory and
+ * launches take next to nothing. */
+static const struct probe_point gradients[] = {
+    {PROBE_GEMM, DTYPE_F32, 256, 512, 1024, 0, 10e9, 10e9, 10e9, 0, 0},
+    {PROBE_GEMM, DTYPE_BF16, 256, 512, 1024, 0, 10e9, 10e9, 10e9, 0, 0},
+    {PROBE_DGRAD, DTYPE_F32, 256, 512, 1024, 0, 20e9, 20e9, 20e9, 0, 0},
+    {PROBE_DGRAD, DTYPE_BF16, 256, 512, 1024, 0, 20e9, 20e9, 20e9, 0, 0},
+    {PROBE_WGRAD, DTYPE_F32, 256, 512, 1024, 0, 5e9, 5e9, 5e9, 0, 0},
+    {PROBE_WGRAD, DTYPE_BF16, 256, 512, 1024, 0, 5e9, 5e9, 5e9, 0, 0},
+    {PROBE_COPY, DTYPE_NONE, 0, 0, 0, 1 << 24, 1e15, 1e15, 1e15, 0, 0},
+    {PROBE_GATHER, DTYPE_NONE, 4096, 0, 1024, 0, 1e15, 1e15, 1e15, 0, 0},
+    {PROBE_LAUNCH, DTYPE_NONE, 0, 0, 0, 0, 1e-15, 1e-15, 1e-15, 0, 0},
+};
+
+static void gradients_at_rates_of_their_own(void **state)
+{
+    (void)state;
+    static const char cluster[] = "test_gradient_cluster.yaml",
+                      profile[] = "test_gradient_profile.yaml",
+                      text[] = "model: qwen3-30b-a3b\ncluster: ./test_gradient_cluster.yaml\n"
+                               "stack: {base: host, profile: ./test_gradient_profile.yaml}\n"
+                               "workload: {mode: train, sequence_length: 512}\n"
+                               "moe: {path: ragged_a2a}\n";
+    static const struct {
+        const char *op;
+        double rate;
+    } cases[] = {{"gate_up", 10e9}, {"dgrad_gate_up", 20e9}, {"wgrad_gate_up", 5e9}};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct plan plan;
+    struct profile read;
+    struct stepper s = {0};
+    struct step_time step;
+    struct probed found = probed;
+    size_t compared = 0;
+    found.points = gradients;
+    found.n = sizeof gradients / sizeof *gradients;
+    found.ranks = 1;
+    write_to(cluster, &found, probe_write_cluster);
+    write_to(profile, &found, probe_write_profile);
+    plan_set(text, "", &arena, &plan);
+    assert_int_equal(profile_load(&plan, &arena, &read, &err), STATUS_OK);
+    assert_int_equal(stepper_build(&s, &plan, &read, &arena, &err), STATUS_OK);
+    assert_true(stepper_time(&s, NULL, &step));
+    for (size_t i = 0; i < s.work.n_ops; i++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+            if (strcmp(s.work.ops[i].name, cases[k].op) == 0) {
+                double flop = (double)s.values[s.work.ops[i].flop.node];
+                if (fabs(s.op_s[i] * cases[k].rate / flop - 1) > 1e-3)
+                    fail_msg("%s: %g FLOP/s", cases[k].op, flop / s.op_s[i]);
+                compared++;
+            }
+    assert_int_equal(compared, 3);
+    stepper_release(&s);
+    remove(cluster);
+    remove(profile);
     arena_release(&arena);
 }
 
@@ -180,8 +243,9 @@ static void rates_alone_change(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pair_is_kept), cmocka_unit_test(rates_alone_change),
-        cmocka_unit_test(a_cluster), cmocka_unit_test(a_profile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_pair_is_kept),
+                                       cmocka_unit_test(rates_alone_change),
+                                       cmocka_unit_test(a_cluster), cmocka_unit_test(a_profile),
+                                       cmocka_unit_test(gradients_at_rates_of_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

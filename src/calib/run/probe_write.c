@@ -24,7 +24,7 @@ static double best(const struct probed *p, enum probe_kind from, enum probe_kind
     double most = 0;
     for (size_t i = 0; i < p->n; i++)
         if (p->points[i].kind >= from && p->points[i].kind <= to &&
-            (p->points[i].kind != PROBE_GEMM || p->points[i].dtype == dtype))
+            (!probe_is_product(p->points[i].kind) || p->points[i].dtype == dtype))
             most = fmax(most, p->points[i].high);
     return most;
 }
@@ -101,9 +101,9 @@ void probe_write_cluster(FILE *out, const struct probed *p)
             PROBE_ROUNDS);
     fprintf(out, "device:\n  memory: %" PRIu64 " B\n", p->memory_bytes);
     fprintf(out, "  memory_bandwidth: %.4g GB/s\n  peak:\n", memory_rate(p) / 1e9);
-    fprintf(out, "    f32: %.4g GFLOP/s\n", best(p, PROBE_GEMM, PROBE_GEMM, DTYPE_F32) / 1e9);
+    fprintf(out, "    f32: %.4g GFLOP/s\n", best(p, PROBE_GEMM, PROBE_WGRAD, DTYPE_F32) / 1e9);
     fprintf(out, "    bf16: %.4g GFLOP/s%s\n",
-            best(p, PROBE_GEMM, PROBE_GEMM, DTYPE_BF16) / 1e9,
+            best(p, PROBE_GEMM, PROBE_WGRAD, DTYPE_BF16) / 1e9,
             p->gpu ? "" : "           # computed in f32, converted in tiles");
     fprintf(out, "\nnode:\n  devices: %" PRIu64 "\n", p->ranks);
     if (line.bytes_per_s > 0)
@@ -123,18 +123,18 @@ static void write_share(FILE *out, const char *of, const struct probe_point *poi
 
 /* Products of one format: a curve over rows, each point the mean over sizes; a share of the
  * best rate. Below the most rows memory may bind: the curve holds that too. */
-static void write_products(FILE *out, const struct probed *p, enum dtype dtype,
-                           enum compute compute)
+static void write_products(FILE *out, const struct probed *p, enum probe_kind kind,
+                           enum dtype dtype, enum compute compute)
 {
-    double peak = best(p, PROBE_GEMM, PROBE_GEMM, dtype), low = 1, high = 1;
-    fprintf(out, "- {of: product, is: efficiency, dtype: %s, by: rows, points: [",
-            words_compute[compute]);
+    double peak = best(p, PROBE_GEMM, PROBE_WGRAD, dtype), low = 1, high = 1;
+    fprintf(out, "- {of: %s, is: efficiency, dtype: %s, by: rows, points: [",
+            kind == PROBE_GEMM ? "product" : probe_kind_name(kind), words_compute[compute]);
     const char *before = "";
     for (uint64_t rows = 1; rows <= 1024; rows *= 2) {
         double sum = 0, least = HUGE_VAL, most = 0, n = 0;
         for (size_t i = 0; i < p->n; i++) {
             const struct probe_point *at = &p->points[i];
-            if (at->kind != PROBE_GEMM || at->dtype != dtype || at->rows != rows)
+            if (at->kind != kind || at->dtype != dtype || at->rows != rows)
                 continue;
             sum += at->value;
             n++;
@@ -184,8 +184,11 @@ void probe_write_profile(FILE *out, const struct probed *p)
     json_quote(out, source);
     fprintf(out, "\ndate: %s\nrange: as probed\nset: this machine\nconstants:\n", p->date);
     arena_release(&scratch);
-    write_products(out, p, DTYPE_F32, COMPUTE_F32);
-    write_products(out, p, DTYPE_BF16, COMPUTE_BF16);
+    for (enum probe_kind kind = PROBE_GEMM; kind <= PROBE_WGRAD; kind++)
+        if (find(p, kind)) { /* weights are read out of memory, gradients of them written */
+            write_products(out, p, kind, DTYPE_F32, COMPUTE_F32);
+            write_products(out, p, kind, DTYPE_BF16, COMPUTE_BF16);
+        }
     fputs("- {of: product, is: bandwidth, value: 1, interval: [1, 1]}\n", out);
     write_share(out, "memory", copy, whole);
     write_share(out, "move", gather, whole);

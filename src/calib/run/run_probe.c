@@ -65,6 +65,8 @@ static uint64_t hash_of(const struct session *session)
     machine_describe(&machine);
     hash = hash_text(hash_text(hash, machine.cpu), machine.system);
     hash = hash_text(hash, session->blas.name);
+    for (unsigned kind = 0; kind < PROBE_KINDS; kind++) /* what a probe knew to measure */
+        hash = hash_text(hash, probe_kind_name((enum probe_kind)kind));
     if (!session->gpus)
         return hash_bytes(hash, &workers, sizeof workers);
     gpu_kernels_text(session->gpu, kernels, sizeof kernels);

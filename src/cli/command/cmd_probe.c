@@ -59,7 +59,7 @@ static const char *unit_of(const void *record)
 static const char *format_of(const void *record)
 {
     const struct probe_point *point = record;
-    return point->kind == PROBE_GEMM ? words_dtype[point->dtype] : NULL;
+    return probe_is_product(point->kind) ? words_dtype[point->dtype] : NULL;
 }
 
 static bool has_rows(const void *record)
@@ -249,8 +249,9 @@ const struct command command_probe = {
     .operands = "",
     .summary = "measure this machine: a cluster file and a profile",
     .description =
-        "Measures what this machine reaches: products by rows, sizes and format, through the "
-        "BLAS that run uses; copying, reading, writing and gathering; the activation and its "
+        "Measures what this machine reaches: products by rows, sizes and format, and their "
+        "gradients, by run's own kernels and BLAS; copying, reading, writing and gathering; "
+        "the activation and its "
         "gradients; the cost of waking "
         "workers; exchanges between ranks by size. Every figure is one worker's while all of "
         "them work, the median of nine rounds that go over all points in turn, with the least "

@@ -27,6 +27,8 @@
     X(BLOCKED, "blocked_gemm", PRODUCT, "block-sparse products")                               \
     X(EXPERTS, "experts", PRODUCT, "an engine's call for all experts of a rank, sum included") \
     X(ATTENTION, "attention", PRODUCT, "scores and values, fused")                             \
+    X(DGRAD, "dgrad", PRODUCT, "gradients of products' inputs; as their products, if not set") \
+    X(WGRAD, "wgrad", PRODUCT, "gradients of weights; as their products, if not set")          \
     X(MEMORY, "memory", MEMORY, "any op that the memory binds")                                \
     X(ELEMENTWISE, "elementwise", MEMORY, "norms, activations, sums, rotary embedding, loss")  \
     X(ACTIVATION, "activation", MEMORY, "of experts, between their products")                  \

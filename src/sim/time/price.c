@@ -131,8 +131,10 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
         [OP_COPY] = PROFILE_COPY,
         [OP_SYNC] = PROFILE_HOST,
     };
-    enum profile_item item =
-        op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE : by_kind[op->kind];
+    bool whole = op->kernel == KERNEL_FETCH || op->kernel == KERNEL_PICK; /* matrices */
+    enum profile_item item = op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE
+                             : whole                          ? PROFILE_MEMORY
+                                                              : by_kind[op->kind];
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
     if (item == PROFILE_ELEMENTWISE && is_expert_activation(op))
@@ -264,10 +266,22 @@ static double product_s(const struct pricing *p, const struct work *work,
                 (exact ? r->f32_flop_per_s : peak_of(p, work, op, v)) * efficiency);
 }
 
+/* A gradient's own, where the profile says one: of what a weight's transpose multiplies, of the
+ * weight itself. */
+static const struct kernel_rates *rates_of(const struct rates *r, enum profile_item item,
+                                           const struct op *op)
+{
+    bool dgrad = (op->kernel == KERNEL_GEMM || op->kernel == KERNEL_CHUNK_GEMM) &&
+                 op->args.gemm.transposed;
+    return r->own_wgrad && op->kernel == KERNEL_WGRAD ? &r->kernel[PROFILE_WGRAD]
+           : r->own_dgrad && dgrad                    ? &r->kernel[PROFILE_DGRAD]
+                                                      : &r->kernel[item];
+}
+
 static struct price kernel_price(const struct pricing *p, const struct work *work,
                                  enum profile_item item, const struct op *op, const uint64_t *v)
 {
-    const struct kernel_rates *k = &p->rates.kernel[item];
+    const struct kernel_rates *k = rates_of(&p->rates, item, op);
     double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node];
     struct price price = {
         .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};

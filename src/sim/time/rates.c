@@ -196,6 +196,8 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         rates->f32_flop_per_s = device->peak_f32 / cores;
         rates->f32_efficiency = find(&exact, PROFILE_GEMM, PROFILE_EFFICIENCY, PROFILE_ANY, 1);
     }
+    rates->own_dgrad = r.said[PROFILE_DGRAD] != 0;
+    rates->own_wgrad = r.said[PROFILE_WGRAD] != 0;
     if (!r.said[PROFILE_ACTIVATION_BACK]) {
         rates->kernel[PROFILE_ACTIVATION_BACK] = rates->kernel[PROFILE_ACTIVATION];
         rates->launches[PROFILE_ACTIVATION_BACK] = rates->launches[PROFILE_ACTIVATION];

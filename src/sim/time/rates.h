@@ -50,6 +50,7 @@ struct rates {
                               of one format, or another stack's */
     struct rate f32_efficiency;
     struct kernel_rates kernel[PROFILE_ITEMS];
+    bool own_dgrad, own_wgrad; /* gradients of products have rates apart from theirs */
     struct expert_rates experts;
     struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];
     double launch_s, sync_s, graph_s;    /* host */
