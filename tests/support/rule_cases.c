@@ -412,7 +412,8 @@ static const struct rule_case cases[] = {
      "plain_last 5 is more than 8 layers / pp 2", "no more than a pipeline stage has, 4"},
     {"overlap-runs-once", OVERLAPS "recompute.kind=full", OVERLAPS "recompute.kind=selective",
      "Megatron's overlap.ep runs no layer again",
-     "recompute.kind: selective, or stack.overlap.ep: false"},
+     "recompute.kind: selective, or stack.overlap.ep: false; whole virtual stages, which newer "
+     "ones run again, are not modelled"},
     {"overlap-runs-once", OVERLAPS "recompute.kind=selective recompute.modules=[moe]",
      OVERLAPS "recompute.kind=selective recompute.modules=[moe_act]",
      "Megatron's overlap.ep runs no module moe again",

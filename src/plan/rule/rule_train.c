@@ -124,8 +124,10 @@ static bool overlap_broken(const struct plan *plan, char *text, char *hint)
     bool full = r->kind == RECOMPUTE_FULL;
     snprintf(text, RULE_TEXT, "Megatron's overlap.ep %s",
              full ? "runs no layer again" : "runs no module moe again");
-    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false",
-             full ? "recompute.kind: selective" : "other recompute.modules");
+    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false%s",
+             full ? "recompute.kind: selective" : "other recompute.modules",
+             full ? "; whole virtual stages, which newer ones run again, are not modelled"
+                  : "");
     return full || (r->kind == RECOMPUTE_SELECTIVE && plan_lists(&r->modules, "moe"));
 }
 
