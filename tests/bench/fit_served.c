@@ -1,9 +1,9 @@
 /* The constants of the profiles of mode serve, fitted to models/published/serving_latency.csv
  * through the same code that predicts: `fit_served PROFILE...` moves every constant of those
  * files but errors and assumed ones, says what is left on layouts (engine, device, model,
- * precision, tp, ep, etp, attention_dp), devices and models that were left out and how many lie
- * within what nine of ten of the others did, and writes the rows of a profile. Minutes on one
- * CPU; models/profiles/README.md has what it said. */
+ * precision, tp, ep, etp, attention_dp), devices and models that were left out, how many of
+ * their rows an interval holds that neither its fit nor its width has seen, and writes the rows
+ * of a profile. Minutes on one CPU; models/profiles/README.md has what it said. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/stat.h"
 #include "base/text.h"
+#include "calib/fit/left_out.h"
 #include "plan/data/published.h"
 #include "plan/derive.h"
 #include "plan/read/catalog.h"
@@ -218,7 +219,8 @@ static bool counts(const struct fit *f, size_t row)
 
 /* ---- fits ---- */
 
-static void fit(struct fit *f, enum cut cut, unsigned without, const double *warm,
+/* Without the rows of two groups (UINT_MAX: of none). */
+static void fit(struct fit *f, enum cut cut, const unsigned without[2], const double *warm,
                 struct fit_result *out)
 {
     uint32_t rows[2 * MOST_RUNS];
@@ -234,7 +236,8 @@ static void fit(struct fit *f, enum cut cut, unsigned without, const double *war
     for (size_t g = 0; g < f->n_groups; g++)
         bounds[g] = (struct fit_bound){start_of(f, g), f->groups[g].low, f->groups[g].high};
     for (size_t row = 0; row < 2 * f->n_runs; row++)
-        if (counts(f, row) && f->runs[row / 2].of[cut] != without)
+        if (counts(f, row) && f->runs[row / 2].of[cut] != without[0] &&
+            f->runs[row / 2].of[cut] != without[1])
             rows[problem.n_rows++] = (uint32_t)row;
     fit_run(&problem, warm, &scratch, out);
     arena_release(&scratch);
@@ -300,50 +303,48 @@ static double factor_of(const struct fit *f, const double *told, size_t row)
     return fmax(ratio, 1 / ratio);
 }
 
-/* The factor that a share of a quantity's rows stayed within, those of a group apart; of: all.
- */
-static double within(const struct fit *f, enum cut cut, unsigned of, const double *told,
-                     unsigned token, double share)
+/* ---- intervals, judged by what they have not seen ---- */
+
+/* Distances from 1 of a quantity's factors, by run; NaN: it does not count. */
+static void errors_of(const struct fit *f, const double *told, unsigned token, double *error)
 {
-    double factors[MOST_RUNS];
-    size_t n = 0;
-    for (size_t row = token; row < 2 * f->n_runs; row += 2)
-        if (counts(f, row) && f->runs[row / 2].of[cut] != of)
-            factors[n++] = factor_of(f, told, row);
-    stat_sort(factors, n);
-    return n ? stat_percentile(factors, n, share) : 1;
+    for (size_t run = 0; run < f->n_runs; run++) {
+        size_t row = 2 * run + token;
+        error[run] = counts(f, row) ? factor_of(f, told, row) - 1 : (double)NAN;
+    }
 }
 
-/* Share of rows within the factor that a share of the other groups' rows stayed within. */
-static double covered(const struct fit *f, enum cut cut, const double *told, unsigned token,
-                      double share)
+static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
+                     const double *told)
 {
-    size_t n = 0, held = 0;
-    for (unsigned of = 0; of < f->names[cut].n; of++) {
-        double most = within(f, cut, of, told, token, share);
-        for (size_t row = token; row < 2 * f->n_runs; row += 2) {
-            bool counted = counts(f, row) && f->runs[row / 2].of[cut] == of;
-            n += counted;
-            held += counted && factor_of(f, told, row) <= most;
+    unsigned n = f->names[cut].n;
+    uint32_t group[MOST_RUNS];
+    struct left_out_pairs pairs[2];
+    double pair[2 * MOST_RUNS], error[MOST_RUNS], share = left_out_share(n);
+    struct fit_result fitted;
+    for (size_t run = 0; run < f->n_runs; run++)
+        group[run] = f->runs[run].of[cut];
+    for (unsigned token = 0; token < 2; token++)
+        left_out_open(&pairs[token], group, f->n_runs, n, &f->arena);
+    for (unsigned a = 0; a < n && n > 2; a++)
+        for (unsigned b = a + 1; b < n; b++) {
+            fit(f, cut, (const unsigned[]){a, b}, all->constants, &fitted);
+            tell(f, fitted.constants, pair, cut, UINT_MAX);
+            for (unsigned token = 0; token < 2; token++) {
+                errors_of(f, pair, token, error);
+                for (size_t run = 0; run < f->n_runs; run++)
+                    if (group[run] == a || group[run] == b)
+                        pairs[token].error[group[run] == a ? b : a][run] = error[run];
+            }
         }
-    }
-    return n ? (double)held / (double)n : 0;
-}
-
-/* How many rows lie within nine of ten of the other groups', and what has to be said of those
- * for nine of ten to: the error of a profile. */
-static void say_cover(const struct fit *f, enum cut cut, const double *told)
-{
     for (unsigned token = 0; token < 2; token++) {
-        double share = 0.9;
-        while (share < 0.999 && covered(f, cut, told, token, share) < 0.9)
-            share += 0.005;
-        printf("%s left out, %s: %.0f %% within what nine of ten of the others were; nine of "
-               "ten within %.3f of all, a factor %.3f\n",
-               cut_names[cut], token ? "a token" : "first token",
-               100 * covered(f, cut, told, token, 0.9), share,
-               within(f, cut, UINT_MAX, told, token, share));
+        errors_of(f, told, token, error);
+        printf("%s left out, %s: %.0f %% held; error %.3f\n", cut_names[cut],
+               token ? "a token" : "first token",
+               100 * left_out_held(&pairs[token], error, share, &f->arena),
+               left_out_width(error, group, f->n_runs, UINT32_MAX, share, &f->arena));
     }
+    fflush(stdout);
 }
 
 static void say_worst(const struct fit *f, const double *told)
@@ -414,11 +415,11 @@ static void leave_out(struct fit *f, enum cut cut, const struct fit_result *all,
                       struct fit_result *fits, double *told)
 {
     for (unsigned i = 0; i < f->names[cut].n; i++) {
-        fit(f, cut, i, all->constants, &fits[i]);
+        fit(f, cut, (const unsigned[]){i, UINT_MAX}, all->constants, &fits[i]);
         tell(f, fits[i].constants, told, cut, i);
     }
     say(f, arena_printf(&f->arena, "%s left out", cut_names[cut]), told);
-    say_cover(f, cut, told);
+    say_held(f, cut, all, told);
 }
 
 static void fit_profile(struct fit *f, struct judged all_left_out[2])
@@ -429,7 +430,7 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
         start[g] = start_of(f, g);
     tell(f, start, told, BY_LAYOUT, UINT_MAX);
     say(f, "as shipped", told);
-    fit(f, BY_LAYOUT, UINT_MAX, NULL, &all);
+    fit(f, BY_LAYOUT, (const unsigned[]){UINT_MAX, UINT_MAX}, NULL, &all);
     tell(f, all.constants, told, BY_LAYOUT, UINT_MAX);
     say(f, "fitted", told);
     f->drafts = true;

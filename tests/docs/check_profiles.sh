@@ -7,51 +7,63 @@ readme=models/profiles/README.md
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# one line a family: the median and 90th percentile of each split
+# one line a family: the median and 90th percentile of each split, and what share an interval
+# holds of configurations that neither its fit nor its width has seen
 rows() {
     "$MOEPLAN" calibrate "$1" --format csv | awk -F, -v table="$1" '
         function cell(family, out) { return (family, out) in error ? error[family, out] : "" }
         NR == 1 { next }
         !($1 in n) { order[++families] = $1; n[$1] = $3 }
         { error[$1, $2] = sprintf("%.1f / %.1f", $4, $5) }
+        $2 == "configuration" { held[$1] = sprintf("%.0f %%", $10) }
         END {
             for (i = 1; i <= families; i++) {
                 f = order[i]
-                printf "| %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", table, f, n[f],
-                    cell(f, "none"), cell(f, "half"), cell(f, "configuration"),
+                printf "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", table, f, n[f],
+                    cell(f, "none"), cell(f, "half"), cell(f, "configuration"), held[f],
                     cell(f, "model"), cell(f, "device"), cell(f, "control")
             }
         }'
 }
 
 {
-    printf '| table | family | values | fitted | half out | configuration out '
+    printf '| table | family | values | fitted | half out | configuration out | held '
     echo '| model out | device out | 70 % roofline |'
-    echo '|---|---|---|---|---|---|---|---|---|'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
     for table in moe_kernels_hopper deepgemm_kernels ep_dispatch_combine collectives; do
         rows "$table" || exit 1
     done
 } > "$folder/table"
-# one line an engine: median and 90th percentile of errors, and how many lie in their intervals;
-# time to the first token up to a concurrency of 64, as far as a queue is not all of it
+# one line an engine, and one of runs that draft: median and 90th percentile of errors, how many
+# lie in their intervals, and the median of half their widths; time to the first token up to a
+# concurrency of 64, as far as a queue is not all of it
 serving() {
-    "$MOEPLAN" validate serving_latency --rows --format csv 2> /dev/null | awk -F, '
-        function mark(profile, what, error, agrees) {
+    "$MOEPLAN" validate serving_latency --rows --format csv 2> /dev/null > "$folder/rows" ||
+        return 1
+    awk -F, '
+        function mark(profile, what, error, agrees, width) {
             key = profile SUBSEP what
             list[key] = list[key] " " error
+            widths[key] = widths[key] " " width
             n[key]++
             within[key] += agrees
         }
-        function cell(profile, what, all, v, i, k, t) {
-            k = split(list[profile, what], v, " ")
+        function sorted(text, v, all, i, k, t) {
+            k = split(text, v, " ")
             for (i = 2; i <= k; i++)
                 for (t = i; t > 1 && v[t - 1] + 0 > v[t] + 0; t--) {
                     all = v[t]; v[t] = v[t - 1]; v[t - 1] = all
                 }
-            return sprintf("%d | %.1f / %.1f | %.0f %%", k, v[int((k + 1) / 2)],
-                v[int(0.9 * k + 0.5)], 100 * within[profile, what] / k)
+            return k
         }
-        NR == 1 || $5 == "" { next }
+        function cell(profile, what, v, w, k) {
+            k = sorted(list[profile, what], v)
+            sorted(widths[profile, what], w)
+            return sprintf("%d | %.1f / %.1f | %.0f %% | %.0f %%", k, v[int((k + 1) / 2)],
+                v[int(0.9 * k + 0.5)], 100 * within[profile, what] / k, w[int((k + 1) / 2)])
+        }
+        FNR == NR { if (/workload.speculation.tokens/) drafts[$1]; next }
+        FNR == 1 || $5 == "" { next }
         {
             what = $3 ~ /ttft/ ? "ttft" : "tpot"
             match($2, /_c[0-9]+/)
@@ -59,30 +71,33 @@ serving() {
                 next
             profile = $2 ~ /vllm/ ? "vllm-serve" : $2 ~ /sglang/ ? "sglang-serve" : \
                 $2 ~ /_h[12]00_/ ? "trtllm-serve-hopper" : "trtllm-serve-blackwell"
+            if ($2 in drafts)
+                profile = profile ", drafts"
             error = $6 < 0 ? -$6 : $6
-            mark(profile, what, error, $7 == "agrees")
-            mark("all", what, error, $7 == "agrees")
+            width = 100 * (sqrt($9 / $8) - 1)
+            mark(profile, what, error, $7 == "agrees", width)
+            mark("all", what, error, $7 == "agrees", width)
         }
         END {
-            k = split("vllm-serve sglang-serve trtllm-serve-hopper " \
-                "trtllm-serve-blackwell all", name, " ")
+            k = split("vllm-serve;sglang-serve;sglang-serve, drafts;trtllm-serve-hopper;" \
+                "trtllm-serve-blackwell;all", name, ";")
             for (i = 1; i <= k; i++)
                 printf "| %s | %s | %s |\n", name[i],
                     cell(name[i], "tpot"), cell(name[i], "ttft")
-        }'
+        }' models/published/serving_latency.csv "$folder/rows"
 }
 
 {
-    printf '| profile | runs | a token | within | runs to concurrency 64 '
-    echo '| first token | within |'
-    echo '|---|---|---|---|---|---|---|'
+    printf '| profile | runs | a token | within | half width | runs to concurrency 64 '
+    echo '| first token | within | half width |'
+    echo '|---|---|---|---|---|---|---|---|---|'
     serving || exit 1
 } > "$folder/serving"
-[ "$(wc -l < "$folder/serving")" -eq 7 ] || { echo "validate gave no table"; exit 1; }
+[ "$(wc -l < "$folder/serving")" -eq 8 ] || { echo "validate gave no table"; exit 1; }
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
 # whole steps as validate predicts them, or the rows that $2 names: sorted errors, the median of
-# the signed ones (as validate has it), how many intervals hold
+# the signed ones (as validate has it), how many intervals hold and their median half width
 steps() {
     "$MOEPLAN" validate "$1" --format csv | awk -F, -v table="$1" -v rows="${2:-.}" '
         $3 ~ /^time\./ && $2 ~ rows && $6 != "" {
@@ -93,18 +108,21 @@ steps() {
             inside += $7 == "agrees"
             for (i = ++n; i > 1 && sorted[i - 1] > error; i--) sorted[i] = sorted[i - 1]
             sorted[i] = error
+            width = 100 * (sqrt($9 / $8) - 1)
+            for (i = n; i > 1 && wide[i - 1] > width; i--) wide[i] = wide[i - 1]
+            wide[i] = width
         }
         END {
-            printf "| %s | %d | %.1f | %.1f | %.1f | %.0f |\n", table, n,
+            printf "| %s | %d | %.1f | %.1f | %.1f | %.0f | %.0f |\n", table, n,
                 sorted[int((n + 1) / 2)], sorted[int(0.9 * n + 0.5)],
                 (biased[int((n + 1) / 2)] + biased[int(n / 2) + 1]) / 2,
-                100 * inside / n
+                100 * inside / n, wide[int((n + 1) / 2)]
         }'
 }
 
 {
-    echo '| table | runs | median % | p90 % | bias % | intervals that hold % |'
-    echo '|---|---|---|---|---|---|'
+    echo '| table | runs | median % | p90 % | bias % | intervals that hold % | half width % |'
+    echo '|---|---|---|---|---|---|---|'
     for table in seed000_primus_turbo megatron_train_throughput; do
         steps "$table" || exit 1
     done

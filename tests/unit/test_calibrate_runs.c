@@ -73,6 +73,9 @@ static void a_users_own_runs(void **state)
     if (profile_read(file, &arena, &profile, &err) != STATUS_OK)
         fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
     assert_true(profile.constants[0].y[0] <= 1 && profile.calibrated);
+    for (size_t i = 0; i < profile.n; i++)
+        if (profile.constants[i].is == PROFILE_ERROR && profile.constants[i].depth == 0)
+            assert_true(fabs(profile.constants[i].y[0] / c.error - 1) < 0.01);
     remove(file);
     arena_release(&arena);
 }
@@ -96,6 +99,39 @@ static void layouts_of_one_model(void **state)
     assert_string_equal(c.profile->name, "megatron-assumed");
     assert_int_equal(c.n, 11);
     assert_true(c.left_out.median <= 6 && c.left_out.median < c.before.median / 2);
+    arena_release(&arena);
+}
+
+/* A profile that is written and read again says what was fitted, though rows of a file go
+ * before all of its base: what held there in place of a row that moved still does (DeepEP's
+ * moves). */
+static void what_was_fitted_is_read_again(void **state)
+{
+    (void)state;
+    static const char file[] = "test_calibrate_runs_again.yaml";
+    struct override profile = {"stack.profile", "megatron", "test"};
+    const struct published_sets sets = {&profile, 1};
+    const struct run_choice choice = {"megatron", "b200", "qwen3-30b-a3b", &sets};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration fitted, again;
+    published_read("megatron_train_throughput", &arena, &csv);
+    if (calibrate_runs(&csv, &choice, &arena, &fitted, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    calibrate_runs_write(out, &fitted, "b200.csv", "2026-11-27");
+    fclose(out);
+    profile.value = file;
+    if (calibrate_runs(&csv, &choice, &arena, &again, &err) != STATUS_OK)
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    assert_int_equal(again.n, fitted.n);
+    for (size_t i = 0; i < fitted.n; i++)
+        if (!(fabs(again.values[i].before / fitted.values[i].after - 1) < 1e-4))
+            fail_msg("%s: %g s written, %g s fitted", fitted.values[i].row,
+                     again.values[i].before, fitted.values[i].after);
+    remove(file);
     arena_release(&arena);
 }
 
@@ -151,6 +187,7 @@ int main(void)
         cmocka_unit_test(what_is_predicted_moves_nothing),
         cmocka_unit_test(a_users_own_runs),
         cmocka_unit_test(layouts_of_one_model),
+        cmocka_unit_test(what_was_fitted_is_read_again),
         cmocka_unit_test(runs_that_disagree_move_little),
         cmocka_unit_test(nothing_chosen),
     };

@@ -12,6 +12,7 @@
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/scheduler.h"
+#include "support/played.h"
 
 static void assert_within(double found, double expected, double part)
 {
@@ -20,12 +21,6 @@ static void assert_within(double found, double expected, double part)
 }
 
 /* ---- the queue ---- */
-
-/* 10 ms a decode step, 1 ms a prompt token in any step. */
-static const struct step_costs plain = {
-    .decode = {.n = 1, .x = {1}, .y = {0.01}},
-    .prefill = {.n = 2, .x = {0, 1000}, .y = {0, 1}},
-};
 
 /* One at a time, each 0.1 s: M/D/1. The mean wait is rho S / (2 (1 - rho)) (Pollaczek and
  * Khinchine), nobody waits with probability 1 - rho, and no longer than t <= S with
@@ -49,7 +44,7 @@ static void one_at_a_time_is_an_m_d_1_queue(void **state)
                                               .input = 100,
                                               .output = 1,
                                               .seed = 5,
-                                              .costs = &plain};
+                                              .costs = &played_costs};
             scheduler_play(&ask, &arena, &r);
             for (size_t k = 0; k < r.n; k++) {
                 sum += r.ttft_s[k] - 0.1;
@@ -93,7 +88,7 @@ static void saturation_is_the_closed_loop(void **state)
                                         .output = 64,
                                         .spread = 0.5,
                                         .seed = 7,
-                                        .costs = &plain};
+                                        .costs = &played_costs};
             double closed = answered(&ask);
             ask.in_flight = 0;
             ask.rate = 3 * closed;
@@ -117,7 +112,7 @@ static void arrivals_are_the_same_for_a_seed(void **state)
                                 .output = 64,
                                 .spread = 0.5,
                                 .seed = 7,
-                                .costs = &plain};
+                                .costs = &played_costs};
     struct scheduler_result a, b, other;
     scheduler_play(&ask, &arena, &a);
     scheduler_play(&ask, &arena, &b);

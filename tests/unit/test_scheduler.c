@@ -13,27 +13,7 @@
 #include "sim/answer/predict.h"
 #include "sim/serve/scheduler.h"
 #include "support/catalogue.h"
-
-static void assert_close(double found, double expected, double off)
-{
-    if (!(fabs(found - expected) <= off))
-        fail_msg("%.12g, expected %.12g", found, expected);
-}
-
-/* 10 ms a decode step, 1 ms a prompt token in any step. */
-static const struct step_costs plain = {
-    .decode = {.n = 1, .x = {1}, .y = {0.01}},
-    .prefill = {.n = 2, .x = {0, 1000}, .y = {0, 1}},
-};
-
-static struct scheduler_result play(const struct scheduler_ask *ask, struct arena *arena)
-{
-    struct scheduler_result result;
-    scheduler_play(ask, arena, &result);
-    assert_int_equal(result.n, ask->requests);
-    scheduler_sort(&result);
-    return result;
-}
+#include "support/played.h"
 
 /* A request alone: its prompt's step, then a token a step. */
 static void one_request_is_prefill_and_decode(void **state)
@@ -49,8 +29,8 @@ static void one_request_is_prefill_and_decode(void **state)
                                           .in_flight = 1,
                                           .input = 200,
                                           .output = 11,
-                                          .costs = &plain};
-        struct scheduler_result r = play(&ask, &arena);
+                                          .costs = &played_costs};
+        struct scheduler_result r = played(&ask, &arena);
         for (unsigned i = 0; i < 3; i++) {
             assert_close(r.ttft_s[i], 0.2, 1e-12);
             assert_close(r.tpot_s[i], 0.01, 1e-12);
@@ -84,8 +64,8 @@ static void budgets_cut_or_part_prompts(void **state)
                                           .in_flight = 2,
                                           .input = 200,
                                           .output = 100,
-                                          .costs = &plain};
-        struct scheduler_result r = play(&ask, &arena);
+                                          .costs = &played_costs};
+        struct scheduler_result r = played(&ask, &arena);
         assert_close(r.ttft_s[0], rows[i].first_s, 1e-12);
         assert_close(r.ttft_s[1], rows[i].second_s, 1e-12);
         arena_release(&arena);
@@ -119,7 +99,7 @@ static void replicas_wait_for_each_other(void **state)
                                           .input = 100,
                                           .output = 11,
                                           .balance = {.timeout = rows[i].timeout},
-                                          .costs = &plain};
+                                          .costs = &played_costs};
         scheduler_play(&ask, &arena, &r);
         assert_int_equal(r.n, 17);
         assert_close(r.ttft_s[16], rows[i].first_s, 1e-9);
@@ -142,7 +122,7 @@ static void prompts_wait_for_more(void **state)
                                       .input = 100,
                                       .output = 11,
                                       .balance = {.timeout = 50, .wait = 1},
-                                      .costs = &plain};
+                                      .costs = &played_costs};
     scheduler_play(&ask, &arena, &r);
     assert_close(r.ttft_s[0], 0.1, 1e-12);
     assert_close(r.ttft_s[2], 0.1 + 0.01 + 0.101, 1e-12);
@@ -171,7 +151,7 @@ static void engines_look_for_requests_every_few_steps(void **state)
                                           .output = 100,
                                           .spread = 0.5,
                                           .poll_steps = each[i],
-                                          .costs = &plain};
+                                          .costs = &played_costs};
         scheduler_play(&ask, &arena, &r);
         if (i == 0) {
             d = round((r.latency_s[0] - r.ttft_s[0]) / 0.01);
@@ -199,8 +179,8 @@ static void prompts_apart_delay_decodes(void **state)
                                       .in_flight = 2,
                                       .input = 200,
                                       .output = 101,
-                                      .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                      .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     assert_close(r.tpot_s[0], 0.01, 1e-12);
     assert_close(r.tpot_s[1], 0.012, 1e-12);
     arena_release(&arena);
@@ -219,102 +199,39 @@ static void slots_make_requests_wait(void **state)
                                       .in_flight = 2,
                                       .input = 100,
                                       .output = 101,
-                                      .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
+                                      .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
     assert_close(r.ttft_s[0], 0.1, 1e-12);
     assert_close(r.ttft_s[7], 1.2, 1e-9); /* 1.1 of the other's answer, 0.1 of its own */
     assert_close(r.ends_s[7], 8 * 1.1, 1e-9);
     arena_release(&arena);
 }
 
-/* A cache of 200 tokens lets three prompts of 50 in. After 16 steps of three answers each it
- * holds 198: the newest goes, then after 34 of two the second. At step 63 the first ends and
- * both begin again, with 101 and 67 tokens in one step; they have 12 and 46 steps to go. */
-static void the_newest_makes_room(void **state)
+/* The second half of a prompt of 100 meets the 50 tokens before each of its own, at 1 us, and
+ * expands them, at 10 us. A prefix that was there is met by all. */
+static void chunks_meet_earlier_tokens(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    const struct scheduler_ask ask = {.batching = BATCHING_MIXED,
-                                      .replicas = 1,
-                                      .slots = 8,
-                                      .budget = 1000,
-                                      .requests = 3,
-                                      .in_flight = 3,
-                                      .input = 50,
-                                      .output = 64,
-                                      .cache = {.tokens = 200},
-                                      .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
-    assert_int_equal(r.preempted, 2);
-    assert_close(r.ttft_s[2], 0.15, 1e-12);
-    assert_close(r.ends_s[0], 0.15 + 0.63, 1e-9);
-    assert_close(r.ends_s[1], 0.78 + 0.168 + 0.12, 1e-9);
-    assert_close(r.ends_s[2], 0.78 + 0.168 + 0.46, 1e-9);
-    assert_close(r.tpot_s[2], (0.78 + 0.168 + 0.46 - 0.15) / 63, 1e-9);
-    arena_release(&arena);
-}
-
-/* With room kept for answers the second, 50 + 63, does not begin beside the first, which holds
- * 50 and reserves 0.7 x 63 of 200 tokens, nor later; prompts of 20 do, two of three. */
-static void answers_to_come_are_reserved(void **state)
-{
-    (void)state;
-    struct arena arena = {0};
+    struct step_costs costs = played_costs;
+    costs.earlier.pair_s = 1e-6;
+    costs.earlier.token_s = 1e-5;
+    costs.earlier.chunk = 50;
     struct scheduler_ask ask = {.batching = BATCHING_APART,
                                 .replicas = 1,
-                                .slots = 8,
-                                .budget = 1000,
-                                .requests = 3,
-                                .in_flight = 3,
-                                .input = 50,
-                                .output = 64,
-                                .cache = {.tokens = 200, .reserves = true},
-                                .costs = &plain};
-    struct scheduler_result r = play(&ask, &arena);
-    assert_int_equal(r.preempted, 0);
-    for (unsigned i = 0; i < 3; i++)
-        assert_close(r.ends_s[i], 0.68 * (i + 1), 1e-9);
-    ask.input = 20;
-    r = play(&ask, &arena);
-    assert_close(r.ttft_s[1], 0.04, 1e-12);
-    assert_true(r.ttft_s[2] > 0.04 + 0.01);
+                                .slots = 1,
+                                .budget = 50,
+                                .requests = 1,
+                                .in_flight = 1,
+                                .input = 100,
+                                .output = 2,
+                                .costs = &costs};
+    struct scheduler_result r = played(&ask, &arena);
+    assert_close(r.ttft_s[0], 0.1 + 2500e-6 + 50e-5, 1e-9);
+    ask.shared = 20;
+    r = played(&ask, &arena);
+    assert_close(r.ttft_s[0], 0.1 + (50 * 20 + 50 * 70) * 1e-6 + 90e-5, 1e-9);
     arena_release(&arena);
-}
-
-/* A cache that holds all that comes changes nothing; one that does not answers no more, and
- * each request to its last token. */
-static void room_for_all_changes_nothing(void **state)
-{
-    (void)state;
-    for (int batching = 0; batching < 3; batching++)
-        for (uint64_t tokens = 0; tokens < 4; tokens++) {
-            struct arena arena = {0};
-            struct scheduler_ask ask = {.batching = (enum batching)batching,
-                                        .replicas = 2,
-                                        .slots = 32,
-                                        .budget = 300,
-                                        .requests = 2000,
-                                        .first = 100,
-                                        .rate = 40,
-                                        .input = 50,
-                                        .output = 64,
-                                        .spread = 0.5,
-                                        .seed = 3,
-                                        .costs = &plain};
-            struct scheduler_result free = play(&ask, &arena);
-            ask.cache.tokens = (const uint64_t[]){100000, 100000, 300, 300}[tokens];
-            ask.cache.reserves = tokens % 2;
-            struct scheduler_result held = play(&ask, &arena);
-            assert_int_equal(held.output_tokens, free.output_tokens);
-            print_message("batching %d, case %llu: %llu taken out\n", batching,
-                          (unsigned long long)tokens, (unsigned long long)held.preempted);
-            assert_int_equal(held.preempted > 0, tokens >= 2);
-            for (size_t i = 0; tokens < 2 && i < free.n; i++)
-                assert_close(held.ends_s[i], free.ends_s[i], 1e-9 * free.ends_s[i]);
-            if (tokens >= 2)
-                assert_true(held.ttft_s[held.n / 2] > free.ttft_s[free.n / 2]);
-            arena_release(&arena);
-        }
 }
 
 /* Little's law: requests in flight = rate x latency; the busy share of a replica is no more
@@ -335,8 +252,8 @@ static void flight_is_rate_times_latency(void **state)
                                               .output = 64,
                                               .spread = 0.5,
                                               .seed = 7,
-                                              .costs = &plain};
-            struct scheduler_result r = play(&ask, &arena);
+                                              .costs = &played_costs};
+            struct scheduler_result r = played(&ask, &arena);
             double sum = 0;
             for (size_t i = 0; i < r.n; i++)
                 sum += r.latency_s[i];
@@ -363,11 +280,11 @@ static void open_loops_queue_when_overloaded(void **state)
                                 .input = 100,
                                 .output = 11,
                                 .seed = 3,
-                                .costs = &plain};
-    struct scheduler_result slow = play(&ask, &arena);
+                                .costs = &played_costs};
+    struct scheduler_result slow = played(&ask, &arena);
     assert_close(slow.ttft_s[200], 0.1, 1e-9);
     ask.rate = 100;
-    struct scheduler_result fast = play(&ask, &arena);
+    struct scheduler_result fast = played(&ask, &arena);
     assert_true(fast.ttft_s[200] > 50 * slow.ttft_s[200]);
     arena_release(&arena);
 }
@@ -510,9 +427,7 @@ int main(void)
         cmocka_unit_test(engines_look_for_requests_every_few_steps),
         cmocka_unit_test(prompts_apart_delay_decodes),
         cmocka_unit_test(slots_make_requests_wait),
-        cmocka_unit_test(the_newest_makes_room),
-        cmocka_unit_test(answers_to_come_are_reserved),
-        cmocka_unit_test(room_for_all_changes_nothing),
+        cmocka_unit_test(chunks_meet_earlier_tokens),
         cmocka_unit_test(flight_is_rate_times_latency),
         cmocka_unit_test(open_loops_queue_when_overloaded),
         cmocka_unit_test(caps_make_requests_wait),

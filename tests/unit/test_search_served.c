@@ -105,6 +105,7 @@ static void hits_are_what_predict_says(void **state)
         struct err err = {0};
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             search_set(&found, (enum search_key)key, r.best[i].value[key]);
+        found.parallel.sp = r.best[i].splits;
         assert_int_equal(predict(&found, &options, &arena, &p, &err), STATUS_OK);
         assert_int_equal(p.memory.total_bytes, r.best[i].total_bytes);
         assert_true(p.time.serving.tpot_s == r.best[i].serving.tpot_s);

@@ -7,8 +7,9 @@
 #include "base/fit.h"
 #include "base/stat.h"
 #include "base/text.h"
+#include "calib/fit/left_out.h"
 
-enum { MOST_FOLDS = 10 };
+enum { MOST_FOLDS = 10, NESTED = 5 };
 
 static const double SCALE = 0.1;  /* of the robust cost: errors above a tenth count less */
 static const double ALIKE = 0.95; /* correlation from which two constants are one */
@@ -42,9 +43,9 @@ static double predict(const void *context, const double *constants, size_t row)
     return f->family->form->seconds(constants, &value_at(f, row)->point);
 }
 
-/* Fits the values outside of a fold (UINT32_MAX: all); false when none is left. */
-static bool fit_without(struct fitter *f, uint32_t fold, const double *warm,
-                        struct fit_result *result)
+/* Fits the values outside of two folds (UINT32_MAX: of none); false when none is left. */
+static bool fit_without_both(struct fitter *f, uint32_t fold, uint32_t other,
+                             const double *warm, struct fit_result *result)
 {
     struct fit_problem problem = {.n_constants = f->family->form->n_constants,
                                   .bounds = f->bounds,
@@ -55,11 +56,17 @@ static bool fit_without(struct fitter *f, uint32_t fold, const double *warm,
                                   .scale = SCALE};
     struct arena scratch = {0};
     for (size_t i = 0; i < f->family->n; i++)
-        if (fold == UINT32_MAX || f->fold[i] != fold)
+        if (f->fold[i] != fold && f->fold[i] != other)
             f->kept[problem.n_rows++] = (uint32_t)i;
     fit_run(&problem, warm, &scratch, result);
     arena_release(&scratch);
     return problem.n_rows > problem.n_constants / 2;
+}
+
+static bool fit_without(struct fitter *f, uint32_t fold, const double *warm,
+                        struct fit_result *result)
+{
+    return fit_without_both(f, fold, UINT32_MAX, warm, result);
 }
 
 static void hold(struct fit_bound *bound, double value)
@@ -221,11 +228,45 @@ static void leave_out(struct fitter *f, enum calibrate_split split,
         jackknife(f, fits, n, out);
 }
 
-/* The relative error below which nine of ten values lie whose configuration was left out. */
-static double ninety(const struct fitter *f, const double *predicted)
+/* ---- how wide, and whether that holds ---- */
+
+static double error_of(const struct fitter *f, const double *predicted, size_t i)
 {
-    const struct score score = score_of(f->measured, predicted, f->family->n, f->arena);
-    return score.n ? score.p90 / 100 : (double)NAN;
+    return fabs(predicted[i] / f->measured[i] - 1);
+}
+
+static void predict_pair(struct fitter *f, const struct fit_result *fit, uint32_t fold,
+                         double *error)
+{
+    for (size_t i = 0; i < f->family->n; i++)
+        if (f->fold[i] == fold)
+            error[i] = fabs(predict(f, fit->constants, i) / f->measured[i] - 1);
+}
+
+/* Of configurations left out; what it holds of some whose fits and widths know nothing of them,
+ * a fifth of the configurations at a time. */
+static void judge_error(struct fitter *f, const struct fit_result *all,
+                        struct calibrated_family *out)
+{
+    struct left_out_pairs pairs;
+    struct fit_result fit;
+    uint32_t n = fold_by_configuration(f);
+    double *error = arena_alloc(f->arena, f->family->n + 1, sizeof *error),
+           share = left_out_share(f->family->n); /* values of one err on their own */
+    for (size_t i = 0; i < f->family->n; i++) {
+        error[i] = error_of(f, out->predicted[SPLIT_CONFIGURATION], i);
+        f->fold[i] %= NESTED;
+    }
+    out->error = left_out_width(error, f->fold, f->family->n, UINT32_MAX, share, f->arena);
+    n = n < NESTED ? n : NESTED;
+    left_out_open(&pairs, f->fold, f->family->n, n, f->arena);
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = a + 1; b < n; b++)
+            if (fit_without_both(f, a, b, all->constants, &fit)) {
+                predict_pair(f, &fit, a, pairs.error[b]);
+                predict_pair(f, &fit, b, pairs.error[a]);
+            }
+    out->held = left_out_held(&pairs, error, share, f->arena);
 }
 
 static void add_pairs(const struct curve_family *family, const struct fit_result *fit,
@@ -251,7 +292,7 @@ static void calibrate_family(const struct curve_table *table, const struct curve
     predict_fold(&f, &all, UINT32_MAX, out->predicted[SPLIT_NONE]);
     for (enum calibrate_split s = SPLIT_HALF; s < SPLIT_COUNT; s++)
         leave_out(&f, s, &all, out);
-    out->error = ninety(&f, out->predicted[SPLIT_CONFIGURATION]);
+    judge_error(&f, &all, out);
     add_pairs(family, &all, c, arena);
 }
 
@@ -329,6 +370,18 @@ static const double *predicted_of(const struct calibration *c,
     return line < SPLIT_COUNT ? f->predicted[line] : roofline(c->table, f->family, arena);
 }
 
+/* Of all values of the families for which it is known. */
+static double held_percent(const struct calibrated_family *families, size_t n)
+{
+    double sum = 0, values = 0;
+    for (size_t f = 0; f < n; f++)
+        if (!isnan(families[f].held)) {
+            sum += families[f].held * (double)families[f].family->n;
+            values += (double)families[f].family->n;
+        }
+    return values > 0 ? 100 * sum / values : (double)NAN;
+}
+
 /* One line a split, then the control; lines without values are left out. */
 static void score_lines(struct calibration *c, const struct calibrated_family *families,
                         size_t n, const char *name, struct arena *arena)
@@ -350,7 +403,9 @@ static void score_lines(struct calibration *c, const struct calibrated_family *f
         struct score score = score_of(measured, predicted, at, arena);
         const char *left_out = line < SPLIT_COUNT ? split_names[line] : "control";
         if (score.n)
-            c->scores[c->n_scores++] = (struct calibrated_score){name, left_out, score};
+            c->scores[c->n_scores++] = (struct calibrated_score){
+                name, left_out, score,
+                line == SPLIT_CONFIGURATION ? held_percent(families, n) : (double)NAN};
     }
 }
 

@@ -45,6 +45,7 @@ struct calibrated_pair {
 struct calibrated_score {
     const char *family, *left_out; /* a split, or "control": a roofline at 70 % of every peak */
     struct score score;
+    double held_percent; /* of configurations left out: calibrated_family.held; NaN */
 };
 
 struct calibrated_family {
@@ -53,7 +54,9 @@ struct calibrated_family {
     double low[CURVE_CONSTANTS], high[CURVE_CONSTANTS];
     double
         *predicted[SPLIT_COUNT]; /* [family->n] seconds; NaN where a split has nothing left */
-    double error; /* relative half width that held 90 % of the configurations left out */
+    double error; /* relative half width by configurations left out (left_out.h) */
+    double held;  /* share that so made an interval holds of configurations that neither its fit
+                   * nor its width has seen; NaN below three */
 };
 
 struct calibration {

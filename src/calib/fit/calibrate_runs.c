@@ -10,13 +10,14 @@
 #include "base/stat.h"
 #include "base/text.h"
 #include "calib/table/printed_unit.h"
+#include "calib/fit/left_out.h"
 #include "calib/fit/runs_fit.h"
 #include "plan/schema/schema.h"
 
 static const char *const quantities[] = {"time.step_s", "time.tokens_per_s_per_device",
                                          "time.tokens_per_s"};
 
-enum { N_QUANTITIES = sizeof quantities / sizeof *quantities };
+enum { N_QUANTITIES = sizeof quantities / sizeof *quantities, NESTED = 6, FEW = 10 };
 
 static size_t quantity_at(const struct csv *csv, size_t row)
 {
@@ -142,7 +143,7 @@ static void leave_out(struct fitter *f, enum leave leave, uint32_t n,
                       const struct fit_result *all, struct fit_result *fits)
 {
     for (uint32_t which = 0; which < n; which++) {
-        const struct left left = {leave, which};
+        const struct left left = {.leave = leave, .which = which};
         fitter_fit(f, &left, all->constants, &fits[which]);
         fitter_move(f, fits[which].constants);
         for (size_t i = 0; i < f->n; i++)
@@ -186,12 +187,48 @@ static struct score score(const struct fitter *f, size_t offset)
     return score_of(f->measured, value, f->n, f->arena);
 }
 
+/* A factor's distance from 1, either way. */
+static double error_of(double told, double measured)
+{
+    return fmax(told / measured, measured / told) - 1;
+}
+
+/* What pairs of folds say of each other; fewer folds than configurations keep it short. */
+static void judge_error(struct fitter *f, uint32_t n, const struct fit_result *all,
+                        struct run_calibration *out)
+{
+    uint32_t folds = n < NESTED ? n : NESTED;
+    struct left_out_pairs pairs;
+    struct fit_result fit;
+    uint32_t *group = arena_alloc(f->arena, f->n + 1, sizeof *group);
+    double *error = arena_alloc(f->arena, f->n + 1, sizeof *error),
+           share = n < FEW ? LEFT_OUT_STUDENT : left_out_share(n);
+    for (size_t i = 0; i < f->n; i++) {
+        group[i] = f->runs[i].configuration % folds;
+        error[i] =
+            error_of(n > 1 ? f->values[i].left_out : f->values[i].after, f->values[i].measured);
+    }
+    out->error = left_out_width(error, group, f->n, UINT32_MAX, share, f->arena);
+    left_out_open(&pairs, group, f->n, folds, f->arena);
+    for (uint32_t a = 0; a < folds && folds > 2; a++)
+        for (uint32_t b = a + 1; b < folds; b++) {
+            const struct left left = {LEAVE_FOLDS, a, b, folds};
+            fitter_fit(f, &left, all->constants, &fit);
+            fitter_move(f, fit.constants);
+            for (size_t i = 0; i < f->n; i++)
+                if (group[i] == a || group[i] == b)
+                    pairs.error[group[i] == a ? b : a][i] =
+                        error_of(fitter_seconds(f, i), f->values[i].measured);
+        }
+    out->held = left_out_held(&pairs, error, share, f->arena);
+}
+
 static void run_fits(struct fitter *f, struct reading *r, struct run_calibration *out)
 {
     struct fit_result all;
     struct fit_result *fits = arena_alloc(f->arena, r->n_configurations + 1, sizeof *fits);
     struct fit_result *models = arena_alloc(f->arena, r->n_models + 1, sizeof *models);
-    fitter_fit(f, &(struct left){LEAVE_NOTHING, 0}, NULL, &all);
+    fitter_fit(f, &(struct left){.leave = LEAVE_NOTHING}, NULL, &all);
     fitter_move(f, all.constants);
     for (size_t i = 0; i < f->n; i++) {
         f->values[i].after = fitter_seconds(f, i);
@@ -202,6 +239,7 @@ static void run_fits(struct fitter *f, struct reading *r, struct run_calibration
     if (r->n_models > 1)
         leave_out(f, LEAVE_MODEL, r->n_models, &all, models);
     list_constants(f, &all, fits, r->n_configurations, out);
+    judge_error(f, r->n_configurations, &all, out);
 }
 
 enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
@@ -230,10 +268,10 @@ enum status calibrate_runs(const struct csv *csv, const struct run_choice *choic
     out->after = score(&f, offsetof(struct run_value, after));
     out->left_out = score(&f, offsetof(struct run_value, left_out));
     out->model_out = score(&f, offsetof(struct run_value, model_out));
-    out->scores[0] = (struct run_score){"the profile as it was", out->before};
-    out->scores[1] = (struct run_score){"nothing", out->after};
-    out->scores[2] = (struct run_score){"configuration", out->left_out};
-    out->scores[3] = (struct run_score){"model", out->model_out};
+    out->scores[0] = (struct run_score){"the profile as it was", out->before, (double)NAN};
+    out->scores[1] = (struct run_score){"nothing", out->after, (double)NAN};
+    out->scores[2] = (struct run_score){"configuration", out->left_out, 100 * out->held};
+    out->scores[3] = (struct run_score){"model", out->model_out, (double)NAN};
     for (size_t i = 0; i < f.n; i++)
         stepper_release(&f.runs[i].stepper);
     return STATUS_OK;
@@ -276,6 +314,39 @@ static void write_row(FILE *out, const struct constant *c, double factor, double
     fprintf(out, "], interval: [%.4g, %.4g]}\n", low / factor, high / factor);
 }
 
+static bool is_moved(const struct run_calibration *c, const struct constant *constant)
+{
+    for (size_t k = 0; k < c->n_constants; k++)
+        if (c->moved[k] == constant)
+            return true;
+    return false;
+}
+
+/* Whether a row of the profile holds in place of another where both do: a nearer one of the
+ * same file or of one that goes before it. */
+static bool goes_before(const struct constant *nearer, const struct constant *other)
+{
+    return nearer->is == other->is && nearer->depth <= other->depth &&
+           (nearer->of == other->of || profile_item_class(nearer->of) == other->of) &&
+           (other->path == PROFILE_ANY || nearer->path == other->path) &&
+           (other->compute == PROFILE_ANY || nearer->compute == other->compute) &&
+           (other->level == PROFILE_ANY || nearer->level == other->level);
+}
+
+/* Rows of a file go before all of its base: what held in place of one that moved is said again.
+ */
+static void write_nearer(FILE *out, const struct run_calibration *c)
+{
+    for (size_t i = 0; i < c->profile->n; i++) {
+        const struct constant *nearer = &c->profile->constants[i];
+        bool hidden = false;
+        for (size_t k = 0; k < c->n_constants && !hidden; k++)
+            hidden = goes_before(nearer, c->moved[k]);
+        if (hidden && !is_moved(c, nearer))
+            write_row(out, nearer, 1, nearer->low, nearer->high);
+    }
+}
+
 void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char *table,
                           const char *date)
 {
@@ -290,7 +361,7 @@ void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char
     for (size_t k = 0; k < c->n_constants; k++)
         write_row(out, c->moved[k], c->factors[k], c->constants[k].low / c->constants[k].before,
                   c->constants[k].high / c->constants[k].before);
-    const struct score *left = c->left_out.n ? &c->left_out : &c->after;
-    fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n",
-            left->p90 / 100, left->p90 / 100, left->p90 / 100);
+    write_nearer(out, c);
+    fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n", c->error,
+            c->error, c->error);
 }

@@ -37,8 +37,13 @@ struct run_calibration {
     struct run_score {
         const char *what;
         struct score score;
-    } scores[4]; /* before, fitted, configuration out, model out */
+        double held_percent; /* NaN: not known */
+    } scores[4];             /* before, fitted, configuration out, model out */
     struct score before, after, left_out, model_out;
+    double error; /* relative half width of a step's interval, by configurations left out, or
+                   * by the fit where there is one */
+    double held;  /* share that so made an interval holds of configurations that neither its fit
+                   * nor its width has seen; NaN below three */
     double *factors; /* [n_constants] value over before */
     const struct constant **moved;
 };

@@ -212,7 +212,9 @@ static const uint32_t NO_FOLD = UINT32_MAX;
 bool fitter_is_left(const struct step_run *run, const struct left *left)
 {
     return (left->leave == LEAVE_CONFIGURATION && run->configuration == left->which) ||
-           (left->leave == LEAVE_MODEL && run->model == left->which);
+           (left->leave == LEAVE_MODEL && run->model == left->which) ||
+           (left->leave == LEAVE_FOLDS && (run->configuration % left->folds == left->which ||
+                                           run->configuration % left->folds == left->other));
 }
 
 static uint32_t fold_of(const struct step_run *run)

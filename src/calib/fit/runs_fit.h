@@ -41,12 +41,13 @@ struct fitter {
     struct arena *arena;
 };
 
-enum leave { LEAVE_NOTHING, LEAVE_CONFIGURATION, LEAVE_MODEL };
+enum leave { LEAVE_NOTHING, LEAVE_CONFIGURATION, LEAVE_MODEL, LEAVE_FOLDS };
 
 /* Runs that a fit does not see. */
 struct left {
     enum leave leave;
     uint32_t which;
+    uint32_t other, folds; /* LEAVE_FOLDS: two of so many folds of configurations */
 };
 
 bool fitter_is_left(const struct step_run *run, const struct left *left);

@@ -40,6 +40,8 @@ static void add_value(const struct curve_table *table, const struct curve_family
     row.published = validation_number(row.measured, arena);
     row.predicted = validation_number(row.value, arena);
     row.error_percent = 100 * (row.value / row.measured - 1);
+    row.low = row.value / (1 + stated);
+    row.high = stated < 1 ? row.value / (1 - stated) : HUGE_VAL;
     row.verdict = fabs(row.error_percent) <= 100 * stated ? VALIDATE_AGREES : VALIDATE_DIFFERS;
     validation_add(out, &row, arena);
 }

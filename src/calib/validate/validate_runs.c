@@ -109,30 +109,25 @@ static bool is_first_token(const struct quantity *quantity)
     return quantity->offset == offsetof(struct prediction, time.serving.ttft_s);
 }
 
-static bool judge_request(const struct serve_times *s, const struct quantity *quantity,
-                          double measured)
-{
-    if (is_first_token(quantity))
-        return measured >= s->ttft_low_s && measured <= s->ttft_high_s;
-    return measured >= s->tpot_low_s && measured <= s->tpot_high_s;
-}
-
-/* Whether a number is as near as what predicts it says it is. */
-static bool judge(const struct run *run, const struct quantity *quantity,
-                  const struct validated *row)
+/* What is as near to a number as what predicts it says it is. */
+static void bound(const struct run *run, const struct quantity *quantity, struct validated *row)
 {
     const struct time_report *time = &run->prediction.time;
-    if (quantity->judged == QUANTITY_BY_REQUEST)
-        return judge_request(&time->serving, quantity, row->measured);
-    if (quantity->judged != QUANTITY_BY_INTERVAL) {
-        double stated = quantity->judged == QUANTITY_BY_STACK ? run->plan.stack.error : SAMPLED;
-        return fabs(row->error_percent) <= 100 * stated;
+    const struct serve_times *s = &time->serving;
+    double less = time->low_s / time->step_s, more = time->high_s / time->step_s;
+    if (quantity->judged == QUANTITY_BY_REQUEST) {
+        row->low = is_first_token(quantity) ? s->ttft_low_s : s->tpot_low_s;
+        row->high = is_first_token(quantity) ? s->ttft_high_s : s->tpot_high_s;
+        return;
     }
-    double ratio = row->measured / row->value, low = time->low_s / time->step_s,
-           high = time->high_s / time->step_s;
-    if (quantity->falls)
-        ratio = 1 / ratio;
-    return ratio >= low && ratio <= high;
+    if (quantity->judged == QUANTITY_BY_INTERVAL) {
+        row->low = row->value * (quantity->falls ? 1 / more : less);
+        row->high = row->value * (quantity->falls ? 1 / less : more);
+        return;
+    }
+    double stated = quantity->judged == QUANTITY_BY_STACK ? run->plan.stack.error : SAMPLED;
+    row->low = row->value / (1 + stated);
+    row->high = row->value / (1 - stated);
 }
 
 /* Of a time at an MFU of one; scaled below. */
@@ -167,7 +162,9 @@ static enum status compare_number(const struct run *run, size_t at,
     row->predicted = validation_number(row->value, arena);
     row->has_error = true;
     row->error_percent = 100 * (row->value / row->measured - 1);
-    row->verdict = judge(run, quantity, row) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+    bound(run, quantity, row);
+    row->verdict = row->measured >= row->low && row->measured <= row->high ? VALIDATE_AGREES
+                                                                           : VALIDATE_DIFFERS;
     row->control = control_of(run, quantity, row->value);
     return STATUS_OK;
 }
@@ -200,6 +197,8 @@ static enum status add_row(struct run *run, size_t at, const char *table, struct
                             .verdict = VALIDATE_NOT_PREDICTED,
                             .measured = (double)NAN,
                             .value = (double)NAN,
+                            .low = (double)NAN,
+                            .high = (double)NAN,
                             .control = (double)NAN};
     if (!verdict && !known)
         TRY(check_name(csv, at, quantity, err));

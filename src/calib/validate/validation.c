@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/stat.h"
 #include "base/text.h"
 
 const char *validate_verdict_name(enum validate_verdict verdict)
@@ -24,6 +25,19 @@ void validation_add(struct validation *v, const struct validated *row, struct ar
     v->rows[v->n++] = *row;
 }
 
+/* Half the width of what agrees with a prediction, as a part of the middle: 100 (f - 1) of
+ * value / f to value x f. */
+static double half_width(const struct validated *row)
+{
+    return row->low > 0 ? 100 * (sqrt(row->high / row->low) - 1) : (double)NAN;
+}
+
+static double median_width(double *widths, size_t n)
+{
+    stat_sort(widths, n);
+    return n ? stat_percentile(widths, n, 0.5) : (double)NAN;
+}
+
 /* Mean and median error of the control; NaN where there is none. */
 static void add_control(struct validated_summary *s, const double *measured,
                         const double *control, size_t n, struct arena *arena)
@@ -36,7 +50,8 @@ static void add_control(struct validated_summary *s, const double *measured,
 struct validated_summary *validation_summarise(struct validation *v, size_t first,
                                                const char *family, struct arena *arena)
 {
-    size_t most = v->n - first, n = 0;
+    size_t most = v->n - first, n = 0, n_widths = 0;
+    double *widths = arena_alloc(arena, most + 1, sizeof *widths);
     double *measured = arena_alloc(arena, most + 1, sizeof *measured);
     double *value = arena_alloc(arena, most + 1, sizeof *value);
     double *control = arena_alloc(arena, most + 1, sizeof *control);
@@ -47,6 +62,8 @@ struct validated_summary *validation_summarise(struct validation *v, size_t firs
         if (family && !text_equal(row->family, family))
             continue;
         s.values++;
+        if (row->low > 0)
+            widths[n_widths++] = half_width(row);
         s.agree += row->verdict == VALIDATE_AGREES;
         s.not_predicted += row->verdict == VALIDATE_NOT_PREDICTED;
         measured[n] = isnan(row->measured) ? 0 : row->measured;
@@ -54,6 +71,7 @@ struct validated_summary *validation_summarise(struct validation *v, size_t firs
         value[n++] = row->value;
     }
     s.score = score_of(measured, value, n, arena);
+    s.width_percent = median_width(widths, n_widths);
     add_control(&s, measured, control, n, arena);
     v->summaries =
         arena_grow(arena, v->summaries, v->n_summaries, &v->summary_capacity, sizeof s);

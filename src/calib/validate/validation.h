@@ -22,7 +22,8 @@ struct validated {
     const char *stack;      /* kind of the plan's stack; "" where there is no plan */
     const char *why;        /* a plan that is refused: the reason; NULL */
     double measured, value; /* of numbers, in base units; NaN */
-    double control;         /* what the baseline says; NaN where there is none */
+    double low, high; /* what agrees with the prediction, in base units; NaN: nothing says */
+    double control;   /* what the baseline says; NaN where there is none */
 };
 
 /* What stands under a table, one a family or quantity. */
@@ -30,6 +31,7 @@ struct validated_summary {
     const char *table, *family;
     uint64_t values, agree, not_predicted;
     struct score score;       /* of numbers */
+    double width_percent;     /* median half width of what agrees; NaN */
     uint64_t constants;       /* of the profile, fitted; 0 where nothing was */
     const char *control_name; /* "70 % roofline", "constant MFU"; NULL */
     double control_mean, control_median;

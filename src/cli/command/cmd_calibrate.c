@@ -1,4 +1,5 @@
 /* moeplan calibrate: the constants of a profile, fitted to a table of measurements. */
+#include <math.h>
 #include <string.h>
 
 #include "base/column.h"
@@ -58,6 +59,11 @@ static const struct column pair_columns[] = {
         .title = heading                                                                       \
     }
 
+static bool has_held(const void *record)
+{
+    return !isnan(((const struct calibrated_score *)record)->held_percent);
+}
+
 static const struct column score_columns[] = {
     COLUMN(calibrated_score, family, COLUMN_TEXT, NULL),
     COLUMN(calibrated_score, left_out, COLUMN_TEXT, "left out"),
@@ -68,6 +74,11 @@ static const struct column score_columns[] = {
     SCORE("max_percent", max, COLUMN_REAL, "max %"),
     SCORE("bias_percent", bias, COLUMN_REAL, "bias %"),
     SCORE("rank_correlation", rank, COLUMN_REAL, "rank"),
+    {.key = "held_percent",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct calibrated_score, held_percent),
+     .present = has_held,
+     .title = "held %"},
 };
 
 /* ---- output ---- */
@@ -288,15 +299,20 @@ const struct command command_calibrate = {
         "Says how far predictions are from values that were left out of the fit: half of "
         "them by hash (neighbours in size leak there), configurations, whole models, whole "
         "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
-        "the jackknife's over configurations. Constants that the values cannot tell apart "
-        "are listed. CSV has the errors alone.\n"
+        "the jackknife's over configurations. The error that a profile gets is what nine of "
+        "ten values stayed within whose configuration was left out (19 of 20 where they are "
+        "fewer than ten); 'held' is the share of configurations that an interval so made "
+        "holds when neither its fit nor its width has seen them. Constants that the values "
+        "cannot tell apart are listed. CSV has the errors alone.\n"
         "\n"
         "A table of runs (plans by set, with time.step_s or time.tokens_per_s_per_device) goes "
         "through the predictor: the plans' profile is what is known before, each constant "
         "with its interval, and the runs move those that they say something about, each alone "
         "and all together (another release is slower in everything), as far as predicts "
         "these runs best from each other. Five to ten runs of your own software are enough "
-        "to be of use; --set stack.profile=NAME begins at another profile.\n"
+        "to be of use; --set stack.profile=NAME begins at another profile. Of fewer than ten "
+        "configurations the error is the root mean square of those left out, times Student's "
+        "t.\n"
         "\n"
         "A table of runs with measured peaks (memory.allocated_bytes and its like) calibrates "
         "the stack instead: how far off one more run will be, which narrows 'marginal' "

@@ -43,6 +43,11 @@ static bool has_error(const void *record)
     return ((const struct validated *)record)->has_error;
 }
 
+static bool has_bounds(const void *record)
+{
+    return ((const struct validated *)record)->low > 0;
+}
+
 #define ROW(member, kind, heading)                                                             \
     {                                                                                          \
         .key = #member, .type = kind, .offset = offsetof(struct validated, member),            \
@@ -61,6 +66,16 @@ static const struct column row_columns[] = {
      .present = has_error,
      .title = "error %"},
     {.key = "verdict", .type = COLUMN_NAME, .name = word_of},
+    {.key = "low",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct validated, low),
+     .present = has_bounds,
+     .title = "agrees from"},
+    {.key = "high",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct validated, high),
+     .present = has_bounds,
+     .title = "to"},
 };
 
 static bool has_numbers(const void *record)
@@ -91,6 +106,7 @@ static const struct column summary_columns[] = {
     SUMMARY("max_percent", score.max, COLUMN_REAL, "max %", has_numbers),
     SUMMARY("bias_percent", score.bias, COLUMN_REAL, "bias %", has_numbers),
     SUMMARY("rank_correlation", score.rank, COLUMN_REAL, "rank", has_numbers),
+    SUMMARY("width_percent", width_percent, COLUMN_REAL, "width %", has_numbers),
     SUMMARY("constants", constants, COLUMN_COUNT, NULL, has_constants),
     SUMMARY("control", control_name, COLUMN_TEXT, NULL, NULL),
     SUMMARY("control_mean_percent", control_mean, COLUMN_REAL, "its mean %", NULL),
@@ -276,7 +292,8 @@ const struct command command_validate = {
         "Text is a summary for each family of values: how many agree (words that are equal, "
         "numbers within the error that their profile or stack states), the error's mean "
         "(MAPE), median, 90th percentile, largest and bias, Spearman's rank correlation, the "
-        "constants that were fitted, and a control without any. Verdicts stand by stack: runs "
+        "median of half the width of what agrees, the constants that were fitted, and a "
+        "control without any. Verdicts stand by stack: runs "
         "that no plan can say (stderr has the reasons), the share of those that fit or ran out "
         "that were told, marginal as told neither, beside always saying fits. CSV has a line "
         "for each "

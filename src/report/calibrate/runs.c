@@ -29,6 +29,11 @@ static const struct column constant_columns[] = {
     MEMBER(run_constant, "note", note, COLUMN_TEXT, ""),
 };
 
+static bool has_held(const void *record)
+{
+    return !isnan(((const struct run_score *)record)->held_percent);
+}
+
 static const struct column score_columns[] = {
     MEMBER(run_score, "left_out", what, COLUMN_TEXT, "left out"),
     MEMBER(run_score, "values", score.n, COLUMN_COUNT, NULL),
@@ -38,6 +43,11 @@ static const struct column score_columns[] = {
     MEMBER(run_score, "max_percent", score.max, COLUMN_REAL, "max %"),
     MEMBER(run_score, "bias_percent", score.bias, COLUMN_REAL, "bias %"),
     MEMBER(run_score, "rank_correlation", score.rank, COLUMN_REAL, "rank"),
+    {.key = "held_percent",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct run_score, held_percent),
+     .present = has_held,
+     .title = "held %"},
 };
 
 /* Splits that had something to leave out: the last ones may not. */

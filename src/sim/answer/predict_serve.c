@@ -24,13 +24,13 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
         return arena_printf(arena, "%s holds %llu of a replica's %llu sequences at most%s",
                             load->capped, held, all,
                             evicts ? " at their whole length; they are let in by what is held "
-                                     "at the moment, and the newest taken out where a step "
-                                     "finds no room, in tokens, not in blocks"
+                                     "at the moment, and some taken out where a step finds "
+                                     "no room, in tokens, not in blocks"
                                    : "");
     return arena_printf(
         arena, "%llu of %llu requests a replica wait: %s%s", all - held, all, load->capped,
         evicts ? ", at input + output tokens each; the engine lets more in, by the blocks that "
-                 "are held at the moment, and takes the newest out again where they run out"
+                 "are held at the moment, and takes some out again where they run out"
                : "");
 }
 

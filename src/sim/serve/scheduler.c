@@ -23,12 +23,18 @@ double cost_at(const struct cost_curve *c, double x)
     return c->y[i - 1] + slope * (x - c->x[i - 1]);
 }
 
+double cost_earlier(const struct step_costs *costs, double tokens, double pairs, double earlier)
+{
+    double batches = fmax(1, costs->earlier.chunk > 0 ? tokens / costs->earlier.chunk : 1);
+    return (pairs * costs->earlier.pair_s + earlier * costs->earlier.token_s) / batches;
+}
+
 /* The replica with most to do, beside experts that all of them share. */
 static double step_s(const struct player *p)
 {
     const struct step_costs *c = p->ask->costs;
     bool apart = p->ask->batching == BATCHING_APART;
-    double most = 0, sum = 0, decodes = 0;
+    double most = 0, sum = 0, decodes = 0, earlier = 0;
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         const struct replica *at = &p->replicas[r];
         double verified = (double)(at->decoding * (1 + p->ask->drafted));
@@ -36,10 +42,12 @@ static double step_s(const struct player *p)
         most = fmax(most, tokens);
         sum += tokens;
         decodes = fmax(decodes, (double)at->decoding);
+        earlier = fmax(earlier, cost_earlier(c, (double)at->tokens, at->pairs, at->earlier));
     }
     double mean = sum / (double)p->ask->replicas;
     double s =
         cost_at(&c->prefill, most) - cost_at(&c->experts, most) + cost_at(&c->experts, mean);
+    s += earlier;
     if (apart)
         return s;
     double beside = cost_at(&c->attention, decodes);
@@ -182,17 +190,16 @@ static void arrive(struct player *p)
 
 /* ---- a step ---- */
 
-/* Tokens of the request's prompt that the step takes: all of it, or what fits. */
-static uint64_t chunk(const struct player *p, const struct request *r, uint64_t budget)
+/* Tokens of what is left of a prompt that the step takes: all of it, or what fits. */
+static uint64_t chunk(const struct player *p, uint64_t left, uint64_t budget)
 {
-    bool cut = p->ask->batching != BATCHING_WHOLE || r->left > p->ask->budget;
-    if (r->left <= budget)
-        return r->left;
+    bool cut = p->ask->batching != BATCHING_WHOLE || left > p->ask->budget;
+    if (left <= budget)
+        return left;
     return cut ? budget : 0;
 }
 
-/* Tokens that a replica's answers leave to prompts. */
-static uint64_t left_over(const struct player *p, const struct replica *at)
+uint64_t player_left_over(const struct player *p, const struct replica *at)
 {
     const struct scheduler_ask *ask = p->ask;
     uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding * (1 + ask->drafted);
@@ -225,7 +232,7 @@ static uint64_t next_tokens(const struct player *p, const struct replica *at,
     bool waits = !r->started && (at->running == p->ask->slots || !cache_admits(p, at, r));
     if (!known || waits)
         return 0;
-    return chunk(p, r, budget);
+    return chunk(p, r->left - cache_kept(p, at, r), budget);
 }
 
 /* Whether prompts that a step could hold wait for those of other replicas. */
@@ -238,7 +245,7 @@ static bool holds_back(struct player *p)
     for (uint64_t i = 0; i < ask->replicas; i++) {
         const struct replica *at = &p->replicas[i];
         prompts = prompts && at->first != NOBODY &&
-                  next_tokens(p, at, &p->requests[at->first], left_over(p, at));
+                  next_tokens(p, at, &p->requests[at->first], player_left_over(p, at));
         answers = answers && at->decoding;
     }
     if (!prompts) {
@@ -254,13 +261,17 @@ static bool holds_back(struct player *p)
 /* Prompts of a replica that the step holds; those that end begin to decode with it. */
 static void take_prompts(struct player *p, struct replica *at)
 {
-    uint64_t budget = left_over(p, at);
+    uint64_t budget = player_left_over(p, at);
     for (uint32_t i = at->first; i != NOBODY; i = p->requests[i].next) {
         struct request *r = &p->requests[i];
         uint64_t tokens = next_tokens(p, at, r, budget);
         if (!tokens)
             break;
+        cache_find(p, at, r);
+        double earlier = (double)(p->ask->shared + r->prompt - r->left);
         at->running += !r->started;
+        at->pairs += (double)tokens * earlier;
+        at->earlier += earlier;
         cache_take(p, at, r, tokens);
         r->started = true;
         r->left -= tokens;
@@ -350,6 +361,7 @@ static void step(struct player *p)
     bool held = holds_back(p);
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         p->replicas[r].tokens = 0;
+        p->replicas[r].pairs = p->replicas[r].earlier = 0;
         if (!held)
             take_prompts(p, &p->replicas[r]);
         tokens += p->replicas[r].tokens;
@@ -378,7 +390,7 @@ static void begin(struct player *p, struct arena *arena)
     p->out->latency_s = p->out->tpot_s + n;
     p->out->ends_s = p->out->latency_s + n;
     for (uint64_t r = 0; r < ask->replicas; r++)
-        cache_begin(&p->replicas[r]);
+        cache_begin(p, &p->replicas[r]);
     for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < p->most; i++)
         issue(p, (uint32_t)(i % ask->replicas), 0);
     rng_init(&p->arrivals, ask->seed, PURPOSE_ARRIVALS, 0, 0, 0);

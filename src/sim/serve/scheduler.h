@@ -11,12 +11,22 @@
  * held back, while each replica decodes, until each has one to begin or as many steps have gone
  * by since prompts were last let in, idle ones counted; and then so many steps more.
  *
- * Where a cache is played, a prompt begins when what the others hold leaves room for all of it
- * (vLLM v1/core/sched/scheduler.py: full_sequence_must_fit, no watermark), or with `reserves`
- * for its answer as well, beside a part of what theirs have yet to say, which falls from step
- * to step (SGLang managers/schedule_policy.py, new_token_ratio). Where a step finds no room,
- * the newest goes back into the queue, in front (nobody begins in such a step) or, with
- * `reserves`, behind, and is computed again with what it had answered.
+ * Where a cache is played, a prompt begins by what it leaves free:
+ *
+ *   prompt  room for all of it beside what the others hold (vLLM v1/core/sched/scheduler.py:
+ *           full_sequence_must_fit, no watermark). A step that finds none takes out the newest,
+ *           back to the front of the queue, and begins nobody. With prefix caching, its
+ *           default, what nobody has overwritten is found again: freed blocks are taken in
+ *           turn, of a sequence its last ones first (v1/core/single_type_kv_cache_manager.py,
+ *           free; block_pool.py)
+ *   part    room for its answer as well, beside a part of what theirs have yet to say, which
+ *           falls from step to step; all of it of those that begin in the same step (SGLang
+ *           managers/schedule_policy.py, PrefillAdder). A step that finds none takes out who
+ *           has said least, of those who has the longest prompt (drafts: the newest), to the
+ *           end of the queue, all to be computed again (managers/schedule_batch.py,
+ *           retract_decode)
+ *   whole   room to the end of its answer beside that of the others (TensorRT-LLM
+ *           GUARANTEED_NO_EVICT, batch_manager/capacityScheduler.cpp): nobody is taken out
  *
  * Steps are planned one ahead, so a request that arrives during a step is not in the next one.
  * Between two events all steps are alike and are played at once. Pure and deterministic. */
@@ -27,6 +37,8 @@
 #include "plan/engine.h"
 
 enum { COST_KNOTS = 16 };
+
+enum admission { ADMIT_PROMPT, ADMIT_PART, ADMIT_WHOLE };
 
 /* Seconds over tokens or sequences: linear between knots, the ends' slopes outside. */
 struct cost_curve {
@@ -42,7 +54,17 @@ struct step_costs {
     struct cost_curve prefill;   /* by tokens of a replica */
     struct cost_curve experts;   /* of it: what all replicas share out */
     struct cost_curve draft;     /* of decode: a draft's passes; n 0: none */
+    struct {                     /* of a chunk whose prompt has tokens in the cache */
+        double pair_s;           /* for each of its tokens and each of those */
+        double token_s;          /* for each of those: latents that are expanded again */
+        double chunk;            /* tokens of one batch: further ones are in other stages */
+    } earlier;
 };
+
+/* Seconds beside those of a replica's step: `pairs` of new and earlier tokens, `earlier` ones.
+ */
+double cost_earlier(const struct step_costs *costs, double tokens, double pairs,
+                    double earlier);
 
 struct scheduler_ask {
     enum batching batching;
@@ -52,13 +74,15 @@ struct scheduler_ask {
     uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
-    double spread; /* lengths lie evenly in (1 - spread) .. 1 of these */
+    uint64_t shared; /* tokens of every prompt that are in the cache before it begins */
+    double spread;   /* lengths lie evenly in (1 - spread) .. 1 of these */
     struct {
         uint64_t timeout, wait; /* workload.balance; timeout 0: replicas do not wait */
     } balance;
     struct {
         uint64_t tokens; /* of a replica; 0: slots alone bound what it holds */
-        bool reserves;
+        enum admission admits;
+        bool keeps; /* prefix caching: what was taken out and not overwritten is found again */
     } cache;
     uint64_t poll_steps; /* decode steps between looks for new requests; 0, 1: every step */
     uint64_t drafted;    /* tokens that a draft proposes for a sequence and step */

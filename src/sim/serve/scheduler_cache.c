@@ -6,9 +6,10 @@
 #include "sim/serve/scheduler_parts.h"
 
 /* SGLang environ.py: of answers to come this part is reserved at first and at least, falling
- * over so many decode steps; no answer counts for more tokens; what is taken out leaves room
- * for so many steps (managers/schedule_batch.py, retract_decode). */
-static const double FIRST_RATIO = 0.7, LEAST_RATIO = 0.7 * 0.14;
+ * over so many decode steps; less where replicas share a model (server_args.py,
+ * schedule_conservativeness); no answer counts for more tokens; the part after some were taken
+ * out counts so many steps more (managers/schedule_batch.py, retract_decode). */
+static const double FIRST_RATIO = 0.7, LEAST_SHARE = 0.14, REPLICAS_SHARE = 0.3;
 enum { RATIO_STEPS = 600, MOST_ANSWER = 4096, RELIEF_STEPS = 20 };
 
 static bool is_played(const struct player *p)
@@ -43,10 +44,15 @@ static double holds(const struct player *p, const struct request *r)
     return (double)(r->prompt - r->left) + decoded(p, r);
 }
 
-void cache_begin(struct replica *at)
+static double first_ratio(const struct player *p)
+{
+    return FIRST_RATIO * (p->ask->replicas > 1 ? REPLICAS_SHARE : 1);
+}
+
+void cache_begin(const struct player *p, struct replica *at)
 {
     *at = (struct replica){
-        .first = NOBODY, .last = NOBODY, .newest = NOBODY, .ratio = FIRST_RATIO};
+        .first = NOBODY, .last = NOBODY, .newest = NOBODY, .ratio = first_ratio(p)};
 }
 
 /* What a running request has yet to say, as its admission counts it. */
@@ -56,27 +62,61 @@ static double to_come(const struct player *p, const struct request *r)
     return fmin(fmax(rest, 0), MOST_ANSWER);
 }
 
+/* Of those that run, by what their admission counted; all of it of those that begin now. */
 static double reserved(const struct player *p, const struct replica *at)
 {
     double sum = 0;
+    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
+        const struct request *r = &p->requests[i];
+        sum += to_come(p, r) * (r->begun == p->steps ? 1 : at->ratio);
+    }
+    return sum;
+}
+
+static double whole(const struct request *r)
+{
+    return (double)(r->input + r->output);
+}
+
+static double wholes(const struct player *p, const struct replica *at)
+{
+    double sum = 0;
     for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older)
-        sum += to_come(p, &p->requests[i]);
-    return at->ratio * sum;
+        sum += whole(&p->requests[i]);
+    return sum;
 }
 
 bool cache_admits(const struct player *p, const struct replica *at, const struct request *r)
 {
+    double tokens = (double)p->ask->cache.tokens, asked = (double)r->left;
     if (!is_played(p) || !at->running)
         return true;
-    if (at->relieved && !p->ask->cache.reserves)
-        return false;
-    double room = (double)p->ask->cache.tokens - at->held - growth(p, at);
-    double asked = (double)r->left;
-    if (p->ask->cache.reserves) {
+    switch (p->ask->cache.admits) {
+    case ADMIT_PROMPT:
+        return !at->relieved && asked <= tokens - at->held - growth(p, at);
+    case ADMIT_PART:
         asked += fmin((double)cache_answer(r), MOST_ANSWER);
-        room -= reserved(p, at);
+        return asked < tokens - at->held - reserved(p, at);
+    case ADMIT_WHOLE:
+        break;
     }
-    return asked <= room;
+    return whole(r) <= tokens - wholes(p, at);
+}
+
+uint64_t cache_kept(const struct player *p, const struct replica *at, const struct request *r)
+{
+    if (!p->ask->cache.keeps || r->started || r->behind <= 0)
+        return 0;
+    double overwritten = fmax(0, at->taken - r->mark);
+    double kept = fmax(0, floor(r->behind - overwritten));
+    return kept < (double)r->left ? (uint64_t)kept : r->left - 1;
+}
+
+void cache_find(const struct player *p, struct replica *at, struct request *r)
+{
+    uint64_t kept = cache_kept(p, at, r);
+    r->left -= kept;
+    at->held += (double)kept;
 }
 
 void cache_take(struct player *p, struct replica *at, struct request *r, uint64_t tokens)
@@ -85,9 +125,11 @@ void cache_take(struct player *p, struct replica *at, struct request *r, uint64_
     if (!is_played(p))
         return;
     at->held += (double)tokens;
+    at->taken += (double)tokens;
     r->joined = p->decode_steps; /* it has decoded nothing */
     if (r->started)
         return;
+    r->begun = p->steps;
     r->older = at->newest;
     r->newer = NOBODY;
     if (at->newest != NOBODY)
@@ -102,11 +144,13 @@ void cache_join(const struct player *p, struct request *r)
 
 void cache_grow(struct player *p, uint64_t n)
 {
-    const double fall = (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS;
+    double first = first_ratio(p), least = first * LEAST_SHARE;
+    double fall = (first - least) / RATIO_STEPS;
     for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
         struct replica *at = &p->replicas[i];
         at->held += (double)n * growth(p, at);
-        at->ratio = fmax(at->ratio - (double)n * fall, LEAST_RATIO);
+        at->taken += (double)n * growth(p, at);
+        at->ratio = fmax(at->ratio - (double)n * fall, least);
     }
 }
 
@@ -118,7 +162,7 @@ void cache_leave(struct player *p, struct replica *at, const struct request *r)
     *(r->newer == NOBODY ? &at->newest : &p->requests[r->newer].older) = r->older;
     if (r->older != NOBODY)
         p->requests[r->older].newer = r->newer;
-    at->ratio = at->running ? at->ratio : FIRST_RATIO; /* idle */
+    at->ratio = at->running ? at->ratio : first_ratio(p); /* idle */
 }
 
 uint64_t cache_steps(const struct player *p)
@@ -138,7 +182,7 @@ static void enqueue(struct player *p, struct replica *at, uint32_t number)
 {
     struct request *r = &p->requests[number];
     bool empty = at->first == NOBODY;
-    if (empty || !p->ask->cache.reserves) {
+    if (empty || p->ask->cache.admits == ADMIT_PROMPT) {
         r->next = at->first;
         at->first = number;
         at->last = empty ? number : at->last;
@@ -155,6 +199,8 @@ static void take_out(struct player *p, struct replica *at, uint32_t number)
     struct request *r = &p->requests[number];
     bool decodes = !r->left;
     uint64_t said = (uint64_t)decoded(p, r);
+    r->behind = holds(p, r);
+    r->mark = at->taken + (double)p->ask->cache.tokens - at->held;
     at->running--;
     cache_leave(p, at, r);
     p->out->preempted++;
@@ -181,21 +227,63 @@ static double new_ratio(const struct player *p, const struct replica *at)
     return fmin(1, said / all);
 }
 
-static void relieve(struct player *p, struct replica *at)
+/* Tokens of a prompt under way that the step takes as well. */
+static double next_chunk(const struct player *p, const struct replica *at)
 {
-    double steps = 1, tokens = (double)p->ask->cache.tokens;
-    at->relieved = false;
-    while (at->running > 1 && at->held + steps * growth(p, at) > tokens) {
+    const struct request *r = at->first == NOBODY ? NULL : &p->requests[at->first];
+    return r && r->started ? (double)lesser(r->left, player_left_over(p, at)) : 0;
+}
+
+/* Who has said least, of those whose prompt is longest, of those the newest; NOBODY: all are in
+ * their prompts. */
+static uint32_t said_least(const struct player *p, const struct replica *at)
+{
+    uint32_t least = NOBODY;
+    double fewest = 0;
+    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
+        const struct request *r = &p->requests[i];
+        double said = (double)r->said + decoded(p, r);
+        bool less = least == NOBODY || said < fewest ||
+                    (said <= fewest && r->input > p->requests[least].input);
+        if (r->left || !less)
+            continue;
+        least = i;
+        fewest = said;
+    }
+    return least;
+}
+
+static void relieve_newest(struct player *p, struct replica *at)
+{
+    double tokens = (double)p->ask->cache.tokens;
+    while (at->running > 1 && at->held + growth(p, at) + next_chunk(p, at) > tokens) {
         take_out(p, at, at->newest);
-        steps = p->ask->cache.reserves ? RELIEF_STEPS : 1;
         at->relieved = true;
     }
-    if (at->relieved && p->ask->cache.reserves)
+}
+
+static void relieve_least(struct player *p, struct replica *at)
+{
+    double tokens = (double)p->ask->cache.tokens;
+    while (at->decoding > 1 && at->held + growth(p, at) > tokens) {
+        uint32_t number = said_least(p, at);
+        if (p->ask->drafted && !p->requests[at->newest].left)
+            number = at->newest;
+        take_out(p, at, number);
+        at->relieved = true;
+    }
+    if (at->relieved)
         at->ratio = new_ratio(p, at);
 }
 
 void cache_relieve(struct player *p)
 {
-    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++)
-        relieve(p, &p->replicas[i]);
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
+        struct replica *at = &p->replicas[i];
+        at->relieved = false;
+        if (p->ask->cache.admits == ADMIT_PROMPT)
+            relieve_newest(p, at);
+        else if (p->ask->cache.admits == ADMIT_PART)
+            relieve_least(p, at);
+    }
 }

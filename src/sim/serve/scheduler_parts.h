@@ -18,6 +18,9 @@ struct request {
     /* of a cache that is played: tokens of its answer before it was preempted; those of its
      * prompt since, and the decode step that began its answer */
     uint64_t said, prompt, joined;
+    uint64_t begun;        /* the step in which it began */
+    double behind, mark;   /* tokens it left in the cache when it was taken out; `taken` of the
+                            * replica from which on they are overwritten, the last first */
     uint32_t older, newer; /* that began before and after it, of those that run */
 };
 
@@ -25,9 +28,11 @@ struct replica {
     uint32_t first, last;       /* of its queue; NOBODY: empty */
     uint64_t running, decoding; /* of slots: all, those past their prompt */
     uint64_t tokens;            /* of prompts in the step at hand */
+    double pairs, earlier;      /* those tokens with earlier ones of their prompts; these */
     uint32_t newest;            /* of those that run */
     bool relieved;              /* its cache was full before the step at hand */
     double held, ratio;         /* tokens of the cache; of answers to come that are reserved */
+    double taken;               /* tokens that it ever held anew */
 };
 
 struct player {
@@ -54,11 +59,17 @@ void player_remove(struct player *player, uint32_t request);
 
 /* ---- the cache; nothing where none is played ---- */
 
-void cache_begin(struct replica *at);
+void cache_begin(const struct player *player, struct replica *at);
 
 /* Whether a request that has not begun finds room, or may begin for want of others. */
 bool cache_admits(const struct player *player, const struct replica *at,
                   const struct request *r);
+
+/* Of a request that has not begun: tokens of its prompt that the cache still has; they are its
+ * own when it begins. */
+uint64_t cache_kept(const struct player *player, const struct replica *at,
+                    const struct request *r);
+void cache_find(const struct player *player, struct replica *at, struct request *r);
 
 /* A prompt's tokens are computed; its answer begins; n decode steps are made; it ends. */
 void cache_take(struct player *player, struct replica *at, struct request *r, uint64_t tokens);
@@ -69,10 +80,13 @@ void cache_leave(struct player *player, struct replica *at, const struct request
 /* Decode steps that all replicas have room for, at least one. */
 uint64_t cache_steps(const struct player *player);
 
-/* Takes the newest out until the others have room for a step. */
+/* Takes requests out until the others have room for a step. */
 void cache_relieve(struct player *player);
 
 /* Tokens of its answer that a request has yet to decode after the first. */
 uint64_t cache_answer(const struct request *r);
+
+/* Tokens that a replica's answers leave to prompts. */
+uint64_t player_left_over(const struct player *player, const struct replica *at);
 
 #endif

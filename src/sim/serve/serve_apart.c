@@ -51,12 +51,25 @@ static uint64_t sequences_within(const struct serve_apart_ask *ask)
     return least;
 }
 
+/* A prompt's chunks beside what their tokens take alone. */
+static double earlier_s(const struct serve_apart_ask *ask, const struct mean_request *r)
+{
+    const struct cost_curve *c = &ask->costs->prefill;
+    double full = c->x[c->n - 1], before = r->cached - r->input, sum = 0;
+    for (double done = 0; done < r->input; done += full) {
+        double tokens = fmin(full, r->input - done), earlier = before + done;
+        sum += cost_earlier(ask->costs, tokens, tokens * earlier, earlier);
+    }
+    return sum;
+}
+
 /* Full steps of prompts, one after the other. */
 static double prefill_rate(const struct serve_apart_ask *ask, const struct mean_request *r)
 {
     const struct cost_curve *c = &ask->costs->prefill;
     double full = c->x[c->n - 1];
-    return (double)ask->load->replicas * full / r->input / cost_at(c, full);
+    double prompt_s = cost_at(c, full) * r->input / full + earlier_s(ask, r);
+    return (double)ask->load->replicas / prompt_s;
 }
 
 /* ---- the cache between them ---- */
@@ -143,7 +156,7 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
         return;
     double bytes = rank_bytes(plan, &r), n = (double)out->sequences;
     double replicas = (double)ask->load->replicas;
-    double alone_s = cost_at(&ask->costs->prefill, r.input);
+    double alone_s = cost_at(&ask->costs->prefill, r.input) + earlier_s(ask, &r);
     out->present = true;
     out->tpot_s = tpot_at(ask, n);
     out->prefill_per_s = prefill_rate(ask, &r);

@@ -6,6 +6,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/speculation.h"
 
 /* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
@@ -34,6 +35,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .budget = engine_tokens(g->plan) * g->plan->parallel.pp, /* a batch a stage */
         .input = serve_prompt(g->plan),
         .output = w->output_length,
+        .shared = w->shared_prefix,
         .spread = w->length_spread,
         .balance = {balances ? w->balance.timeout : 0, w->balance.wait},
         .poll_steps = g->plan->stack.kind == STACK_SGLANG ? w->poll_steps : 1,
@@ -44,16 +46,20 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
     };
 }
 
-/* In an open loop prompts begin by what the cache holds at the moment, as the engine lets them:
- * TensorRT-LLM counts whole requests (its GUARANTEED_NO_EVICT, as a closed loop does here). */
+/* In an open loop prompts begin by what the cache holds at the moment, as the engine lets them.
+ * vLLM's prefix caching is on by default (config/cache.py); releases that know no states there
+ * turn it off for models that have some. */
 static struct scheduler_ask arrivals_of(const struct serve_game *g)
 {
     struct scheduler_ask ask = ask_of(g);
     const struct serve_load *load = g->load;
-    if (!load->cache_tokens || g->plan->stack.kind == STACK_TRTLLM)
+    if (!load->cache_tokens)
         return ask;
     ask.cache.tokens = load->cache_tokens;
-    ask.cache.reserves = g->plan->stack.kind == STACK_SGLANG;
+    ask.cache.admits = g->plan->stack.kind == STACK_SGLANG   ? ADMIT_PART
+                       : g->plan->stack.kind == STACK_TRTLLM ? ADMIT_WHOLE
+                                                             : ADMIT_PROMPT;
+    ask.cache.keeps = g->plan->stack.kind == STACK_VLLM && !plan_has_linear(g->plan);
     uint64_t prompts = load->cache_tokens / serve_prompt(g->plan) + 1;
     ask.slots = prompts < load->slots ? prompts : load->slots;
     return ask;

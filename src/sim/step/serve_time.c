@@ -1,7 +1,10 @@
 /* See serve_time.h. */
 #include "sim/step/serve_time.h"
 
+#include <math.h>
+
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/derive.h"
 #include "sim/serve/serve_play.h"
 #include "sim/step/time.h"
@@ -147,12 +150,21 @@ void serve_close(struct serve_model *model)
 
 /* ---- seconds ---- */
 
-static bool price(struct serve_step *s, unsigned k, struct step_time *out)
+/* Of a chunk whose prompts have so many tokens each in the cache: one meets twice as many more
+ * as half of its own (SLOT_ATTENDED is twice the mean). */
+static bool price_after(struct serve_step *s, unsigned k, uint64_t earlier,
+                        struct step_time *out)
 {
     const struct knot *knot = &s->knots[k];
     set_size(s, knot);
     stepper_follow(&s->stepper, &s->plan);
+    s->stepper.slots.value[SLOT_ATTENDED] += 2 * earlier;
     return stepper_time(&s->stepper, knot->routed ? &knot->full : NULL, out);
+}
+
+static bool price(struct serve_step *s, unsigned k, struct step_time *out)
+{
+    return price_after(s, k, 0, out);
 }
 
 /* Seconds of the last step in work that all replicas share out: experts and their rows. */
@@ -174,6 +186,36 @@ static void add_knot(struct cost_curve *curve, double x, double y)
 {
     curve->x[curve->n] = x;
     curve->y[curve->n++] = y;
+}
+
+/* Seconds of the last step in products that expand latents to keys and values. */
+static double expand_s(const struct stepper *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->work.n_ops; i++)
+        if (text_equal(s->work.ops[i].name, "kv_up"))
+            sum += s->op_s[i] * (double)s->values[s->work.ops[i].layers.node];
+    return sum;
+}
+
+/* A chunk attends to all of its prompt before it, and expands what the cache has of it in
+ * latents once more (SGLang models/deepseek_common/attention_forward_methods/forward_mha.py,
+ * _chunked_prefix_attn_mha; vLLM model_executor/layers/attention/mla_attention.py,
+ * _compute_prefill_context). Of the largest chunk of one prompt, after as many tokens. */
+static bool price_earlier(struct serve_step *s, struct step_costs *costs)
+{
+    struct step_time alone, after;
+    unsigned k = 0;
+    while (k + 1 < s->n && s->knots[k + 1].sequences == 1)
+        k++;
+    double n = (double)s->knots[k].length;
+    if (!s->n || !price(s, k, &alone))
+        return !s->n;
+    costs->earlier.token_s = expand_s(&s->stepper) / n;
+    bool priced = price_after(s, k, s->knots[k].length, &after);
+    costs->earlier.pair_s = fmax(0, after.step_s - alone.step_s) / (n * n);
+    costs->earlier.chunk = n;
+    return priced;
 }
 
 /* A step is priced with a batch in every pipeline stage: the first batch takes as long alone,
@@ -209,7 +251,7 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
     }
     fill_stages(m->plan, &costs->prefill);
     fill_stages(m->plan, &costs->experts);
-    return true;
+    return price_earlier(m->prefill, costs);
 }
 
 /* ---- requests ---- */

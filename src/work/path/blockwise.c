@@ -46,7 +46,8 @@ static struct block_maps map_blocks(struct layer *l, const struct everyone *all)
     struct size n = all->tokens.rows, N = provisioned(l, n), fixed = always(l, n, N);
     struct size step = size_const(z, block_loop_step(l->plan));
     bool dynamic = l->plan->moe.skip_dynamic;
-    struct size valid = size_round_up(z, size_slot(z, SLOT_BLOCKS), step);
+    struct size own = size_mul(z, size_slot(z, SLOT_BLOCKS), layer_etp_tokens(l)),
+                valid = size_round_up(z, own, step);
     struct block_maps m = {
         .expert = layer_map(l, "block_expert", layer_fixed(N)),
         .index =
@@ -71,7 +72,7 @@ static struct block_maps map_blocks(struct layer *l, const struct everyone *all)
 /* Padding reads a row of zeros behind the tokens, as every input of the kernels has one. */
 static struct everyone gather_tokens(struct layer *l)
 {
-    struct everyone all = layer_gather_everyone(l);
+    struct everyone group = layer_gather_everyone(l), all = layer_gather_etp(l, &group);
     struct buffer *x = &l->work->buffers[all.x];
     if (l->plan->moe.skip_token)
         return all;
@@ -107,7 +108,7 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
                       OUT(DST, x)));
     struct groups one = {
         .offsets = WORK_NONE, .rows = WORK_NONE, .map = m->expert, .turn = true};
-    uint16_t y = layer_expert(l, x, rows, one);
+    uint16_t y = layer_expert_part(l, x, rows, one);
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
@@ -130,7 +131,8 @@ static uint16_t load_block(struct layer *l, const struct cores *cores,
 {
     bool skip = l->plan->moe.skip_token;
     struct size shares = cores->split ? cores->count : l->one;
-    struct size filled = size_mul(l->z, shares, size_slot(l->z, SLOT_ROWS));
+    struct size own = size_mul(l->z, size_slot(l->z, SLOT_ROWS), layer_etp_tokens(l)),
+                filled = size_mul(l->z, shares, own);
     uint16_t x = layer_rows(l, "x_block", CATEGORY_DISPATCH, l->activation, cores->rows, width);
     layer_op(l,
              (struct op){.name = "load_block",
@@ -210,6 +212,13 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
     layer_loop_end(l);
 }
 
+/* Of the loop's sums: this rank's tokens. */
+static uint16_t reduced(struct layer *l, uint16_t sum)
+{
+    return layer_reduce_everyone(l, "routed_out", layer_scatter_etp(l, sum), l->combined,
+                                 l->activation);
+}
+
 static uint16_t build(struct layer *l)
 {
     struct everyone all = gather_tokens(l);
@@ -219,14 +228,14 @@ static uint16_t build(struct layer *l)
     if (!sums_apart(l)) {
         zero(l, "zero_sum", out);
         add_loop(l, &all, &m, out);
-        return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
+        return reduced(l, out);
     }
     struct extent twice = layer_fixed(size_times(l->z, all.tokens.rows, 2));
     uint16_t sums = layer_rows(l, "core_sums", CATEGORY_ACTIVATION, DTYPE_F32, twice, l->H);
     zero(l, "zero_sums", sums);
     add_loop(l, &all, &m, sums);
     layer_cores_sum(l, "add_cores", sums, out);
-    return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
+    return reduced(l, out);
 }
 
 static enum align_kind align(const struct plan *plan)

@@ -250,6 +250,14 @@ void layer_scratch(struct layer *l);
 /* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
  * decides what multiplies. In a loop extent.used is the sum over its trips. */
 uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups);
+/* By this rank's part of every expert's width alone: of rows that its etp ranks share. */
+uint16_t layer_expert_part(struct layer *l, uint16_t x, struct extent extent,
+                           struct groups groups);
+/* Rows of all etp ranks, each of which has a part of every expert's width, or their sums back,
+ * each rank's rows to it, as `name` (a step's list only: the host refuses). `used`: rows of all
+ * of them. */
+uint16_t layer_over_etp(struct layer *l, const char *name, enum collective_kind how,
+                        uint16_t from, struct extent to, struct size used);
 
 /* The same bytes as [n, m, k, ...] instead of [m, n, k, ...], in a new buffer. */
 uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,
@@ -311,6 +319,12 @@ struct everyone {
     struct extent tokens; /* R T */
 };
 struct everyone layer_gather_everyone(struct layer *l);
+/* And of the group's etp ranks, where those have others: every number of rows and blocks that
+ * is this rank's grows by layer_etp_tokens (as if theirs were routed alike). */
+struct everyone layer_gather_etp(struct layer *l, const struct everyone *all);
+struct size layer_etp_tokens(struct layer *l);
+/* Sums [rows, width] of all these tokens: those of this rank's own group. */
+uint16_t layer_scatter_etp(struct layer *l, uint16_t sum);
 
 /* A loop over the local experts, each of which computes its tokens and adds them to sum [R T,
  * H] (path/expert_loop.c). */

@@ -20,6 +20,32 @@ struct everyone layer_gather_everyone(struct layer *l)
     return all;
 }
 
+struct size layer_etp_tokens(struct layer *l)
+{
+    return layer_gathers_over_etp(l->plan) ? size_slot(l->z, SLOT_ETP) : l->one;
+}
+
+struct everyone layer_gather_etp(struct layer *l, const struct everyone *all)
+{
+    struct size rows = size_mul(l->z, all->tokens.rows, layer_etp_tokens(l));
+    struct everyone etp = {.tokens = layer_fixed(rows)};
+    if (!layer_gathers_over_etp(l->plan))
+        return *all;
+    etp.x = layer_over_etp(l, "x_etp", ALL_GATHER, all->x, etp.tokens, rows);
+    etp.phys = layer_over_etp(l, "phys_etp", ALL_GATHER, all->phys, etp.tokens, rows);
+    etp.gates = layer_over_etp(l, "gates_etp", ALL_GATHER, all->gates, etp.tokens, rows);
+    return etp;
+}
+
+uint16_t layer_scatter_etp(struct layer *l, uint16_t sum)
+{
+    if (!layer_gathers_over_etp(l->plan))
+        return sum;
+    struct extent own = layer_fixed(size_mul(l->z, l->R, l->T));
+    return layer_over_etp(l, "sum_etp", REDUCE_SCATTER, sum, own,
+                          size_mul(l->z, own.rows, layer_etp_tokens(l)));
+}
+
 /* The rows of `from` in another dtype. */
 static uint16_t rounded(struct layer *l, uint16_t from, enum dtype dtype, struct extent extent)
 {

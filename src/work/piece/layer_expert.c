@@ -56,7 +56,8 @@ static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t 
     return l->frozen ? lora_beside(l, matrix, a, c, groups, shape) : c;
 }
 
-static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
+uint16_t layer_expert_part(struct layer *l, uint16_t x, struct extent extent,
+                           struct groups groups)
 {
     struct groups own = groups;
     own.shared = false;
@@ -69,11 +70,8 @@ static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struc
     return product(l, "down", a, l->w2, l->b2, y, extent, own);
 }
 
-/* Rows of all etp ranks, each of which has a part of every expert's width; and their sums back,
- * each rank's rows to it (a step's list only: the host refuses). `used`: rows of all of them.
- */
-static uint16_t over_etp(struct layer *l, const char *name, enum collective_kind how,
-                         uint16_t from, struct extent to, struct size used)
+uint16_t layer_over_etp(struct layer *l, const char *name, enum collective_kind how,
+                        uint16_t from, struct extent to, struct size used)
 {
     uint16_t out = layer_rows(l, name, CATEGORY_COMMUNICATION, l->work->buffers[from].dtype, to,
                               layer_width(l, from));
@@ -85,10 +83,10 @@ static uint16_t over_etp(struct layer *l, const char *name, enum collective_kind
 uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
 {
     if (!layer_gathers_over_etp(l->plan))
-        return experts(l, x, extent, groups);
+        return layer_expert_part(l, x, extent, groups);
     struct size etp = size_slot(l->z, SLOT_ETP), used = size_mul(l->z, extent.used, etp);
     struct extent all = {size_mul(l->z, extent.rows, etp), used, extent.rule};
-    uint16_t gathered = over_etp(l, "x_etp", ALL_GATHER, x, all, used);
-    uint16_t y = experts(l, gathered, all, groups);
-    return over_etp(l, "y_etp", REDUCE_SCATTER, y, extent, used);
+    uint16_t gathered = layer_over_etp(l, "x_etp", ALL_GATHER, x, all, used);
+    uint16_t y = layer_expert_part(l, gathered, all, groups);
+    return layer_over_etp(l, "y_etp", REDUCE_SCATTER, y, extent, used);
 }

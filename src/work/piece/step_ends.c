@@ -160,13 +160,13 @@ static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
     return d;
 }
 
-/* A prediction module joins the hidden rows with the next tokens' embeddings: [2 H] x [2 H, H].
- */
-static void project_mtp(struct step *s, uint16_t x)
+/* A prediction module joins the hidden rows with the next tokens' embeddings: [2 H] x [2 H, H];
+ * WORK_NONE without any. */
+static uint16_t project_mtp(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
     if (!s->training || !s->plan->model.mtp_enabled || !s->plan->model.mtp_layers)
-        return;
+        return WORK_NONE;
     struct size hidden = s->d.width[COL_HIDDEN], twice = size_times(l->z, hidden, 2);
     struct size rows = s->d.rows[ROW_LOCAL], before = l->layers;
     l->layers = size_slot(l->z, SLOT_STAGE_MTP);
@@ -177,6 +177,22 @@ static void project_mtp(struct step *s, uint16_t x)
     layer_gemm(l, "mtp_projection", joined, w, WORK_NONE, out, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = twice, .n = hidden, .groups = l->one});
     l->layers = before;
+    return out;
+}
+
+/* The projection's ops [first, end) undone, from the gradient that the module's layer leaves.
+ */
+static void undo_mtp(struct step *s, size_t first, size_t end, uint16_t out, uint16_t x)
+{
+    struct layer *l = &s->l;
+    if (out == WORK_NONE)
+        return;
+    struct size before = l->layers;
+    l->layers = size_slot(l->z, SLOT_STAGE_MTP);
+    uint16_t d = step_rows(s, "d_mtp_input", CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL],
+                           s->d.width[COL_HIDDEN]);
+    layer_undo_range(l, first, end, out, d, x);
+    l->layers = before;
 }
 
 uint16_t step_head(struct step *s, uint16_t x)
@@ -184,7 +200,8 @@ uint16_t step_head(struct step *s, uint16_t x)
     struct layer *l = &s->l;
     struct size rows = head_rows(s);
     size_t first = l->work->n_ops;
-    project_mtp(s, x);
+    uint16_t mtp = project_mtp(s, x);
+    size_t projected = l->work->n_ops;
     l->layers = size_mul(l->z, l->layers, losses(s));
     uint16_t normed =
         step_norm(s, "final_norm", step_one(s, last_rows(s, step_weighed(s, x), rows)));
@@ -197,5 +214,7 @@ uint16_t step_head(struct step *s, uint16_t x)
         return WORK_NONE;
     }
     uint16_t d = loss(s, logits, rows);
-    return layer_undo(l, first, logits, d, x);
+    d = layer_undo(l, projected, logits, d, x);
+    undo_mtp(s, first, projected, mtp, x);
+    return d;
 }

@@ -117,12 +117,14 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
             written = size_add(z, written, host->bytes);
     }
     host_copy(s, "offload_gradients", gradients);
+    /* gradients of layers that are updated in backward are no buffer of the step */
+    uint16_t of = gradients.number[0] == WORK_NONE ? weights.number[0] : gradients.number[0];
     layer_op(l,
              (struct op){.name = "host_optimizer",
                          .kernel = KERNEL_HOST_UPDATE,
                          .bytes_read = read,
                          .bytes_written = written},
-             OPERANDS(INOUT(DST, gradients.number[0])));
+             OPERANDS(INOUT(DST, of)));
     host_copy(s, "reload_weights", weights);
     if (state_waits_there(s->plan)) /* shards that stay there come for each gather */
         host_copy(s, "reload_weights_in_backward", weights);

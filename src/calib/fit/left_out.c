@@ -1,0 +1,89 @@
+/* See left_out.h. */
+#include "calib/fit/left_out.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/stat.h"
+
+enum { FEW = 10 };
+
+/* Student's t that 95 % lie below, for 1 to 10 degrees of freedom (variance about zero: one a
+ * group); more are taken for 10. */
+static const double student[FEW] = {6.314, 2.920, 2.353, 2.132, 2.015,
+                                    1.943, 1.895, 1.860, 1.833, 1.812};
+
+double left_out_share(size_t n)
+{
+    return n < FEW ? 0.95 : 0.9;
+}
+
+/* Mean square of the logarithms of a group's factors; false: it has none. */
+static bool mean_square(const double *error, const uint32_t *group, size_t n, uint32_t which,
+                        double *square)
+{
+    struct stat squares = {0};
+    for (size_t i = 0; i < n; i++)
+        if (group[i] == which && !isnan(error[i]))
+            stat_add(&squares, log1p(error[i]) * log1p(error[i]));
+    *square = squares.mean;
+    return squares.n > 0;
+}
+
+static double student_width(const double *error, const uint32_t *group, size_t n,
+                            uint32_t without)
+{
+    struct stat squares = {0};
+    uint32_t last = 0;
+    double square;
+    for (size_t i = 0; i < n; i++)
+        last = group[i] > last ? group[i] : last;
+    for (uint32_t g = 0; n && g <= last; g++)
+        if (g != without && mean_square(error, group, n, g, &square))
+            stat_add(&squares, square);
+    if (!squares.n)
+        return (double)NAN;
+    double t = student[squares.n < FEW ? squares.n - 1 : FEW - 1];
+    return expm1(t * sqrt(squares.mean));
+}
+
+double left_out_width(const double *error, const uint32_t *group, size_t n, uint32_t without,
+                      double share, struct arena *arena)
+{
+    double *kept = arena_alloc(arena, n + 1, sizeof *kept);
+    size_t n_kept = 0;
+    if (share <= LEFT_OUT_STUDENT)
+        return student_width(error, group, n, without);
+    for (size_t i = 0; i < n; i++)
+        if (group[i] != without && !isnan(error[i]))
+            kept[n_kept++] = error[i];
+    stat_sort(kept, n_kept);
+    return n_kept ? stat_percentile(kept, n_kept, share) : (double)NAN;
+}
+
+void left_out_open(struct left_out_pairs *pairs, const uint32_t *group, size_t n,
+                   size_t n_groups, struct arena *arena)
+{
+    *pairs = (struct left_out_pairs){arena_alloc(arena, n_groups + 1, sizeof *pairs->error),
+                                     group, n, n_groups};
+    for (size_t g = 0; g < n_groups; g++) {
+        pairs->error[g] = arena_alloc(arena, n + 1, sizeof *pairs->error[g]);
+        for (size_t i = 0; i < n; i++)
+            pairs->error[g][i] = (double)NAN;
+    }
+}
+
+double left_out_held(const struct left_out_pairs *pairs, const double *error, double share,
+                     struct arena *arena)
+{
+    size_t counted = 0, held = 0;
+    for (uint32_t g = 0; g < pairs->n_groups; g++) {
+        double width = left_out_width(pairs->error[g], pairs->group, pairs->n, g, share, arena);
+        for (size_t i = 0; i < pairs->n; i++) {
+            bool counts = pairs->group[i] == g && !isnan(error[i]) && !isnan(width);
+            counted += counts;
+            held += counts && error[i] <= width;
+        }
+    }
+    return counted && pairs->n_groups > 2 ? (double)held / (double)counted : (double)NAN;
+}
