@@ -95,11 +95,17 @@ bool plan_steps_in_backward(const struct plan *plan)
            plan->optimizer.in_backward;
 }
 
+bool plan_steps_whole(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->optimizer.kind >= OPTIMIZER_GALORE;
+}
+
 bool plan_drops_gradients(const struct plan *plan)
 {
-    enum optimizer_kind kind = plan->optimizer.kind;
-    return plan->workload.mode == MODE_TRAIN &&
-           (kind == OPTIMIZER_LOMO || kind == OPTIMIZER_ADALOMO);
+    bool lomo =
+        plan->optimizer.kind == OPTIMIZER_LOMO || plan->optimizer.kind == OPTIMIZER_ADALOMO;
+    bool hooks = plan->stack.kind == STACK_FSDP && plan->optimizer.in_backward;
+    return plan_steps_whole(plan) && (lomo || hooks);
 }
 
 bool plan_distributes_inputs(const struct plan *plan)

@@ -32,7 +32,10 @@ bool plan_keeps_second_copy(const struct plan *plan);
 struct sharers plan_second_sharers(const struct plan *plan);
 /* Whether a layer is updated in backward (torchtitan's early_step_in_backward). */
 bool plan_steps_in_backward(const struct plan *plan);
-/* Whether a weight is updated, and its gradient gone, before the next one's is made (LOMO). */
+/* Whether the optimizer steps weights that every rank has whole (GaLore, APOLLO, LOMO). */
+bool plan_steps_whole(const struct plan *plan);
+/* Whether a weight is updated, and its gradient gone, before the next one's is made (LOMO), or
+ * as soon as its own is (hooks of transformers' layer-wise GaLore and APOLLO). */
 bool plan_drops_gradients(const struct plan *plan);
 /* Whether full recomputation leaves the layers behind recompute.layers alone. */
 bool plan_recomputes_some(const struct plan *plan);

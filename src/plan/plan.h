@@ -269,6 +269,7 @@ struct colocated {
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t parameters;          /* of other frozen models */
+    uint64_t sequences;           /* that the model itself generates at once, without engine */
 };
 
 /* What requests are wanted to see (serve); 0: no limit. */

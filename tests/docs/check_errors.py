@@ -36,7 +36,7 @@ QUANTITIES = {
 }
 FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "axolotl", "llamafactory",
               "slime", "automodel", "nemo-rl", "openrlhf", "swift", "megatron-swift", "vllm", "sglang",
-              "trtllm"]
+              "trtllm", "unsloth", "trl"]
 
 
 def moeplan(*arguments):

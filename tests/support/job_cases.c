@@ -1105,6 +1105,79 @@ const struct job_case job_cases[] = {
      "lora.rank=0 optimizer.kind=galore optimizer.rank=128 precision.weights=bf16 "
      "precision.moments=bf16",
      0},
+    {"llamafactory/galore-layerwise.yaml", "cluster=h100-1x1",
+     "optimizer.kind=galore optimizer.rank=128 optimizer.in_backward=true "
+     "precision.weights=bf16 parallel.zero=0",
+     0},
+    {"swift/grpo-itself.sh", "",
+     "model.name=qwen3-8b workload.colocated.sequences=16 workload.colocated.engine=none "
+     "workload.micro_batch=8 workload.sequence_length=2048 parallel.zero=3",
+     1},
+    {"swift/freeze-llm.sh", "",
+     "model.name=qwen3-vl-8b workload.encoder.train=all frozen.layers=0 "
+     "frozen.modules=[embed_tokens,norms,attention,dense_mlp] parallel.zero=2",
+     0},
+    {"megatron-swift/freeze-llm.sh", "",
+     "workload.encoder.train=projector frozen.layers=0 "
+     "frozen.modules=[embed_tokens,lm_head,norms,attention,router,experts] parallel.ep=8",
+     0},
+    {"llamafactory/vision.yaml", "cluster=h100-8x1",
+     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 0},
+    {"llamafactory/projector.yaml", "cluster=h100-8x1",
+     "workload.encoder.train=projector frozen.layers=0 frozen.format=bf16 "
+     "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] precision.weights=f32",
+     0},
+    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8", 1},
+    {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
+     "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
+     "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "
+     "workload.sequence_length=2048 workload.micro_batch=2 workload.global_batch=8 "
+     "recompute.kind=full recompute.offload=[layer_input] optimizer.kind=adam8bit "
+     "stack.cross_entropy=chunked stack.loss_chunks=4 parallel.zero=0",
+     0},
+    {"unsloth/llama.py", "",
+     "model.name=llama-3.1-8b lora.rank=16 precision.weights=nf4_double "
+     "precision.activations=bf16 workload.sequence_length=4096 workload.micro_batch=2 "
+     "recompute.offload=[layer_input] optimizer.kind=adam8bit stack.loss_chunks=4",
+     0},
+    {"unsloth/full.py", "",
+     "lora.rank=0 precision.weights=bf16 precision.gradients=bf16 optimizer.kind=adam8bit "
+     "workload.sequence_length=2048 workload.micro_batch=4 stack.loss_chunks=8",
+     0},
+    {"unsloth/grpo.py", "",
+     "lora.rank=32 precision.weights=bf16 workload.sequence_length=2048 "
+     "workload.micro_batch=6 workload.colocated.engine=asleep workload.colocated.fraction=0.6 "
+     "workload.colocated.reference=0 recompute.kind=full",
+     1},
+    {"unsloth/torchrun.sh", "",
+     "model.name=qwen3-14b precision.weights=nf4_double lora.inputs=dropped "
+     "workload.micro_batch=2 workload.global_batch=8 cluster.node.devices=2 "
+     "recompute.kind=full stack.loss_chunks=4",
+     0},
+    {"trl/sft.py", "",
+     "model.name=qwen3-8b lora.rank=32 lora.format=bf16 lora.plain_format=f32 "
+     "lora.inputs=dropped precision.weights=nf4_double workload.micro_batch=4 "
+     "workload.sequence_length=2048 recompute.kind=full stack.cross_entropy=chunked "
+     "stack.loss_chunks=32",
+     1},
+    {"trl/dpo.py", "",
+     "model.name=qwen2.5-7b lora.rank=8 lora.inputs=copied precision.weights=bf16 "
+     "workload.micro_batch=4 workload.sequence_length=1024 workload.colocated.reference=0",
+     1},
+    {"trl/gemma.py", "",
+     "model.name=gemma-4-31b lora.rank=16 lora.format=bf16 precision.weights=nf4_double "
+     "precision.activations=bf16 workload.sequence_length=512 stack.attention=unfused "
+     "recompute.kind=full",
+     3},
+    {"trl/grpo.py", "",
+     "stack=deepspeed parallel.zero=3 workload.colocated.sequences=16 "
+     "workload.colocated.engine=none workload.colocated.reference=1 workload.micro_batch=4 "
+     "workload.sequence_length=1536 precision.weights=bf16",
+     1},
+    {"trl/launch.sh", "",
+     "model.name=qwen3-30b-a3b parallel.zero=3 parallel.reshard=always precision.weights=f32 "
+     "workload.micro_batch=1 recompute.kind=full cluster.node.devices=8",
+     1},
     {"bridge/script-name.sh", "",
      "model.name=nemotron-3-nano parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=1 "
      "workload.global_batch=512 workload.sequence_length=8192",

@@ -61,6 +61,50 @@ static void only_what_is_trained_has_states(void **state)
                      2 * all + 16 * (all - LAYERS * (uint64_t)ROUTER));
 }
 
+/* Bytes that stay for backward under this name, of all layers. */
+static uint64_t saved_in(enum segment segment, const char *set, const char *name)
+{
+    struct plan_built b;
+    uint64_t sum = 0;
+    plan_build(base, set, false, &b);
+    for (size_t i = 0; i < b.work.n_buffers; i++) {
+        const struct buffer *buffer = &b.work.buffers[i];
+        bool here = buffer->segment == segment && buffer->life == LIFE_SAVED;
+        if (here && text_equal(buffer->name, name))
+            sum += memory_buffer_bytes(&b.work, b.values, buffer);
+    }
+    arena_release(&b.arena);
+    return sum;
+}
+
+static uint64_t saved(const char *set, const char *name)
+{
+    return saved_in(SEGMENT_MOE, set, name);
+}
+
+#define LANGUAGE_FROZEN                                                                        \
+    "model=qwen3-vl-8b "                                                                       \
+    "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] "
+
+/* A projector of 160,496,896 parameters is trained before a language model that is not: of its
+ * layers every input stays, since gradients pass all of them. */
+static void a_projector_alone_is_trained(void **state)
+{
+    (void)state;
+    const uint64_t whole = UINT64_C(8767123696), projector = 160496896;
+    const uint64_t body = 8767123696 - UINT64_C(8190735360) - projector;
+    assert_int_equal(state_bytes(LANGUAGE_FROZEN "workload.encoder.train=projector"),
+                     2 * whole + 12 * projector);
+    assert_int_equal(state_bytes(LANGUAGE_FROZEN "workload.encoder.train=all"),
+                     2 * whole + 12 * (projector + body));
+    assert_int_equal(saved_in(SEGMENT_DENSE,
+                              LANGUAGE_FROZEN "recompute.kind=full "
+                                              "workload.encoder.patches=1024 "
+                                              "workload.encoder.train=projector",
+                              "layer_input"),
+                     UINT64_C(36) * 4096 * 4096 * 2);
+}
+
 /* Rows and columns of the 2 x (128 + 1) x ... matrices of two layers. */
 static void factors_of_what_is_trained(void **state)
 {
@@ -73,22 +117,6 @@ static void factors_of_what_is_trained(void **state)
                                       "frozen.modules=[lm_head]");
     const uint64_t trained = 2 * (ATTENTION + ROUTER + experts);
     assert_int_equal(some - none, 4 * trained + 4 * 2 * (attention + router + 128 * each));
-}
-
-/* Bytes that stay for backward under this name, of all layers. */
-static uint64_t saved(const char *set, const char *name)
-{
-    struct plan_built b;
-    uint64_t sum = 0;
-    plan_build(base, set, false, &b);
-    for (size_t i = 0; i < b.work.n_buffers; i++) {
-        const struct buffer *buffer = &b.work.buffers[i];
-        bool here = buffer->segment == SEGMENT_MOE && buffer->life == LIFE_SAVED;
-        if (here && text_equal(buffer->name, name))
-            sum += memory_buffer_bytes(&b.work, b.values, buffer);
-    }
-    arena_release(&b.arena);
-    return sum;
 }
 
 /* 4,096 tokens of 8 rows each, 2,048 wide: what the frozen layers below keep of them is
@@ -253,12 +281,22 @@ static void gradients_that_go(void **state)
     assert_int_equal(b.values[gradients->all.node], 2 * 2 * largest);
     assert_int_equal(b.values[copies->all.node], 4 * 4 * largest);
     arena_release(&b.arena);
+    /* hooks of one weight each */
+#define HOOKS ALONE "optimizer.kind=galore optimizer.in_backward=true precision.gradients=bf16"
+    assert_int_equal(state_bytes(ALONE "optimizer.kind=galore precision.gradients=bf16") -
+                         state_bytes(HOOKS),
+                     2 * all);
+    plan_build(base, HOOKS, false, &b);
+    assert_int_equal(b.values[plan_buffer(&b.work, "passing_gradients")->all.node],
+                     2 * largest);
+    arena_release(&b.arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_trained_has_states),
+        cmocka_unit_test(a_projector_alone_is_trained),
         cmocka_unit_test(factors_of_what_is_trained),
         cmocka_unit_test(backward_keeps_what_it_reads),
         cmocka_unit_test(gradients_of_weights_that_are_trained),

@@ -70,6 +70,17 @@ static unsigned count_warnings(const struct job_result *job)
     return n;
 }
 
+/* The table's settings have blanks between them, and none in lists. */
+static const char *without_blanks(const char *text, struct arena *arena)
+{
+    char *out = arena_strdup(arena, text), *end = out;
+    for (const char *at = text; *at; at++)
+        if (*at != ' ' || at == text || at[-1] != ',')
+            *end++ = *at;
+    *end = '\0';
+    return out;
+}
+
 static void jobs_say_what_their_flags_say(void **state)
 {
     (void)state;
@@ -85,8 +96,9 @@ static void jobs_say_what_their_flags_say(void **state)
         load(jobs[i].file, &job, &arena, plan);
         size_t n = settings_split(jobs[i].keys, &arena, expected, 32);
         for (size_t j = 0; j < n; j++) {
-            const char *got = arena_printf(&arena, "%s=%s", expected[j].key,
-                                           value(plan, expected[j].key, &arena));
+            const char *got =
+                arena_printf(&arena, "%s=%s", expected[j].key,
+                             without_blanks(value(plan, expected[j].key, &arena), &arena));
             const char *wanted = arena_printf(&arena, "%s=%s", expected[j].key,
                                               with_unit(expected[j].value, &arena));
             wrong += !text_equal(got, wanted);

@@ -299,6 +299,40 @@ static void what_waits_while_the_engine_generates(void **state)
     }
 }
 
+/* Sixteen answers of 4,096 tokens in 16 bits by the model that is trained: Qwen3-30B keeps
+ * 2 x 4 x 128 numbers a token in 48 layers, of which one's half is copied; gpt-oss in 18 of 36
+ * layers 128 tokens alone; DeepSeek-V3 keys of 192 and values of 128 of 128 heads. ZeRO-3
+ * gathers all weights. */
+static void the_model_generates_itself(void **state)
+{
+    (void)state;
+    static const char text[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
+                               "workload: {sequence_length: 4096, colocated: {sequences: 16}}\n"
+                               "parallel: {zero: 3}\nprecision: {weights: bf16}\n";
+    static const struct {
+        const char *set, *buffer;
+        uint64_t bytes;
+    } rows[] = {
+        {"", "generated_cache", UINT64_C(48) * 16 * 4096 * 1024 * 2},
+        {"", "generated_cache_copy", UINT64_C(16) * 4096 * 512 * 2},
+        {"", "generating_weights", 0},
+        {"model=gpt-oss-120b", "generated_cache", UINT64_C(18) * 16 * (4096 + 128) * 1024 * 2},
+        {"model=deepseek-v3", "generated_cache", UINT64_C(61) * 16 * 4096 * 128 * 320 * 2},
+        {"stack=deepspeed", "generating_weights", UINT64_C(30532122624) * 2},
+        {"workload.colocated.engine=awake", "generated_cache", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan_built b;
+        uint64_t bytes = 0;
+        plan_build(text, rows[i].set, false, &b);
+        for (size_t k = 0; k < b.work.n_buffers; k++)
+            if (text_equal(b.work.buffers[k].name, rows[i].buffer))
+                bytes += memory_buffer_bytes(&b.work, b.values, &b.work.buffers[k]);
+        assert_int_equal(bytes, rows[i].bytes);
+        arena_release(&b.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +343,7 @@ int main(void)
         cmocka_unit_test(adafactor_keeps_rows_and_columns),
         cmocka_unit_test(models_beside_training),
         cmocka_unit_test(what_waits_while_the_engine_generates),
+        cmocka_unit_test(the_model_generates_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,8 +377,8 @@ static enum status refuse_program(struct job *job, const char *text)
                "a program that uses %s: what it sets is known when it runs, and is not read",
                library);
         return err_hint(job->err,
-                        "give its settings as flags, as in trl sft --model_name_or_path M "
-                        "--per_device_train_batch_size 1 or vllm serve M, or write a plan");
+                        "scripts that make a trainer of TRL's, Unsloth's or transformers' "
+                        "are; of others give the settings as flags, as in vllm serve M");
     }
     err_at(job->err, STATUS_INPUT, mark, "no recipe of Megatron-Bridge is called %s",
            line ? "on this line" : "in this script");

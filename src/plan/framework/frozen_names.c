@@ -296,12 +296,20 @@ static void warn_of_some(const struct survey *s, const char *flags, const char *
                  parts);
 }
 
+/* Something of the model's encoder is trained, whose gradients pass all layers. */
+static bool trains_encoder(const struct survey *s)
+{
+    const struct draft_item *train = draft_find(&s->job->draft, "workload.encoder.train");
+    return s->model->encoder.layers && !(train && text_equal(train->words[0], "none"));
+}
+
 static enum status set(const struct survey *s, const char *flags, const char *format)
 {
     const char *modules[FROZEN_PARTS];
     size_t n = 0;
-    const uint64_t below = leading(s), first = s->embedding ? 0 : below;
-    bool some = s->embedding || s->head;
+    const bool encoder = trains_encoder(s);
+    const uint64_t below = encoder ? 0 : leading(s), first = s->embedding ? 0 : below;
+    bool some = s->embedding || s->head || encoder;
     const char *parts = "";
     if (!s->embedding && !first)
         modules[n++] = words_frozen[FROZEN_EMBED_TOKENS];

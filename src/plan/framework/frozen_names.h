@@ -31,8 +31,9 @@ struct frozen_words frozen_words_of(struct job *job, const char *flag, enum froz
 /* Whether a parameter is trained, by what the framework knows. */
 typedef bool frozen_trains(const void *with, const struct frozen_name *name);
 
-/* Asks of every parameter of the job's model and sets frozen.layers, frozen.modules and, with
- * `format` (NULL: none), frozen.format. Warns where parameters of a part are told apart, which
+/* Asks of every parameter of the job's model and sets frozen.layers (not below an encoder that
+ * workload.encoder.train, set before, trains), frozen.modules and, with `format` (NULL: none),
+ * frozen.format. Warns where parameters of a part are told apart, which
  * are planned as trained; STATUS_INPUT where none is trained. */
 enum status frozen_set(struct job *job, enum frozen_style style, frozen_trains *trains,
                        const void *with, const char *flags, const char *format);

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "plan/job/reader.h"
 #include "plan/framework/megatron.h"
-#include "plan/framework/trainer.h"
+#include "plan/framework/script.h"
 
 /* ---- what starts a framework ---- */
 
@@ -228,6 +228,21 @@ static bool is_bridge(struct job *job, const char *name)
            bridge_is_python(text);
 }
 
+/* One that sets the trainer itself, of TRL or Unsloth; flags that name the model are those of a
+ * script that parses them. */
+static const struct job_framework *script_of(struct job *job, const struct shell_words *words)
+{
+    const char *path, *text = NULL;
+    size_t length;
+    for (size_t i = 0; i < words->n; i++)
+        if (shell_option(words->items[i].text, "--model-name-or-path", false))
+            return NULL;
+    job->command = words;
+    if (script_launched(job, &path, &text, &length) != STATUS_OK || !text || !script_is(text))
+        return NULL;
+    return script_is_unsloth(text) ? &job_unsloth : &job_trl;
+}
+
 static bool find_in_command(struct job *job, const struct shell_command *command,
                             struct launch *launch)
 {
@@ -254,6 +269,8 @@ static bool find_in_command(struct job *job, const struct shell_command *command
     }
     launch->place = 0; /* the trainer's own flags stand around the framework's */
     launch->framework = trainer_find(job, words, &launch->launcher);
+    const struct job_framework *script = script_of(job, words);
+    launch->framework = script ? script : launch->framework;
     launch->entry = launch->launcher;
     return launch->framework != NULL;
 }

@@ -24,8 +24,9 @@ static enum status refuse_known(struct job *job, const struct shell *shell)
                    "no launch of a known framework: what '%s' sets is known when it runs",
                    words->items[1].text);
             return err_hint(job->err,
-                            "give its settings as flags, as in trl sft --model_name_or_path M "
-                            "--per_device_train_batch_size 1, or write a plan");
+                            "a script of TRL or Unsloth is read where it lies beside the job; "
+                            "of others give the settings as flags, as in trl sft "
+                            "--model_name_or_path M --per_device_train_batch_size 1");
         }
     }
     return STATUS_OK;
@@ -52,5 +53,6 @@ enum status launch_none(struct job *job, const struct shell *shell)
         "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
         "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
         "train.py, NeMo-RL's run_grpo.py, openrlhf.cli.train_sft, accelerate launch, "
-        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS");
+        "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS, "
+        "scripts of TRL and Unsloth");
 }

@@ -42,8 +42,8 @@ static const struct job_flag flags[] = {
     RULE("galore_rank apollo_rank", JOB_VALUE, "optimizer.rank", "16 unless given", TUNING),
     RULE("galore_target apollo_target", JOB_LIST, "optimizer.projected",
          "by name, with commas; all unless given", TUNING),
-    RULE("galore_layerwise apollo_layerwise", JOB_SWITCH, "optimizer.kind",
-         "a warning: gradients are kept here", TUNING),
+    RULE("galore_layerwise apollo_layerwise", JOB_SWITCH, "optimizer.in_backward",
+         "on one device: a gradient goes as soon as it is there", TUNING),
     RULE("use_apollo", JOB_SWITCH, "optimizer.kind", "apollo", TUNING),
     MEMORY("use_badam", JOB_SWITCH, NULL, "every layer is trained in each step here", TUNING),
     MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
@@ -67,6 +67,14 @@ static const struct job_flag flags[] = {
          "the others, by name, with commas; all unless given", TUNING),
     RULE("freeze_extra_modules", JOB_LIST, "frozen.modules",
          "embed_tokens, lm_head, which are frozen otherwise", TUNING),
+    RULE("freeze_vision_tower", JOB_VALUE, "workload.encoder.train",
+         "of a vision model, on unless turned off; off: all", TUNING),
+    RULE("freeze_multi_modal_projector", JOB_VALUE, "workload.encoder.train",
+         "on unless turned off: none; off: projector", TUNING),
+    RULE("freeze_language_model", JOB_VALUE, "frozen.modules",
+         "of a vision model without adapters: all of it", TUNING),
+    RULE("train_mm_proj_only", JOB_VALUE, "frozen.modules",
+         "the projector alone, of older releases", TUNING),
     RULE("use_llama_pro", JOB_SWITCH, "frozen.layers",
          "of freeze: the last of every so many layers are trained", TUNING),
     NEITHER("pref_beta", JOB_VALUE, TUNING),
@@ -245,6 +253,7 @@ static enum status refuse_inference(struct job *job)
 
 struct chosen {
     struct arena *arena;
+    bool language;               /* no weight of the language model is */
     uint64_t first, end, stride; /* layers */
     const char *modules[PLAN_NAMES], *extra[PLAN_NAMES];
     size_t n_modules, n_extra;
@@ -271,6 +280,8 @@ static bool trains(const void *with, const struct frozen_name *name)
 {
     const struct chosen *c = with;
     const struct frozen_words extra = {c->extra, c->n_extra, MEET_HOLDS};
+    if (c->language)
+        return false;
     return frozen_meets(&extra, name) ||
            (name->layer != FROZEN_NO_LAYER && trains_module(c, name));
 }
@@ -296,10 +307,45 @@ static enum status choose_layers(struct job *job, uint64_t layers, struct chosen
     return STATUS_OK;
 }
 
-static enum status set_frozen(struct job *job)
+/* What is trained of a vision model's parts (model_utils/visual.py, get_forbidden_modules):
+ * beside the layers of freeze its projector alone (adapter.py, _setup_freeze_tuning).
+ * *language: its language model is not. */
+static enum status set_encoder(struct job *job, bool adapters, bool freezes, bool *language)
+{
+    static const char tower_flag[] = "freeze_vision_tower",
+                      projector_flag[] = "freeze_multi_modal_projector",
+                      language_flag[] = "freeze_language_model";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool tower = true, projector = true, alone = false, known;
+    *language = false;
+    TRY(job_model(job, plan, &known));
+    TRY(job_switch(job, tower_flag, &tower));
+    TRY(job_switch(job, projector_flag, &projector));
+    TRY(job_switch(job, language_flag, language));
+    TRY(job_switch(job, "train_mm_proj_only", &alone));
+    *language = (*language || alone) && known && plan->model.encoder.layers;
+    projector = projector && !alone;
+    if (!known || !plan->model.encoder.layers || (adapters && !*language && tower))
+        return STATUS_OK;
+    if (adapters) {
+        job_warn(job, job_setting(job, *language && !alone ? language_flag : tower_flag)->mark,
+                 "adapters of an encoder matter to memory and are not modelled: the language "
+                 "model has them here");
+        return STATUS_OK;
+    }
+    job_set(job, "workload.encoder.train",
+            !tower && !freezes && !alone ? "all"
+            : projector                  ? "none"
+                                         : "projector",
+            "freeze_vision_tower freeze_multi_modal_projector train_mm_proj_only");
+    return STATUS_OK;
+}
+
+static enum status set_frozen(struct job *job, bool language)
 {
     static const char deciding[] = "freeze_trainable_layers freeze_trainable_modules "
-                                   "freeze_extra_modules finetuning_type";
+                                   "freeze_extra_modules freeze_language_model "
+                                   "train_mm_proj_only finetuning_type";
     static const char *const formats[] = {"bf16", "f16"};
     struct chosen *c = arena_alloc(job->arena, 1, sizeof *c);
     uint64_t layers = 0;
@@ -308,6 +354,7 @@ static enum status set_frozen(struct job *job)
     TRY(choose_layers(job, layers, c));
     TRY(job_switch(job, "fp16", &fp16));
     c->arena = job->arena;
+    c->language = language;
     c->n_modules = trainer_words(job, "freeze_trainable_modules", c->modules);
     c->n_extra = trainer_words(job, "freeze_extra_modules", c->extra);
     if (!c->n_modules)
@@ -320,7 +367,7 @@ static enum status set_frozen(struct job *job)
 
 static enum status llamafactory_finish(struct job *job)
 {
-    bool adapters, freezes, moved = false;
+    bool adapters, freezes, language, moved = false;
     TRY(refuse_inference(job));
     TRY(tell_adapter(job, &adapters, &freezes));
     TRY(tell_formats(job, adapters));
@@ -330,8 +377,9 @@ static enum status llamafactory_finish(struct job *job)
     TRY(job_switch(job, "use_unsloth_gc", &moved));
     if (moved)
         trainer_offload(job, "use_unsloth_gc");
-    if (freezes)
-        TRY(set_frozen(job));
+    TRY(set_encoder(job, adapters, freezes, &language));
+    if (freezes || (language && !adapters))
+        TRY(set_frozen(job, language));
     return set_stage(job);
 }
 

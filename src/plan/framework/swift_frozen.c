@@ -11,7 +11,7 @@
 #include "plan/layers.h"
 
 struct swift_frozen {
-    struct frozen_words begins, searched, trained, trained_searched;
+    struct frozen_words begins, language, searched, trained, trained_searched;
     uint64_t below; /* layers within the ratio */
     bool embedding, head;
 };
@@ -98,15 +98,37 @@ static bool trains(const void *with, const struct frozen_name *name)
 {
     const struct swift_frozen *f = with;
     bool frozen = within_ratio(f, name) || frozen_meets(&f->begins, name) ||
-                  frozen_meets(&f->searched, name);
+                  frozen_meets(&f->language, name) || frozen_meets(&f->searched, name);
     return !frozen || frozen_meets(&f->trained, name) ||
            frozen_meets(&f->trained_searched, name);
+}
+
+/* freeze_llm is a beginning of names of models with an encoder, which leaves out the head of
+ * those of transformers (swift/model/model_arch.py, qwen3_vl; _init_multimodal_full of
+ * tuner_args.py and of megatron_args.py). */
+static enum status read_language(struct job *job, bool megatron, struct frozen_words *language)
+{
+    static const char flag[] = "freeze_llm";
+    static const char *const begins[] = {"model.language_model", "language_model"};
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool on = false, known;
+    TRY(job_switch(job, flag, &on));
+    TRY(job_model(job, plan, &known));
+    if (!on || (known && !plan->model.encoder.layers))
+        return STATUS_OK;
+    if (draft_find(&job->draft, "lora.rank"))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "freeze_llm beside adapters matters to memory and is not modelled: the "
+                 "language model has them here, the encoder none");
+    else
+        *language = (struct frozen_words){&begins[megatron], 1, MEET_BEGINS};
+    return STATUS_OK;
 }
 
 enum status swift_set_frozen(struct job *job, bool megatron)
 {
     static const char flags[] = "freeze_parameters_ratio freeze_parameters "
-                                "freeze_parameters_regex trainable_parameters",
+                                "freeze_parameters_regex trainable_parameters freeze_llm",
                       ratio_flag[] = "freeze_parameters_ratio";
     struct swift_frozen frozen = {
         .begins = frozen_words_of(job, "freeze_parameters", MEET_BEGINS),
@@ -114,8 +136,10 @@ enum status swift_set_frozen(struct job *job, bool megatron)
         .trained = frozen_words_of(job, "trainable_parameters", MEET_BEGINS),
         .trained_searched = frozen_words_of(job, "trainable_parameters_regex", MEET_SEARCHES),
     };
+    TRY(read_language(job, megatron, &frozen.language));
     if (draft_find(&job->draft, "lora.rank") ||
-        (!frozen.begins.n && !frozen.searched.n && !job_given(job, ratio_flag)))
+        (!frozen.begins.n && !frozen.language.n && !frozen.searched.n &&
+         !job_given(job, ratio_flag)))
         return STATUS_OK;
     TRY(read_ratio(job, ratio_flag, &frozen));
     return frozen_set(job, megatron ? FROZEN_MEGATRON : FROZEN_TRANSFORMERS, trains, &frozen,

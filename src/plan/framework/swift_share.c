@@ -221,7 +221,7 @@ static enum status set_teacher(struct job *job)
     return STATUS_OK;
 }
 
-static enum status set_engine(struct job *job, bool vllm)
+static enum status set_engine(struct job *job, const struct swift_rlhf *rlhf, bool vllm)
 {
     static const char weights_flag[] = "offload_model", states_flag[] = "offload_optimizer";
     struct engine_beside engine = {
@@ -247,8 +247,12 @@ static enum status set_engine(struct job *job, bool vllm)
     engine.kept_flag = level == 1 ? "sleep_level" : NULL;
     bool served = text_equal(mode, "server") || job_given(job, "vllm_server_host") ||
                   job_given(job, "vllm_server_base_url");
+    /* all of a batch at once (rlhf_trainers/rollout_mixin.py, max_batch_size 0) */
+    bool own = job->framework == &job_swift && text_equal(rlhf->name, "grpo");
     if (vllm && !served)
         colocated_set(job, &engine, &away);
+    else if (!served && own)
+        TRY(trl_set_generation(job));
     else if (!vllm && !served)
         job_warn(job, job_place(job),
                  "the model that is trained generates by itself, whose cache matters to "
@@ -271,5 +275,5 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
     TRY(set_reference(job, rlhf));
     if (text_equal(rlhf->name, "gkd"))
         TRY(set_teacher(job));
-    return rlhf->generates ? set_engine(job, vllm) : STATUS_OK;
+    return rlhf->generates ? set_engine(job, rlhf, vllm) : STATUS_OK;
 }

@@ -17,8 +17,6 @@
 #define TRAINING "ms-swift swift/trainers/arguments.py"
 #define MEGATRON "ms-swift swift/megatron/arguments/megatron_args.py"
 
-#define TRAINED "every weight is trained here"
-
 /* ---- of both ---- */
 
 #define MODEL_ROWS                                                                             \
@@ -53,7 +51,8 @@
                TUNER),                                                                         \
         RULE("modules_to_save lora_modules_to_save", JOB_LIST, "lora.modules_to_save",         \
              "embed_tokens, lm_head; others, and Megatron's, warn", TUNER),                    \
-        MEMORY("freeze_llm", JOB_VALUE, "false", TRAINED, TUNER),                              \
+        RULE("freeze_llm", JOB_VALUE, "frozen.modules",                                        \
+             "without adapters: all of a vision model's language model but its head", TUNER),  \
         RULE("freeze_parameters", JOB_LIST, "frozen.modules",                                  \
              "names that begin so, with frozen.layers", TUNER),                                \
         RULE("freeze_parameters_ratio", JOB_VALUE, "frozen.layers",                            \
@@ -113,8 +112,10 @@
         NEITHER("loss_type", JOB_LIST, RLHF), NEITHER("rpo_alpha", JOB_VALUE, RLHF),           \
         NEITHER("temperature", JOB_VALUE, RLHF), NEITHER("epsilon", JOB_VALUE, ROLLOUT),       \
         NEITHER("epsilon_high", JOB_VALUE, ROLLOUT),                                           \
-        NEITHER("steps_per_generation", JOB_VALUE, ROLLOUT),                                   \
-        NEITHER("generation_batch_size", JOB_VALUE, ROLLOUT),                                  \
+        RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
+             "times the batch, of grpo without use_vllm, not of Megatron", ROLLOUT),           \
+        RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
+             "a rank's part of it, likewise", ROLLOUT),                                        \
         NEITHER("importance_sampling_level", JOB_VALUE, ROLLOUT),                              \
         NEITHER("overlong_filter", JOB_VALUE, ROLLOUT),                                        \
         NEITHER("dynamic_sample", JOB_VALUE, ROLLOUT),                                         \

@@ -35,10 +35,13 @@
         RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
              "not known here: a warning", GRPO),                                               \
         IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
-        IDLE("steps_per_generation", JOB_VALUE,                                                \
-             "how many batches are generated at once: vLLM's part stands", GRPO),              \
-        IDLE("generation_batch_size", JOB_VALUE,                                               \
-             "how many sequences are generated at once: vLLM's part stands", GRPO),            \
+        RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
+             "times the batch, without use_vllm; gradient_accumulation_steps unless given",    \
+             GRPO),                                                                            \
+        RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
+             "a rank's part of it, without use_vllm", GRPO),                                   \
+        MEMORY("ds3_gather_for_generation", JOB_VALUE, "true",                                 \
+               "of ZeRO-3 all weights are gathered while the model generates", GRPO),          \
         IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
              GRPO),                                                                            \
         IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
@@ -155,8 +158,9 @@ extern const struct job_framework *const trainer_shares[];
  * that the framework brings along. */
 enum status trainer_read_files(struct job *job, const struct trainer_file *known);
 
-/* The first of these alone. */
+/* The first of these alone, and the others. */
 enum status trainer_read_own_file(struct job *job);
+enum status trainer_read_sharers(struct job *job, const struct trainer_file *known);
 
 /* Who shares the states out, as the settings say. */
 enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
@@ -228,6 +232,8 @@ const struct trainer_file *trl_file(struct job *job, const char *name);
 bool trl_is_grpo(struct job *job);
 enum status trl_set_completions(struct job *job);
 enum status trl_finish_grpo(struct job *job, bool rloo);
+/* workload.colocated.sequences of a trainer whose model generates by itself. */
+enum status trl_set_generation(struct job *job);
 
 /* How long sequences are where no flag says it at once. */
 enum status trl_set_length(struct job *job);

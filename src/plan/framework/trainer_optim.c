@@ -23,16 +23,14 @@ const char trainer_optimizers[] =
     "rmsprop_bnb=rmsprop rmsprop_bnb_32bit=rmsprop rmsprop_bnb_8bit=rmsprop8bit "
     "stable_adamw=kahan_adam optimi_adamw=kahan_adam schedule_free_adamw=schedule_free "
     "schedule_free_radam=schedule_free schedule_free_sgd=sgd galore_adamw=galore "
-    "galore_adamw_8bit=galore8bit apollo_adamw=apollo lomo=lomo adalomo=adalomo";
+    "galore_adamw_8bit=galore8bit apollo_adamw=apollo lomo=lomo adalomo=adalomo "
+    "galore_adamw_layerwise=galore galore_adamw_8bit_layerwise=galore8bit "
+    "apollo_adamw_layerwise=apollo";
 
 /* Names whose states stand in for those of a name that is not read, and what is missing. */
 static const struct {
     const char *name, *as, *why;
 } alike[] = {
-    {"galore_adamw_layerwise", "galore_adamw", "gradients go as soon as they are there"},
-    {"galore_adamw_8bit_layerwise", "galore_adamw_8bit",
-     "gradients go as soon as they are there"},
-    {"apollo_adamw_layerwise", "apollo_adamw", "gradients go as soon as they are there"},
     {"galore_adafactor", "galore_adamw",
      "of projected gradients it keeps sums per row and column"},
     {"galore_adafactor_layerwise", "galore_adamw",
@@ -160,7 +158,8 @@ static enum status set_whole(struct job *job, const char *flag, const char *name
                      name, alike[i].why, alike[i].as);
             name = alike[i].as;
         }
-    if (!is_whole(job, lomo)) {
+    bool hooks = text_ends(name, "_layerwise");
+    if (!is_whole(job, lomo || hooks)) {
         job_warn(job, job_setting(job, flag)->mark,
                  "what '%s' keeps of weights that ranks share out, or beside adapters, matters "
                  "to memory and is not modelled: Adam's states stand in",
@@ -168,6 +167,8 @@ static enum status set_whole(struct job *job, const char *flag, const char *name
         return STATUS_OK;
     }
     job_set(job, "optimizer.kind", job_convert(job, trainer_optimizers, name), flag);
+    if (hooks)
+        job_set(job, "optimizer.in_backward", "true", flag);
     return lomo ? STATUS_OK : set_projections(job, flag, apollo);
 }
 

@@ -119,8 +119,13 @@ static void count_visible(struct job *job)
 
 enum status trainer_read_files(struct job *job, const struct trainer_file *known)
 {
-    const char *kind;
     TRY(trainer_read_own_file(job));
+    return trainer_read_sharers(job, known);
+}
+
+enum status trainer_read_sharers(struct job *job, const struct trainer_file *known)
+{
+    const char *kind;
     TRY(trainer_prepare(job, NULL));
     TRY(kind_of(job, &kind));
     count_visible(job);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/framework/trainer.h"
+#include "plan/framework/script.h"
 
 enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO, COMMAND_GRPO, COMMAND_RLOO };
 
@@ -65,10 +65,23 @@ const struct trainer_file *trl_file(struct job *job, const char *name)
     return trainer_known(trl_files, arena_strndup(job->arena, base, length));
 }
 
+/* What a script in Python makes: of transformers' own arguments TRL's trainer of texts has no
+ * defaults of its own. */
+static enum command command_of_script(struct job *job)
+{
+    return script_trains(job, "DPO")                         ? COMMAND_DPO
+           : script_trains(job, "GRPO")                      ? COMMAND_GRPO
+           : script_trains(job, "RLOO")                      ? COMMAND_RLOO
+           : script_is_trl(job) && script_trains(job, "SFT") ? COMMAND_SFT
+                                                             : COMMAND_NONE;
+}
+
 /* The command, or what flags of a script of one's own are of; other frameworks around the
  * trainer have theirs. */
 static enum command kind_of(struct job *job)
 {
+    if (job->framework == &job_trl || job->framework == &job_unsloth)
+        return command_of_script(job);
     enum command command = command_of(job->command);
     bool script = job->framework == &job_deepspeed || job->framework == &job_fsdp;
     return command == COMMAND_NONE && script && trl_is_grpo(job) ? COMMAND_GRPO : command;
@@ -114,8 +127,8 @@ static enum status set_loss(struct job *job)
     TRY(job_word(job, flag, &loss));
     if (fused || (loss && !text_equal(loss, "chunked_nll")))
         return STATUS_OK;
-    uint64_t rows = job_drafted(job, "workload.micro_batch", 1);
-    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    uint64_t rows = job_planned(job, "workload.micro_batch", 1);
+    uint64_t length = job_planned(job, "workload.sequence_length", 1);
     if (!rows || !length || rows > 1000000 || length > 100000000)
         return STATUS_OK; /* out of the plan's bounds, which say so */
     uint64_t parts = (rows * length + CHUNK - 1) / CHUNK;
@@ -141,6 +154,8 @@ static enum status set_adapters(struct job *job)
 {
     static const char flags[] = "load_in_4bit load_in_8bit";
     bool four = false, eight = false;
+    if (job->framework == &job_unsloth) /* takes that out (unsloth/models/rl.py) */
+        return STATUS_OK;
     TRY(job_switch(job, "load_in_4bit", &four));
     TRY(job_switch(job, "load_in_8bit", &eight));
     if ((four || eight) && draft_find(&job->draft, "lora.rank"))
@@ -157,7 +172,7 @@ enum status trl_finish(struct job *job)
     TRY(trainer_set_offloading(job, "activation_offloading"));
     TRY(set_adapters(job));
     if (command == COMMAND_SFT)
-        return set_loss(job);
+        return job->framework == &job_unsloth ? STATUS_OK : set_loss(job);
     if (generates(command))
         return trl_finish_grpo(job, command == COMMAND_RLOO);
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));

@@ -43,52 +43,35 @@ enum status trl_set_completions(struct job *job)
 }
 
 /* Sequences that a rank generates at once (grpo_config.py: per_device_train_batch_size x
- * steps_per_generation, which is gradient_accumulation_steps unless given). */
+ * steps_per_generation, which is gradient_accumulation_steps unless given; or a part of
+ * generation_batch_size). */
 static enum status count_generated(struct job *job, uint64_t *sequences)
 {
-    uint64_t steps = 1;
+    uint64_t steps = 1, all = 0, ranks = 0;
     bool overflow = false;
     TRY(job_count(job, "gradient_accumulation_steps", &steps));
     TRY(job_count(job, "steps_per_generation", &steps));
+    TRY(job_count(job, "generation_batch_size", &all));
+    TRY(job_world(job, &ranks));
     *sequences = checked_mul(job_drafted(job, "workload.micro_batch", 1), steps, &overflow);
-    return STATUS_OK;
-}
-
-/* Their keys and values in 16 bits (transformers' DynamicCache), of a model whose layers are
- * all of grouped queries over everything before; 0: of another, or not known. */
-static enum status cache_of(struct job *job, uint64_t sequences, uint64_t *bytes)
-{
-    enum { KEY_AND_VALUE = 2, BYTES = 2 };
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    const struct attention *a = &plan->model.attention;
-    uint64_t length = job_drafted(job, "workload.sequence_length", 0);
-    bool known, overflow = false;
-    *bytes = 0;
-    TRY(job_part(job, "model", plan, &known));
-    if (!known || plan->model.layer_types.n || a->kind != ATTENTION_GQA)
-        return STATUS_OK;
-    uint64_t token = checked_mul(
-        checked_mul(plan->model.layers, a->kv_heads ? a->kv_heads : a->heads, &overflow),
-        checked_mul(a->head_dim, KEY_AND_VALUE * BYTES, &overflow), &overflow);
-    *bytes = checked_mul(checked_mul(token, length, &overflow), sequences, &overflow);
-    *bytes = overflow ? 0 : *bytes;
+    if (all && ranks)
+        *sequences = (all + ranks - 1) / ranks;
     return STATUS_OK;
 }
 
 /* The model generates itself, with its own weights; no part of the device is set apart. */
-static enum status warn_of_generate(struct job *job)
+enum status trl_set_generation(struct job *job)
 {
-    uint64_t sequences, bytes;
+    static const char key[] = "workload.colocated.sequences",
+                      flags[] = "generation_batch_size steps_per_generation "
+                                "gradient_accumulation_steps per_device_train_batch_size";
+    uint64_t sequences;
     TRY(count_generated(job, &sequences));
-    TRY(cache_of(job, sequences, &bytes));
-    const char *size = bytes ? arena_printf(job->arena, " (%" PRIu64 " sequences: %.2f GiB)",
-                                            sequences, (double)bytes / (1 << 30))
-                             : "";
-    job_warn(job, job_place(job),
-             "what the model holds while it generates matters to memory and is not modelled "
-             "without use_vllm: keys and values of all completions%s, and under ZeRO-3 or FSDP "
-             "gathered weights; the update is planned",
-             size);
+    job_set_count(job, key, lesser(sequences, 1000000000), flags);
+    if (job->framework == &job_unsloth)
+        job_warn(job, job_place(job),
+                 "Unsloth's own generation matters to memory and is not modelled without "
+                 "fast_inference: transformers' cache stands in");
     return STATUS_OK;
 }
 
@@ -151,7 +134,7 @@ enum status trl_finish_grpo(struct job *job, bool rloo)
     if (vllm)
         TRY(read_vllm(job));
     else
-        TRY(warn_of_generate(job));
+        TRY(trl_set_generation(job));
     if (vllm)
         warn_of_merge(job);
     job_warn(job, job_place(job),

@@ -67,6 +67,17 @@ bool job_requested(const struct job *job, const char *key)
     return job->asked && draft_find(job->asked, key);
 }
 
+uint64_t job_planned(const struct job *job, const char *key, uint64_t fallback)
+{
+    const struct draft_item *asked = job->asked ? draft_find(job->asked, key) : NULL;
+    const char *text = asked && asked->n == 1 ? asked->words[0] : NULL;
+    uint64_t value;
+    for (size_t i = 0; i < job->request->n_sets; i++)
+        if (text_equal(job->request->sets[i].key, key))
+            text = job->request->sets[i].value;
+    return text && number_count(text, &value) ? value : job_drafted(job, key, fallback);
+}
+
 /* Lines that start with "#moeplan ", of any text. */
 static enum status apply_lines(struct job *job, const char *text, size_t length)
 {

@@ -271,17 +271,23 @@ static enum status read_toml(const struct input *in)
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
-/* A script in Python, of whoever reads such. */
+/* A script in Python, of whoever knows it for its own. */
 static enum status read_python(const struct input *in)
 {
+    const struct job_framework *found = job_framework_named(in->request->from);
+    found = found && found->python ? found : NULL;
+    const bool asked = found != NULL;
     for (size_t i = 0; job_frameworks[i]; i++) {
-        struct job job = new_job(in, job_frameworks[i]);
-        if (!job.framework->python)
-            continue;
-        TRY(job.framework->python(&job, job.file, in->text, in->length));
-        return deliver(in, &job);
+        const struct job_framework *f = job_frameworks[i];
+        bool own = f->python_is && f->python_is(in->text);
+        if (!asked && f->python && (own || (!f->python_is && !found)))
+            found = f;
+        if (!asked && own)
+            break;
     }
-    return STATUS_OK;
+    struct job job = new_job(in, found);
+    TRY(found->python(&job, job.file, in->text, in->length));
+    return deliver(in, &job);
 }
 
 /* A text without a file's name is TOML when it begins with a section: [model] alone on a line.
@@ -306,6 +312,8 @@ static enum status read_input(const struct input *in)
         return read_python(in);
     if (launch_is_script(in->name, in->text, in->length))
         return read_script(in, in->text, in->length);
+    if (from && from->python_is) /* of its scripts alone */
+        return read_python(in);
     if (container_is(in->text, in->length))
         return read_containers(in);
     bool toml = text_ends(in->name, ".toml") || (from && from->toml) ||

@@ -69,6 +69,7 @@ struct job_framework {
     bool toml;         /* such a file is TOML */
     /* The settings of a script in Python that it is given to, read and not run; or NULL. */
     enum status (*python)(struct job *job, const char *name, const char *text, size_t length);
+    bool (*python_is)(const char *text); /* whether it is one of its own; NULL: by default */
     /* Variables in front of a launch with the ranks of a node, and with nodes, of which it
      * starts ranks by itself; or NULL. */
     const char *per_node, *nodes;
@@ -100,7 +101,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron, job_nemo_rl, job_openrlhf;
+    job_swift_megatron, job_nemo_rl, job_openrlhf, job_trl, job_unsloth;
 
 /* ---- a job while it is read ---- */
 
@@ -282,6 +283,9 @@ enum status job_part_named(struct job *job, const char *key, const char *name, s
 
 /* The same of the model, by its name or key by key. */
 enum status job_model(struct job *job, struct plan *plan, bool *known);
+
+/* The value of the plan as a number: the user's, or the draft's. */
+uint64_t job_planned(const struct job *job, const char *key, uint64_t fallback);
 
 /* Does the user give this key, with --set or in a "#moeplan" line? */
 bool job_requested(const struct job *job, const char *key);

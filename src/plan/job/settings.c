@@ -457,11 +457,25 @@ struct mark job_place(const struct job *job)
     return job->mark.file ? job->mark : (struct mark){.file = job->file};
 }
 
+/* The setting, unless only running the job tells it and the user says what it stands for. */
+static const struct setting *readable(struct job *job, const char *name)
+{
+    const struct setting *s = job_setting(job, name);
+    bool said = s && s->trouble && s->flag && s->flag->key && job_requested(job, s->flag->key);
+    return said ? NULL : s;
+}
+
 static enum status wrong(struct job *job, const struct setting *s, const char *takes)
 {
     if (s->trouble) {
         err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
         bool python = s->mark.file && text_ends(s->mark.file, ".py");
+        const char *key = s->flag ? s->flag->key : NULL;
+        if (python && key)
+            return err_hint(job->err,
+                            "a script is read and not run: write the value, a default as in "
+                            "os.environ.get(\"TP\", 8), or --set %s=",
+                            key);
         return err_hint(job->err,
                         "a job file is read and not run: write the value, or a default "
                         "as in %s",
@@ -503,7 +517,7 @@ static bool parse_count(const char *text, uint64_t *value)
 
 enum status job_count(struct job *job, const char *name, uint64_t *value)
 {
-    const struct setting *s = job_setting(job, name);
+    const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
     if (s->trouble || s->n != 1 || !parse_count(s->values[0], value))
@@ -513,7 +527,7 @@ enum status job_count(struct job *job, const char *name, uint64_t *value)
 
 enum status job_integer(struct job *job, const char *name, int64_t *value)
 {
-    const struct setting *s = job_setting(job, name);
+    const struct setting *s = readable(job, name);
     uint64_t size;
     if (!s)
         return STATUS_OK;
@@ -527,7 +541,7 @@ enum status job_integer(struct job *job, const char *name, int64_t *value)
 
 enum status job_real(struct job *job, const char *name, double *value)
 {
-    const struct setting *s = job_setting(job, name);
+    const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
     if (s->trouble || s->n != 1 || !number_real(s->values[0], value))
@@ -537,7 +551,7 @@ enum status job_real(struct job *job, const char *name, double *value)
 
 enum status job_word(struct job *job, const char *name, const char **value)
 {
-    const struct setting *s = job_setting(job, name);
+    const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
     if (s->trouble || s->n != 1)
@@ -558,7 +572,7 @@ enum status job_switch(struct job *job, const char *name, bool *value)
 {
     static const char *const yes[] = {"true", "True", "1"}, *const no[] = {"false", "False",
                                                                            "0"};
-    const struct setting *s = job_setting(job, name);
+    const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
     if (s->trouble || s->n > 1)

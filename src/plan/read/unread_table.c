@@ -244,6 +244,7 @@ static bool has_dense(const struct plan *plan)
                                     ~BIT(DTYPE_INT8)) /* formats with scales */
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define GIVES_WAY ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP))
+#define ALONE ONE_OF("workload.colocated.engine", BIT(ENGINE_NONE))
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
 #define NO_VALUES "predict computes no values, run does"
@@ -474,6 +475,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.reference", COLOCATES),
     WHEN("workload.colocated.critic", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),
+    WHEN("workload.colocated.sequences", TRAINS, STACK(HUGGINGFACE), ALONE),
     WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.item", ENCODES, SEES),
@@ -616,6 +618,9 @@ const struct unread_row unread_rows[] = {
          ABOVE("optimizer.offload", 0), ABOVE("parallel.zero", 2)),
     WHEN("optimizer.sub_group", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
     WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_TORCHTITAN))),
+    WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_FSDP)),
+         ONE_OF("optimizer.kind",
+                BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),

@@ -44,8 +44,8 @@ static bool layers_broken(const struct plan *plan, char *text, char *hint)
     return with || r->offload_layers >= plan->model.layers;
 }
 
-/* Projections of a shard, and hooks that update what a sharer holds, are other things
- * (transformers trainer_optimizer.py; accelerate has no LOMO beside DeepSpeed). */
+/* Projections of a shard, and hooks that update what a sharer or DDP's reducer holds, are other
+ * things (transformers trainer_optimizer.py; accelerate has no LOMO beside DeepSpeed). */
 static bool whole_broken(const struct plan *plan, char *text, char *hint)
 {
     bool lomo = plan_drops_gradients(plan);
@@ -55,12 +55,6 @@ static bool whole_broken(const struct plan *plan, char *text, char *hint)
     snprintf(text, RULE_TEXT, "this optimizer steps weights that every rank has whole%s",
              lomo ? " and alone" : "");
     return !fsdp || !whole || (lomo && plan_dp(plan) > 1) || plan->lora.rank > 0;
-}
-
-static bool steps_whole(const struct plan *plan)
-{
-    enum optimizer_kind kind = plan->optimizer.kind;
-    return is_training(plan) && kind >= OPTIMIZER_GALORE;
 }
 
 /* torchtitan components/optimizer.py, build_optimizers. */
@@ -271,10 +265,13 @@ static bool all_frozen(const struct plan *plan, char *text, char *hint)
                                                          model->residual_intermediate),
         [FROZEN_DENSE_MLP] = model_ffns(model, FFN_DENSE) > 0,
     };
-    bool some = false;
+    bool some = model->encoder.layers && plan->workload.encoder.train != ENCODER_FROZEN;
     for (unsigned i = 0; i < FROZEN_PARTS; i++)
         some = some || (has[i] && !plan_freezes_part(plan, (enum frozen_part)i));
-    snprintf(hint, RULE_TEXT, "leave a part out of frozen.modules");
+    snprintf(hint, RULE_TEXT,
+             model->encoder.layers ? "leave a part out of frozen.modules, or train the encoder "
+                                     "(workload.encoder.train)"
+                                   : "leave a part out of frozen.modules");
     snprintf(text, RULE_TEXT, "all that the model has is frozen: nothing is trained");
     return !some;
 }
@@ -327,7 +324,7 @@ static const struct rule rules[] = {
     {.name = "steps-whole-weights",
      .key = "optimizer.kind",
      .shape = RULE_OTHER,
-     .applies = steps_whole,
+     .applies = plan_steps_whole,
      .broken = whole_broken,
      .also = {"parallel.zero", "stack.kind"}},
     {.name = "steps-in-backward-alone",

@@ -574,6 +574,9 @@ const struct field schema_table[] = {
           "and states stay on the device, shared out as its own"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
           "parameters of other frozen models (reward), likewise"),
+    COUNT("workload.colocated.sequences", workload.colocated.sequences, 0, 1e9, "0",
+          "fsdp, deepspeed: sequences that a rank generates at once between steps by the model "
+          "that is trained (transformers' generate), without an engine; 0: none"),
     COUNT("workload.encoder.patches", workload.encoder.patches, 0, 1e9, "0",
           "patches of all images of a sequence that the encoder reads; 0: text alone"),
     COUNT("workload.encoder.item", workload.encoder.item, 0, 1e9, "0",
@@ -821,7 +824,7 @@ const struct field schema_table[] = {
           "(optim_target_modules); stacked experts are none"),
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
-         "(early_step_in_backward)"),
+         "(early_step_in_backward); fsdp: a weight is, of galore and apollo (layer-wise)"),
 
     /* ---- lora ---- */
 

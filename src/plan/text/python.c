@@ -51,8 +51,8 @@ static bool in_name(const struct text *line)
     return isalnum((unsigned char)last) || last == '_';
 }
 
-/* One statement without its comments, on one line where brackets or "\" go on; *more: another
- * one may follow on the same line, behind a semicolon. */
+/* One statement without its comments, with its lines where brackets or "\" go on; *more:
+ * another one may follow on the same line, behind a semicolon. */
 static enum status read_line(struct reader *r, struct text *line)
 {
     int depth = 0;
@@ -74,6 +74,7 @@ static enum status read_line(struct reader *r, struct text *line)
         if (c == '\\' && r->at + 1 < r->end && r->at[1] == '\n') {
             step(r);
             step(r);
+            text_append(line, "\n");
             continue;
         }
         depth += strchr("([{", c) != NULL;
@@ -81,7 +82,7 @@ static enum status read_line(struct reader *r, struct text *line)
         step(r);
         if ((c == '\n' || c == ';') && depth <= 0)
             return STATUS_OK;
-        text_append_n(line, c == '\n' || c == '\r' ? " " : &c, 1);
+        text_append_n(line, c == '\r' ? " " : &c, 1);
     }
     if (depth > 0)
         return err_at(r->err, STATUS_INPUT, mark, "a bracket is not closed");
@@ -203,12 +204,17 @@ static void read_import(struct reader *r, const char *text)
     }
 }
 
-/* "a, b.c = 1, 2": each of its own; what is not a list of as many is not known. */
+/* "a, b.c = 1, 2": each of its own; what is not a list of as many is not known, and a call is
+ * one by itself. */
 static enum status read_several(struct reader *r, const char *text, size_t length,
                                 struct python_statement like)
 {
     const struct python_value all = like.value;
     size_t commas = 0, i = 0;
+    if (all.kind == PYTHON_CALL) {
+        like.target = NULL;
+        TRY(add(r, like));
+    }
     for (size_t at = 0; at < length; at++) {
         if (strchr("([{'\"", text[at]))
             return STATUS_OK;
@@ -234,12 +240,16 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
 {
     bool changes;
     const char *equals = find_equals(text, &changes);
-    struct python_statement statement = {.mark = mark, .said = text, .nested = is_nested(r)};
+    struct python_statement statement = {
+        .mark = mark, .said = python_on_one_line(r->arena, text), .nested = is_nested(r)};
     if (equals)
         statement.target = target_of(r, text, (size_t)(equals - text) - changes);
-    if (begins_word(text, "return"))
-        return STATUS_OK;
-    statement.value = python_value(&r->scope, equals ? equals + 1 : text);
+    bool returns = begins_word(text, "return");
+    statement.target = returns ? NULL : statement.target;
+    equals = returns ? text + strlen("return") - 1 : equals;
+    statement.value = python_value(&r->scope, equals ? equals + 1 : text, text, mark);
+    if (returns)
+        return statement.value.kind == PYTHON_CALL ? add(r, statement) : STATUS_OK;
     if (equals && !statement.target)
         return read_several(r, text, (size_t)(equals - text), statement);
     if (changes)
@@ -268,7 +278,7 @@ static enum status read_logical(struct reader *r, const char *text, size_t inden
     while (r->n_blocks && r->blocks[r->n_blocks - 1].indent >= indent)
         r->n_blocks--;
     if (begins_word(text, "from") || begins_word(text, "import")) {
-        read_import(r, text);
+        read_import(r, python_on_one_line(r->arena, text));
         return STATUS_OK;
     }
     if (text[0] == '@' || !open_block(r, text, indent))

@@ -1,6 +1,8 @@
 /* Python scripts read, never run: the assignments and calls of a script, in the order in which
  * they stand, with what their values are where those are literals, names of literals, sums,
- * products and lists of them, defaults of the environment (os.environ.get("TP", 4)) or calls.
+ * products and lists of them, defaults of the environment (os.environ.get("TP", 4)) or calls,
+ * of which {"a": 1} is one of dict and "not f()" one of not. An argument that is none of these
+ * is not known, and the call's others are.
  *
  * Bodies of functions are read where they stand; what is inside a condition or a loop is
  * marked, but for `if __name__ == "__main__":`. Anything else is a value that is not known.
@@ -35,6 +37,7 @@ struct python_value {
 struct python_argument {
     const char *name; /* NULL: by its place */
     struct python_value value;
+    struct mark mark;
 };
 
 struct python_statement {

@@ -16,9 +16,12 @@ struct parser {
     const char *at;
     unsigned depth;
     bool failed;
+    const char *begin, *counted; /* of the statement, and up to where its place is known */
+    struct mark first, mark;     /* of either */
 };
 
 static struct python_value parse(struct parser *p);
+static struct python_value parse_atom(struct parser *p);
 
 static const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = ""};
 
@@ -55,6 +58,29 @@ static struct python_value fail(struct parser *p)
 {
     p->failed = true;
     return unknown;
+}
+
+const char *python_on_one_line(struct arena *arena, const char *text)
+{
+    char *line = arena_strdup(arena, text);
+    for (char *at = line; *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    return line;
+}
+
+/* Where something stands; places are asked for one after the other. */
+static struct mark place(struct parser *p, const char *at)
+{
+    if (!p->counted || at < p->counted) {
+        p->counted = p->begin;
+        p->mark = p->first;
+    }
+    for (; p->counted < at; p->counted++) {
+        bool newline = *p->counted == '\n';
+        p->mark.line += newline;
+        p->mark.column = newline ? 1 : p->mark.column + 1;
+    }
+    return p->mark;
 }
 
 /* ---- literals ---- */
@@ -153,6 +179,47 @@ static const char *argument_name(struct parser *p)
     return name;
 }
 
+/* To the comma or the bracket that ends an argument. */
+static void skip_argument(struct parser *p)
+{
+    const char *begin = p->at, *end = begin + strlen(begin);
+    int depth = 0;
+    while (p->at < end) {
+        bool name = p->at > begin && (isalnum((unsigned char)p->at[-1]) || p->at[-1] == '_');
+        size_t length = name ? 0 : python_string_length(p->at, end);
+        if (length) {
+            p->at += length;
+            continue;
+        }
+        if (depth == 0 && strchr(",)]}", *p->at))
+            return;
+        depth += strchr("([{", *p->at) != NULL;
+        depth -= strchr(")]}", *p->at) != NULL;
+        p->at++;
+    }
+}
+
+/* An argument of a call: of one that is not understood the others still say what they do. */
+static struct python_value parse_argument(struct parser *p, char close)
+{
+    const char *begin = p->at;
+    const unsigned depth = p->depth;
+    struct python_value value = parse(p);
+    skip(p);
+    if (p->failed || (*p->at != ',' && *p->at != close)) {
+        p->failed = false;
+        p->depth = depth;
+        p->at = begin;
+        skip_argument(p);
+        value = unknown;
+    }
+    begin += strspn(begin, " \t\n");
+    if (value.kind == PYTHON_UNKNOWN && p->at > begin)
+        value.text = python_on_one_line(
+            p->scope->arena, arena_strndup(p->scope->arena, begin, (size_t)(p->at - begin)));
+    return value;
+}
+
 static void parse_items(struct parser *p, char close, bool named, struct python_value *out)
 {
     size_t capacity = 0;
@@ -162,8 +229,9 @@ static void parse_items(struct parser *p, char close, bool named, struct python_
             p->at++;
             return;
         }
-        struct python_argument item = {.name = named ? argument_name(p) : NULL};
-        item.value = parse(p);
+        struct python_argument item = {.mark = place(p, p->at)};
+        item.name = named ? argument_name(p) : NULL;
+        item.value = named ? parse_argument(p, close) : parse(p);
         if (p->failed || out->n == PYTHON_ITEMS) {
             p->failed = true;
             return;
@@ -222,10 +290,26 @@ static const char *imported(struct parser *p, const char *name)
                                                                                    : name;
 }
 
+/* "not f()" is a call of "not"; of True it is false. */
+static struct python_value parse_not(struct parser *p)
+{
+    struct python_value of = parse_atom(p);
+    struct python_value call = {.kind = PYTHON_CALL, .callee = "not", .text = "", .n = 1};
+    if (of.kind == PYTHON_WORD && !of.quoted && text_equal(of.text, "true"))
+        return word("false");
+    if (of.kind == PYTHON_WORD && !of.quoted && text_equal(of.text, "false"))
+        return word("true");
+    if (of.kind != PYTHON_CALL)
+        return unknown;
+    call.items = arena_alloc(p->scope->arena, 1, sizeof *call.items);
+    call.items[0] = (struct python_argument){.value = of};
+    return call;
+}
+
 static struct python_value parse_name(struct parser *p)
 {
     static const char *const constants[][2] = {{"True", "true"}, {"False", "false"}};
-    static const char *const words[] = {"lambda", "not", "await", "yield"};
+    static const char *const words[] = {"lambda", "await", "yield"};
     size_t n = name_length(p->at);
     while (p->at[n] == '.' && name_length(p->at + n + 1))
         n += 1 + name_length(p->at + n + 1);
@@ -237,6 +321,8 @@ static struct python_value parse_name(struct parser *p)
     for (size_t i = 0; i < 2; i++)
         if (text_equal(name, constants[i][0]))
             return word(constants[i][1]);
+    if (text_equal(name, "not"))
+        return parse_not(p);
     if (text_equal(name, "None"))
         return (struct python_value){.kind = PYTHON_NONE, .text = "null"};
     if (*p->at != '(') {
@@ -252,6 +338,28 @@ static struct python_value parse_name(struct parser *p)
     if (!p->failed)
         skip_chain(p);
     return p->failed ? unknown : simplify(call);
+}
+
+/* {"a": 1} is dict(a=1). */
+static struct python_value parse_mapping(struct parser *p)
+{
+    struct python_value call = {.kind = PYTHON_CALL, .callee = "dict", .text = ""};
+    size_t capacity = 0;
+    for (skip(p); *p->at != '}'; skip(p)) {
+        size_t length = python_string_length(p->at, p->at + strlen(p->at));
+        struct python_value key = length ? parse_string(p, length) : fail(p);
+        if (key.kind != PYTHON_WORD || !take(p, ":") || call.n == PYTHON_ITEMS)
+            return fail(p);
+        call.items =
+            arena_grow(p->scope->arena, call.items, call.n, &capacity, sizeof *call.items);
+        call.items[call.n] =
+            (struct python_argument){.name = key.text, .mark = place(p, p->at)};
+        call.items[call.n++].value = parse_argument(p, '}');
+        if (*p->at != '}' && !take(p, ","))
+            return fail(p);
+    }
+    p->at++;
+    return call;
 }
 
 static struct python_value parse_atom(struct parser *p)
@@ -271,6 +379,8 @@ static struct python_value parse_atom(struct parser *p)
         value.text = arena_printf(p->scope->arena, "-%s", value.text);
         return value;
     }
+    if (take(p, "{"))
+        return parse_mapping(p);
     if (*p->at != '[' && *p->at != '(')
         return fail(p);
     bool list = *p->at == '[';
@@ -360,9 +470,11 @@ static struct python_value parse(struct parser *p)
     return value;
 }
 
-struct python_value python_value(struct python_scope *scope, const char *text)
+struct python_value python_value(struct python_scope *scope, const char *text,
+                                 const char *statement, struct mark mark)
 {
-    struct parser p = {.scope = scope, .at = text + strspn(text, " ")};
+    struct parser p = {
+        .scope = scope, .at = text + strspn(text, " \n"), .begin = statement, .first = mark};
     text = p.at;
     struct python_value value = parse(&p);
     skip(&p);
@@ -376,6 +488,6 @@ struct python_value python_value(struct python_scope *scope, const char *text)
     if (p.failed || *p.at)
         value = unknown;
     if (value.kind != PYTHON_WORD && value.kind != PYTHON_NONE)
-        value.text = text;
+        value.text = python_on_one_line(scope->arena, text);
     return value;
 }

@@ -19,8 +19,13 @@ struct python_scope {
 
 void python_bind(struct python_scope *scope, const char *name, struct python_value value);
 
-/* The value of an expression, which may be one that is not known. */
-struct python_value python_value(struct python_scope *scope, const char *text);
+/* The value of an expression, which may be one that is not known; it stands in a statement,
+ * lines and all, that begins at the mark. */
+struct python_value python_value(struct python_scope *scope, const char *text,
+                                 const char *statement, struct mark mark);
+
+/* A copy with blanks in place of its newlines. */
+const char *python_on_one_line(struct arena *arena, const char *text);
 
 /* Characters of a string at `at`, its quotes and their prefix with it; 0: there is none, or it
  * is not closed. */

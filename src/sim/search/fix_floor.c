@@ -1,6 +1,7 @@
 /* What no layout goes below: the state of a training step, shared out evenly over all ranks. A
  * plan whose state is too large even so is not tried in a thousand layouts; see fix_parts.h. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/engine.h"
 #include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
@@ -22,15 +23,16 @@ static uint64_t spread_bytes(struct fix_search *search, const struct plan *plan)
     return fix_state_bytes(search, &even);
 }
 
-/* Where the state is that of one stage, or beside it are models with layouts of their own,
- * nothing is known, nor of optimizers that step whole weights, whose states no ranks share out;
- * engines, whose replicas share networks out, do not train. */
+/* Where the state is that of one stage, beside it are models with layouts of their own, or its
+ * optimizer has no shares, nothing is known; engines, whose replicas share networks out, do not
+ * train. */
 static bool has_floor(const struct plan *plan)
 {
     const struct colocated *c = &plan->workload.colocated;
-    bool beside = c->engine != ENGINE_NONE || c->reference || c->critic || c->parameters;
+    bool beside =
+        c->engine != ENGINE_NONE || c->reference || c->critic || c->parameters || c->sequences;
     return plan->workload.mode == MODE_TRAIN && !plan_is_engine(plan) &&
-           !plan->parallel.stage && !beside && plan->optimizer.kind < OPTIMIZER_GALORE;
+           !plan->parallel.stage && !beside && !plan_steps_whole(plan);
 }
 
 /* The moves that are none of the layout are all made that leave less: each is of another part

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "work/list/params.h"
+#include "work/piece/cache.h"
 #include "work/stack/stack.h"
 
 enum { BYTES = 2 }; /* of a weight, frozen or the engine's */
@@ -188,6 +189,85 @@ static void add_engine(const struct plan *plan, struct work *work, struct turn t
                                   .last = turn.sync});
 }
 
+/* ---- by the model itself ---- */
+
+static void add_generated(struct work *work, struct turn turn, struct buffer like)
+{
+    like.segment = SEGMENT_STEP;
+    like.life = LIFE_TRANSIENT;
+    like.first = like.last = turn.rollout;
+    work_buffer(work, like);
+}
+
+/* Keys and values of a token in a layer: of latent attention those of all heads, which
+ * transformers expands before it keeps them (modeling_deepseek_v3.py). */
+static struct size generated_width(const struct dims *d)
+{
+    return d->facts & FACT_MLA ? size_add(d->z, d->width[COL_Q], d->width[COL_CONTEXT])
+                               : cache_width(d);
+}
+
+/* The caches of sequences at their longest: of windows and chunks what the next token reads
+ * (DynamicSlidingWindowLayer). A layer's keys are copied to make room for one token more, then
+ * its values (DynamicLayer.update). */
+static void add_cache(const struct plan *plan, struct work *work, struct turn turn)
+{
+    static const char caches[] = "transformers cache_utils.py";
+    struct sizes *z = &work->sizes;
+    const struct size n = size_const(z, plan->workload.colocated.sequences);
+    struct size largest = size_const(z, 0);
+    bool mixers[MIXER_COUNT] = {false};
+    struct dims d;
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        mixers[m] = model_mixers(&plan->model, (enum mixer)m) > 0;
+    dims_fill(&d, plan, z);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        const enum mixer mixer = (enum mixer)m;
+        const bool state = mixer == MIXER_LINEAR;
+        dims_mixer(&d, mixer);
+        if (!mixers[m] || (!state && !cache_name(mixer)))
+            continue;
+        struct size tokens =
+            state ? size_const(z, 1)
+                  : cache_tokens(z, plan, mixer, size_slot(z, SLOT_SEQUENCE_FULL));
+        struct size width = state ? cache_state_bytes(&d) : generated_width(&d);
+        add_generated(work, turn,
+                      (struct buffer){.name = state ? "generated_state" : "generated_cache",
+                                      .category = CATEGORY_KV_CACHE,
+                                      .dtype = state ? DTYPE_INT8 : plan->precision.activations,
+                                      .n_dims = 4,
+                                      .dims = {cache_layers(z, plan, mixer), n, tokens, width},
+                                      .source = caches});
+        if (!state)
+            largest = size_max(z, largest, size_mul(z, tokens, width));
+    }
+    add_generated(work, turn,
+                  (struct buffer){.name = "generated_cache_copy",
+                                  .category = CATEGORY_KV_CACHE,
+                                  .dtype = plan->precision.activations,
+                                  .n_dims = 2,
+                                  .dims = {n, size_ceil_by(z, largest, 2)},
+                                  .source = caches});
+}
+
+/* DeepSpeed's third stage gathers all weights for the time (TRL models/utils.py,
+ * unwrap_model_for_generation), FSDP those of one layer. */
+static void add_generation(const struct plan *plan, struct work *work, struct turn turn)
+{
+    struct params params;
+    add_cache(plan, work, turn);
+    if (plan->stack.kind != STACK_DEEPSPEED || plan->parallel.zero < 3)
+        return;
+    params_count(&plan->model, &params);
+    add_generated(work, turn,
+                  (struct buffer){.name = "generating_weights",
+                                  .category = CATEGORY_WEIGHTS,
+                                  .dtype = plan->precision.activations,
+                                  .n_dims = 1,
+                                  .dims = {size_const(&work->sizes, params.parameters)},
+                                  .source = "trl models/utils.py"});
+}
+
 void step_colocated(const struct plan *plan, struct work *work, size_t first)
 {
     const struct colocated *c = &plan->workload.colocated;
@@ -198,8 +278,16 @@ void step_colocated(const struct plan *plan, struct work *work, size_t first)
         turn = turn_of(work);
         leave(plan, work, first, turn);
     }
+    const bool generates =
+        c->engine == ENGINE_NONE && c->sequences && plan_is_huggingface(plan);
+    if (generates) {
+        turn = turn_of(work);
+        leave(plan, work, first, turn);
+    }
     add_frozen(plan, work);
     add_critic(plan, work);
+    if (generates)
+        add_generation(plan, work, turn);
     if (c->engine != ENGINE_NONE)
         add_engine(plan, work, turn);
 }

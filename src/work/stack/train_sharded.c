@@ -404,17 +404,20 @@ static struct size largest_parameter(struct train *t)
 
 /* A weight is updated when the next one's gradient is there: both gradients, and what the
  * update makes in f32 of the one before it: gradient and weight, with AdaLOMO its square and
- * the update besides (lomo_optim/lomo.py, adalomo.py, fuse_update). */
+ * the update besides (lomo_optim/lomo.py, adalomo.py, fuse_update). A hook that steps one
+ * weight runs when its gradient alone is there (trainer_optimizer.py, optimizer_hook). */
 static void hold_gradients(struct train *t)
 {
-    bool ada = t->plan->optimizer.kind == OPTIMIZER_ADALOMO;
-    static const char source[] = "lomo_optim fuse_update";
+    enum optimizer_kind kind = t->plan->optimizer.kind;
+    bool ada = kind == OPTIMIZER_ADALOMO, lomo = ada || kind == OPTIMIZER_LOMO;
+    const char *source = lomo ? "lomo_optim fuse_update" : "transformers trainer_optimizer.py";
     struct size largest = largest_parameter(t);
     if (!plan_drops_gradients(t->plan))
         return;
     reserve(t, "passing_gradients", CATEGORY_GRADIENTS, t->plan->precision.gradients, largest,
-            2, source);
-    reserve(t, "f32_updates", CATEGORY_OPTIMIZER, DTYPE_F32, largest, ada ? 4 : 2, source);
+            lomo ? 2 : 1, source);
+    if (lomo)
+        reserve(t, "f32_updates", CATEGORY_OPTIMIZER, DTYPE_F32, largest, ada ? 4 : 2, source);
 }
 
 /* The reducer's buckets hold every gradient once more: they are views of them only where that
