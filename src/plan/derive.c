@@ -385,6 +385,18 @@ uint64_t plan_attention_length(const struct plan *plan)
     return length < w->sequence_length ? length : w->sequence_length;
 }
 
+/* Megatron model_parallel_config.py, microbatch_group_size_per_vp_stage: pp unless given. torch
+ * distributed/pipelining/schedules.py, ScheduleInterleaved1F1B: as many rounds as pp goes into
+ * the micro-batches, all of one size. */
+uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches)
+{
+    uint64_t pp = plan->parallel.pp, rounds = micro_batches / pp;
+    if (plan_is_megatron(plan) && plan->parallel.vpp > 1 && plan->parallel.vpp_group)
+        return plan->parallel.vpp_group;
+    bool even = plan->stack.kind == STACK_TORCHTITAN && rounds && micro_batches % rounds == 0;
+    return even ? micro_batches / rounds : pp;
+}
+
 uint64_t plan_accumulation(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

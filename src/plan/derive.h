@@ -118,6 +118,9 @@ uint64_t plan_shared_width(const struct plan *plan);
 uint64_t plan_residual_width(const struct plan *plan);
 uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */
 uint64_t plan_accumulation(const struct plan *plan); /* micro-steps per step and dp rank */
+/* Interleaved 1F1B: how many of a step's micro-batches go through a chunk before the next chunk
+ * has its turn; the last such group may be smaller. */
+uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches);
 uint64_t
 plan_rank_memory(const struct plan *plan); /* bytes of a rank: device / logical cores */
 

@@ -82,12 +82,27 @@ static unsigned lay_engine(struct plan *plan, unsigned given)
     return laid;
 }
 
+/* Megatron trains experts beside tensor parallelism in no other way (moe_layer.py, forward),
+ * and torchtitan has none without (parallelize.py of its models). */
+static bool shares_tokens(const struct plan *plan)
+{
+    bool always = plan->stack.kind == STACK_TORCHTITAN;
+    return plan->workload.mode == MODE_TRAIN && plan->parallel.tp > 1 && !plan->parallel.sp &&
+           (always || (plan_is_megatron(plan) && plan_is_routed(plan)));
+}
+
 unsigned experts_lay(struct plan *plan, unsigned given)
 {
     if (plan_is_engine(plan))
         return lay_engine(plan, given);
-    if (given & EXPERTS_ETP || experts_split(plan) <= 1)
-        return 0;
-    plan->parallel.etp = experts_split(plan);
-    return EXPERTS_ETP;
+    unsigned laid = 0;
+    if (!(given & EXPERTS_ETP) && experts_split(plan) > 1) {
+        plan->parallel.etp = experts_split(plan);
+        laid |= EXPERTS_ETP;
+    }
+    if (!(given & EXPERTS_SP) && shares_tokens(plan)) {
+        plan->parallel.sp = true;
+        laid |= EXPERTS_SP;
+    }
+    return laid;
 }

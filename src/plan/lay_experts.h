@@ -18,7 +18,8 @@ uint64_t experts_split(const struct plan *plan);
 /* Lays them. Engines: over all ranks, whole where the plan gives ep, or has data-parallel ranks
  * that can share them out (both engines' guides for such deployments turn expert parallelism
  * on), else each of them split like a dense network. Training, and NxD: each split over the
- * tensor-parallel ranks where its software does that. `given`: degrees that stay as they are, a
+ * tensor-parallel ranks where its software does that, and sequence parallelism where it trains
+ * in no other way beside tensor parallelism. `given`: degrees that stay as they are, a
  * wrong layout too, for the rules to name. Returns those that follow. */
 unsigned experts_lay(struct plan *plan, unsigned given);
 

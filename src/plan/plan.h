@@ -348,7 +348,9 @@ struct workload {
 
 struct parallel {
     uint64_t tp, pp, vpp, cp, ep, etp;
-    uint64_t dp;           /* 0: derived from the cluster */
+    uint64_t
+        vpp_group; /* micro-batches that each of vpp chunks takes in turn; 0: as the stack */
+    uint64_t dp;   /* 0: derived from the cluster */
     uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
     uint64_t batches; /* of decode in flight over the stages of an engine; 0: one a stage */
     bool dense_apart, head_apart; /* SGLang: not shared out over replicas of attention */

@@ -45,6 +45,8 @@ const struct job_case job_cases[] = {
      0},
     {"megatron/distributed-inputs.sh", "",
      "parallel.tp=4 parallel.sp=false recompute.kind=full recompute.distribute=true", 0},
+    {"megatron/micro-batch-groups.sh", "",
+     "parallel.pp=4 parallel.vpp=2 parallel.vpp_group=6 parallel.schedule=interleaved", 0},
     {"megatron/uniform-groups.sh", "",
      "parallel.tp=2 parallel.pp=4 parallel.ep=4 recompute.kind=full recompute.every=2 "
      "optimizer.offload=0.5 moe.path=capacity",

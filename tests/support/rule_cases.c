@@ -7,13 +7,9 @@
     "model.attention.v_head_dim=8 "
 
 #define WINDOWS "model.layer_types=[window,full] model.attention.window=4"
-#define LINEAR                                                                                 \
-    "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
-    "model.linear.key_heads=4 model.linear.key_dim=8"
 #define OFFLOADS                                                                               \
     "Megatron moves whole layers without pipeline, recomputation and graphs; "                 \
     "recompute.offload names modules"
-#define MEGATRON "workload.mode=train stack.kind=megatron "
 #define OVERLAPS MEGATRON "parallel.ep=2 stack.overlap.ep=true "
 #define SERVED(engine) "workload.mode=decode stack.kind=" #engine " "
 #define ON(device) "cluster.device.name=" #device " "
@@ -36,7 +32,7 @@
     MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
                  "model.indexer.head_dim=8 model.indexer.top_k=16"
 
-const struct rule_case rule_cases[] = {
+static const struct rule_case cases[] = {
     {"dense-layers-within-layers", "model.dense_layers=9", "model.dense_layers=8",
      "dense_layers 9 is more than layers 8", "dense_layers counts some of the layers"},
     {"moe-period", "model.moe_every=2", "model.moe_every=2 model.dense_layers=4",
@@ -490,7 +486,8 @@ const struct rule_case rule_cases[] = {
      "plain_last 5 is more than 8 layers / pp 2", "no more than a pipeline stage has, 4"},
     {"overlap-runs-once", OVERLAPS "recompute.kind=full", OVERLAPS "recompute.kind=selective",
      "Megatron's overlap.ep runs no layer again",
-     "recompute.kind: selective, or stack.overlap.ep: false"},
+     "recompute.kind: selective, or stack.overlap.ep: false; whole virtual stages, which newer "
+     "ones run again, are not modelled"},
     {"overlap-runs-once", OVERLAPS "recompute.kind=selective recompute.modules=[moe]",
      OVERLAPS "recompute.kind=selective recompute.modules=[moe_act]",
      "Megatron's overlap.ep runs no module moe again",
@@ -506,12 +503,24 @@ const struct rule_case rule_cases[] = {
     {"rounds-are-whole", MEGATRON ROUNDS "workload.global_batch=24",
      MEGATRON ROUNDS "workload.global_batch=32",
      "vpp 2 takes micro-batches in groups of 4 (pp), and a step has 6",
-     "a global_batch of a multiple of dp x micro_batch x pp, or vpp 1"},
+     "a global_batch of a multiple of dp x micro_batch x pp, another vpp_group, or vpp 1"},
     {"rounds-are-whole",
      "workload.mode=train stack.kind=torchtitan " ROUNDS "workload.global_batch=36",
      "workload.mode=train stack.kind=torchtitan " ROUNDS "workload.global_batch=24",
      "vpp 2 takes micro-batches in groups of one size, at least 4 (pp), and a step has 9",
      "a global_batch of a multiple of dp x micro_batch x pp, or vpp 1"},
+    {"rounds-are-whole", MEGATRON ROUNDS "parallel.vpp_group=5 workload.global_batch=28",
+     MEGATRON ROUNDS "parallel.vpp_group=5 workload.global_batch=36",
+     "vpp 2 takes micro-batches in groups of 5 (vpp_group), and a step has 7",
+     "a vpp_group of pp, 4, to what a step has, which leaves none or pp"},
+    {"rounds-are-whole", MEGATRON ROUNDS "parallel.vpp_group=12 workload.global_batch=32",
+     MEGATRON ROUNDS "parallel.vpp_group=8 workload.global_batch=32",
+     "vpp 2 takes micro-batches in groups of 12 (vpp_group), and a step has 8",
+     "a vpp_group of pp, 4, to what a step has, which leaves none or pp"},
+    {"rounds-are-whole", MEGATRON ROUNDS "parallel.vpp_group=3 workload.global_batch=32",
+     TITAN ROUNDS "parallel.vpp_group=3 workload.global_batch=32",
+     "vpp 2 takes micro-batches in groups of 3 (vpp_group), and a step has 8",
+     "a vpp_group of pp, 4, to what a step has, which leaves none or pp"},
     {"recipe-needs-products", MEGATRON "precision.recipe=mxfp8 cluster.device.family=hopper",
      MEGATRON "precision.recipe=fp8_block cluster.device.family=hopper",
      "devices of family hopper have no products of mxfp8",
@@ -538,4 +547,8 @@ const struct rule_case rule_cases[] = {
      "micro_batch or sequence_length is far too large"},
 };
 
-const size_t rule_cases_n = sizeof rule_cases / sizeof *rule_cases;
+const struct rule_case *rule_case_at(size_t i)
+{
+    const size_t n = sizeof cases / sizeof *cases;
+    return i < n ? &cases[i] : rule_case_refused_at(i - n);
+}

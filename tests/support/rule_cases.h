@@ -11,7 +11,15 @@ struct rule_case {
     const char *text, *hint;    /* of the broken one */
 };
 
-extern const struct rule_case rule_cases[];
-extern const size_t rule_cases_n;
+/* What several cases begin with. */
+#define MEGATRON "workload.mode=train stack.kind=megatron "
+#define TITAN "workload.mode=train stack.kind=torchtitan "
+#define LINEAR                                                                                 \
+    "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
+    "model.linear.key_heads=4 model.linear.key_dim=8"
+
+/* Case i of all, and of those of rule_refused.c alone; NULL behind the last. */
+const struct rule_case *rule_case_at(size_t i);
+const struct rule_case *rule_case_refused_at(size_t i);
 
 #endif

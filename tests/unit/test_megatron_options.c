@@ -70,19 +70,22 @@ static void hybrid_ep(void **state)
 static void graphs_keep_their_inputs(void **state)
 {
     (void)state;
-#define FOUR "model.layers=32 model.dense_layers=0 cluster=h200-8x1 parallel.pp=8 "
+#define FOUR                                                                                   \
+    "moe.path=ragged_a2a model.layers=32 model.dense_layers=0 cluster=h200-8x1 parallel.pp=8 "
     near(held(FOUR "stack.graphs=partial", "graph_inputs", 0), 1.75, 0);
-    near(held("model.layers=4 model.dense_layers=0 cluster=h200-8x1 stack.graphs=partial",
+    near(held("moe.path=ragged_a2a model.layers=4 model.dense_layers=0 cluster=h200-8x1 "
+              "stack.graphs=partial",
               "graph_inputs", 0),
          4 * 58720256 / (double)GIB, 0);
-    near(
-        held("cluster=h200-8x1 workload.global_batch=64 stack.graphs=full", "graph_batches", 0),
-        2 * 8 * 4096 * 28 / (double)GIB, 0);
+    near(held("parallel.ep=8 cluster=h200-8x1 workload.global_batch=64 stack.graphs=full",
+              "graph_batches", 0),
+         2 * 8 * 4096 * 28 / (double)GIB, 0);
     /* the update's copies stand beside the graph's memory */
-    near(held("cluster=h200-8x1 precision.gradients=bf16 stack.graphs=full", "f32_gradients",
-              0) -
-             held("cluster=h200-8x1 precision.gradients=bf16", "f32_gradients", 0),
-         0, 0);
+    near(
+        held("parallel.ep=8 cluster=h200-8x1 precision.gradients=bf16 stack.graphs=full",
+             "f32_gradients", 0) -
+            held("parallel.ep=8 cluster=h200-8x1 precision.gradients=bf16", "f32_gradients", 0),
+        0, 0);
 }
 
 static void the_stash_packs_saved_rows(void **state)
@@ -172,7 +175,7 @@ static void ends_may_stand_alone(void **state)
 {
     (void)state;
 #define ALONE                                                                                  \
-    "cluster=h200-8x16 parallel.pp=16 parallel.vpp=2 "                                         \
+    "moe.path=ragged_a2a cluster=h200-8x16 parallel.pp=16 parallel.vpp=2 "                     \
     "parallel.schedule=interleaved model.mtp_enabled=true "                                    \
     "parallel.layout=Et*3|(tt|)*29,m|L"
     struct stage first = stage_of(ALONE, 0, 0), modules = stage_of(ALONE, 14, 0);
@@ -194,7 +197,7 @@ static void empty_chunks_keep_their_input(void **state)
 {
     (void)state;
 #define EMPTY                                                                                  \
-    "model.layers=6 model.dense_layers=0 cluster=h200-8x4 parallel.pp=4 "                      \
+    "moe.path=ragged_a2a model.layers=6 model.dense_layers=0 cluster=h200-8x4 parallel.pp=4 "  \
     "parallel.layout=Et*3||t*3|L"
     struct stage second = stage_of(EMPTY, 1, 0);
     assert_int_equal(second.dense_layers + second.moe_layers, 0);

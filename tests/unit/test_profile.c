@@ -195,7 +195,7 @@ static void plans_leave_the_runs(void **state)
         const char *left;
     } cases[] = {
         {{"moe.path=deepep", "parallel.ep=8"}, ""},
-        {{"moe.path=allgather", "parallel.ep=1"}, "moe.path allgather, parallel.ep 1"},
+        {{"moe.path=allgather", "parallel.ep=2"}, "moe.path allgather, parallel.ep 2"},
         {{"moe.path=deepep", "workload.micro_batch=17"}, "workload.micro_batch 17"},
         {{"moe.path=capacity", "moe.capacity_factor=1.25"}, ""},
     };

@@ -87,6 +87,35 @@ static void interleaved_keeps_its_warm_up_alive(void **state)
     }
 }
 
+/* Megatron's own example, "PP2 N3M5 with VP2" (schedules.py): micro-batches 0 1 2 0 1 2 3 4 3 4
+ * through chunks 0 0 0 1 1 1 0 0 1 1; warm-ups of 2 (pp - i - 1) + (vpp - 1) N, 5 and 3, and
+ * one more in steady state. Groups of two, its default, have 4 and 2. */
+static void groups_of_micro_batches_warm_up(void **state)
+{
+    (void)state;
+    static const struct {
+        enum stack_kind stack;
+        uint64_t group, micro_batches, copies[2]; /* of a chunk's 8 layers, on either stage */
+    } rows[] = {
+        {STACK_MEGATRON, 3, 5, {6, 4}},   {STACK_MEGATRON, 0, 6, {5, 3}},
+        {STACK_MEGATRON, 6, 6, {9, 7}},   {STACK_TORCHTITAN, 0, 6, {5, 3}},
+        {STACK_TORCHTITAN, 0, 3, {6, 4}}, /* one round of three */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint64_t s = 0; s < 2; s++) {
+            struct plan plan = pipeline(2, 2, PIPELINE_INTERLEAVED);
+            plan.stack.kind = rows[i].stack;
+            plan.model.dense_layers = 0;
+            plan.parallel.vpp_group = rows[i].group;
+            plan.workload.global_batch = rows[i].micro_batches * plan.workload.micro_batch * 16;
+            struct stage stage = at(&plan, s, 0);
+            print_message("row %zu stage %" PRIu64 "\n", i, s);
+            assert_int_equal(stage.moe_layers, 16);
+            assert_int_equal(stage.moe_layers * stage.in_flight[KIND_MOE],
+                             1000 * 8 * rows[i].copies[s]);
+        }
+}
+
 /* No more micro-batches are alive than a step has. */
 static void few_micro_batches_bound_the_flight(void **state)
 {
@@ -186,6 +215,7 @@ int main(void)
         cmocka_unit_test(flights_of_the_schedules),
         cmocka_unit_test(dualpipe_doubles_parameters),
         cmocka_unit_test(interleaved_keeps_its_warm_up_alive),
+        cmocka_unit_test(groups_of_micro_batches_warm_up),
         cmocka_unit_test(few_micro_batches_bound_the_flight),
         cmocka_unit_test(explicit_chunks_and_moments),
         cmocka_unit_test(uneven_stages_add_up),

@@ -149,15 +149,20 @@ static void even_stages_follow_closed_forms(void **state)
         enum pipeline_schedule schedule;
         uint64_t stages, chunks, micro;
         double low, high;
+        uint64_t group;
     } cases[] = {
-        {PIPELINE_1F1B, 1, 1, 5, 15, 15},
-        {PIPELINE_1F1B, 4, 1, 8, 33, 33},
-        {PIPELINE_1F1B, 8, 1, 3, 30, 30},
-        {PIPELINE_GPIPE, 4, 1, 8, 33, 33},
-        {PIPELINE_INTERLEAVED, 4, 2, 8, 28.5, 28.5},
-        {PIPELINE_INTERLEAVED, 4, 4, 16, 50.25, 50.25},
-        {PIPELINE_ZERO_BUBBLE, 4, 1, 8, 27, 29},
-        {PIPELINE_DUALPIPE, 4, 1, 16, 48, 54},
+        {PIPELINE_1F1B, 1, 1, 5, 15, 15, 0},
+        {PIPELINE_1F1B, 4, 1, 8, 33, 33, 0},
+        {PIPELINE_1F1B, 8, 1, 3, 30, 30, 0},
+        {PIPELINE_GPIPE, 4, 1, 8, 33, 33, 0},
+        {PIPELINE_INTERLEAVED, 4, 2, 8, 28.5, 28.5, 0},
+        {PIPELINE_INTERLEAVED, 4, 4, 16, 50.25, 50.25, 0},
+        /* larger groups wait no longer, nor does a smaller last one of as many as stages */
+        {PIPELINE_INTERLEAVED, 4, 2, 8, 28.5, 28.5, 8},
+        {PIPELINE_INTERLEAVED, 4, 4, 16, 50.25, 50.25, 6},
+        {PIPELINE_INTERLEAVED, 2, 2, 5, 16.5, 16.5, 3},
+        {PIPELINE_ZERO_BUBBLE, 4, 1, 8, 27, 29, 0},
+        {PIPELINE_DUALPIPE, 4, 1, 16, 48, 54, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -165,6 +170,7 @@ static void even_stages_follow_closed_forms(void **state)
         struct pipeline_times t;
         struct pipeline p =
             even(cases[i].schedule, cases[i].stages, cases[i].chunks, cases[i].micro, times);
+        p.group = cases[i].group;
         pipeline_play(&p, &arena, &t);
         if (t.end_s < cases[i].low - 1e-9 || t.end_s > cases[i].high + 1e-9)
             fail_msg("case %zu: %.4f, expected %.4f to %.4f", i, t.end_s, cases[i].low,

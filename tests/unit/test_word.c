@@ -237,12 +237,13 @@ static enum status build(const char *stack, const char *key, const char *name, s
     struct arena arena = {0};
     struct plan plan;
     struct work work;
-    bool save = text_equal(key, "recompute.save");
+    bool save = text_equal(key, "recompute.save"), last = text_equal(name, "attn_proj");
     const char *text = arena_printf(
         &arena,
         "model: deepseek-v3\ncluster: h100-8x8\nstack: %s\nparallel: {ep: 8, zero: 1}\n"
-        "recompute: {kind: %s, %s: [\"%s\"]}\n",
-        stack, save ? "save" : "selective", strrchr(key, '.') + 1, name);
+        "recompute: {kind: %s, %s: [\"%s\"%s]}\n",
+        stack, save ? "save" : "selective", strrchr(key, '.') + 1, name,
+        last ? ", core_attn" : ""); /* which Megatron wants beside it */
     enum status status =
         plan_load_text("p.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL, err);
     if (status == STATUS_OK)

@@ -21,6 +21,8 @@ static const struct place {
     {"overlap-param-gather", "ddp.overlap_param_gather"},
     {"grad_reduce_in_fp32", "ddp.grad_reduce_in_fp32"},
     {"num-virtual-stages-per-pipeline-rank", "model.virtual_pipeline_model_parallel_size"},
+    {"microbatch-group-size-per-virtual-pipeline-stage",
+     "model.microbatch_group_size_per_vp_stage"},
     {"tp-comm-overlap", "comm_overlap.tp_comm_overlap"},
     {"overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm"},
     {"async-save", "checkpoint.async_save"},

@@ -129,6 +129,17 @@ static enum status check_layout(struct job *job, const char *flag, uint64_t vpp)
     return STATUS_OK;
 }
 
+/* Of as many micro-batches as stages unless it is said (model_parallel_config.py). */
+static enum status set_group(struct job *job, uint64_t pp)
+{
+    static const char flag[] = "microbatch-group-size-per-virtual-pipeline-stage";
+    uint64_t group = pp;
+    TRY(job_count(job, flag, &group));
+    if (group != pp)
+        job_set_count(job, "parallel.vpp_group", group, flag);
+    return STATUS_OK;
+}
+
 static enum status set_pipeline(struct job *job)
 {
     static const char by_layers[] = "num-layers-per-virtual-pipeline-stage";
@@ -159,11 +170,12 @@ static enum status set_pipeline(struct job *job)
     TRY(read_ends(job, &ends));
     if (!layout)
         TRY(megatron_set_ends(job, ends, pp, vpp > 1 ? vpp : 1, layers));
-    if (job_drafted(job, "parallel.vpp", 1) > 1)
-        job_set(job, "parallel.schedule", "interleaved",
-                "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
-                "pipeline-model-parallel-layout");
-    return STATUS_OK;
+    if (job_drafted(job, "parallel.vpp", 1) == 1)
+        return STATUS_OK;
+    job_set(job, "parallel.schedule", "interleaved",
+            "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
+            "pipeline-model-parallel-layout");
+    return set_group(job, pp);
 }
 
 /* ---- the rest of the layout ---- */

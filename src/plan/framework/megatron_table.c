@@ -170,6 +170,8 @@ const struct job_flag megatron_flags[] = {
          "layers / pp / value, embedding and loss counted if accounted for", ARGUMENTS),
     RULE("num-virtual-stages-per-pipeline-rank virtual_pipeline_model_parallel_size vp",
          JOB_VALUE, "parallel.vpp", "as it stands; schedule interleaved above 1", ARGUMENTS),
+    RULE("microbatch-group-size-per-virtual-pipeline-stage microbatch_group_size_per_vp_stage",
+         JOB_VALUE, "parallel.vpp_group", "0 where it is pp", PARALLEL),
     RULE("account-for-embedding-in-pipeline-split", JOB_SWITCH, "parallel.stages",
          "the embedding counts as a layer", TRANSFORMER),
     RULE("account-for-loss-in-pipeline-split", JOB_SWITCH, "parallel.stages",

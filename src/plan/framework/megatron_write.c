@@ -181,26 +181,42 @@ static void write_model(struct job_writer *writer)
     write_experts(writer);
 }
 
-/* "Et*13|t*14L": one chunk after the other. */
+/* Layers of chunk i: as they are listed, or as even as possible with the longer ones first. */
+static uint64_t chunk_layers(const struct plan *plan, uint64_t chunks, uint64_t i)
+{
+    const struct number_list *stages = &plan->parallel.stages;
+    uint64_t layers = plan->model.layers;
+    return stages->n ? stages->value[i] : layers / chunks + (i < layers % chunks);
+}
+
+/* "Et*13|t*14L": one chunk after the other, prediction modules in the last. Without a list
+ * Megatron splits layers that come out even alone (arguments.py). */
 static void write_stages(struct job_writer *writer)
 {
     const struct parallel *p = &writer->plan->parallel;
+    const struct model *m = &writer->plan->model;
     struct text layout = {.arena = writer->arena};
-    uint64_t n = p->stages.n;
+    uint64_t chunks = p->pp * p->vpp, modules = m->mtp_enabled ? m->mtp_layers : 0;
+    bool even = p->stages.n == 0 && m->layers % chunks == 0;
+    if (p->vpp > 1 && p->vpp_group)
+        writer_count(writer, "microbatch-group-size-per-virtual-pipeline-stage", p->vpp_group);
     if (p->layout[0] != '\0') {
         writer_flag(writer, "pipeline-model-parallel-layout",
                     arena_printf(writer->arena, "'%s'", p->layout));
         return;
     }
-    if (n == 0 && p->vpp > 1)
+    if (even && p->vpp > 1)
         writer_count(writer, "num-virtual-stages-per-pipeline-rank", p->vpp);
-    if (n == 0 || n != p->pp * p->vpp)
+    if (even || (p->stages.n && p->stages.n != chunks))
         return;
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < chunks; i++) {
+        uint64_t layers = chunk_layers(writer->plan, chunks, i);
         text_append(&layout, i ? "|" : "E");
-        if (p->stages.value[i])
-            text_printf(&layout, "t*%" PRIu64, p->stages.value[i]);
+        if (layers)
+            text_printf(&layout, "t*%" PRIu64, layers);
     }
+    for (uint64_t i = 0; i < modules; i++)
+        text_append(&layout, "m");
     text_append(&layout, "L");
     writer_flag(writer, "pipeline-model-parallel-layout",
                 arena_printf(writer->arena, "'%s'", text_string(&layout)));

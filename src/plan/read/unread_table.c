@@ -509,6 +509,7 @@ const struct unread_row unread_rows[] = {
          ENCODES),
     WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
+    WHEN("parallel.vpp_group", TRAINS, STACK(MEGATRONS), PIPELINE, ABOVE("parallel.vpp", 1)),
     WHEN("parallel.schedule", PIPELINE),
     WHEN("parallel.stages", PIPELINE),
     WHEN("parallel.layout", PIPELINE),

@@ -1,5 +1,5 @@
 /* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_layout.c,
- * rule_run.c, rule_train.c and rule_serve.c. */
+ * rule_run.c, rule_train.c, rule_serve.c and rule_refused.c. */
 #include "plan/rule/rule.h"
 
 #include <assert.h>
@@ -146,9 +146,9 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 
 const struct rule *rule_at(size_t i)
 {
-    static const struct rule_set *const sets[] = {&rule_set_model,  &rule_set_borrow,
-                                                  &rule_set_layout, &rule_set_run,
-                                                  &rule_set_train,  &rule_set_serve};
+    static const struct rule_set *const sets[] = {
+        &rule_set_model, &rule_set_borrow, &rule_set_layout, &rule_set_run,
+        &rule_set_train, &rule_set_serve,  &rule_set_refused};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];
@@ -195,7 +195,7 @@ bool rule_check_layout(const struct plan *plan)
 bool rule_check_run(const struct plan *plan)
 {
     return obeys(&rule_set_run, plan) && obeys(&rule_set_train, plan) &&
-           obeys(&rule_set_serve, plan);
+           obeys(&rule_set_serve, plan) && obeys(&rule_set_refused, plan);
 }
 
 /* ---- by key ---- */
@@ -220,10 +220,12 @@ static void take_set(const struct rule_set *set, const char *key, struct rule_pa
 void rule_parts_of(const char *key, struct rule_parts *parts)
 {
     parts->n_naming = parts->n_rest = 0;
-    assert(rule_set_run.n + rule_set_train.n + rule_set_serve.n <= RULE_RUN_MOST);
+    assert(rule_set_run.n + rule_set_train.n + rule_set_serve.n + rule_set_refused.n <=
+           RULE_RUN_MOST);
     take_set(&rule_set_run, key, parts);
     take_set(&rule_set_train, key, parts);
     take_set(&rule_set_serve, key, parts);
+    take_set(&rule_set_refused, key, parts);
 }
 
 bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan)

@@ -118,8 +118,10 @@ static bool overlap_broken(const struct plan *plan, char *text, char *hint)
     bool full = r->kind == RECOMPUTE_FULL;
     snprintf(text, RULE_TEXT, "Megatron's overlap.ep %s",
              full ? "runs no layer again" : "runs no module moe again");
-    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false",
-             full ? "recompute.kind: selective" : "other recompute.modules");
+    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false%s",
+             full ? "recompute.kind: selective" : "other recompute.modules",
+             full ? "; whole virtual stages, which newer ones run again, are not modelled"
+                  : "");
     return full || (r->kind == RECOMPUTE_SELECTIVE && plan_lists(&r->modules, "moe"));
 }
 
@@ -161,21 +163,31 @@ static bool interleaves(const struct plan *plan)
            (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
 }
 
-/* Megatron pipeline_parallel/schedules.py: pp micro-batches go through each chunk in turn, and
- * the last group may not be smaller. torch distributed/pipelining/schedules.py,
+/* Megatron pipeline_parallel/schedules.py, forward_backward_pipelining_with_interleaving:
+ * groups of no fewer than pp micro-batches and no more than there are go through each chunk in
+ * turn, and the last one has pp at least. torch distributed/pipelining/schedules.py,
  * ScheduleInterleaved1F1B: as many rounds as pp goes into them, all of one size. */
 static bool rounds_broken(const struct plan *plan, char *text, char *hint)
 {
     uint64_t pp = plan->parallel.pp, n = plan_accumulation(plan);
-    uint64_t rounds = n / pp ? n / pp : 1;
-    if (plan_is_megatron(plan) ? n % pp == 0 : n % rounds == 0)
+    uint64_t group = plan_interleaved_group(plan, n), rounds = n / pp ? n / pp : 1;
+    bool megatron = plan_is_megatron(plan), given = group != pp;
+    bool whole = group >= pp && group <= n && (n % group == 0 || n % group >= pp);
+    if (megatron ? whole : n % rounds == 0)
         return false;
     snprintf(text, RULE_TEXT,
              "vpp %" PRIu64 " takes micro-batches in groups of %s%" PRIu64
-             " (pp), and a step has %" PRIu64,
-             plan->parallel.vpp, plan_is_megatron(plan) ? "" : "one size, at least ", pp, n);
-    snprintf(hint, RULE_TEXT,
-             "a global_batch of a multiple of dp x micro_batch x pp, or vpp 1");
+             " (%s), and a step has %" PRIu64,
+             plan->parallel.vpp, megatron ? "" : "one size, at least ", megatron ? group : pp,
+             megatron && given ? "vpp_group" : "pp", n);
+    if (megatron && given)
+        snprintf(hint, RULE_TEXT,
+                 "a vpp_group of pp, %" PRIu64 ", to what a step has, which leaves none or pp",
+                 pp);
+    else
+        snprintf(hint, RULE_TEXT,
+                 "a global_batch of a multiple of dp x micro_batch x pp, %sor vpp 1",
+                 megatron && n > pp ? "another vpp_group, " : "");
     return true;
 }
 
@@ -358,7 +370,7 @@ static const struct rule rules[] = {
      .shape = RULE_OTHER,
      .applies = interleaves,
      .broken = rounds_broken,
-     .also = {"workload.micro_batch", "workload.global_batch"}},
+     .also = {"workload.micro_batch", "parallel.vpp_group"}},
     {.name = "recipe-needs-products",
      .key = "precision.recipe",
      .shape = RULE_OTHER,

@@ -595,6 +595,9 @@ const struct field schema_table[] = {
     COUNT("parallel.pp", parallel.pp, 1, 10000, "1", "pipeline stages"),
     COUNT("parallel.vpp", parallel.vpp, 1, 10000, "1",
           "model chunks per pipeline rank (interleaved schedule)"),
+    COUNT("parallel.vpp_group", parallel.vpp_group, 0, 10000, "0",
+          "megatron, vpp above 1: micro-batches that go through a chunk before the next one "
+          "(--microbatch-group-size-per-virtual-pipeline-stage); 0: pp"),
     COUNT("parallel.cp", parallel.cp, 1, 1e6, "1", "context-parallel ranks"),
     COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
     COUNT("parallel.etp", parallel.etp, 1, 1e6, "1",

@@ -1,6 +1,8 @@
 /* See steady.h. */
 #include "sim/memory/steady.h"
 
+#include "plan/derive.h"
+
 enum { ASKED = 2 }; /* plans of a structure that are evaluated without */
 
 static bool is_kept(const struct steady *steady)
@@ -21,7 +23,8 @@ static void same_pipeline(struct steady *s, const struct plan *plan)
 {
     uint64_t pp = plan->parallel.pp, vpp = plan->parallel.vpp;
     uint64_t micro_batches = stage_micro_batches(plan);
-    if (s->pp == pp && s->vpp == vpp && s->micro_batches == micro_batches)
+    uint64_t group = plan_interleaved_group(plan, micro_batches);
+    if (s->pp == pp && s->vpp == vpp && s->group == group && s->micro_batches == micro_batches)
         return;
     if (pp > s->stage_room) {
         s->of = arena_alloc(s->arena, pp, sizeof *s->of);
@@ -31,6 +34,7 @@ static void same_pipeline(struct steady *s, const struct plan *plan)
         s->of[i].moments = 0;
     s->pp = pp;
     s->vpp = vpp;
+    s->group = group;
     s->micro_batches = micro_batches;
 }
 

@@ -23,7 +23,7 @@ struct steady {
     struct memory_kept kept[STEADY_SCHEDULES];
     uint64_t turn[STEADY_SCHEDULES]; /* of sizes, when the fold was kept; 0: not yet */
     /* of the stages: what they follow of pp, vpp and micro-batches */
-    uint64_t pp, vpp, micro_batches, stage_room;
+    uint64_t pp, vpp, group, micro_batches, stage_room;
     struct steady_stage *of; /* [pp] */
 };
 

@@ -56,8 +56,14 @@ static inline double later(double x, double y)
 
 /* ---- orders that are fixed ---- */
 
+/* Micro-batches that go through a chunk in turn. */
+static uint64_t group_of(const struct pipeline *p)
+{
+    return p->group > p->stages ? p->group : p->stages;
+}
+
 /* A stage's tasks in one direction: which of its chunks, which micro-batch. The same on every
- * stage: stages micro-batches through each chunk in turn; the last group may be smaller. A
+ * stage: a group through each chunk in turn; the last group may be smaller. A
  * stage's rows at a place of this order come from its neighbour's at the same place, those of
  * the first stage from the last one's of the chunk before, `group` places back. */
 struct place {
@@ -69,7 +75,7 @@ static const struct place *places_of(const struct pipeline *p, struct arena *are
     uint64_t n = 0;
     struct place *places =
         arena_alloc(arena, (size_t)(p->micro_batches * p->chunks) + 1, sizeof *places);
-    uint64_t whole = p->chunks == 1 ? p->micro_batches : p->stages;
+    uint64_t whole = p->chunks == 1 ? p->micro_batches : group_of(p);
     for (uint64_t first = 0; first < p->micro_batches; first += whole) {
         uint64_t group = lesser(whole, p->micro_batches - first);
         for (uint64_t chunk = 0; chunk < p->chunks; chunk++)
@@ -108,7 +114,7 @@ static uint64_t warmup(const struct pipeline *p, uint64_t stage)
     if (p->schedule == PIPELINE_GPIPE || p->inference)
         return all;
     if (p->chunks > 1)
-        return lesser(all, 2 * (p->stages - stage - 1) + (p->chunks - 1) * p->stages);
+        return lesser(all, 2 * (p->stages - stage - 1) + (p->chunks - 1) * group_of(p));
     return lesser(all, p->stages - stage - 1);
 }
 
@@ -444,11 +450,18 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
     out->end_s = fmax(out->end_s, out->one_s) * (1 - 1e-9);
 }
 
+/* Micro-batches that the last group of an interleaved order lacks: one of fewer than stages
+ * waits for itself. */
+static uint64_t lacking(const struct pipeline *p)
+{
+    uint64_t over = p->chunks > 1 ? p->micro_batches % group_of(p) : 0;
+    return over && over < p->stages ? group_of(p) - over : 0;
+}
+
 void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
 {
-    uint64_t over = p->chunks > 1 ? p->micro_batches % p->stages : 0;
     struct pipeline whole = *p;
-    whole.micro_batches += over ? p->stages - over : 0;
+    whole.micro_batches += lacking(p);
     bound_whole(&whole, out);
     double share = (double)p->micro_batches / (double)whole.micro_batches;
     out->end_s = fmax(out->end_s * share, out->one_s * (1 - 1e-9));
@@ -468,15 +481,14 @@ static void squeeze(struct pipeline_times *out, double share)
 static void play_whole(const struct pipeline *p, struct arena *arena,
                        struct pipeline_times *out)
 {
-    uint64_t over = p->chunks > 1 ? p->micro_batches % p->stages : 0;
-    if (!over) {
+    if (!lacking(p)) {
         play(p, arena, out);
         return;
     }
     /* interleaved orders need whole groups: one more is played, and its part of the whole taken
      * off, which keeps longer tasks from ending earlier */
     struct pipeline whole = *p;
-    whole.micro_batches += p->stages - over;
+    whole.micro_batches += lacking(p);
     play(&whole, arena, out);
     double share = (double)p->micro_batches / (double)whole.micro_batches, end = out->end_s;
     out->end_s = fmax(end * share, out->one_s);
@@ -487,7 +499,7 @@ static void play_whole(const struct pipeline *p, struct arena *arena,
 
 void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
 {
-    uint64_t round = 2 * p->stages; /* both ends of DualPipe, groups of interleaved orders */
+    uint64_t round = 2 * group_of(p); /* both ends of DualPipe, interleaved groups */
     uint64_t most = PLAYED - PLAYED % round, less = most / 2 - most / 2 % round;
     if (p->record || p->micro_batches <= PLAYED || !less) {
         play_whole(p, arena, out);

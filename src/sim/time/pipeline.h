@@ -27,6 +27,8 @@ struct pipeline {
     bool record; /* keep the tasks */
     enum pipeline_schedule schedule;
     uint64_t stages, chunks; /* pp; vpp where it interleaves, else 1 */
+    uint64_t
+        group; /* micro-batches that a chunk takes in turn, no fewer than stages; 0: those */
     uint64_t micro_batches;
     /* of one micro-batch, by chunk of the model in the order a token meets them [stages
      * chunks]; weight_s: the part of backward_s that can wait */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/frozen.h"
@@ -147,7 +148,8 @@ uint64_t step_micro_batches(const struct plan *plan)
         return 1;
     if (w->global_batch || w->tokens_per_step)
         return plan_accumulation(plan);
-    return p->pp > 1 ? 4 * p->pp : 1;
+    uint64_t group = plan_interleaved_group(plan, 0);
+    return p->pp > 1 ? ceil_div(4 * p->pp, group) * group : 1;
 }
 
 /* A decode step of sequences for which no graph was captured; graphs that the plan asks for
@@ -331,6 +333,7 @@ void step_pipeline_of(const struct plan *plan, struct pipeline *out)
     *out = (struct pipeline){.schedule = plan->parallel.schedule,
                              .stages = plan->parallel.pp,
                              .chunks = step_chunks(plan),
+                             .group = plan_interleaved_group(plan, step_micro_batches(plan)),
                              .micro_batches = step_micro_batches(plan),
                              .overlapped = plan->stack.overlap_pp,
                              .inference = plan->workload.mode != MODE_TRAIN};

@@ -196,13 +196,25 @@ uint64_t stage_micro_batches(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
-    return w->global_batch || w->tokens_per_step ? plan_accumulation(plan) : 4 * p->pp * p->vpp;
+    if (w->global_batch || w->tokens_per_step)
+        return plan_accumulation(plan);
+    uint64_t group = plan_interleaved_group(plan, 0);
+    return ceil_div(4 * p->pp * p->vpp, group) * group;
 }
 
-/* Chunk of the k-th forward: pp micro-batches through each chunk in turn. */
-static uint64_t chunk_of(const struct parallel *p, uint64_t k)
+/* Forwards of a rank in their order: `group` micro-batches through each chunk in turn, then the
+ * next ones; of the last group as many as are left (Megatron schedules.py, get_schedule_table).
+ */
+struct rounds {
+    uint64_t group, chunks, micro_batches;
+};
+
+static uint64_t chunk_of(const struct rounds *r, uint64_t k)
 {
-    return k / p->pp % p->vpp;
+    uint64_t whole = r->micro_batches - r->micro_batches % r->group;
+    if (k < whole * r->chunks)
+        return k / r->group % r->chunks;
+    return (k - whole * r->chunks) / (r->micro_batches - whole);
 }
 
 static bool covers(const struct chunks *chunks, const struct alive *a, const struct alive *b)
@@ -259,21 +271,27 @@ static void add_moment(struct chunks *chunks, const struct alive *alive)
 }
 
 /* Plays Megatron's interleaved 1F1B on one rank: until its last forward ahead more and more is
- * alive, then what is repeats, every chunk having had pp forwards and backwards. */
+ * alive, then what is repeats, every chunk having had a group's forwards and backwards; a last
+ * group that is smaller has an order of its own. */
 static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
     struct alive alive = {0};
-    uint64_t total = stage_micro_batches(plan) * p->vpp, round = p->pp * p->vpp;
+    uint64_t all = stage_micro_batches(plan), group = plan_interleaved_group(plan, all);
+    uint64_t m = lesser(all, 4 * group + all % group); /* more are as those before */
+    uint64_t total = m * p->vpp;
+    const struct rounds r = {group, p->vpp, m};
     uint64_t ahead = plan_overlaps_experts(plan) ? 1 : 0;
-    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp + ahead);
-    uint64_t steps = lesser(total, warmup + round);
+    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * group + ahead);
+    uint64_t steps = lesser(total, warmup + group * p->vpp);
+    if (m % group >= p->pp)
+        steps = total;
     for (uint64_t k = 0; k < steps; k++) {
-        add_alive(chunks, chunk_of(p, k), 1, &alive);
+        add_alive(chunks, chunk_of(&r, k), 1, &alive);
         if (k >= warmup || k + 1 == steps)
             add_moment(chunks, &alive);
         if (k >= warmup)
-            take_alive(chunks, p->vpp - 1 - chunk_of(p, k - warmup), &alive);
+            take_alive(chunks, p->vpp - 1 - chunk_of(&r, k - warmup), &alive);
     }
 }
 
