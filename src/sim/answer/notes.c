@@ -11,7 +11,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 8 };
+enum { OWN = 9 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -105,6 +105,19 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
     return n;
 }
 
+/* The list has the indexer's scores forward alone. */
+static size_t add_indexer(const struct plan *plan, struct note *note)
+{
+    if (plan->workload.mode != MODE_TRAIN || !plan_is_megatron(plan) ||
+        !plan->model.indexer.heads || lora_is_on(plan))
+        return 0;
+    *note = (struct note){
+        "model.indexer.heads",
+        "Megatron trains an indexer by a loss of its own (dsa_indexer_loss_coeff): its time is "
+        "not modelled, nor what it holds in other layers than csa"};
+    return 1;
+}
+
 /* What training keeps of chosen blocks is their kernels' own. */
 static size_t add_blocks(const struct plan *plan, struct note *note)
 {
@@ -178,6 +191,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_draft(plan, notes + *n);
     *n += add_experts(plan, arena, notes + *n);
     *n += add_compressed(plan, notes + *n);
+    *n += add_indexer(plan, notes + *n);
     *n += add_blocks(plan, notes + *n);
     *n += add_borrowed(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
