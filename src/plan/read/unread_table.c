@@ -258,7 +258,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.checkpoint", ENGINE, INFERS, PARTS_BY_CHECKPOINT),
     WHEN("model.plain", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
-    WHEN("model.max_position", STACK(BIT(STACK_VLLM)), INFERS), /* rows of its rotary table */
+    /* rows of vLLM's rotary table; contexts that both engines start with by a switch alone */
+    WHEN("model.max_position", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", NOT_MLA),
     WHEN("model.attention.q_lora_rank", NOT_GQA),

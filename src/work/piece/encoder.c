@@ -27,7 +27,8 @@ bool encoder_runs_back(const struct plan *plan)
  * SGLang mm_enable_dp_encoder. */
 bool encoder_apart(const struct plan *plan)
 {
-    return plan_is_engine(plan) && plan->parallel.encoder_apart && plan->parallel.tp > 1;
+    bool has = plan_is_engine(plan) && plan->stack.kind != STACK_TRTLLM; /* no option of its */
+    return has && plan->parallel.encoder_apart && plan->parallel.tp > 1;
 }
 
 static uint64_t split_over(const struct plan *plan)
