@@ -77,10 +77,15 @@ bool probe_is_product(enum probe_kind kind)
 
 /* Weights pass by one after the other, as those of experts do: what is copied and gathered,
  * too, is read for the first time in a while. */
-static const char *next_weights(struct desk *desk, uint64_t bytes)
+static uint64_t next_place(struct desk *desk, uint64_t bytes)
 {
     uint64_t fit = desk->weights / bytes;
-    return desk->from + desk->turn++ % (fit ? fit : 1) * bytes;
+    return desk->turn++ % (fit ? fit : 1) * bytes;
+}
+
+static const char *next_weights(struct desk *desk, uint64_t bytes)
+{
+    return desk->from + next_place(desk, bytes);
 }
 
 static void multiply(const struct probe *p, struct desk *desk)
@@ -88,10 +93,9 @@ static void multiply(const struct probe *p, struct desk *desk)
     const struct probe_point *at = p->point;
     struct probe_operands operands = {
         .rows = desk->to, .other = desk->to + SPACE / 8, .result = desk->to + SPACE / 4};
-    if (at->kind == PROBE_WGRAD) {
-        uint64_t bytes = probe_gradient_bytes(at), fit = desk->weights / bytes;
-        operands.gradient = desk->gradients + desk->turn++ % (fit ? fit : 1) * bytes;
-    } else
+    if (at->kind == PROBE_WGRAD)
+        operands.gradient = desk->gradients + next_place(desk, probe_gradient_bytes(at));
+    else
         operands.weight = next_weights(desk, probe_weight_bytes(at));
     probe_product(&p->kernels, &p->session->blas, at, &operands, desk->scratch);
 }

@@ -10,6 +10,21 @@
 #include "sim/serve/scheduler.h"
 #include "support/played.h"
 
+/* One replica with 200 tokens of cache, `n` requests at once of 64 answers. */
+static struct scheduler_ask asked(enum batching batching, uint64_t n, uint64_t input)
+{
+    return (struct scheduler_ask){.batching = batching,
+                                  .replicas = 1,
+                                  .slots = 8,
+                                  .budget = 1000,
+                                  .requests = n,
+                                  .in_flight = n,
+                                  .input = input,
+                                  .output = 64,
+                                  .cache = {.tokens = 200},
+                                  .costs = &played_costs};
+}
+
 /* A cache of 200 tokens lets three prompts of 50 in. After 16 steps of three answers each it
  * holds 198: the newest goes, then after 34 of two the second. At step 63 the first ends and
  * both begin again, with 101 and 67 tokens in one step; they have 12 and 46 steps to go. */
@@ -17,16 +32,7 @@ static void the_newest_makes_room(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    const struct scheduler_ask ask = {.batching = BATCHING_MIXED,
-                                      .replicas = 1,
-                                      .slots = 8,
-                                      .budget = 1000,
-                                      .requests = 3,
-                                      .in_flight = 3,
-                                      .input = 50,
-                                      .output = 64,
-                                      .cache = {.tokens = 200},
-                                      .costs = &played_costs};
+    struct scheduler_ask ask = asked(BATCHING_MIXED, 3, 50);
     struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 2);
     assert_close(r.ttft_s[2], 0.15, 1e-12);
@@ -45,16 +51,8 @@ static void what_is_left_is_found_again(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    const struct scheduler_ask ask = {.batching = BATCHING_MIXED,
-                                      .replicas = 1,
-                                      .slots = 8,
-                                      .budget = 1000,
-                                      .requests = 3,
-                                      .in_flight = 3,
-                                      .input = 50,
-                                      .output = 64,
-                                      .cache = {.tokens = 200, .keeps = true},
-                                      .costs = &played_costs};
+    struct scheduler_ask ask = asked(BATCHING_MIXED, 3, 50);
+    ask.cache.keeps = true;
     struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 2);
     assert_close(r.ends_s[0], 0.15 + 0.63, 1e-9);
@@ -68,16 +66,8 @@ static void whole_requests_never_go(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    struct scheduler_ask ask = {.batching = BATCHING_WHOLE,
-                                .replicas = 1,
-                                .slots = 8,
-                                .budget = 1000,
-                                .requests = 4,
-                                .in_flight = 4,
-                                .input = 50,
-                                .output = 64,
-                                .cache = {.tokens = 200, .admits = ADMIT_WHOLE},
-                                .costs = &played_costs};
+    struct scheduler_ask ask = asked(BATCHING_WHOLE, 4, 50);
+    ask.cache.admits = ADMIT_WHOLE;
     struct scheduler_result r = played(&ask, &arena);
     for (unsigned i = 0; i < 4; i++)
         assert_close(r.ends_s[i], 0.68 * (i + 1), 1e-9);
@@ -96,16 +86,10 @@ static void replicas_reserve_less(void **state)
     (void)state;
     for (uint64_t replicas = 1; replicas <= 2; replicas++) {
         struct arena arena = {0};
-        struct scheduler_ask ask = {.batching = BATCHING_APART,
-                                    .replicas = replicas,
-                                    .slots = 8,
-                                    .budget = 1000,
-                                    .requests = 3 * replicas,
-                                    .in_flight = 3,
-                                    .input = 20,
-                                    .output = 64,
-                                    .cache = {.tokens = 200, .admits = ADMIT_PART},
-                                    .costs = &played_costs};
+        struct scheduler_ask ask = asked(BATCHING_APART, 3, 20);
+        ask.cache.admits = ADMIT_PART;
+        ask.replicas = replicas;
+        ask.requests = 3 * replicas;
         struct scheduler_result r = played(&ask, &arena);
         size_t last = r.n - 1;
         if (replicas == 1)
@@ -122,16 +106,8 @@ static void answers_to_come_are_reserved(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    struct scheduler_ask ask = {.batching = BATCHING_APART,
-                                .replicas = 1,
-                                .slots = 8,
-                                .budget = 1000,
-                                .requests = 3,
-                                .in_flight = 3,
-                                .input = 50,
-                                .output = 64,
-                                .cache = {.tokens = 200, .admits = ADMIT_PART},
-                                .costs = &played_costs};
+    struct scheduler_ask ask = asked(BATCHING_APART, 3, 50);
+    ask.cache.admits = ADMIT_PART;
     struct scheduler_result r = played(&ask, &arena);
     assert_int_equal(r.preempted, 0);
     for (unsigned i = 0; i < 3; i++)

@@ -230,9 +230,9 @@ static void leave_out(struct fitter *f, enum calibrate_split split,
 
 /* ---- how wide, and whether that holds ---- */
 
-static double error_of(const struct fitter *f, const double *predicted, size_t i)
+static double error_of(const struct fitter *f, double predicted, size_t i)
 {
-    return fabs(predicted[i] / f->measured[i] - 1);
+    return fabs(predicted / f->measured[i] - 1);
 }
 
 static void predict_pair(struct fitter *f, const struct fit_result *fit, uint32_t fold,
@@ -240,7 +240,7 @@ static void predict_pair(struct fitter *f, const struct fit_result *fit, uint32_
 {
     for (size_t i = 0; i < f->family->n; i++)
         if (f->fold[i] == fold)
-            error[i] = fabs(predict(f, fit->constants, i) / f->measured[i] - 1);
+            error[i] = error_of(f, predict(f, fit->constants, i), i);
 }
 
 /* Of configurations left out; what it holds of some whose fits and widths know nothing of them,
@@ -254,7 +254,7 @@ static void judge_error(struct fitter *f, const struct fit_result *all,
     double *error = arena_alloc(f->arena, f->family->n + 1, sizeof *error),
            share = left_out_share(f->family->n); /* values of one err on their own */
     for (size_t i = 0; i < f->family->n; i++) {
-        error[i] = error_of(f, out->predicted[SPLIT_CONFIGURATION], i);
+        error[i] = error_of(f, out->predicted[SPLIT_CONFIGURATION][i], i);
         f->fold[i] %= NESTED;
     }
     out->error = left_out_width(error, f->fold, f->family->n, UINT32_MAX, share, f->arena);

@@ -131,12 +131,6 @@ static uint64_t all_devices(const struct plan *plan)
     return rule_product(plan->cluster.nodes, plan->cluster.node.devices, 1);
 }
 
-static uint64_t two(const struct plan *plan)
-{
-    (void)plan;
-    return 2;
-}
-
 static bool vpp_broken(const struct plan *plan, char *text, char *hint)
 {
     if (plan->parallel.vpp == 1 || plan->parallel.pp > 1)
@@ -443,7 +437,7 @@ static const struct rule rules[] = {
      .shape = RULE_DIVIDES,
      .applies = is_dualpipe,
      .a = MEMBER("pp", parallel.pp),
-     .b = DERIVED("", two),
+     .b = DERIVED("", rule_two),
      .hint = "dualpipe runs two pipelines from both ends"},
     {.name = "halving-splits-ranks",
      .key = "block.collective",

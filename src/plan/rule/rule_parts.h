@@ -15,6 +15,10 @@ extern const struct rule_set rule_set_model, rule_set_borrow, rule_set_layout, r
 /* a * b * c, saturated at UINT64_MAX */
 uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c);
 
+/* Quantities that are numbers, whatever the plan. */
+uint64_t rule_one(const struct plan *plan);
+uint64_t rule_two(const struct plan *plan);
+
 /* Quantities of a rule: a member, a double member, a function of the plan. */
 #define MEMBER(label, member)                                                                  \
     {                                                                                          \

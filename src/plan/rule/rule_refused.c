@@ -1,6 +1,6 @@
 /* What training software refuses in its own checks, of the ways it splits a model, what it runs
  * again, moves away, captures and exchanges. A check that only some versions have is no rule:
- * those stand in work/stack/table.c, where predict says them and a search passes by. */
+ * those stand in work/stack/lacks.c, where predict says them and a search passes by. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -60,12 +60,6 @@ static bool tokens_broken(const struct plan *plan, char *text, char *hint)
 static bool biases_experts(const struct plan *plan)
 {
     return is_megatron(plan) && plan_is_routed(plan) && plan->model.moe.bias;
-}
-
-static uint64_t one(const struct plan *plan)
-{
-    (void)plan;
-    return 1;
 }
 
 static bool splits_delta(const struct plan *plan)
@@ -160,12 +154,6 @@ static bool rings(const struct plan *plan)
 {
     return is_training(plan) && plan->stack.kind == STACK_MAXTEXT && plan_is_routed(plan) &&
            path_reads(plan->moe.path, GATHERS_TOKENS);
-}
-
-static uint64_t two(const struct plan *plan)
-{
-    (void)plan;
-    return 2;
 }
 
 static bool overlaps(const struct plan *plan)
@@ -322,7 +310,7 @@ static const struct rule rules[] = {
      .shape = RULE_EQUAL,
      .applies = biases_experts,
      .a = MEMBER("etp", parallel.etp),
-     .b = DERIVED("", one),
+     .b = DERIVED("", rule_one),
      .hint = "Megatron splits no experts with biases: parallel.etp: 1",
      .also = {"model.moe.bias", "parallel.tp"}},
     {.name = "tp-divides-delta-heads",
@@ -353,7 +341,7 @@ static const struct rule rules[] = {
      .shape = RULE_EQUAL,
      .applies = ties_stages,
      .a = MEMBER("pp", parallel.pp),
-     .b = DERIVED("", one),
+     .b = DERIVED("", rule_one),
      .hint = "torchtitan splits no model whose head is its embedding into stages",
      .also = {"model.tied_embeddings"}},
     {.name = "ep-of-sharing-ranks",
@@ -383,7 +371,7 @@ static const struct rule rules[] = {
      .key = "moe.path",
      .shape = RULE_AT_MOST,
      .applies = rings,
-     .a = DERIVED("the least ring of experts,", two),
+     .a = DERIVED("the least ring of experts,", rule_two),
      .b = MEMBER("ep", parallel.ep),
      .hint = "MaxText asks for ep above 1: parallel.ep: 2, or another moe.path",
      .also = {"parallel.ep"}},

@@ -121,8 +121,7 @@ static uint64_t most_slot_top_k(const struct plan *plan)
 
 static uint64_t slot_width(const struct plan *plan)
 {
-    uint64_t latent = plan->model.moe.latent_size;
-    return latent ? latent : plan->model.hidden;
+    return model_row_width(&plan->model);
 }
 
 static uint64_t most_slot_width(const struct plan *plan)
@@ -141,10 +140,10 @@ static bool slot_width_broken(const struct plan *plan, char *text, char *hint)
 {
     static const uint64_t widths[] = {2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192};
     uint64_t width = slot_width(plan);
-    bool gpt_oss =
-        width == 2880; /* its patch pads to 3072 (scripts/ci, patch_deepep_gpt_oss) */
+    if (width == 2880) /* gpt-oss: its patch pads to 3072 (scripts/ci, patch_deepep_gpt_oss) */
+        return false;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
-        if (widths[i] == width || gpt_oss)
+        if (widths[i] == width)
             return false;
     snprintf(text, RULE_TEXT, "DeepEP's low-latency kernels have no rows of %" PRIu64, width);
     snprintf(hint, RULE_TEXT,

@@ -140,12 +140,6 @@ static bool interleave_broken(const struct plan *plan, char *text, char *hint)
     return plan->parallel.vpp == 1;
 }
 
-static uint64_t one(const struct plan *plan)
-{
-    (void)plan;
-    return 1;
-}
-
 static bool overlaps_mtp(const struct plan *plan)
 {
     return overlaps(plan) && plan->model.mtp_enabled;
@@ -362,7 +356,7 @@ static const struct rule rules[] = {
      .shape = RULE_AT_MOST,
      .applies = overlaps_mtp,
      .a = MEMBER("mtp_layers", model.mtp_layers),
-     .b = DERIVED("what Megatron's overlap.ep runs", one),
+     .b = DERIVED("what Megatron's overlap.ep runs", rule_one),
      .hint = "model.mtp_layers: 1, or stack.overlap.ep: false",
      .also = {"model.mtp_layers"}},
     {.name = "rounds-are-whole",
