@@ -602,7 +602,7 @@ const struct field schema_table[] = {
     COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
     COUNT("parallel.etp", parallel.etp, 1, 1e6, "1",
           "tensor-parallel ranks of an expert; unsaid: tp where the stack's launch splits "
-          "experts"),
+          "experts; sglang, dense models: tp x dp is dp attention"),
     COUNT("parallel.dp", parallel.dp, 0, 1e6, "0",
           "data-parallel ranks; 0: what the cluster leaves, else checked against it"),
     COUNT("parallel.attention_dp", parallel.attention_dp, 0, 1e6, "0",
