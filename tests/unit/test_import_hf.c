@@ -103,6 +103,16 @@ static void every_family_equals_the_shipped_model(void **state)
         "qwen3-next-80b-a3b",
         "qwen3.5-397b-a17b",
         "step-3.7-flash",
+        "a.x-k1",
+        "hy3",
+        "k-exaone-236b-a23b",
+        "laguna-s-2.1",
+        "laguna-xs.2",
+        "mistral-small-4-119b",
+        "solar-open-100b",
+        "trinity-large",
+        "trinity-mini",
+        "trinity-nano",
         "devstral-2-123b",
         "devstral-small-2-24b",
         "dots.llm1",
@@ -210,22 +220,28 @@ static void broken_configurations_say_where(void **state)
         {"{\"model_type\": \"opt\"}", "config.json:1:16", "architecture 'opt' is not known",
          "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, deepseek_v4, glm_moe_dsa, "
          "glm4_moe, "
-         "glm4v_moe, glm4v_moe_text, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
+         "glm4v_moe, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
          "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
-         "minimax_m3_vl, minimax_m3_vl_text, minimax_m3, arctic, gpt_oss, llama4, llama4_text, "
+         "minimax_m3_vl, minimax_m3, arctic, gpt_oss, llama4, "
          "olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
-         "qwen3_vl_moe_text, qwen3_omni_moe, qwen3_omni_moe_thinker, qwen3_omni_moe_text, "
-         "qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
+         "qwen3_omni_moe, qwen3_omni_moe_thinker, "
+         "qwen3_next, qwen3_5_moe, qwen3_5, "
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
          "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
-         "gemma, gemma2, gemma3_text, gemma3, "
-         "gemma4_text, gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, phi3, olmo2, "
+         "gemma, gemma2, gemma3, "
+         "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, phi3, olmo2, "
          "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, qwen2, "
-         "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "
+         "qwen2_5_vl, qwen3, qwen3_vl, afmoe, axk1, "
+         "exaone_moe, hy_v3, solar_open, laguna, mellum, mistral4, flex_olmo, "
+         "granitemoeshared, granitemoe_swa, flint, kolibri1, dbrx; or write the "
          "model's own keys, as "
          "models/*.yaml do"},
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: it has Mamba and attention layers",
+         "write the model's own keys where its layers are of known types, as models/*.yaml do"},
+        {"{\"model_type\": \"mistral_large4\"}", "config.json:1:16",
+         "architecture 'mistral_large4' is not supported: it has latent attention that reads "
+         "entries of earlier layers",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
         {V4 " \"compress_ratios\": [4, 64]}", "config.json:1:220",
          "'compress_ratios' has '64': known are 0, 4 and 128", ""},

@@ -71,7 +71,7 @@ void import_hf_known(struct text *out)
 {
     for (size_t i = 0; i < import_n_families; i++)
         for (const char *const *name = import_families[i].names; *name; name++)
-            if (!isupper((unsigned char)**name))
+            if (!isupper((unsigned char)**name) && !text_ends(*name, "_text"))
                 text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
 }
 
@@ -349,6 +349,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
                 TRY(read_field(&c, &family->parts[i].field[j], &m, err));
     if (family->finish)
         TRY(family->finish(c.inner, &m, err));
+    /* what transformers 5 writes in place of first_k_dense_replace */
+    TRY(import_dense_first(c.inner, "mlp_layer_types", "dense", &m, err));
     TRY(fill_in(&c, &m, err));
     if (m.moe.experts && !m.moe.top_k) {
         err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");

@@ -142,6 +142,7 @@ static const char *const harmless[] = {
     "swiglu_alpha",
     "swiglu_limit",
     "temperature",
+    "tokenizer_class",
     "tokens_per_second",
     "vision_feature_select_strategy",
     "vision_soft_tokens_per_image",

@@ -308,12 +308,18 @@ static enum layer_type exaone_window(const struct node *config, uint64_t i)
     return full ? LAYER_FULL : LAYER_WINDOW;
 }
 
+enum status import_finish_exaone4_windows(const struct node *config, struct model *model,
+                                          struct err *err)
+{
+    return model->attention.window ? import_layers(config, model, exaone_window, err)
+                                   : STATUS_OK;
+}
+
 enum status import_finish_exaone4(const struct node *config, struct model *model,
                                   struct err *err)
 {
     model->dense_layers = model->layers;
-    return model->attention.window ? import_layers(config, model, exaone_window, err)
-                                   : STATUS_OK;
+    return import_finish_exaone4_windows(config, model, err);
 }
 
 /* ---- recurrences ---- */

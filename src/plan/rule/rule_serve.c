@@ -239,8 +239,8 @@ static bool leaves_remainder(const struct plan *plan)
  * and by low latency (num_experts % num_ranks). */
 static bool remainder_broken(const struct plan *plan, char *text, char *hint)
 {
-    bool copies = plan->moe.redundant_experts > 0 ||
-                  plan->moe.routing.placement == PLACEMENT_EPLB;
+    bool copies =
+        plan->moe.redundant_experts > 0 || plan->moe.routing.placement == PLACEMENT_EPLB;
     bool sent = engine_sends_tokens(plan) || engine_sends_slots(plan);
     uint64_t ep = plan->parallel.ep, experts = plan_experts_total(plan);
     if (!copies && !sent)

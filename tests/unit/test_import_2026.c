@@ -1,0 +1,169 @@
+/* Architectures of 2026 that no model file stands for, and lists that transformers 5 writes in
+ * place of older keys: parameters worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/hf/import_hf.h"
+#include "plan/layers.h"
+#include "plan/source.h"
+#include "work/list/params.h"
+
+static enum status read(const char *text, struct arena *arena, struct model *model,
+                        struct err *err)
+{
+    struct node *root = NULL;
+    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
+    return import_hf_model(root, model, err);
+}
+
+/* Hidden size 64, 8 heads of 8 over 2 pairs of keys and values, 4 experts of 32, untied. */
+#define BASE                                                                                   \
+    "\"num_hidden_layers\": 4, \"hidden_size\": 64, \"vocab_size\": 100,"                      \
+    " \"num_attention_heads\": 8, \"num_key_value_heads\": 2, \"head_dim\": 8,"                \
+    " \"num_experts_per_tok\": 2"
+enum {
+    H = 64,
+    ENDS = 2 * 100 * H + H, /* embedding, head, last norm */
+    ATTENTION = 2 * H * H + 2 * 16 * H,
+    EXPERTS = 4 * 3 * H * 32,
+    SHARED = 3 * H * 32,
+    ROUTER = 4 * H
+};
+
+static void layers_have_their_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t parameters, windows; /* layers with a window, of 4 */
+    } cases[] = {
+        /* a gate as wide as the heads, norms of 8 on queries and keys, four of 64, a bias of
+         * selection; one dense layer of 128 */
+        {"{\"model_type\": \"afmoe\", " BASE ", \"num_experts\": 4, \"intermediate_size\": 128,"
+         " \"moe_intermediate_size\": 32, \"num_shared_experts\": 1}",
+         ENDS + 4 * (ATTENTION + H * H + 16 + 4 * H) + 3 * (EXPERTS + SHARED + ROUTER + 4) +
+             3 * H * 128,
+         3},
+        /* dense as the older name says; the last layer is full whatever letters say */
+        {"{\"model_type\": \"exaone_moe\", " BASE ", \"num_experts\": 4,"
+         " \"intermediate_size\": 128, \"moe_intermediate_size\": 32, \"sliding_window\": 16,"
+         " \"first_last_k_dense_replace\": 2, \"sliding_window_pattern\": \"LLLL\"}",
+         ENDS + 4 * (ATTENTION + 16 + 2 * H) + 2 * (EXPERTS + SHARED + ROUTER + 4) +
+             2 * 3 * H * 128,
+         3},
+        {"{\"model_type\": \"hy_v3\", " BASE ", \"num_experts\": 4, \"intermediate_size\": 128,"
+         " \"moe_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 16 + 2 * H) + 3 * (EXPERTS + SHARED + ROUTER + 4) +
+             3 * H * 128,
+         0},
+        {"{\"model_type\": \"solar_open\", " BASE ", \"n_routed_experts\": 4,"
+         " \"n_shared_experts\": 1, \"intermediate_size\": 128, \"moe_intermediate_size\": 32,"
+         " \"first_k_dense_replace\": 1}",
+         ENDS + 4 * (ATTENTION + 2 * H + EXPERTS + SHARED + ROUTER + 4), 0},
+        /* layers with windows have 16 heads; a gate per head */
+        {"{\"model_type\": \"laguna\", " BASE ", \"num_experts\": 4,"
+         " \"intermediate_size\": 128, \"moe_intermediate_size\": 32,"
+         " \"shared_expert_intermediate_size\": 32, \"gating\": \"per-head\","
+         " \"num_attention_heads_per_layer\": [8, 16, 16, 8], \"layer_types\":"
+         " [\"full_attention\", \"sliding_attention\", \"sliding_attention\","
+         " \"full_attention\"]}",
+         ENDS + 4 * (ATTENTION + 16 + 2 * H + 8 * H) + 2 * (2 * H * 64 + 8 * H) +
+             3 * (EXPERTS + SHARED + ROUTER + 4) + 3 * H * 128,
+         2},
+        {"{\"model_type\": \"mellum\", " BASE ", \"num_experts\": 4,"
+         " \"moe_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 16 + 2 * H + EXPERTS + ROUTER), 0},
+        /* a sink a head; two dense layers; full are the first two, and the last */
+        {"{\"model_type\": \"flint\", " BASE ", \"num_experts\": 4, \"intermediate_size\": 128,"
+         " \"moe_intermediate_size\": 32, \"shared_expert_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 16 + 2 * H + 8) + 2 * (EXPERTS + SHARED + ROUTER) +
+             2 * 3 * H * 128,
+         1},
+        {"{\"model_type\": \"kolibri1\", " BASE ", \"num_experts\": 4,"
+         " \"moe_intermediate_size\": 32, \"shared_expert_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 16 + 4 * H + EXPERTS + SHARED + ROUTER + 4), 4},
+        /* norms over all heads, of 64 and 16 */
+        {"{\"model_type\": \"flex_olmo\", " BASE ", \"num_experts\": 4,"
+         " \"intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 64 + 16 + 2 * H + EXPERTS + ROUTER), 0},
+        {"{\"model_type\": \"granitemoeshared\", " BASE ", \"num_local_experts\": 4,"
+         " \"intermediate_size\": 32, \"shared_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 2 * H + EXPERTS + SHARED + ROUTER), 0},
+        {"{\"model_type\": \"granitemoe_swa\", " BASE ", \"num_local_experts\": 4,"
+         " \"intermediate_size\": 32, \"shared_intermediate_size\": 32}",
+         ENDS + 4 * (ATTENTION + 8 + 2 * H + EXPERTS + SHARED + ROUTER), 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct model model = {0};
+        struct err err = {0};
+        struct params p;
+        if (read(cases[i].text, &arena, &model, &err))
+            fail_msg("%s: %s", cases[i].text, err.text);
+        params_count(&model, &p);
+        uint64_t windows = model_mixers(&model, MIXER_WINDOW);
+        if (p.parameters != cases[i].parameters || windows != cases[i].windows)
+            fail_msg("%s: %ju parameters and %ju windows, by hand %ju and %ju", cases[i].text,
+                     (uintmax_t)p.parameters, (uintmax_t)windows,
+                     (uintmax_t)cases[i].parameters, (uintmax_t)cases[i].windows);
+        arena_release(&arena);
+    }
+}
+
+/* transformers 5 writes mlp_layer_types in place of first_k_dense_replace for GLM's, DeepSeek's
+ * and others: it wins, and what it says in the middle is refused. */
+static void the_list_of_networks_says_which_are_dense(void **state)
+{
+    (void)state;
+#define LITE                                                                                   \
+    "{\"model_type\": \"glm4_moe_lite\", \"num_hidden_layers\": 3, \"hidden_size\": 64,"       \
+    " \"vocab_size\": 100, \"num_attention_heads\": 8, \"num_experts_per_tok\": 2,"            \
+    " \"intermediate_size\": 128, \"n_routed_experts\": 4, \"moe_intermediate_size\": 32,"     \
+    " \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 8, \"qk_rope_head_dim\": 4,"                 \
+    " \"v_head_dim\": 8"
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    static const char two[] = LITE ", \"mlp_layer_types\": [\"dense\", \"dense\", \"sparse\"]}";
+    static const char last[] =
+        LITE ", \"mlp_layer_types\": [\"sparse\", \"sparse\", \"dense\"]}";
+    assert_int_equal(read(LITE "}", &arena, &model, &err), STATUS_OK);
+    assert_int_equal(model.dense_layers, 1);
+    assert_int_equal(read(two, &arena, &model, &err), STATUS_OK);
+    assert_int_equal(model.dense_layers, 2);
+    assert_int_equal(model.dense_intermediate, 128);
+    assert_int_equal(read(last, &arena, &model, &err), STATUS_INPUT);
+    assert_string_equal(err.text,
+                        "'mlp_layer_types' must begin with the layers without experts "
+                        "and have no others");
+    arena_release(&arena);
+}
+
+/* Heads that differ among layers of one type are no two numbers. */
+static void uneven_heads_are_refused(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    static const char text[] =
+        "{\"model_type\": \"laguna\", " BASE ", \"num_experts\": 4, \"intermediate_size\": 128,"
+        " \"moe_intermediate_size\": 32, \"num_attention_heads_per_layer\": [8, 16, 8, 8]}";
+    assert_int_equal(read(text, &arena, &model, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.text, "one number of heads for full layers"));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_have_their_parameters),
+        cmocka_unit_test(the_list_of_networks_says_which_are_dense),
+        cmocka_unit_test(uneven_heads_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
