@@ -10,7 +10,9 @@
 #include "plan/hf/import_hf.h"
 #include "plan/layers.h"
 #include "plan/source.h"
+#include "support/plans.h"
 #include "work/list/params.h"
+#include "work/stack/stack.h"
 
 static enum status read(const char *text, struct arena *arena, struct model *model,
                         struct err *err)
@@ -143,6 +145,80 @@ static void the_list_of_networks_says_which_are_dense(void **state)
     arena_release(&arena);
 }
 
+/* ERNIE-4.5-VL: as many experts of 16 for images as of 32 for text, with a router and a bias of
+ * selection of their own; shared experts as those of text. A vision layer of 32 and 64 has four
+ * products of 32 with biases, two of the network, two norms with biases; four patches of 3 x 2
+ * x 2 values are a row of 128, two of these of 256. */
+static void images_have_experts_of_their_own(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"model_type\": \"ernie4_5_moe_vl\", " BASE ", \"moe_num_experts\": [4, 4],"
+        " \"moe_k\": 2, \"moe_num_shared_experts\": 1, \"intermediate_size\": 128,"
+        " \"moe_intermediate_size\": [32, 16], \"moe_layer_start_index\": [1, 1],"
+        " \"moe_layer_end_index\": [4, 3], \"tie_word_embeddings\": false,"
+        " \"vision_config\": {\"model_type\": \"DFNRope_vision_transformer\", \"depth\": 2,"
+        " \"embed_dim\": 32, \"mlp_ratio\": 2, \"hidden_size\": 64, \"num_heads\": 4,"
+        " \"patch_size\": 2}}";
+    const uint64_t vision = 4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32;
+    const uint64_t merger = 2 * (128 * 128 + 128) + (256 * 128 + 128) + (128 * 128 + 128) +
+                            2 * 2 * 128 + 128 * H + H + H;
+    const uint64_t outside = 12 * 32 + 2 * 32;
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    struct params p;
+    if (read(text, &arena, &model, &err))
+        fail_msg("%s", err.text);
+    params_count(&model, &p);
+    assert_int_equal(model.moe.image_intermediate, 16);
+    assert_int_equal(p.images.matrices, EXPERTS / 2 + ROUTER);
+    assert_int_equal(params_encoder(&p), 2 * vision + outside + merger);
+    assert_int_equal(p.parameters - params_encoder(&p),
+                     ENDS + 4 * (ATTENTION + 2 * H) + 3 * H * 128 +
+                         3 * (EXPERTS + SHARED + ROUTER + 4 + EXPERTS / 2 + ROUTER + 4));
+    arena_release(&arena);
+}
+
+/* Of the 28B on eight ranks of vLLM: 27 layers of 8 experts of 512 beside as many of 1,536,
+ * both with a router; adapters or training of them are refused, as are stacks without any. */
+static void image_experts_are_held_by_engines(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: ernie-4.5-vl-28b-a3b\ncluster: h200-8x1\nstack: vllm\n"
+        "workload: {mode: decode, micro_batch: 8, context_length: 4096}\n"
+        "parallel: {tp: 1, ep: 8}\n";
+    static const struct {
+        const char *name;
+        uint64_t bytes;
+    } buffers[] = {
+        {"expert_weights", UINT64_C(27) * 8 * 3 * 2560 * 1536 * 2},
+        {"image_expert_weights", UINT64_C(27) * 8 * 3 * 2560 * 512 * 2},
+        {"image_router_weights", UINT64_C(27) * 64 * 2560 * 2},
+    };
+    struct plan_built b;
+    plan_build(text, "", false, &b);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        const struct buffer *buffer = plan_buffer(&b.work, buffers[i].name);
+        assert_int_equal(b.values[buffer->bytes.node] * b.values[buffer->count.node],
+                         buffers[i].bytes);
+    }
+    arena_release(&b.arena);
+    static const char *const refused[] = {"stack=trtllm", "stack=megatron workload.mode=train "
+                                                          "workload.sequence_length=4096"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct err err = {0};
+        plan_set(text, refused[i], &arena, &plan);
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
+        assert_non_null(strstr(err.text, "experts that images choose"));
+        arena_release(&arena);
+    }
+}
+
 /* Heads that differ among layers of one type are no two numbers. */
 static void uneven_heads_are_refused(void **state)
 {
@@ -164,6 +240,8 @@ int main(void)
         cmocka_unit_test(layers_have_their_parameters),
         cmocka_unit_test(the_list_of_networks_says_which_are_dense),
         cmocka_unit_test(uneven_heads_are_refused),
+        cmocka_unit_test(images_have_experts_of_their_own),
+        cmocka_unit_test(image_experts_are_held_by_engines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "step-3.7-flash",
         "a.x-k1",
         "hy3",
+        "ernie-4.5-vl-28b-a3b",
         "k-exaone-236b-a23b",
         "laguna-s-2.1",
         "laguna-xs.2",
@@ -221,7 +222,8 @@ static void broken_configurations_say_where(void **state)
          "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, deepseek_v4, glm_moe_dsa, "
          "glm4_moe, "
          "glm4v_moe, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
-         "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
+         "ernie4_5_moe, ernie4_5_moe_vl, ernie4_5_vl_moe, hunyuan_v1_moe, grok-1, mixtral, "
+         "granitemoe, phimoe, minimax_m2, "
          "minimax_m3_vl, minimax_m3, arctic, gpt_oss, llama4, "
          "olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
          "qwen3_omni_moe, qwen3_omni_moe_thinker, "

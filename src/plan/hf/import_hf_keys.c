@@ -94,6 +94,7 @@ static const char *const harmless[] = {
     "mamba_conv_bias", /* counted */
     "mamba_hidden_act",
     "mla_use_nope",
+    "moe_norm_min",
     "moe_router_dtype",
     "moe_shared_expert_overlap",
     "num_attention_heads",

@@ -653,6 +653,18 @@ static const struct import_field ernie[] = {
     BOOL(moe.router.bias, NULL, "true"),
 };
 
+/* Lists of two: of text and of images (import_finish_ernie_vl). */
+static const struct import_field ernie_vl[] = {
+    COUNT(dense_layers, NULL, "1"),
+    COUNT(moe.experts, "moe_num_experts", "64"),
+    COUNT(moe.intermediate, NULL, "1536"),
+    KNOWN("moe_intermediate_size"),
+    KNOWN("moe_layer_start_index"),
+    KNOWN("pixel_hidden_size"),
+    KNOWN("spatial_conv_size"),
+    KNOWN("temporal_conv_size"),
+};
+
 /* Lists of one item a layer: all alike. */
 static const struct import_field hunyuan[] = {
     BOOL(attention.bias, "attention_bias", "false"),
@@ -902,6 +914,11 @@ const struct import_family import_families[] = {
     {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie)},
      import_finish_ernie},
+    {{"ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text",
+      "Ernie4_5_VLMoeForConditionalGeneration", "Ernie4_5_VL_MoeForConditionalGeneration",
+      NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie), FIELDS(ernie_vl)},
+     import_finish_ernie_vl},
     {{"hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(hunyuan)},
      NULL},
@@ -1088,8 +1105,6 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"step3_vl", "queries made through one product for all heads"},
     {"Step3VL", "queries made through one product for all heads"},
-    {"ernie4_5_moe_vl", "experts of text and of images, each of another width"},
-    {"Ernie4_5_VL", "experts of text and of images, each of another width"},
     {"nemotron-nas", "blocks of different widths, and some without attention"},
     {"DeciLM", "blocks of different widths, and some without attention"},
     {"lfm2", "networks of a width that another key adjusts"},

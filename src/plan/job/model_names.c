@@ -210,6 +210,8 @@ static const struct model_name {
      NULL},
     {"ernie-4.5-300b-a47b", "ernie-4.5-300b-a47b", NULL, NULL, NULL,
      "baidu/ERNIE-4.5-300B-A47B-PT", NULL},
+    {"ernie-4.5-vl-28b-a3b", "ernie-4.5-vl-28b-a3b", NULL, NULL, NULL,
+     "baidu/ERNIE-4.5-VL-28B-A3B-PT", NULL},
     {"mistral-large-3", "mistral-large-3-675b", NULL, NULL, NULL,
      "mistralai/Mistral-Large-3-675B-Instruct-2512", "fp8_block"},
     {"mistral-small-24b", "mistral-small-24b", NULL, NULL, NULL,
