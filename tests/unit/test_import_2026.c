@@ -219,6 +219,45 @@ static void image_experts_are_held_by_engines(void **state)
     }
 }
 
+/* Blocks without attention or without a network; 8 heads in groups of 4 are 2 pairs. Of a
+ * hidden size of 768 a factor of 1.5 is 768 wide, one of 0.4 204 and so 256, whose mean is 512.
+ */
+static void searched_blocks_are_layers_of_one_part(void **state)
+{
+    (void)state;
+#define NAS(second)                                                                            \
+    "{\"model_type\": \"nemotron-nas\", \"num_hidden_layers\": 3, \"hidden_size\": 768,"       \
+    " \"vocab_size\": 100, \"num_attention_heads\": 8, \"intermediate_size\": null,"           \
+    " \"block_configs\": [{\"attention\": {\"n_heads_in_group\": 4, \"no_op\": false},"        \
+    " \"ffn\": {\"ffn_mult\": 1.5, \"no_op\": false}}, " second                                \
+    ", {\"attention\": {\"n_heads_in_group\": 4, \"no_op\": false},"                           \
+    " \"ffn\": {\"ffn_mult\": null, \"no_op\": true}}]}"
+    static const enum layer_type types[] = {LAYER_FULL, LAYER_DENSE, LAYER_DENSE, LAYER_FULL};
+    static const char good[] =
+        NAS("{\"attention\": {\"n_heads_in_group\": null, \"no_op\": true},"
+            " \"ffn\": {\"ffn_mult\": 0.4, \"no_op\": false}}");
+    static const char bad[] = NAS("{\"attention\": {\"n_heads_in_group\": 8, \"no_op\": false},"
+                                  " \"ffn\": {\"ffn_mult\": 0.4, \"no_op\": false}}");
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    struct params p;
+    if (read(good, &arena, &model, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(model.layers, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(model.layer_types.value[i], types[i]);
+    assert_int_equal(model.attention.kv_heads, 2);
+    assert_int_equal(model.dense_intermediate, 512);
+    params_count(&model, &p);
+    assert_int_equal(p.parameters, 2 * 100 * 768 + 5 * 768 + 2 * 3 * 768 * 512 +
+                                       2 * (2 * 768 * 768 + 2 * 768 * 2 * 96));
+    assert_int_equal(read(bad, &arena, &model, &err), STATUS_INPUT);
+    assert_string_equal(err.text,
+                        "'block_configs': all layers must have groups of as many heads");
+    arena_release(&arena);
+}
+
 /* Heads that differ among layers of one type are no two numbers. */
 static void uneven_heads_are_refused(void **state)
 {
@@ -240,6 +279,7 @@ int main(void)
         cmocka_unit_test(layers_have_their_parameters),
         cmocka_unit_test(the_list_of_networks_says_which_are_dense),
         cmocka_unit_test(uneven_heads_are_refused),
+        cmocka_unit_test(searched_blocks_are_layers_of_one_part),
         cmocka_unit_test(images_have_experts_of_their_own),
         cmocka_unit_test(image_experts_are_held_by_engines),
     };

@@ -32,7 +32,10 @@ static const struct unmodelled {
      "SiTU is taken for SiLU: fused it keeps and moves as much (eager autograd keeps more)"},
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
-    {"block_configs", "blocks of different widths are taken for alike"},
+    {"block_configs",
+     "networks of several widths are taken for as many of their mean: parameters "
+     "and FLOPs are those of all together, what one layer holds for a while "
+     "is not"},
     {"talker_config", "the model that speaks is not counted"},
     {"code2wav_config", "what makes sounds of its codes is not counted"},
 };

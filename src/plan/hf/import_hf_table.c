@@ -610,6 +610,13 @@ static const struct import_field hunyuan_dense[] = {
     BOOL(attention.qk_norm, "use_qk_norm", "true"),
 };
 
+/* block_configs says all of it (import_finish_nas). */
+static const struct import_field nas[] = {
+    COUNT(dense_intermediate, NULL, "0"),
+    KNOWN("intermediate_size"),
+    KNOWN("num_key_value_heads"),
+};
+
 /* Qwen2's layers, and a dense one for each token ahead. */
 static const struct import_field mimo[] = {
     BOOL(attention.bias, "attention_bias", "true"),
@@ -1016,6 +1023,9 @@ const struct import_family import_families[] = {
       "Step3p7ForConditionalGeneration", "Step3p7FlashForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
      import_finish_step},
+    {{"nemotron-nas", "DeciLMForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(nas)},
+     import_finish_nas},
     {{"phi3", "Phi3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
@@ -1105,8 +1115,6 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"step3_vl", "queries made through one product for all heads"},
     {"Step3VL", "queries made through one product for all heads"},
-    {"nemotron-nas", "blocks of different widths, and some without attention"},
-    {"DeciLM", "blocks of different widths, and some without attention"},
     {"lfm2", "networks of a width that another key adjusts"},
     {"Lfm2", "networks of a width that another key adjusts"},
     {"axk2", "norms with gates of their own"},

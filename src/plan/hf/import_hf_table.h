@@ -88,6 +88,7 @@ enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_ernie_vl(const struct node *config, struct model *model,
                                    struct err *err);
+enum status import_finish_nas(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_bailing(const struct node *config, struct model *model,
                                   struct err *err);
 

@@ -160,6 +160,10 @@ static const struct model_name {
      "meta-llama/Llama-3.1-8B", NULL},
     {"llama-3.1-70b", "llama-3.1-70b", "llama3.1-70b", "llama3 70B", "llama31_70b",
      "meta-llama/Llama-3.1-70B", NULL},
+    {"llama-3.3-nemotron-super-49b", "llama-3_3-nemotron-super-49b-v1", NULL, NULL, NULL,
+     "nvidia/Llama-3_3-Nemotron-Super-49B-v1", NULL},
+    {"llama-3.3-nemotron-super-49b", "llama-3_3-nemotron-super-49b-v1_5", NULL, NULL, NULL,
+     NULL, NULL},                                                     /* same shape */
     {"llama-3.1-70b", "llama-3.3-70b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"llama-3.1-70b", "meta-llama-3.1-70b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-8b", "meta-llama-3.1-8b", NULL, NULL, NULL, NULL, NULL},

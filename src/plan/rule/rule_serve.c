@@ -243,14 +243,14 @@ static bool remainder_broken(const struct plan *plan, char *text, char *hint)
     uint64_t ep = plan->parallel.ep, experts = plan_experts_total(plan);
     if (!copies && !sent)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "%s as many experts on every rank: %" PRIu64 " is no multiple of ep %" PRIu64,
              copies ? "EPLB wants" : "DeepEP takes", experts, ep);
     if (copies)
-        snprintf(hint, RULE_TEXT, "moe.redundant_experts: %" PRIu64 ", or another parallel.ep",
+        rule_say(hint, "moe.redundant_experts: %" PRIu64 ", or another parallel.ep",
                  plan->moe.redundant_experts + ep - experts % ep);
     else
-        snprintf(hint, RULE_TEXT, "moe.path: allgather, or a parallel.ep that divides them");
+        rule_say(hint, "moe.path: allgather, or a parallel.ep that divides them");
     return true;
 }
 
