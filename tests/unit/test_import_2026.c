@@ -145,6 +145,39 @@ static void the_list_of_networks_says_which_are_dense(void **state)
     arena_release(&arena);
 }
 
+/* Of a Qwen3-MoE that transformers 5 has saved num_experts is num_local_experts, of a
+ * Kimi-Linear what linear_attn_config held stands beside the rest. */
+static void renamed_keys_are_read(void **state)
+{
+    (void)state;
+    static const char qwen[] =
+        "{\"model_type\": \"qwen3_moe\", " BASE ", \"num_local_experts\": 4,"
+        " \"moe_intermediate_size\": 32}";
+    static const char kimi[] =
+        "{\"model_type\": \"kimi_linear\", \"num_hidden_layers\": 2, \"hidden_size\": 64,"
+        " \"vocab_size\": 100, \"num_attention_heads\": 8, \"num_experts_per_token\": 2,"
+        " \"num_experts\": 4, \"intermediate_size\": 128, \"moe_intermediate_size\": 32,"
+        " \"num_shared_experts\": 1, \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 8,"
+        " \"qk_rope_head_dim\": 4, \"v_head_dim\": 8, \"linear_num_heads\": 4,"
+        " \"linear_head_dim\": 16, \"linear_conv_kernel_dim\": 3, \"layer_types\":"
+        " [\"linear_attention\", \"full_attention\"],"
+        " \"mlp_layer_types\": [\"dense\", \"sparse\"]}";
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    if (read(qwen, &arena, &model, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(model.moe.experts, 4);
+    if (read(kimi, &arena, &model, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(model.linear.heads, 4);
+    assert_int_equal(model.linear.head_dim, 16);
+    assert_int_equal(model.linear.conv, 3);
+    assert_int_equal(model.dense_layers, 1);
+    assert_int_equal(model_mixers(&model, MIXER_FULL), 1);
+    arena_release(&arena);
+}
+
 /* ERNIE-4.5-VL: as many experts of 16 for images as of 32 for text, with a router and a bias of
  * selection of their own; shared experts as those of text. A vision layer of 32 and 64 has four
  * products of 32 with biases, two of the network, two norms with biases; four patches of 3 x 2
@@ -279,6 +312,7 @@ int main(void)
         cmocka_unit_test(layers_have_their_parameters),
         cmocka_unit_test(the_list_of_networks_says_which_are_dense),
         cmocka_unit_test(uneven_heads_are_refused),
+        cmocka_unit_test(renamed_keys_are_read),
         cmocka_unit_test(searched_blocks_are_layers_of_one_part),
         cmocka_unit_test(images_have_experts_of_their_own),
         cmocka_unit_test(image_experts_are_held_by_engines),

@@ -272,7 +272,8 @@ enum status import_finish_gemma2(const struct node *config, struct model *model,
 
 static enum layer_type window_pattern(const struct node *config, uint64_t i)
 {
-    uint64_t every = import_count(config, "sliding_window_pattern", 6);
+    uint64_t every = import_count(config, "_sliding_window_pattern", 6);
+    every = import_count(config, "sliding_window_pattern", every);
     return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
 }
 
@@ -357,7 +358,7 @@ enum status import_finish_kimi(const struct node *config, struct model *model, s
 {
     struct linear *l = &model->linear;
     TRY(import_finish_deepseek(config, model, err));
-    TRY(set_layers(config, model, kimi, err));
+    TRY(import_layers(config, model, kimi, err));
     l->key_heads = l->heads;
     l->key_dim = l->rank = l->head_dim; /* the gates' rank is a head's size */
     return STATUS_OK;

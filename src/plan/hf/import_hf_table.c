@@ -542,6 +542,7 @@ static const struct import_field gemma4[] = {
     COUNT(layer_embedding.vocab, "vocab_size_per_layer_input", "262144"),
     COUNT(moe.experts, "num_experts", "0"),
     COUNT(moe.top_k, "top_k_experts", "0"),
+    KNOWN("per_layer_config"), /* of transformers 5: what global_head_dim says */
     COUNT(moe.intermediate, "moe_intermediate_size", "0"),
 };
 
