@@ -92,6 +92,9 @@ static void layers_have_their_parameters(void **state)
         {"{\"model_type\": \"flex_olmo\", " BASE ", \"num_experts\": 4,"
          " \"intermediate_size\": 32}",
          ENDS + 4 * (ATTENTION + 64 + 16 + 2 * H + EXPERTS + ROUTER), 0},
+        {"{\"model_type\": \"aria_text\", " BASE ", \"moe_num_experts\": 4, \"moe_topk\": 2,"
+         " \"intermediate_size\": 32, \"moe_num_shared_experts\": 2}",
+         ENDS + 4 * (ATTENTION + 2 * H + EXPERTS + 2 * SHARED + ROUTER), 0},
         {"{\"model_type\": \"granitemoeshared\", " BASE ", \"num_local_experts\": 4,"
          " \"intermediate_size\": 32, \"shared_intermediate_size\": 32}",
          ENDS + 4 * (ATTENTION + 2 * H + EXPERTS + SHARED + ROUTER), 0},

@@ -236,7 +236,7 @@ static void broken_configurations_say_where(void **state)
          "gemma, gemma2, gemma3, "
          "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, nemotron-nas, phi3, olmo2, "
          "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, qwen2, "
-         "qwen2_5_vl, qwen3, qwen3_vl, afmoe, axk1, "
+         "qwen2_5_vl, qwen3, qwen3_vl, afmoe, aria, axk1, "
          "exaone_moe, hy_v3, solar_open, laguna, mellum, mistral4, flex_olmo, "
          "granitemoeshared, granitemoe_swa, flint, kolibri1, dbrx; or write the "
          "model's own keys, as "

@@ -755,6 +755,17 @@ static const struct import_field afmoe[] = {
     KNOWN("load_balance_coeff"),
 };
 
+/* Aria's language model: all layers have experts as wide as intermediate_size. */
+static const struct import_field aria[] = {
+    COUNT(moe.experts, "moe_num_experts", "8"),
+    COUNT(moe.top_k, "moe_topk", "2"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    COUNT(moe.shared_experts, "moe_num_shared_experts", "2"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+};
+
 /* A third norm behind the experts, which checkpoints have in dense layers, too. */
 static const struct import_field axk1[] = {
     COUNT(norms_per_layer, NULL, "3"),
@@ -1062,6 +1073,9 @@ const struct import_family import_families[] = {
     {{"afmoe", "AfmoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(afmoe)},
      import_finish_afmoe},
+    {{"aria", "aria_text", "AriaForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(aria)},
+     NULL},
     {{"axk1", "AXK1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
       FIELDS(axk1)},
@@ -1151,6 +1165,8 @@ const struct import_refusal import_refusals[] = {
     {"nemotron3_5_transcribe", "an encoder of speech that gives its tokens"},
     {"nllb", "an encoder and a decoder"},
     {"Nllb", "an encoder and a decoder"},
+    {"openai_privacy_filter", "attention in both directions and labels for words"},
+    {"OpenAIPrivacyFilter", "attention in both directions and labels for words"},
     {"qwen4_exp", "hyper-connections and tables of n-grams"},
     {"Qwen4Exp", "hyper-connections and tables of n-grams"},
     {"switch_transformers", "an encoder and a decoder"},
