@@ -74,8 +74,8 @@ enum profile_item {
       "depth k at which a product has half its efficiency: what a tile takes to fill its "     \
       "pipeline and to store its result; 0: at any")                                           \
     X(BLOCK_SHARE, "block_share", UNIT_NONE, 1e-6, 1, "product",                               \
-      "share of its efficiency that a product keeps whose weights are of fp8_block: kernels "  \
-      "apply scales that no multiplication of the device takes; 1 unless said")                \
+      "share of its efficiency that a product keeps whose weights are of fp8_block, on "       \
+      "Blackwell: kernels apply scales that its multiplications do not take; 1 unless said")   \
     X(TILE_ROWS, "tile_rows", UNIT_NONE, 1, 1e6, "product",                                    \
       "rows of a tile: a group's rows are multiplied as whole tiles")                          \
     X(TILE_COLUMNS, "tile_columns", UNIT_NONE, 1, 1e6, "product", "columns of a tile")         \
@@ -133,7 +133,9 @@ enum profile_item {
       "relative half width that held 90 % of the runs left out of the fit; of a request: of "  \
       "the time to its first token")                                                           \
     X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step",                                            \
-      "the same for plans of another model or device than the profile names")
+      "the same for plans of another model or device than the profile names")                  \
+    X(UNLIKE, "unlike", UNIT_NONE, 0, 10, "step",                                              \
+      "the same for plans of a kind that none of its runs had; as outside, if not set")
 
 enum profile_quantity {
 #define QUANTITY_ENUM(name, text, unit, low, high, of, help) PROFILE_##name,
@@ -227,6 +229,13 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 /* Whether a plan is of another device or model than the profile was measured on, or of a key
  * (`runs`) that none of its runs had. */
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
+
+/* What of it no run had: "model glm-4.6, device h20, parallel.zero 3"; nothing within. */
+void profile_outside_of(const struct profile *profile, const struct plan *plan,
+                        struct text *out);
+
+/* Whether a plan leaves `runs`. */
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan);
 
 /* The keys of `runs` that a plan leaves, "moe.path allgather, parallel.ep 1"; appends nothing
  * when there are none. */

@@ -268,11 +268,13 @@ static double bytes_done(const struct pricing *p, const struct work *work, const
     return kept + times_done(p, op) * (bytes - kept);
 }
 
-/* By weights with a scale for every 128 x 128. */
-static bool is_of_blocks(const struct work *work, const struct op *op)
+/* By weights with a scale for every 128 x 128, where multiplications take scales, but of 16 or
+ * 32 elements: kernels apply these between them. */
+static bool is_of_blocks(const struct pricing *p, const struct work *work, const struct op *op)
 {
     uint16_t weight = op_buffer(work, op, ROLE_WEIGHT);
-    return weight != WORK_NONE && work->buffers[weight].dtype == DTYPE_FP8_BLOCK;
+    return weight != WORK_NONE && plan_generation(p->plan) == GENERATION_SM100 &&
+           work->buffers[weight].dtype == DTYPE_FP8_BLOCK;
 }
 
 /* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.
@@ -296,7 +298,7 @@ static double product_s(const struct pricing *p, const struct work *work,
     if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
     efficiency *= form_depth_share(depth, k->half_depth);
-    if (is_of_blocks(work, op))
+    if (is_of_blocks(p, work, op))
         efficiency *= k->block_share;
     double filled = rows / fmax(each, 1); /* groups */
     const struct form_gemm gemm = {
