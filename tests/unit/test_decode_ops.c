@@ -1,5 +1,5 @@
-/* The ops of a decode step: what each reads, computes and multiplies, worked out by hand for
- * Kimi-K2 in fp8 over 16 ranks, 64 sequences each. */
+/* The ops of an engine's step: what each reads, computes and multiplies, worked out by hand, of
+ * decode for Kimi-K2 in fp8 over 16 ranks, 64 sequences each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -190,6 +190,37 @@ static void shared_caches_exchange_heads(void **state)
     }
 }
 
+/* DeepSeek-V3.2 over tp 8, 16 heads a rank. A prompt of 4,096 tokens meets 1,536 keys a token
+ * in the mean (2,048 less a quarter of them), scores over 576 and values over 512 latents of
+ * each head, on Hopper of 64 heads. What is no longer than 2,048 tokens, and what is trained,
+ * has heads of 192 and 128, and meets half of itself. */
+static void prompts_of_chosen_keys_stay_latent(void **state)
+{
+    (void)state;
+    static const uint64_t latent = 4096 * UINT64_C(1536) * 2 * (2 * LATENT + ROPE),
+                          whole = 2048 * UINT64_C(1024) * 2 * (192 + 128) * 16;
+    static const struct {
+        const char *cluster, *stack;
+        unsigned tokens;
+        uint64_t flop;
+    } rows[] = {
+        {"h200-8x1", "vllm", 4096, 64 * latent},   {"h200-8x1", "sglang", 4096, 64 * latent},
+        {"mi355x-8x1", "vllm", 4096, 16 * latent}, {"b200-8x1", "vllm", 4096, 16 * latent},
+        {"h200-8x1", "vllm", 2048, whole},         {"mi355x-8x1", "sglang", 2048, whole},
+        {"h200-8x1", "generic", 2048, whole}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct step_ops s;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "model: deepseek-v3.2\ncluster: %s\nstack: %s\n"
+                 "workload: {mode: prefill, sequence_length: %u}\nparallel: {tp: 8}\n",
+                 rows[i].cluster, rows[i].stack, rows[i].tokens);
+        list_text(text, &s);
+        assert_int_equal(op(&s, "attention")->flop, rows[i].flop);
+        arena_release(&s.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +228,7 @@ int main(void)
         cmocka_unit_test(attention_grows_with_the_context),
         cmocka_unit_test(absorbed_products_touch_a_head_at_a_time),
         cmocka_unit_test(shared_caches_exchange_heads),
+        cmocka_unit_test(prompts_of_chosen_keys_stay_latent),
         cmocka_unit_test(empty_slots_are_not_multiplied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
