@@ -31,25 +31,34 @@ static struct size is_beyond(struct sizes *z, struct size a, struct size b)
     return size_min(z, size_sub(z, a, b), size_const(z, 1));
 }
 
-/* Tokens of one sequence that a decode step meets; entries of tokens among them. Sequences
- * stand anywhere in their last chunk, whose tokens they meet (vLLM v1/attention/backends/utils
- * .py, make_local_attention_virtual_batches): half of one in the mean. */
+/* n, and of what is beyond it half of its last `part`: sequences stand anywhere in theirs. */
+static struct size less_half(struct sizes *z, struct size context, struct size n,
+                             struct size part)
+{
+    struct size half = size_div(z, part, size_const(z, 2));
+    return size_sub(z, n, size_mul(z, is_beyond(z, context, n), half));
+}
+
+/* Tokens of one sequence that a decode step meets; entries of tokens among them. Of chunks and
+ * of the last chosen block it meets what is there yet (vLLM v1/attention/backends/utils.py,
+ * make_local_attention_virtual_batches). */
 static struct size reached_context(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size context = size_slot(z, SLOT_CONTEXT);
     struct size all = cache_tokens(z, s->plan, s->d.mixer, context);
+    struct size chosen = size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K));
     if (s->d.mixer == MIXER_CHUNK)
-        return size_sub(
-            z, all,
-            size_mul(z, is_beyond(z, context, all), size_div(z, all, size_const(z, 2))));
+        return less_half(z, context, all, all);
+    if (s->d.facts & FACT_BLOCKS)
+        return less_half(z, context, chosen, size_slot(z, SLOT_INDEX_BLOCK));
     if (has_entries(s)) {
         struct size n = entries_of(s, context);
         if (s->d.facts & FACT_SPARSE)
             n = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
         return size_add(z, all, n);
     }
-    return s->d.facts & FACT_SPARSE ? size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K)) : all;
+    return s->d.facts & FACT_SPARSE ? chosen : all;
 }
 
 /* Twice the mean number of n that one of them meets, at most the last `kept`. */
