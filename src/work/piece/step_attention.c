@@ -552,12 +552,28 @@ static uint16_t softmax(struct step *s, uint16_t normed)
     return step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
 }
 
+/* An engine's ranks make the latents of all tokens, each the same: their products are not split
+ * (vLLM models/deepseek_v2.py, SGLang models/deepseek_v2.py: ReplicatedLinear), and tokens that
+ * ranks share out between layers are gathered before (SGLang layers/communicator.py). */
+static uint16_t latents_of_all(struct step *s, uint16_t normed)
+{
+    if (!plan_is_engine(s->plan) || !(s->d.facts & FACT_MLA))
+        return normed;
+    uint16_t all = step_gathered(s, "attention_in", normed);
+    s->d.facts &= ~(uint64_t)FACT_GATHER;
+    s->d.rows[ROW_LOCAL] = s->d.rows[ROW_FULL];
+    return all;
+}
+
 uint16_t step_attention(struct step *s, uint16_t x)
 {
     s->l.module = MODULE_ATTENTION_NORM;
     struct streams streams = step_streams(s, "attention", x);
     uint16_t normed = step_norm_in(s, "attention_norm", streams.row);
-    uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
+    const struct dims kept = s->d;
+    uint16_t out =
+        s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, latents_of_all(s, normed));
+    s->d = kept;
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
     return step_into(s, "mlp_input", &streams, out);
