@@ -158,18 +158,12 @@ static void faster_is_never_later(void **state)
 
 static void faster_is_never_later_to_requests(void **state)
 {
-    static const enum stack_kind engines[] = {STACK_VLLM, STACK_SGLANG, STACK_TRTLLM};
     (void)state;
     unsigned timed = 0;
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 2) {
         struct plan plan;
-        if (!plan_shaped(&plan, engines[seed / 2 % 3], seed))
+        if (!plan_served(&plan, seed))
             continue;
-        plan.workload.mode = MODE_SERVE;
-        plan.workload.concurrency = 1 + seed * 7 % 90;
-        plan.workload.input_length = 16 + seed * 13 % 2000;
-        plan.workload.output_length = 2 + seed * 5 % 700;
-        plan.workload.length_spread = seed % 4 == 1 ? 0.5 : 0;
         plan.moe.routing.samples = 5;
         check(&plan, seed, &timed);
     }
