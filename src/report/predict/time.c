@@ -15,13 +15,19 @@ static const char *step_text(const struct screen *screen, const struct time_repo
                         t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
 }
 
+/* What a profile's runs say of a plan, in two words. */
+static const char *standing_of(const struct time_report *t)
+{
+    return !t->calibrated ? " (uncalibrated)" : t->elsewhere ? " (no run like it)" : "";
+}
+
 static void print_step(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     struct text text = {.arena = a};
     text_printf(&text, "%s a %s, %s to %s by %s%s", screen_seconds(a, t->step_s),
                 step_text(screen, t), screen_seconds(a, t->low_s), screen_seconds(a, t->high_s),
-                t->profile, t->calibrated ? "" : " (uncalibrated)");
+                t->profile, standing_of(t));
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device",
                     screen_rate(a, t->tokens_per_s_per_device));
@@ -93,8 +99,8 @@ static void print_run(struct screen *screen, const struct time_cost *cost)
 static void print_calibration(struct screen *screen, const struct time_report *t)
 {
     screen_item(screen, "",
-                arena_printf(screen->view->arena, "%s%s%s%s", t->calibration,
-                             t->elsewhere ? "; outside its runs" : "",
+                arena_printf(screen->view->arena, "%s%s%s%s%s", t->calibration,
+                             t->unlike ? "; none was of " : "", t->unlike ? t->unlike : "",
                              t->outside ? "; outside its range: " : "",
                              t->outside ? t->outside : ""));
 }

@@ -84,6 +84,9 @@ static void report_interval(struct context *c)
     out->profile = profile->name;
     out->calibration = profile->calibration;
     out->calibrated = profile->calibrated;
+    struct text unlike = {.arena = c->arena};
+    profile_outside_of(profile, &c->stepper->plan, &unlike);
+    out->unlike = unlike.length ? text_string(&unlike) : NULL;
     out->outside = range_outside(profile, &c->stepper->pricing, &c->stepper->work,
                                  c->stepper->values, c->arena);
 }
