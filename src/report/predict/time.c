@@ -77,9 +77,23 @@ static void print_waits(struct screen *screen, const struct time_report *t)
     if (t->host_sync_s > 0)
         text_printf(&text, ", waits %s", screen_seconds(a, t->host_sync_s));
     text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
-    if (isfinite(t->cost.days))
-        text_printf(&text, "; the run %.3g days", t->cost.days);
     screen_item(screen, "", text_string(&text));
+}
+
+/* What a plan's own total_tokens and price ask for: on every screen. */
+static void print_run(struct screen *screen, const struct time_cost *cost)
+{
+    struct arena *a = screen->view->arena;
+    struct text text = {.arena = a};
+    if (isfinite(cost->days))
+        text_printf(&text, "%.3g days, %s device-hours", cost->days,
+                    screen_rate(a, cost->device_hours));
+    if (isfinite(cost->price))
+        text_printf(&text, ", price %s", screen_rate(a, cost->price));
+    else if (isfinite(cost->price_per_mtoken))
+        text_printf(&text, "price %.3g a million tokens", cost->price_per_mtoken);
+    if (text.length)
+        screen_item(screen, "run", text_string(&text));
 }
 
 static void print_calibration(struct screen *screen, const struct time_report *t)
@@ -100,10 +114,6 @@ static void print_cost(struct screen *screen, const struct time_report *t)
         text_printf(&text, ", %.3g J a token", t->cost.joules_per_token);
     if (isfinite(t->cost.price_per_mtoken))
         text_printf(&text, ", price %.3g", t->cost.price_per_mtoken);
-    if (isfinite(t->cost.device_hours))
-        text_printf(&text, "; the run %.4g device-hours", t->cost.device_hours);
-    if (isfinite(t->cost.price))
-        text_printf(&text, ", price %.4g", t->cost.price);
     screen_item(screen, "", text_string(&text));
 }
 
@@ -123,6 +133,7 @@ void screen_time(struct screen *screen)
         print_waits(screen, t);
     if (screen->brief < BRIEF_DEFAULTS)
         print_calibration(screen, t);
+    print_run(screen, &t->cost);
 }
 
 /* ---- why ---- */

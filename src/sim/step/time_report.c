@@ -375,6 +375,7 @@ static void faster_products(struct pricing *p)
     r->wide_flop_per_s *= 2;
     r->bf16_flop_per_s *= 2;
     r->fp8_flop_per_s *= 2;
+    r->f32_flop_per_s *= 2;
 }
 
 static void faster_memory(struct pricing *p)
