@@ -131,12 +131,9 @@ static const struct silent {
     const char *key, *why;
 } unseen[] = {
     {"name", "a name in results"},
-    {"model", "the loader reads it: the part's fields stand for it"},
     {"model.name", "a name in results"},
     {"model.moe.shared_experts", "the loader makes the shared width of it"},
-    {"cluster", "the loader reads it"},
     {"cluster.name", "a name in results"},
-    {"cluster.device.name", "a name in results"},
     {"stack", "the loader reads it"},
     {"stack.profile", "names a file, which these plans do not have"},
     {"cluster.device.peak.fp4", "of weights in nvfp4 on an engine"},
