@@ -14,7 +14,9 @@ static void print_requests(struct screen *screen, const struct time_report *t)
                              screen_seconds(a, s->ttft_s), screen_seconds(a, s->ttft_p50_s),
                              screen_seconds(a, s->tpot_s), screen_seconds(a, s->tpot_low_s),
                              screen_seconds(a, s->tpot_high_s), t->profile,
-                             t->calibrated ? "" : ", uncalibrated"));
+                             !t->calibrated ? ", uncalibrated"
+                             : t->elsewhere ? "; no run like it"
+                                            : ""));
 }
 
 /* An open loop: tails, and how much of the capacity is used. */
