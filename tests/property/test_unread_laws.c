@@ -190,7 +190,6 @@ static const struct silent {
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
     {"precision.keep_transpose", "of recipes that quantise weights"},
     {"optimizer.in_backward", "of a layout without experts or stages apart"},
-    {"parallel.prefetch", "of a peak in backward, or of gathers beside products"},
     {"optimizer.sub_group", "of more elements than these models have"},
     {"cluster.network.leaf.nodes", "of tiers, which these two nodes do not have"},
     {"cluster.network.leaf.oversubscription", "of tiers"},

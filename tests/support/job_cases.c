@@ -839,8 +839,18 @@ const struct job_case job_cases[] = {
      0},
     {"axolotl/module.slurm", "",
      "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
-     "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
-     "stack.cross_entropy=f32 recompute.kind=full workload.global_batch=64",
+     "optimizer.offload_params=true precision.weights=bf16 precision.activations=bf16 "
+     "precision.moments=bf16 stack.cross_entropy=f32 recompute.kind=full "
+     "workload.global_batch=64",
+     0},
+    {"axolotl/experts.yaml", "",
+     "parallel.ep=2 parallel.zero=3 parallel.dp_shard=0 moe.path=deepep moe.buffer=worst "
+     "moe.library=auto precision.weights=bf16 precision.gradients=bf16 "
+     "optimizer.kind=adam8bit",
+     0},
+    {"axolotl/experts-alone.yaml", "",
+     "parallel.ep=4 parallel.zero=3 moe.path=deepep moe.buffer=exact moe.library=deepep "
+     "lora.rank=32 lora.format=f32",
      0},
     {"axolotl/dpo.yaml", "",
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
@@ -1218,7 +1228,7 @@ const struct job_case job_cases[] = {
     {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
     {"slime/freeze-router.sh", "cluster=h200-8x1",
      "frozen.layers=0 frozen.modules=[router] model.layers=48", 0},
-    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
+    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=none", 0},
     {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
     {"llamafactory/apollo.yaml", "cluster=h200-8x1",
      "optimizer.kind=apollo optimizer.rank=32 optimizer.projected=[]", 1},

@@ -314,7 +314,7 @@ static void losses_hold(void **state)
 static void what_they_do_not_run_is_refused(void **state)
 {
     (void)state;
-    static const char *const sets[] = {"recompute.kind=selective", "moe.path=deepep",
+    static const char *const sets[] = {"recompute.kind=selective", "moe.path=deepep_ll",
                                        "workload.mode=prefill"};
     static const char *const reasons[] = {"whole layers or nothing", "does not run moe.path",
                                           "train only"};
@@ -328,6 +328,29 @@ static void what_they_do_not_run_is_refused(void **state)
         assert_non_null(strstr(err.text, reasons[i]));
         arena_release(&arena);
     }
+}
+
+/* axolotl's expert parallelism over 4 of 8 ranks, 4,096 tokens each (hidden 2048, 8 of 128
+ * experts a token): experts' weights of a quarter are shared by two ranks, the rest by all
+ * eight, in f32. Room for all that can come is one row a token of the four ranks, and at the
+ * experts one for each of its eight slots: 4 x 4096 x 2048 x 2 bytes, eight times that.
+ * DeepEP's queues take 256 MiB. */
+static void experts_of_axolotl_exchange_tokens(void **state)
+{
+    (void)state;
+#define SPREAD_FOUR                                                                            \
+    "moe.path=deepep parallel.ep=4 moe.buffer=worst workload.sequence_length=4096 "            \
+    "workload.micro_batch=1 "
+    const uint64_t experts = UINT64_C(28991029248), rest = UINT64_C(1541093376);
+    assert_int_equal(named(SPREAD_FOUR, "expert_weights"), 4 * experts / 4 / 2);
+    assert_int_equal(named(SPREAD_FOUR, "weights"), 4 * rest / 8);
+    assert_int_equal(named(SPREAD_FOUR, "received_tokens"), 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR "recompute=full", "expert_input"),
+                     UINT64_C(8) * 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR "recompute=full", "routed_output"),
+                     UINT64_C(8) * 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR, "deepep_nvl_buffer"), 0);
+    assert_int_equal(named(SPREAD_FOUR "moe.library=deepep", "deepep_nvl_buffer"), 256 << 20);
 }
 
 /* Qwen3-30B-A3B's 30,532,122,624 parameters on 8 ranks: under FSDP2 f32 weights and two moments
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
         cmocka_unit_test(what_they_do_not_run_is_refused),
+        cmocka_unit_test(experts_of_axolotl_exchange_tokens),
         cmocka_unit_test(an_asynchronous_checkpoint_waits_in_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #define LOADER "axolotl src/axolotl/loaders/model.py"
 #define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
 #define PLUGINS "axolotl src/axolotl/integrations"
+#define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 
 static const struct job_flag flags[] = {
     RULE("base_model model_name_or_path", JOB_VALUE, "model", "by its name on the hub", CONFIG),
@@ -86,10 +87,20 @@ static const struct job_flag flags[] = {
            "1", CONFIG),
     DIRECT("context_parallel_size sequence_parallel_degree parallelism_config_cp_size",
            JOB_VALUE, "parallel.cp", NULL, "1", CONFIG),
-    MEMORY("expert_parallel_size", JOB_VALUE, "1",
-           "experts are whole on every rank here: its layer is DeepEP's", PLUGINS),
-    TIME("experts_implementation", JOB_VALUE, "grouped_mm", "products are grouped here",
-         PLUGINS),
+    RULE("expert_parallel_size", JOB_VALUE, "parallel.ep",
+         "a token goes once to every rank that has experts of it", EXPERTS),
+    RULE("expert_parallel_backend", JOB_VALUE, "moe.library",
+         "deep_ep; auto is planned as torch's exchange", EXPERTS),
+    MEMORY("expert_parallel_num_nvl_bytes", JOB_VALUE, "268435456",
+           "DeepEP's queues take 256 MiB here", EXPERTS),
+    MEMORY("expert_parallel_save_dispatch", JOB_VALUE, "false",
+           "received rows are sent again in backward here", EXPERTS),
+    TIME("expert_parallel_dispatch_chunks", JOB_VALUE, "1", NULL, EXPERTS),
+    IDLE("expert_parallel_token_capacity", JOB_VALUE,
+         "slots beyond it keep their rows, with weights of zero", EXPERTS),
+    RULE("experts_implementation", JOB_VALUE, "moe.buffer",
+         "with expert_parallel_size all but eager: room for all slots of received tokens",
+         EXPERTS),
     TIME("torch_compile", JOB_VALUE, "false", NULL, CONFIG),
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
@@ -264,6 +275,39 @@ static enum status set_attention(struct job *job)
     return STATUS_OK;
 }
 
+/* Experts over ranks beside those that share the rest out. Both backends send a token once to
+ * each rank with experts of it (torch_dispatch.py has DeepEP's layout); transformers' grouped
+ * products then take a row for each of its K slots, those of other ranks' experts too, at
+ * weights of zero (experts_fn.py, _grouped_mm_local), which is as many as can come: the kernels
+ * that pass such slots by have the rows that do. */
+static enum status set_experts(struct job *job)
+{
+    static const char flag[] = "expert_parallel_size", impl[] = "experts_implementation";
+    uint64_t ranks = 1;
+    const char *backend, *kernel;
+    bool scatters = false;
+    TRY(job_count(job, flag, &ranks));
+    TRY(word_of(job, "expert_parallel_backend", &backend));
+    TRY(word_of(job, impl, &kernel));
+    TRY(job_switch(job, "use_scattermoe", &scatters));
+    if (ranks <= 1) {
+        if (kernel[0] && !text_equal(kernel, "grouped_mm"))
+            job_warn(job, job_setting(job, impl)->mark,
+                     "'%s' matters to time and is not modelled: products are grouped here",
+                     impl);
+        return STATUS_OK;
+    }
+    bool passes = scatters || text_equal(kernel, "eager") || text_ends(kernel, "scattermoe") ||
+                  text_equal(kernel, "deep_ep");
+    job_set_count(job, "parallel.ep", ranks, flag);
+    job_set(job, "moe.path", "deepep", flag);
+    job_set(job, "moe.buffer", passes ? "exact" : "worst",
+            "experts_implementation use_scattermoe expert_parallel_size");
+    if (text_equal(backend, "deep_ep"))
+        job_set(job, "moe.library", "deepep", "expert_parallel_backend");
+    return STATUS_OK;
+}
+
 static enum status axolotl_prepare(struct job *job)
 {
     return trainer_read_files(job, files);
@@ -364,6 +408,7 @@ static enum status axolotl_finish(struct job *job)
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));
+    TRY(set_experts(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);

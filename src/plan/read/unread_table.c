@@ -539,7 +539,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.dispatch_sms", DEEPEP, SPREAD,
          NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN) | HUGGINGFACE)),
     WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
-    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS), SPREAD),
+    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS | BIT(STACK_FSDP)), SPREAD),
     WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
     WHEN("moe.expert_tokens", ENGINE, INFERS),
     WHEN("moe.switch", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),

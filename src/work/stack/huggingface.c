@@ -7,6 +7,7 @@
  * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
  * and 4. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
@@ -27,7 +28,10 @@ static const struct train_tensor norms[] = {
 static const char grouped[] = "ragged_a2a";
 
 const struct stack_path stack_fsdp_paths[] = {
-    {grouped, "grouped products"}, {"expert_loop", "one expert after the other"}, {NULL, NULL}};
+    {grouped, "grouped products"},
+    {"expert_loop", "one expert after the other"},
+    {"deepep", "axolotl's expert parallelism"},
+    {NULL, NULL}};
 const struct stack_path stack_deepspeed_paths[] = {
     {grouped, "grouped products, AutoEP"},
     {"expert_loop", "one expert after the other"},
@@ -86,6 +90,24 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     return STATUS_OK;
 }
 
+/* What axolotl's expert parallelism asks of DeepEP (integrations/expert_parallel/args.py,
+ * expert_parallel_num_nvl_bytes); its own exchange has no queues. */
+static void queues(struct train *t)
+{
+    const struct plan *plan = t->plan;
+    bool deepep = plan->moe.library == LIBRARY_DEEPEP && plan->parallel.ep > 1;
+    if (deepep && path_system_of(t->path)->exchange == EXCHANGE_TOKENS && plan_has_moe(plan))
+        work_buffer(t->work, (struct buffer){.name = "deepep_nvl_buffer",
+                                             .category = CATEGORY_COMMUNICATION,
+                                             .segment = SEGMENT_STEP,
+                                             .dtype = DTYPE_INT8,
+                                             .n_dims = 1,
+                                             .dims = {size_const(t->z, 256 << 20)},
+                                             .life = LIFE_PERSISTENT,
+                                             .outside = true,
+                                             .source = "axolotl expert_parallel/args.py"});
+}
+
 enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err)
 {
     struct train t;
@@ -93,6 +115,7 @@ enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct 
     t.reduces_in = stack_reduces_in(plan);
     train_fsdp2(&t);
     train_whole(&t);
+    queues(&t);
     train_extras(&t);
     step_optimizer(plan, work);
     return STATUS_OK;

@@ -248,8 +248,11 @@ void train_eager(struct train *t)
         {exchange, sizeof exchange / sizeof *exchange},
         {per_op, sizeof per_op / sizeof *per_op},
     };
-    t->d.rows[ROW_ROUTED] =
-        t->plan->parallel.ep == 1 ? t->d.rows[ROW_COMPUTED] : t->d.rows[ROW_SENT];
+    /* axolotl multiplies scores where experts are (transformers integrations/moe.py) */
+    bool here = t->plan->parallel.ep == 1 ||
+                (t->plan->stack.kind == STACK_FSDP &&
+                 path_system_of(t->path)->exchange == EXCHANGE_TOKENS);
+    t->d.rows[ROW_ROUTED] = t->d.rows[here ? ROW_COMPUTED : ROW_SENT];
     train_attention(t);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         train_tensors(t, tables[i].rows, tables[i].n);
