@@ -442,6 +442,7 @@ struct optimizer {
     bool in_backward;    /* a layer is updated as soon as its gradients are there */
     uint64_t rank;       /* of projected gradients (GaLore, APOLLO) */
     struct enum_list projected; /* enum frozen_part: whose matrices have them */
+    bool one_layer;             /* of all layers one is trained at a time (BAdam) */
 };
 
 /* How a model of HuggingFace's keeps the experts of a layer. */

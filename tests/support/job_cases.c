@@ -865,6 +865,17 @@ const struct job_case job_cases[] = {
      "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
      "workload.speculation.tokens=5",
      0},
+    {"llamafactory/badam.yaml", "",
+     "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
+     "precision.master=f32 precision.moments=f32 parallel.zero=0",
+     0},
+    {"llamafactory/badam-ds3.yaml", "",
+     "stack.kind=deepspeed optimizer.one_layer=true parallel.zero=3 precision.weights=bf16 "
+     "precision.master=f32",
+     0},
+    {"llamafactory/badam-ratio.yaml", "", "optimizer.one_layer=false precision.weights=bf16",
+     1},
+    {"llamafactory/adam-mini.yaml", "", "optimizer.kind=adam_mini precision.moments=f32", 0},
     {"llamafactory/launched.sh", "cluster=h100",
      "parallel.zero=3 optimizer.offload=1 workload.sequence_length=32768 "
      "cluster.node.devices=8",

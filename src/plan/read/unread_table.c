@@ -43,7 +43,8 @@
 #define MOMENTS                                                                                \
     (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD) |    \
      BIT(OPTIMIZER_ADEMAMIX) | BIT(OPTIMIZER_RMSPROP) | BIT(OPTIMIZER_KAHAN_ADAM) |            \
-     BIT(OPTIMIZER_SCHEDULE_FREE) | BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_APOLLO))
+     BIT(OPTIMIZER_SCHEDULE_FREE) | BIT(OPTIMIZER_ADAM_MINI) | BIT(OPTIMIZER_GALORE) |         \
+     BIT(OPTIMIZER_APOLLO))
 #define PROJECTS                                                                               \
     ONE_OF("optimizer.kind",                                                                   \
            BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))
@@ -620,6 +621,7 @@ const struct unread_row unread_rows[] = {
     WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_FSDP)),
          ONE_OF("optimizer.kind",
                 BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))),
+    WHEN("optimizer.one_layer", TRAINS, STACK(HUGGINGFACE), ZERO("lora.rank")),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),

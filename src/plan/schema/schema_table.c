@@ -825,6 +825,10 @@ const struct field schema_table[] = {
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
          "(early_step_in_backward); fsdp: a weight is, of galore and apollo (layer-wise)"),
+    BOOL("optimizer.one_layer", optimizer.one_layer, "false",
+         "fsdp, deepspeed: one layer at a time has gradients, a master copy and states, the "
+         "ends "
+         "have none (BAdam); time is that of gradients of all layers"),
 
     /* ---- lora ---- */
 

@@ -191,6 +191,9 @@ static const struct meaning {
      "two moments; of 16-bit weights without a master copy what rounding took (optimi)"},
     {words_optimizer, "schedule_free",
      "a second moment, and z, a copy that is stepped (Schedule-Free AdamW)"},
+    {words_optimizer, "adam_mini",
+     "a moment, and a number for each head or matrix, which is not counted; of embedding and "
+     "head two moments"},
     {words_optimizer, "galore",
      "of optimizer.projected two moments of optimizer.rank x the longer side of a matrix and a "
      "projection of rank x the other; of the rest Adam's"},

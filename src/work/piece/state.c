@@ -450,7 +450,8 @@ static bool casts_gradients(const struct plan *plan)
 {
     bool megatron = plan_is_megatron(plan);
     bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !state_offloads(plan);
-    return (megatron || deepspeed) && !is_native(plan) &&
+    bool copies = plan_trains_one_layer(plan); /* badam/block_optim.py, _grad_to_hp */
+    return (megatron || deepspeed || copies) && !is_native(plan) &&
            plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
 }
 

@@ -16,10 +16,9 @@ static bool shards_gradients(const struct plan *plan)
     return plan->parallel.zero == 2;
 }
 
-/* Not by axolotl's layer, which exchanges tokens. */
-static bool keeps_experts(const struct plan *plan)
+static bool spreads_experts(const struct plan *plan)
 {
-    return plan->parallel.ep > 1 && plan->moe.path != PATH_DEEPEP;
+    return plan->parallel.ep > 1;
 }
 
 static bool splits_experts(const struct plan *plan)
@@ -148,10 +147,10 @@ static const struct {
      "torchtitan's expert_tensor_parallel_degree is 1 or tp"},
     {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.etp", splits_experts_apart,
      "experts of HuggingFace models are split as the rest of a layer is, over tp"},
-    {1u << STACK_FSDP, "parallel.ep", keeps_experts,
-     "HuggingFace models keep all experts of a rank; moe.path deepep: axolotl's plugin"},
-    {1u << STACK_FSDP, "parallel.ep", spreads_beside_tp,
-     "axolotl's expert parallelism goes without tensor parallelism"},
+    {1u << STACK_FSDP, "parallel.ep", spreads_experts,
+     "HuggingFace models keep all experts of a rank; axolotl's plugin spreads them, by "
+     "moe.path "
+     "deepep and without tensor parallelism"},
     {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.pp", has_stages,
      "HuggingFace's trainers have no pipeline stages"},
     {MEGATRONS, "stack.graphs", graphs_whole_again,
