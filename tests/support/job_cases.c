@@ -811,7 +811,7 @@ const struct job_case job_cases[] = {
      2},
     {"axolotl/qlora-fsdp.yaml", "",
      "stack.kind=fsdp parallel.zero=3 parallel.reshard=always model.name=glm-4.7-flash "
-     "lora.rank=32 precision.weights=nf4 lora.experts=quantised "
+     "lora.rank=32 precision.weights=nf4_double lora.experts=quantised "
      "precision.activations=bf16 optimizer.kind=adam8bit recompute.kind=full "
      "stack.cross_entropy=fused workload.micro_batch=2 workload.global_batch=64 "
      "workload.sequence_length=2048",
@@ -865,6 +865,10 @@ const struct job_case job_cases[] = {
      "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
      "workload.speculation.tokens=5",
      0},
+    {"axolotl/expression.yaml", "",
+     "lora.rank=16 lora.experts=quantised lora.fused_experts=true precision.weights=nf4_double",
+     0},
+    {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 1},
     {"llamafactory/badam.yaml", "",
      "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
      "precision.master=f32 precision.moments=f32 parallel.zero=0",

@@ -215,6 +215,10 @@ static void lists_are_taken_over(void **state)
         {"maxtext/windows.yml", "model.layer_types", "[window]"},
         {"axolotl/qlora-fsdp.yaml", "lora.targets",
          "[q_proj, v_proj, k_proj, o_proj, experts.gate_up_proj, experts.down_proj]"},
+        {"axolotl/expression.yaml", "lora.targets",
+         "[q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "
+         "experts.gate_up_proj, experts.down_proj]"},
+        {"swift/target-regex.sh", "lora.targets", "[k_proj, v_proj]"},
         {"axolotl/stacked-experts.yaml", "lora.targets",
          "[q_proj, in_proj_qkv, out_proj, experts.gate_up_proj, experts.down_proj]"},
         {"llamafactory/lora-sft.yaml", "lora.targets", "[q_proj, v_proj]"},

@@ -27,6 +27,8 @@ static const struct job_flag flags[] = {
          TRAINING),
     RULE("adapter", JOB_VALUE, "lora.rank", "lora, qlora: with lora_r; none: all is trained",
          ADAPTERS),
+    RULE("bnb_config_kwargs.bnb_4bit_use_double_quant", JOB_VALUE, "precision.weights",
+         "of qlora, on unless turned off: nf4_double", LOADER),
     RULE("lora_target_linear", JOB_VALUE, "lora.targets", "all-linear, beside those listed",
          ADAPTERS),
     RULE("lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
@@ -195,8 +197,9 @@ static enum status tell_formats(struct job *job)
 static enum status tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false, experts = false, scatters = false, sonic = false;
+    bool linear = false, experts = false, scatters = false, sonic = false, twice = true;
     TRY(word_of(job, "adapter", &adapter));
+    TRY(job_switch(job, "bnb_config_kwargs.bnb_4bit_use_double_quant", &twice));
     TRY(job_switch(job, "quantize_moe_experts", &experts));
     TRY(job_switch(job, "use_scattermoe", &scatters));
     TRY(job_switch(job, "use_sonicmoe", &sonic));
@@ -207,6 +210,8 @@ static enum status tell_adapter(struct job *job)
         job_warn(job, job_setting(job, "adapter")->mark,
                  "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
     job_retell(job, "adapter", "use_peft", "true");
+    if (text_equal(adapter, "qlora") && twice) /* _set_quantization_config */
+        job_retell(job, "adapter", "use_bnb_nested_quant", "true");
     if (experts)
         job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
     if ((scatters || sonic) && job_given(job, "lora_target_parameters"))

@@ -87,8 +87,13 @@ enum status swift_read_tuner(struct job *job, const char *unless, bool *adapters
 void swift_tell_targets(struct job *job)
 {
     static const char flag[] = "target_modules";
-    const struct setting *s = job_setting(job, flag);
+    const struct setting *s = job_setting(job, flag), *fits = job_setting(job, "target_regex");
     bool all = false, more = false;
+    if (fits && !fits->trouble &&
+        fits->n == 1) { /* which holds (tuner.py, get_target_modules) */
+        job_retell(job, "target_regex", flag, fits->values[0]);
+        return;
+    }
     for (size_t i = 0; s && i < s->n; i++) {
         bool every = text_equal(s->values[i], "all-linear") || text_equal(s->values[i], "ALL");
         all = all || every;

@@ -47,8 +47,8 @@
         RULE("target_modules lora_target_modules", JOB_LIST, "lora.targets",                   \
              "by name; all-linear, which holds unless given: every one", TUNER),               \
         RULE("lora_dtype", JOB_VALUE, "lora.format", "float32, bfloat16, float16", TUNER),     \
-        MEMORY("target_regex", JOB_VALUE, NULL, "every matrix of a layer has an adapter here", \
-               TUNER),                                                                         \
+        RULE("target_regex", JOB_VALUE, "lora.targets",                                        \
+             "the linear layers whose names it fits; of Megatron a warning", TUNER),           \
         RULE("modules_to_save lora_modules_to_save", JOB_LIST, "lora.modules_to_save",         \
              "embed_tokens, lm_head; others, and Megatron's, warn", TUNER),                    \
         RULE("freeze_llm", JOB_VALUE, "frozen.modules",                                        \
