@@ -504,6 +504,7 @@ struct recompute_plan {
     uint64_t every;           /* full: the input of every so many layers is kept */
     uint64_t offload_layers;  /* of the first so many layers all that is saved waits there */
     bool distribute;          /* tp ranks share out the inputs that full recomputation keeps */
+    uint64_t mlp_tiles;       /* parts of the sequence that dense networks take in turn */
 };
 
 struct memory {

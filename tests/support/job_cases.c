@@ -910,8 +910,9 @@ const struct job_case job_cases[] = {
      1},
     {"axolotl/long.yaml", "cluster=h100-8x2",
      "stack.kind=deepspeed parallel.zero=3 parallel.cp=8 optimizer.offload_params=true "
-     "workload.sequence_length=500000 recompute.offload=[layer_input]",
-     2},
+     "workload.sequence_length=500000 recompute.offload=[layer_input] "
+     "recompute.mlp_tiles=16",
+     1},
     {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
     {"sglang/abbreviated.sh", "",
      "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
@@ -13,6 +14,7 @@
 #define LOADER "axolotl src/axolotl/loaders/model.py"
 #define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
 #define PLUGINS "axolotl src/axolotl/integrations"
+#define TILES "axolotl src/axolotl/monkeypatch/tiled_mlp/patch.py"
 #define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 
 static const struct job_flag flags[] = {
@@ -40,9 +42,9 @@ static const struct job_flag flags[] = {
          "dequantized as it is loaded; else a warning", LOADER),
     RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
          "see model_quantization_config", LOADER),
-    MEMORY("tiled_mlp", JOB_VALUE, "false", "an MLP takes the whole sequence at once here",
-           CONFIG),
-    NEITHER("tiled_mlp_num_shards", JOB_VALUE, CONFIG),
+    RULE("tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
+         "sequence of a rank / hidden size, rounded up; of experts a warning", TILES),
+    RULE("tiled_mlp_num_shards", JOB_VALUE, "recompute.mlp_tiles", "with tiled_mlp", TILES),
     MEMORY("layer_offloading", JOB_VALUE, "false",
            "the base's layers are on the device here, not in host memory", CONFIG),
     MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
@@ -313,6 +315,31 @@ static enum status set_experts(struct job *job)
     return STATUS_OK;
 }
 
+/* The forward of the model's MLP class in parts (patch.py): of layers with experts that is
+ * their shared ones' at most. */
+static enum status set_tiles(struct job *job)
+{
+    static const char flag[] = "tiled_mlp", count[] = "tiled_mlp_num_shards";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool tiled = false, known;
+    uint64_t tiles = 0;
+    TRY(job_switch(job, flag, &tiled));
+    TRY(job_count(job, count, &tiles));
+    TRY(job_model(job, plan, &known));
+    if (!tiled || !known)
+        return STATUS_OK;
+    uint64_t rows = job_planned(job, "workload.sequence_length", 1) /
+                    greater(job_planned(job, "parallel.cp", 1), 1);
+    if (!tiles)
+        tiles = greater(ceil_div(rows, plan->model.hidden), 1);
+    job_set_count(job, "recompute.mlp_tiles", tiles, "tiled_mlp tiled_mlp_num_shards");
+    if (plan->model.moe.experts)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "tiles of networks beside experts matter to memory and are not modelled: "
+                 "dense layers alone have them here");
+    return STATUS_OK;
+}
+
 static enum status axolotl_prepare(struct job *job)
 {
     return trainer_read_files(job, files);
@@ -414,6 +441,7 @@ static enum status axolotl_finish(struct job *job)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));
     TRY(set_experts(job));
+    TRY(set_tiles(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);

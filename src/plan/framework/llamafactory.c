@@ -122,6 +122,8 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static const struct trainer_file files[] = {
     {"ds_z0_config.json", "{zero_optimization: {stage: 0, reduce_bucket_size: 5e8}, " HALF "}"},
     {"ds_z2_config.json", "{zero_optimization: {" STAGE2 "}, " HALF "}"},
+    {"ds_z2_autotp_config.json",
+     "{zero_optimization: {" STAGE2 "}, tensor_parallel: {autotp_size: 2}, " HALF "}"},
     {"ds_z2_offload_config.json", "{zero_optimization: {" STAGE2 ", " TO_HOST "}, " HALF "}"},
     {"ds_z3_config.json", "{zero_optimization: {" STAGE3 "}, " HALF "}"},
     {"ds_z3_offload_config.json",

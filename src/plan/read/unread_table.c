@@ -639,6 +639,7 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),
     WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
+    WHEN("recompute.mlp_tiles", TRAINS, STACK(HUGGINGFACE)),
     WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),
     WHEN("memory.cache_block", ENGINE, INFERS),

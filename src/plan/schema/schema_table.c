@@ -904,6 +904,10 @@ const struct field schema_table[] = {
     COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",
           "megatron: of so many layers, the first, all that is saved waits in host memory "
           "(--cpu-offloading-num-layers)"),
+    COUNT(
+        "recompute.mlp_tiles", recompute.mlp_tiles, 1, 1e6, "1",
+        "fsdp, deepspeed: dense networks take the sequence in so many parts, in backward again "
+        "(tiled MLP); that second forward is not priced"),
     BOOL("recompute.distribute", recompute.distribute, "false",
          "megatron, deepspeed: tp ranks share out the inputs that full recomputation keeps "
          "(--distribute-saved-activations, partition_activations)"),
