@@ -469,7 +469,8 @@ struct lora {
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
     enum lora_inputs inputs;
-    bool dora; /* each output of a matrix has a magnitude (PEFT's use_dora) */
+    bool dora;    /* each output of a matrix has a magnitude (PEFT's use_dora) */
+    bool encoder; /* the linear layers of the encoder's layers have adapters, too */
     enum lora_experts experts;
     bool fused;       /* adapters of stacked experts are multiplied beside them */
     enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */

@@ -183,6 +183,7 @@ static const struct silent {
     {"lora.inputs", "of adapters"},
     {"lora.dora", "of adapters"},
     {"frozen.format", "of what is frozen"},
+    {"lora.encoder", "of images beside adapters, on two stacks"},
     {"optimizer.rank", "of projected gradients"},
     {"optimizer.projected", "of projected gradients"},
     {"optimizer.plain_embedding", "of moments in bytes, of a model that is trained whole"},

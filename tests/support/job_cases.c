@@ -869,6 +869,9 @@ const struct job_case job_cases[] = {
      "lora.rank=16 lora.experts=quantised lora.fused_experts=true precision.weights=nf4_double",
      0},
     {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 1},
+    {"swift/vit-adapters.sh", "",
+     "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 0},
+    {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 0},
     {"llamafactory/badam.yaml", "",
      "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
      "precision.master=f32 precision.moments=f32 parallel.zero=0",
@@ -1161,7 +1164,8 @@ const struct job_case job_cases[] = {
      "workload.encoder.train=projector frozen.layers=0 frozen.format=bf16 "
      "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] precision.weights=f32",
      0},
-    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8", 1},
+    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8 lora.encoder=true",
+     0},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "

@@ -77,7 +77,7 @@ static const struct job_flag flags[] = {
     RULE("freeze_extra_modules", JOB_LIST, "frozen.modules",
          "embed_tokens, lm_head, which are frozen otherwise", TUNING),
     RULE("freeze_vision_tower", JOB_VALUE, "workload.encoder.train",
-         "of a vision model, on unless turned off; off: all", TUNING),
+         "of a vision model, on unless turned off; off: all, of adapters lora.encoder", TUNING),
     RULE("freeze_multi_modal_projector", JOB_VALUE, "workload.encoder.train",
          "on unless turned off: none; off: projector", TUNING),
     RULE("freeze_language_model", JOB_VALUE, "frozen.modules",
@@ -377,10 +377,14 @@ static enum status set_encoder(struct job *job, bool adapters, bool freezes, boo
     projector = projector && !alone;
     if (!known || !plan->model.encoder.layers || (adapters && !*language && tower))
         return STATUS_OK;
+    if (adapters && !*language) {
+        job_set(job, "lora.encoder", "true", tower_flag);
+        return STATUS_OK;
+    }
     if (adapters) {
-        job_warn(job, job_setting(job, *language && !alone ? language_flag : tower_flag)->mark,
-                 "adapters of an encoder matter to memory and are not modelled: the language "
-                 "model has them here");
+        job_warn(job, job_setting(job, alone ? "train_mm_proj_only" : language_flag)->mark,
+                 "adapters of an encoder alone matter to memory and are not modelled: the "
+                 "language model has them here");
         return STATUS_OK;
     }
     job_set(job, "workload.encoder.train",

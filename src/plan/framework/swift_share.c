@@ -176,6 +176,16 @@ enum status swift_set_encoder(struct job *job)
     TRY(job_switch(job, "freeze_vit", &layers));
     TRY(job_switch(job, "freeze_aligner", &projector));
     TRY(job_part(job, "model", plan, &known));
+    if (!layers && draft_find(&job->draft, "lora.rank") && known &&
+        plan->model.encoder.layers) {
+        if (job->framework == &job_swift)
+            job_set(job, "lora.encoder", "true", "freeze_vit");
+        else
+            job_warn(job, job_setting(job, "freeze_vit")->mark,
+                     "adapters of an encoder matter to memory and are not modelled of "
+                     "Megatron: it is planned as frozen");
+        return STATUS_OK;
+    }
     if (known && plan->model.encoder.layers)
         job_set(job, "workload.encoder.train",
                 !layers     ? "all"

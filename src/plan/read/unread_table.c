@@ -596,6 +596,7 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.inputs", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.dora", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.encoder", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), ENCODES),
     WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
     WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
          ABOVE("lora.targets", 0), HAS_MOE),

@@ -859,6 +859,10 @@ const struct field schema_table[] = {
     BOOL("lora.dora", lora.dora, "false",
          "fsdp, deepspeed: outputs have magnitudes, by the norms of the weights with their "
          "adapters (PEFT's use_dora); what the norms take is not timed"),
+    BOOL(
+        "lora.encoder", lora.encoder, "false",
+        "fsdp, deepspeed: the four products of each of the encoder's layers have adapters, too "
+        "(freeze_vit, freeze_vision_tower: false; finetune_vision_layers)"),
     WORD("lora.experts", lora.experts, words_lora_experts, "auto",
          "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
          "a "

@@ -154,7 +154,7 @@ void step_encoder_backward(struct step *s)
     const struct encoder_run *run = &s->encoder;
     struct size once = l->layers;
     bool frozen = s->plan->workload.encoder.train == ENCODER_FROZEN || s->plan->lora.rank;
-    if (!run->end || frozen)
+    if (!run->end || (frozen && !encoder_adapts(s->plan)))
         return;
     const struct buffer *out = &l->work->buffers[run->projected];
     uint16_t d =
