@@ -496,6 +496,9 @@ struct frozen {
     enum dtype format;        /* none: precision.weights */
 };
 
+/* Whether the encoder's layers run again: as the others do, or by a switch of their own. */
+enum encoder_again { ENCODER_AGAIN_AUTO, ENCODER_AGAIN_NONE, ENCODER_AGAIN_FULL };
+
 struct recompute_plan {
     enum recompute kind;
     struct word_list save;    /* recompute: {save: [...]} */
@@ -506,6 +509,7 @@ struct recompute_plan {
     uint64_t offload_layers;  /* of the first so many layers all that is saved waits there */
     bool distribute;          /* tp ranks share out the inputs that full recomputation keeps */
     uint64_t mlp_tiles;       /* parts of the sequence that dense networks take in turn */
+    enum encoder_again encoder;
 };
 
 struct memory {

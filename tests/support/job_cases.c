@@ -869,6 +869,8 @@ const struct job_case job_cases[] = {
      "lora.rank=16 lora.experts=quantised lora.fused_experts=true precision.weights=nf4_double",
      0},
     {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 1},
+    {"swift/vit-again.sh", "",
+     "recompute.kind=none recompute.encoder=full workload.encoder.train=all", 0},
     {"swift/vit-adapters.sh", "",
      "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 0},
     {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 0},

@@ -193,6 +193,10 @@ static void layers_save_what_their_backward_reads(void **state)
                      2 * 27 * 4096 * row);
     assert_int_equal(held("recompute=full", "encoder_", LIFE_SAVED, 0),
                      UINT64_C(27) * 4096 * 2 * HIDDEN);
+    assert_int_equal(held("recompute.encoder=full", "encoder_", LIFE_SAVED, 0),
+                     UINT64_C(27) * 4096 * 2 * HIDDEN);
+    assert_int_equal(held("recompute=full recompute.encoder=none", "encoder_", LIFE_SAVED, 0),
+                     27 * 4096 * row);
     assert_int_equal(held("workload.encoder.train=projector", "encoder_", LIFE_SAVED, 0), 0);
     assert_int_equal(held("workload.encoder.patches=0", "encoder_", LIFE_SAVED, 0), 0);
     /* tensor parallelism leaves norms whole */

@@ -168,6 +168,20 @@ enum status swift_set_length(struct job *job, const struct swift_rlhf *rlhf)
     return STATUS_OK;
 }
 
+/* transformers' layers on Megatron, too (arguments/megatron_args.py: of None, not freeze_vit).
+ */
+static enum status set_again(struct job *job, bool layers)
+{
+    static const char flag[] = "vit_gradient_checkpointing";
+    bool again = job->framework != &job_swift && !layers;
+    bool said = job_given(job, flag) || again;
+    TRY(job_switch(job, flag, &again));
+    if (said)
+        job_set(job, "recompute.encoder", again ? "full" : "none",
+                "vit_gradient_checkpointing freeze_vit");
+    return STATUS_OK;
+}
+
 enum status swift_set_encoder(struct job *job)
 {
     static const char flags[] = "freeze_vit freeze_aligner";
@@ -176,6 +190,8 @@ enum status swift_set_encoder(struct job *job)
     TRY(job_switch(job, "freeze_vit", &layers));
     TRY(job_switch(job, "freeze_aligner", &projector));
     TRY(job_part(job, "model", plan, &known));
+    if (known && plan->model.encoder.layers)
+        TRY(set_again(job, layers));
     if (!layers && draft_find(&job->draft, "lora.rank") && known &&
         plan->model.encoder.layers) {
         if (job->framework == &job_swift)

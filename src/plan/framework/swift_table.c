@@ -37,8 +37,9 @@
              TUNER),                                                                           \
         RULE("freeze_aligner", JOB_VALUE, "workload.encoder.train",                            \
              "on unless turned off: none; off: projector", TUNER),                             \
-        MEMORY("vit_gradient_checkpointing", JOB_VALUE, NULL,                                  \
-               "an encoder's layers are run again as the others are", TRAINING)
+        RULE("vit_gradient_checkpointing", JOB_VALUE, "recompute.encoder",                     \
+             "as gradient_checkpointing unless given; of Megatron where freeze_vit is false",  \
+             TRAINING)
 
 #define TUNER_ROWS                                                                             \
     RULE("tuner_type train_type sft_type", JOB_VALUE, "lora.rank",                             \

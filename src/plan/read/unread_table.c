@@ -234,7 +234,8 @@ static bool has_dense(const struct plan *plan)
     }
 
 /* an encoder that images pass in training */
-#define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
+#define SEES_BY(stacks) ABOVE("workload.encoder.patches", 0), TRAINS, STACK(stacks)
+#define SEES SEES_BY(TRAINERS)
 /* adapters beside an engine's weights */
 #define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
 #define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
@@ -640,6 +641,7 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),
     WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
+    WHEN("recompute.encoder", ENCODES, SEES_BY(HUGGINGFACE | MEGATRONS)),
     WHEN("recompute.mlp_tiles", TRAINS, STACK(HUGGINGFACE)),
     WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),

@@ -908,6 +908,8 @@ const struct field schema_table[] = {
     COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",
           "megatron: of so many layers, the first, all that is saved waits in host memory "
           "(--cpu-offloading-num-layers)"),
+    WORD("recompute.encoder", recompute.encoder, words_encoder_again, "auto",
+         "fsdp, deepspeed, megatron: whether the encoder's layers run again in backward"),
     COUNT(
         "recompute.mlp_tiles", recompute.mlp_tiles, 1, 1e6, "1",
         "fsdp, deepspeed: dense networks take the sequence in so many parts, in backward again "

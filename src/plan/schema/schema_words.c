@@ -47,6 +47,7 @@ const char *const words_frozen[] = {"embed_tokens",   "lm_head",   "norms",
                                     "shared_experts", "dense_mlp", NULL};
 const char *const words_away[] = {"weights", "states", "reference", "critic", "engine", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
+const char *const words_encoder_again[] = {"auto", "none", "full", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",
                                     "mxfp8", "nvfp4",       NULL};
 const char *const words_optimizer[] = {

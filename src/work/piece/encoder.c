@@ -40,6 +40,15 @@ bool encoder_runs_back(const struct plan *plan)
            (plan->workload.mode == MODE_TRAIN && training(plan) == ENCODER_ALL);
 }
 
+bool encoder_runs_again(const struct plan *plan)
+{
+    const struct recompute_plan *recompute = &plan->recompute;
+    bool has = plan_is_huggingface(plan) || plan_is_megatron(plan);
+    if (has && recompute->encoder != ENCODER_AGAIN_AUTO)
+        return recompute->encoder == ENCODER_AGAIN_FULL;
+    return recompute->kind == RECOMPUTE_FULL;
+}
+
 /* vLLM mm_encoder_tp_mode data (model_executor/models/vision.py, run_dp_sharded_vision_model);
  * SGLang mm_enable_dp_encoder. */
 bool encoder_apart(const struct plan *plan)

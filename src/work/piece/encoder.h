@@ -29,6 +29,9 @@ uint64_t encoder_adapters(const struct plan *plan);
 /* Whether its layers run backward: all of it is trained, or has adapters. */
 bool encoder_runs_back(const struct plan *plan);
 
+/* Whether its layers run again whole. */
+bool encoder_runs_again(const struct plan *plan);
+
 /* Patches that a rank's encoder reads in a micro-batch: those of its sequences, and in the
  * profile run of an engine as many whole images as a step's tokens have room for, at least
  * one. */

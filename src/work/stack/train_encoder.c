@@ -213,11 +213,11 @@ static void add_projector(struct encoder_hold *r)
 }
 
 /* Whether the plan's recomputation reaches the encoder: Bridge hands it the method, not the
- * list of modules. */
+ * list of modules; ms-swift has a switch for it. */
 static void choose_again(struct encoder_hold *r)
 {
     const struct plan *plan = r->t->plan;
-    if (plan->recompute.kind == RECOMPUTE_FULL)
+    if (encoder_runs_again(plan))
         r->again = AGAIN_WHOLE;
     if (plan->recompute.kind != RECOMPUTE_SELECTIVE || plan->stack.kind != STACK_TORCHTITAN)
         return;
