@@ -2,15 +2,18 @@
 #include "corpus/corpus.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/column.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "plan/read/load.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "plan/source.h"
+#include "plan/data/profile.h"
 #include "plan/data/trace.h"
 #include "sim/answer/predict.h"
 #include "work/stack/stack.h"
@@ -162,6 +165,7 @@ enum cell_type {
     CELL_SPREAD,   /* uint64_t, "" where it is the total */
     CELL_BUFFER,   /* const struct buffer_report *, its bytes, "" without one */
     CELL_CATEGORY, /* bytes of a category */
+    CELL_SECONDS,  /* double: seconds, or a rate; "" where the plan has none */
     CELL_TYPES
 };
 
@@ -194,7 +198,22 @@ static const struct cell cells[] = {
     {"parameters_per_device", CELL_COUNT, PLACE(model.parameters_per_device)},
     {"flop_per_token", CELL_COUNT, PLACE(model.flop_per_token)},
     {"syncs_per_layer", CELL_COUNT, PLACE(sync.per_layer)},
-    CATEGORY_LIST(CATEGORY_CELL)};
+    CATEGORY_LIST(CATEGORY_CELL){"step_s", CELL_SECONDS, PLACE(time.step_s)},
+    {"ttft_s", CELL_SECONDS, PLACE(time.ttft_s)},
+    {"tpot_s", CELL_SECONDS, PLACE(time.tpot_s)},
+    {"tokens_per_s", CELL_SECONDS, PLACE(time.tokens_per_s)},
+    {"exposed_comm_s", CELL_SECONDS, PLACE(time.exposed_comm_s)},
+    {"bubble_s", CELL_SECONDS, PLACE(time.bubble_s)},
+    {"executed_flop", CELL_SECONDS, PLACE(time.step.executed_flop)}};
+
+/* Libraries and compilers differ in the last digits of a quotient. */
+bool corpus_same(size_t i, const char *recorded, const char *now)
+{
+    double a, b;
+    if (cells[i].type != CELL_SECONDS || !number_real(recorded, &a) || !number_real(now, &b))
+        return text_equal(recorded, now);
+    return fabs(a - b) <= 1e-7 * fabs(a);
+}
 
 size_t corpus_n_cells(void)
 {
@@ -282,21 +301,32 @@ static const char *print_category(const struct printed *p, const struct cell *ce
     return "";
 }
 
+static const char *print_seconds(const struct printed *p, const struct cell *cell)
+{
+    double value = *(const double *)member(p, cell);
+    bool told = p->prediction->time.present && isfinite(value) && value != 0;
+    return told ? arena_printf(p->arena, "%.9g", value) : "";
+}
+
 static const char *(*const printers[CELL_TYPES])(const struct printed *,
                                                  const struct cell *) = {
     [CELL_STATUS] = print_status,     [CELL_PATH] = print_path,
     [CELL_VERDICT] = print_verdict,   [CELL_LARGEST] = print_largest,
     [CELL_NAME] = print_name,         [CELL_COUNT] = print_member,
     [CELL_SPREAD] = print_spread,     [CELL_BUFFER] = print_buffer,
-    [CELL_CATEGORY] = print_category,
+    [CELL_CATEGORY] = print_category, [CELL_SECONDS] = print_seconds,
 };
 
 static enum status predict_plan(const struct plan *plan, struct arena *arena,
                                 struct prediction *prediction, struct err *err)
 {
     struct routing_data routing = {0};
-    const struct predict_options options = {.routing = &routing, .memory_only = true};
+    struct profile profile;
+    const struct time_ask time = {.routing = &routing, .profile = &profile};
+    const struct predict_options options = {
+        .routing = &routing, .memory_only = true, .time = &time};
     TRY(routing_data_load(plan, NULL, arena, &routing, err));
+    TRY(profile_load(plan, arena, &profile, err));
     return predict(plan, &options, arena, prediction, err);
 }
 

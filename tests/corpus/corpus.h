@@ -7,7 +7,8 @@
  * tests/corpus/jobs.csv holds more of training: adapters, shards over some of dp, encoders,
  * packed sequences, states in other places.
  * tests/corpus/short.csv holds plans as people write them, defaults included: a mapping in
- * YAML, or a file of the tree with settings behind it. Names of paths are below the source
+ * YAML, or a file of the tree with settings behind it; tests/corpus/served.csv such plans of
+ * deployments. Names of paths are below the source
  * tree, the working directory. */
 #ifndef MOEPLAN_TESTS_CORPUS_CORPUS_H
 #define MOEPLAN_TESTS_CORPUS_CORPUS_H
@@ -44,6 +45,9 @@ void corpus_print(enum corpus_kind kind, const struct plan *plan, const struct p
 /* What is recorded behind the plan: how many cells, and their keys in the table's header. */
 size_t corpus_n_cells(void);
 const char *corpus_key(size_t i);
+
+/* Whether cell i is as recorded; of seconds and rates to seven digits. */
+bool corpus_same(size_t i, const char *recorded, const char *now);
 
 /* The cells of a plan as it is predicted now, "" for what does not apply: percentiles equal to
  * the total and categories of 0 too. Of a plan that is refused there is the status alone, with

@@ -228,8 +228,7 @@ static const struct known {
      "throughput: workload.micro_batch=6"},
     {"model: qwen3-next-80b-a3b\ncluster: h100-8x8\nstack: megatron\n"
      "parallel: {tp: 2, ep: 8, etp: 1, pp: 2}\nworkload: {sequence_length: 12288}\n",
-     "throughput: recompute.kind=selective recompute.modules=[core_attn,moe_act,layernorm] "
-     "parallel.zero=2"},
+     "throughput: recompute.kind=full parallel.zero=1"},
     {"model: mixtral-8x7b\ncluster: h100\nstack: vllm\nworkload: {mode: decode}\n"
      "precision: {weights: bf16}\n",
      "devices: cluster.node.devices=2 parallel.ep=2"},

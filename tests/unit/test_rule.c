@@ -51,6 +51,7 @@ static void broken_plans_are_named(void **state)
         assert_string_equal(text, c->text);
         assert_string_equal(hint, c->hint);
         assert_string_equal(rule->name, c->rule);
+        assert_false(rule_check_layout(&plan) && rule_check_run(&plan));
     }
 }
 
@@ -66,6 +67,7 @@ static void plans_that_obey_pass(void **state)
         print_message("%s: %s\n", c->rule, c->holds);
         const struct rule *rule = rule_check(&plan, text, hint);
         assert_string_equal(rule ? text : "", "");
+        assert_true(rule_check_layout(&plan) && rule_check_run(&plan));
     }
 }
 

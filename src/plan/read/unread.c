@@ -128,7 +128,7 @@ const struct note *unread_notes(const struct unread_plan *of, const struct origi
             continue;
         const char *text = unread_reason(&fields[i], of, arena);
         if (text)
-            notes[(*n)++] = (struct note){fields[i].key, text};
+            notes[(*n)++] = note_of(fields[i].key, text);
     }
     return notes;
 }

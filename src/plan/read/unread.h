@@ -16,7 +16,19 @@
 struct note {
     const char *key;  /* of the plan file */
     const char *text; /* "not read, recompute.kind is none" */
+    bool weighs;      /* the answer stands or falls with it: said however short the screen */
 };
+
+static inline struct note note_of(const char *key, const char *text)
+{
+    return (struct note){key, text, false};
+}
+
+/* One that weighs. */
+static inline struct note note_loud(const char *key, const char *text)
+{
+    return (struct note){key, text, true};
+}
 
 /* A plan and what its stack makes of moe.path: auto. */
 struct unread_plan {

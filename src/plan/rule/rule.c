@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,29 @@ uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
 {
     bool overflow = false;
     return checked_mul(checked_mul(a, b, &overflow), c, &overflow);
+}
+
+static void write_words(char *to, size_t used, const char *format, va_list words)
+{
+    vsnprintf(to + used, RULE_TEXT - used, format, words);
+}
+
+void rule_say(char *to, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    if (to)
+        write_words(to, 0, format, words);
+    va_end(words);
+}
+
+void rule_add(char *to, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    if (to)
+        write_words(to, strlen(to), format, words);
+    va_end(words);
 }
 
 uint64_t rule_one(const struct plan *plan)
@@ -68,12 +92,12 @@ static void hint_divisors(char hint[RULE_TEXT], const struct rule *rule, uint64_
     uint64_t below, above;
     near_divisors(n, value, &below, &above);
     if (!below)
-        snprintf(hint, RULE_TEXT, "%s must divide %s", rule->b.name, rule->a.name);
+        rule_say(hint, "%s must divide %s", rule->b.name, rule->a.name);
     else if (!above)
-        snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64, n, below);
+        rule_say(hint, "divisors of %" PRIu64 " near it: %" PRIu64, n, below);
     else
-        snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64 ", %" PRIu64, n,
-                 below, above);
+        rule_say(hint, "divisors of %" PRIu64 " near it: %" PRIu64 ", %" PRIu64, n, below,
+                 above);
 }
 
 /* Appends what a degree may be, the others as they are: "ep 8", "ep 4 or 8". */
@@ -102,7 +126,7 @@ static void hint_part(char hint[RULE_TEXT], const struct rule *rule, const struc
         append_part(&text, &rule->other, plan, whole, product);
     text_printf(&text, "%stake devices in multiples of %" PRIu64,
                 text.length ? " fits, or " : "", product);
-    snprintf(hint, RULE_TEXT, "%s", text_string(&text));
+    rule_say(hint, "%s", text_string(&text));
     arena_release(&arena);
 }
 
@@ -119,7 +143,7 @@ static bool holds(const struct rule *rule, const struct plan *plan)
 
 static void say_positive(const struct rule *rule, char *text)
 {
-    snprintf(text, RULE_TEXT, "%s is 0, it must be larger", rule->a.name);
+    rule_say(text, "%s is 0, it must be larger", rule->a.name);
 }
 
 static void say_pair(const struct rule *rule, const struct plan *plan, char *text, char *hint)
@@ -128,8 +152,8 @@ static void say_pair(const struct rule *rule, const struct plan *plan, char *tex
     const char *verb = rule->shape == RULE_AT_MOST   ? "is more than"
                        : rule->shape == RULE_DIVIDES ? "is not divisible by"
                                                      : "is not";
-    snprintf(text, RULE_TEXT, "%s %" PRIu64 " %s %s%s%" PRIu64, rule->a.name, a, verb,
-             rule->b.name, rule->b.name[0] ? " " : "", b);
+    rule_say(text, "%s %" PRIu64 " %s %s%s%" PRIu64, rule->a.name, a, verb, rule->b.name,
+             rule->b.name[0] ? " " : "", b);
     if (!rule->hint && rule->shape == RULE_DIVIDES && a > 0 && b > 0) {
         if (rule->part.name)
             hint_part(hint, rule, plan, a, b);
@@ -152,7 +176,7 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
     else if (!other)
         say_pair(rule, plan, text, hint);
     if (rule->hint)
-        snprintf(hint, RULE_TEXT, "%s", rule->hint);
+        rule_say(hint, "%s", rule->hint);
     return true;
 }
 
@@ -184,10 +208,9 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
  * some rule. */
 static bool breaks(const struct rule *rule, const struct plan *plan)
 {
-    char text[RULE_TEXT], hint[RULE_TEXT];
     if (rule->applies && !rule->applies(plan))
         return false;
-    return rule->shape == RULE_OTHER ? rule->broken(plan, text, hint) : !holds(rule, plan);
+    return rule->shape == RULE_OTHER ? rule->broken(plan, NULL, NULL) : !holds(rule, plan);
 }
 
 static bool obeys(const struct rule_set *set, const struct plan *plan)

@@ -38,8 +38,9 @@ struct rule {
     struct quantity part; /* of the product b, what to make smaller; without a name: b itself */
     struct quantity other; /* or this one, where it is no 1 */
     const char *hint;      /* one line; NULL: computed from the numbers */
-    /* RULE_OTHER: whether the plan breaks it; writes what is wrong and what to do */
-    bool (*broken)(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT]);
+    /* RULE_OTHER: whether the plan breaks it; says what is wrong and what to do (rule_say),
+     * nothing where both are NULL */
+    bool (*broken)(const struct plan *plan, char *text, char *hint);
     const char *also[2]; /* other fields it depends on, or NULL */
 };
 

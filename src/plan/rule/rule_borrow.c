@@ -1,11 +1,10 @@
 /* What must hold of layers that borrow keys and of embeddings of the layers. */
-#include <stdio.h>
 
 #include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
 
 /* Of each kind of layers that borrow keys the first has one with keys before it. */
-static bool borrows_broken(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+static bool borrows_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct enum_list *list = &plan->model.layer_types;
     bool full = false, window = false;
@@ -16,11 +15,10 @@ static bool borrows_broken(const struct plan *plan, char text[RULE_TEXT], char h
         if ((type != LAYER_BORROW || full) && (type != LAYER_WINDOW_BORROW || window))
             continue;
         const bool of_window = type == LAYER_WINDOW_BORROW;
-        snprintf(text, RULE_TEXT,
-                 "layer %llu is of type %s, and no layer before it is of type %s",
+        rule_say(text, "layer %llu is of type %s, and no layer before it is of type %s",
                  (unsigned long long)i + 1, of_window ? "window_borrow" : "borrow",
                  of_window ? "window" : "full");
-        snprintf(hint, RULE_TEXT, "keys and values are those of the last such layer before it");
+        rule_say(hint, "keys and values are those of the last such layer before it");
         return true;
     }
     return false;
@@ -36,8 +34,7 @@ static bool splits_heads(const struct plan *plan)
 }
 
 /* What layers that borrow keys, or have embeddings of their own, are not modelled with. */
-static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
-                                char hint[RULE_TEXT])
+static bool borrows_with_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct model *model = &plan->model;
     const struct parallel *p = &plan->parallel;
@@ -73,10 +70,10 @@ static bool borrows_with_broken(const struct plan *plan, char text[RULE_TEXT],
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!others[i].holds)
             continue;
-        snprintf(text, RULE_TEXT, "%s with %s: not modelled",
+        rule_say(text, "%s with %s: not modelled",
                  plan_borrows(plan) ? "layers that borrow keys" : "embeddings of layers",
                  others[i].what);
-        snprintf(hint, RULE_TEXT, "%s", others[i].hint);
+        rule_say(hint, "%s", others[i].hint);
         return true;
     }
     return false;

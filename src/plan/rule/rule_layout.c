@@ -3,7 +3,6 @@
 #include "plan/rule/rule_parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "base/unit.h"
@@ -135,10 +134,8 @@ static bool vpp_broken(const struct plan *plan, char *text, char *hint)
 {
     if (plan->parallel.vpp == 1 || plan->parallel.pp > 1)
         return false;
-    snprintf(text, RULE_TEXT, "vpp %" PRIu64 " without a pipeline: pp is 1",
-             plan->parallel.vpp);
-    snprintf(hint, RULE_TEXT,
-             "vpp splits the stages of a pipeline: raise pp, or leave out vpp");
+    rule_say(text, "vpp %" PRIu64 " without a pipeline: pp is 1", plan->parallel.vpp);
+    rule_say(hint, "vpp splits the stages of a pipeline: raise pp, or leave out vpp");
     return true;
 }
 
@@ -148,10 +145,10 @@ static bool kv_heads_split_badly(const struct plan *plan, const char *of, uint64
     uint64_t tp = plan->parallel.tp;
     if (kv_heads % tp == 0 || tp % kv_heads == 0)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "kv_heads %" PRIu64 "%s and tp %" PRIu64 ": neither is a multiple of the other",
              kv_heads, of, tp);
-    snprintf(hint, RULE_TEXT, "tp splits the key and value heads, or repeats them");
+    rule_say(hint, "tp splits the key and value heads, or repeats them");
     return true;
 }
 
@@ -172,10 +169,9 @@ static bool halving_broken(const struct plan *plan, char *text, char *hint)
     uint64_t tp = plan->parallel.tp;
     if (plan->block.collective != COLLECTIVE_HALVING || (tp & (tp - 1)) == 0)
         return false;
-    snprintf(text, RULE_TEXT, "recursive halving over tp %" PRIu64 ": not a power of two", tp);
-    snprintf(hint, RULE_TEXT,
-             "every step splits the ranks in two: block.collective ring takes "
-             "any number of them");
+    rule_say(text, "recursive halving over tp %" PRIu64 ": not a power of two", tp);
+    rule_say(hint, "every step splits the ranks in two: block.collective ring takes "
+                   "any number of them");
     return true;
 }
 
@@ -192,16 +188,16 @@ static bool is_axis(const char *word)
 static bool order_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct word_list *order = &plan->parallel.order;
-    snprintf(hint, RULE_TEXT, "each of tp, cp, ep, dp, pp at most once, innermost first");
+    rule_say(hint, "each of tp, cp, ep, dp, pp at most once, innermost first");
     for (uint64_t i = 0; i < order->n; i++) {
         if (!is_axis(order->word[i])) {
-            snprintf(text, RULE_TEXT, "order names '%s', which is no axis", order->word[i]);
+            rule_say(text, "order names '%s', which is no axis", order->word[i]);
             return true;
         }
         for (uint64_t j = 0; j < i; j++) {
             if (!text_equal(order->word[i], order->word[j]))
                 continue;
-            snprintf(text, RULE_TEXT, "order names '%s' twice", order->word[i]);
+            rule_say(text, "order names '%s' twice", order->word[i]);
             return true;
         }
     }
@@ -213,9 +209,9 @@ static bool stages_broken(const struct plan *plan, char *text, char *hint)
     uint64_t n = plan->parallel.stages.n;
     if (n == plan->parallel.pp || n == chunks(plan))
         return false;
-    snprintf(text, RULE_TEXT, "stages has %" PRIu64 " entries for %" PRIu64 " stages", n,
+    rule_say(text, "stages has %" PRIu64 " entries for %" PRIu64 " stages", n,
              plan->parallel.pp);
-    snprintf(hint, RULE_TEXT, "one number of layers for each of the pp stages%s",
+    rule_say(hint, "one number of layers for each of the pp stages%s",
              plan->parallel.vpp > 1 ? ", or for each of the pp x vpp chunks" : "");
     return true;
 }
@@ -233,19 +229,19 @@ static bool layout_broken(const struct plan *plan, char *text, char *hint)
         ends += layout.chunk[i].embedding + layout.chunk[i].loss;
     }
     bool placed = read && layout.chunk[0].embedding && layout.chunk[layout.n - 1].loss;
-    snprintf(hint, RULE_TEXT,
+    rule_say(hint,
              "E first, L last, a t for each layer and, with model.mtp_enabled, an m for each "
              "module, in pp x vpp chunks");
     if (plan->parallel.stages.n)
-        snprintf(text, RULE_TEXT, "stages and layout both say which layers a chunk has");
+        rule_say(text, "stages and layout both say which layers a chunk has");
     else if (!read || !placed || ends != 2)
-        snprintf(text, RULE_TEXT, "layout '%.60s' is none of one E, t, m and one L",
+        rule_say(text, "layout '%.60s' is none of one E, t, m and one L",
                  plan->parallel.layout);
     else if (layout.n != chunks(plan))
-        snprintf(text, RULE_TEXT, "layout has %" PRIu64 " chunks for pp x vpp %" PRIu64,
-                 layout.n, chunks(plan));
+        rule_say(text, "layout has %" PRIu64 " chunks for pp x vpp %" PRIu64, layout.n,
+                 chunks(plan));
     else if (sum.layers != plan->model.layers || sum.modules != modules)
-        snprintf(text, RULE_TEXT,
+        rule_say(text,
                  "layout has %" PRIu64 " layers and %" PRIu64 " modules, the model %" PRIu64
                  " and %" PRIu64,
                  sum.layers, sum.modules, plan->model.layers, modules);

@@ -1,8 +1,6 @@
 /* What must hold inside a model, whatever runs it. */
 #include "plan/rule/rule_parts.h"
 
-#include <stdio.h>
-
 #include "plan/derive.h"
 #include "plan/layers.h"
 
@@ -59,15 +57,14 @@ static bool has_indexer(const struct plan *plan)
     return plan->model.indexer.heads > 0;
 }
 
-static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+static bool needs_mla(const struct plan *plan, char *text, char *hint)
 {
     const struct attention *a = &plan->model.attention;
     if (a->kind == ATTENTION_GQA ? plan_has_blocks(plan) : a->q_lora_rank > 0)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank");
-    snprintf(hint, RULE_TEXT,
-             "leave model.indexer out; kind gqa has one in layers of type blocks");
+    rule_say(hint, "leave model.indexer out; kind gqa has one in layers of type blocks");
     return true;
 }
 
@@ -87,11 +84,11 @@ static bool has_values(const struct plan *plan)
     return plan->model.attention.kind == ATTENTION_GQA && plan->model.attention.v_head_dim > 0;
 }
 
-static bool has_two_gates(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+static bool has_two_gates(const struct plan *plan, char *text, char *hint)
 {
     const struct attention *a = &plan->model.attention;
-    snprintf(text, RULE_TEXT, "output_gate and head_gate: attention has one gate or the other");
-    snprintf(hint, RULE_TEXT, "leave one of them out");
+    rule_say(text, "output_gate and head_gate: attention has one gate or the other");
+    rule_say(hint, "leave one of them out");
     return a->output_gate && a->head_gate;
 }
 
@@ -102,11 +99,10 @@ static bool shares_values(const struct plan *plan)
 }
 
 /* What heads a window's attention has only layers of that type say. */
-static bool module_window_broken(const struct plan *plan, char text[RULE_TEXT],
-                                 char hint[RULE_TEXT])
+static bool module_window_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "mtp_window without layers of type window");
-    snprintf(hint, RULE_TEXT, "name some in model.layer_types, or leave mtp_window out");
+    rule_say(text, "mtp_window without layers of type window");
+    rule_say(hint, "name some in model.layer_types, or leave mtp_window out");
     return plan->model.mtp_window && !plan_has_window(plan);
 }
 
@@ -115,16 +111,15 @@ static bool sums_blocks(const struct plan *plan)
     return plan->model.residual_block > 0;
 }
 
-static bool block_sums_broken(const struct plan *plan, char text[RULE_TEXT],
-                              char hint[RULE_TEXT])
+static bool block_sums_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct model *model = &plan->model;
     const char *with = model->residual_streams > 1 ? "residual_streams"
                        : model_has_parts(model) ? "layers that are a mixer or a network alone"
                        : plan_has_modules(plan) ? "prediction modules"
                                                 : NULL;
-    snprintf(text, RULE_TEXT, "residual_block with %s is not modelled", with ? with : "");
-    snprintf(hint, RULE_TEXT, "leave residual_block out");
+    rule_say(text, "residual_block with %s is not modelled", with ? with : "");
+    rule_say(hint, "leave residual_block out");
     return with != NULL;
 }
 
@@ -150,7 +145,7 @@ static bool is_gqa(const struct plan *plan)
 
 /* Types of layers and the kind of attention that name each other: windows of one head that is
  * key and value, and entries made of it. */
-static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+static bool types_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct model *m = &plan->model;
     bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
@@ -159,26 +154,24 @@ static bool types_broken(const struct plan *plan, char text[RULE_TEXT], char hin
                   model_has_mixer(m, MIXER_REUSE) || model_has_mixer(m, MIXER_LINEAR);
     bool reuse = has_reuse(plan) && has_indexer(plan) && m->attention.kind == ATTENTION_GQA;
     if (blocks) {
-        snprintf(text, RULE_TEXT, "layers of type blocks have model.attention.kind gqa");
-        snprintf(hint, RULE_TEXT, "set model.attention.kind to gqa");
+        rule_say(text, "layers of type blocks have model.attention.kind gqa");
+        rule_say(hint, "set model.attention.kind to gqa");
         return true;
     }
     if (reuse) {
-        snprintf(text, RULE_TEXT, "layers of type reuse have model.attention.kind mla");
-        snprintf(hint, RULE_TEXT, "name no layers of type reuse in model.layer_types");
+        rule_say(text, "layers of type reuse have model.attention.kind mla");
+        rule_say(hint, "name no layers of type reuse in model.layer_types");
         return true;
     }
     if (entries && !shared) {
-        snprintf(text, RULE_TEXT,
-                 "layers of type csa and hca have model.attention.kind shared_kv");
-        snprintf(hint, RULE_TEXT, "set model.attention.kind to shared_kv");
+        rule_say(text, "layers of type csa and hca have model.attention.kind shared_kv");
+        rule_say(hint, "set model.attention.kind to shared_kv");
         return true;
     }
     if (!shared || !others)
         return false;
-    snprintf(text, RULE_TEXT,
-             "model.attention.kind shared_kv is of layers of type window, csa and hca");
-    snprintf(hint, RULE_TEXT, "name them in model.layer_types");
+    rule_say(text, "model.attention.kind shared_kv is of layers of type window, csa and hca");
+    rule_say(hint, "name them in model.layer_types");
     return true;
 }
 

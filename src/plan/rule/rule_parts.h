@@ -19,6 +19,11 @@ uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c);
 uint64_t rule_one(const struct plan *plan);
 uint64_t rule_two(const struct plan *plan);
 
+/* What is wrong, or what to do: in place of what `to` says, or behind it; at most RULE_TEXT
+ * bytes. Without `to` nothing: searches ask by the thousand whether a rule is broken. */
+__attribute__((format(printf, 2, 3))) void rule_say(char *to, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void rule_add(char *to, const char *format, ...);
+
 /* Quantities of a rule: a member, a double member, a function of the plan. */
 #define MEMBER(label, member)                                                                  \
     {                                                                                          \

@@ -2,7 +2,6 @@
  * again, moves away, captures and exchanges. A check that only some versions have is no rule:
  * those stand in work/stack/lacks.c, where predict says them and a search passes by. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/checked.h"
 #include "plan/derive.h"
@@ -49,10 +48,10 @@ static bool splits_moe(const struct plan *plan)
 
 static bool tokens_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "Megatron trains experts beside tp %" PRIu64 " with sequence parallelism alone",
              plan->parallel.tp);
-    snprintf(hint, RULE_TEXT, "parallel.sp: true, or parallel.tp: 1");
+    rule_say(hint, "parallel.sp: true, or parallel.tp: 1");
     return !plan->parallel.sp;
 }
 
@@ -137,14 +136,12 @@ static bool peers_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct parallel *p = &plan->parallel;
     bool titan = is_torchtitan(plan);
-    snprintf(hint, RULE_TEXT, "moe.path: ragged_a2a, or parallel.ep above 1%s",
+    rule_say(hint, "moe.path: ragged_a2a, or parallel.ep above 1%s",
              titan ? " with etp 1" : "");
     if (titan && p->etp > 1)
-        snprintf(text, RULE_TEXT, "torchtitan takes DeepEP with whole experts, etp is %" PRIu64,
-                 p->etp);
+        rule_say(text, "torchtitan takes DeepEP with whole experts, etp is %" PRIu64, p->etp);
     else
-        snprintf(text, RULE_TEXT, "DeepEP among ep %" PRIu64 " x etp %" PRIu64 " ranks: %s",
-                 p->ep, p->etp,
+        rule_say(text, "DeepEP among ep %" PRIu64 " x etp %" PRIu64 " ranks: %s", p->ep, p->etp,
                  titan ? "torchtitan asks for ep above 1" : "Megatron asks for more than one");
     return titan ? p->ep == 1 || p->etp > 1 : p->ep * p->etp == 1;
 }
@@ -165,10 +162,10 @@ static bool overlaps(const struct plan *plan)
 static bool overlapped_broken(const struct plan *plan, char *text, char *hint)
 {
     bool gathers = path_reads(plan->moe.path, GATHERS_TOKENS);
-    snprintf(text, RULE_TEXT, "Megatron's overlap.ep %s",
+    rule_say(text, "Megatron's overlap.ep %s",
              gathers ? "is of dispatchers alltoall and flex"
                      : "has no layers that hash tokens");
-    snprintf(hint, RULE_TEXT, "%sstack.overlap.ep: false",
+    rule_say(hint, "%sstack.overlap.ep: false",
              gathers ? "moe.path: ragged_a2a or deepep, or " : "");
     return gathers || plan->model.moe.hash_layers > 0;
 }
@@ -187,10 +184,10 @@ static bool modules_broken(const struct plan *plan, char *text, char *hint)
         plan->model.attention.kind == ATTENTION_GQA && plan_lists(modules, "mla_up_proj");
     bool twice = plan->precision.recipe == RECIPE_FP8_DELAYED &&
                  (plan_lists(modules, "moe_act") || plan_lists(modules, "layernorm"));
-    snprintf(text, RULE_TEXT, "%s",
+    rule_say(text, "%s",
              latent ? "recompute.modules mla_up_proj is of kind mla"
                     : "delayed scaling runs moe_act and layernorm once");
-    snprintf(hint, RULE_TEXT, "name recompute.modules without %s",
+    rule_say(hint, "name recompute.modules without %s",
              latent ? "it" : "them, or precision.recipe: fp8_current");
     return latent || twice;
 }
@@ -207,23 +204,19 @@ static bool offload_broken(const struct plan *plan, char *text, char *hint)
     bool inside = plan_lists(away, "moe_act") || plan_lists(away, "expert_fc1"),
          norms = plan_lists(away, "attn_norm") || plan_lists(away, "mlp_norm"),
          again = r->kind == RECOMPUTE_SELECTIVE;
-    snprintf(hint, RULE_TEXT, "name recompute.offload without what is said twice");
+    rule_say(hint, "name recompute.offload without what is said twice");
     if (plan_lists(away, "attn_proj") && !plan_lists(away, "core_attn")) {
-        snprintf(text, RULE_TEXT,
-                 "Megatron moves attn_proj's input with core_attn, which made "
-                 "it and needs it too");
-        snprintf(hint, RULE_TEXT, "recompute.offload: core_attn too");
+        rule_say(text, "Megatron moves attn_proj's input with core_attn, which made "
+                       "it and needs it too");
+        rule_say(hint, "recompute.offload: core_attn too");
     } else if (inside && again && plan_lists(&r->modules, "moe")) {
-        snprintf(text, RULE_TEXT,
-                 "expert_fc1 and moe_act to host memory beside module moe, "
-                 "which runs again");
+        rule_say(text, "expert_fc1 and moe_act to host memory beside module moe, "
+                       "which runs again");
     } else if (inside && plan->moe.paged_stash) {
-        snprintf(text, RULE_TEXT,
-                 "expert_fc1 and moe_act to host memory beside moe.paged_stash");
+        rule_say(text, "expert_fc1 and moe_act to host memory beside moe.paged_stash");
     } else if (norms && again && plan_lists(&r->modules, "mhc")) {
-        snprintf(text, RULE_TEXT,
-                 "attn_norm and mlp_norm to host memory beside module mhc, "
-                 "which runs again");
+        rule_say(text, "attn_norm and mlp_norm to host memory beside module mhc, "
+                       "which runs again");
     } else {
         return false;
     }
@@ -237,8 +230,8 @@ static bool captures(const struct plan *plan)
 
 static bool again_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "Megatron captures no layers that run again whole");
-    snprintf(hint, RULE_TEXT, "recompute.kind: selective, or stack.graphs: none");
+    rule_say(text, "Megatron captures no layers that run again whole");
+    rule_say(hint, "recompute.kind: selective, or stack.graphs: none");
     return plan->recompute.kind == RECOMPUTE_FULL;
 }
 
@@ -260,8 +253,8 @@ static bool modules_of_graphs_broken(const struct plan *plan, char *text, char *
     else if (moe && !path_reads(plan->moe.path, READS_CAPACITY_FACTOR))
         why = "moe, which is of drop and pad (moe.path: capacity)";
     if (why)
-        snprintf(text, RULE_TEXT, "Megatron does not capture %s", why);
-    snprintf(hint, RULE_TEXT, "stack.graph_modules: attn, and moe_router with moe_preprocess");
+        rule_say(text, "Megatron does not capture %s", why);
+    rule_say(hint, "stack.graph_modules: attn, and moe_router with moe_preprocess");
     return why != NULL;
 }
 

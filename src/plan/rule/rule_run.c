@@ -3,7 +3,6 @@
 #include "plan/rule/rule_parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/checked.h"
 #include "plan/derive.h"
@@ -36,9 +35,9 @@ static bool serving_broken(const struct plan *plan, char *text, char *hint)
 {
     if (plan_is_engine(plan))
         return false;
-    snprintf(text, RULE_TEXT, "stack %s does not batch requests: mode serve is an engine's",
+    rule_say(text, "stack %s does not batch requests: mode serve is an engine's",
              words_stack[plan->stack.kind]);
-    snprintf(hint, RULE_TEXT, "stack vllm, sglang or trtllm, or mode prefill or decode");
+    rule_say(hint, "stack vllm, sglang or trtllm, or mode prefill or decode");
     return true;
 }
 
@@ -47,12 +46,12 @@ static bool loop_broken(const struct plan *plan, char *text, char *hint)
 {
     if (!plan_arrives(plan) || plan->workload.concurrency <= 1)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "concurrency %" PRIu64
              " and request_rate %g: requests are replaced when they end, "
              "or arrive at a rate",
              plan->workload.concurrency, plan->workload.request_rate);
-    snprintf(hint, RULE_TEXT, "leave out one of the two keys");
+    rule_say(hint, "leave out one of the two keys");
     return true;
 }
 
@@ -61,21 +60,21 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
     const struct speculation *s = &plan->workload.speculation;
     bool mtp = s->method == DRAFT_MTP;
     if (mtp && !plan->model.mtp_layers) {
-        snprintf(text, RULE_TEXT, "the model has no prediction module to draft with");
-        snprintf(hint, RULE_TEXT, "name a draft in workload.speculation.model");
+        rule_say(text, "the model has no prediction module to draft with");
+        rule_say(hint, "name a draft in workload.speculation.model");
     } else if (mtp && !plan->model.mtp_enabled) {
-        snprintf(text, RULE_TEXT, "the model's prediction module drafts and is not enabled");
-        snprintf(hint, RULE_TEXT, "leave model.mtp_enabled out");
+        rule_say(text, "the model's prediction module drafts and is not enabled");
+        rule_say(hint, "leave model.mtp_enabled out");
     } else if (plan_runs_draft(plan) && plan->parallel.pp > 1) {
-        snprintf(text, RULE_TEXT, "a draft beside %" PRIu64 " pipeline stages is not modelled",
+        rule_say(text, "a draft beside %" PRIu64 " pipeline stages is not modelled",
                  plan->parallel.pp);
-        snprintf(hint, RULE_TEXT, "parallel.pp 1, or no workload.speculation.tokens");
+        rule_say(hint, "parallel.pp 1, or no workload.speculation.tokens");
     } else if (plan->workload.tokens_per_sequence <= s->tokens) {
-        snprintf(text, RULE_TEXT,
+        rule_say(text,
                  "tokens_per_sequence %" PRIu64 " is less than the %" PRIu64
                  " proposed and one more",
                  plan->workload.tokens_per_sequence, s->tokens);
-        snprintf(hint, RULE_TEXT, "leave it out, it follows");
+        rule_say(hint, "leave it out, it follows");
     } else {
         return false;
     }
@@ -95,17 +94,16 @@ static bool sharing_broken(const struct plan *plan, char *text, char *hint)
     const struct attention *a = &plan->model.attention;
     uint64_t dcp = plan->parallel.dcp, tp = plan->parallel.tp, kv = a->kv_heads;
     bool grouped = a->kind == ATTENTION_GQA && kv > 0;
-    snprintf(hint, RULE_TEXT, "a divisor of tp; with grouped queries of tp / kv_heads too");
+    rule_say(hint, "a divisor of tp; with grouped queries of tp / kv_heads too");
     if (tp % dcp != 0)
-        snprintf(text, RULE_TEXT, "dcp %" PRIu64 " does not divide tp %" PRIu64, dcp, tp);
+        rule_say(text, "dcp %" PRIu64 " does not divide tp %" PRIu64, dcp, tp);
     else if (grouped && (dcp > tp / kv || a->heads / kv % dcp != 0))
-        snprintf(text, RULE_TEXT,
+        rule_say(text,
                  "dcp %" PRIu64 ": tp %" PRIu64 " ranks over %" PRIu64
                  " key and value heads do not hold the same that often",
                  dcp, tp, kv);
     else if (a->window || a->chunk)
-        snprintf(text, RULE_TEXT, "dcp %" PRIu64 ": layers with a window share nothing out",
-                 dcp);
+        rule_say(text, "dcp %" PRIu64 ": layers with a window share nothing out", dcp);
     else
         return false;
     return true;
@@ -117,10 +115,9 @@ static bool draft_size_broken(const struct plan *plan, char *text, char *hint)
     const struct drafter *d = &plan->workload.speculation.size;
     struct plan draft;
     plan_draft(plan, 1, &draft);
-    snprintf(hint, RULE_TEXT,
-             "hidden, heads, kv_heads, head_dim, intermediate and vocab, heads "
-             "and widths in as many parts as parallel.tp");
-    snprintf(text, RULE_TEXT, "a draft of %" PRIu64 " layers of these sizes cannot be laid out",
+    rule_say(hint, "hidden, heads, kv_heads, head_dim, intermediate and vocab, heads "
+                   "and widths in as many parts as parallel.tp");
+    rule_say(text, "a draft of %" PRIu64 " layers of these sizes cannot be laid out",
              d->layers);
     return !d->hidden || !d->heads || !d->kv_heads || !d->head_dim || !d->intermediate ||
            !d->vocab || d->heads % d->kv_heads != 0 || !rule_check_layout(&draft);
@@ -219,8 +216,8 @@ static bool trace_broken(const struct plan *plan, char *text, char *hint)
     const struct routing *routing = &plan->moe.routing;
     if (routing->distribution != DISTRIBUTION_TRACE || routing->file[0] != '\0')
         return false;
-    snprintf(text, RULE_TEXT, "distribution trace has no file");
-    snprintf(hint, RULE_TEXT, "name it in 'moe.routing.file'");
+    rule_say(text, "distribution trace has no file");
+    rule_say(hint, "name it in 'moe.routing.file'");
     return true;
 }
 
@@ -229,8 +226,8 @@ static bool placement_broken(const struct plan *plan, char *text, char *hint)
     const struct routing *routing = &plan->moe.routing;
     if (routing->placement != PLACEMENT_TABLE || routing->placement_file[0] != '\0')
         return false;
-    snprintf(text, RULE_TEXT, "placement table has no file");
-    snprintf(hint, RULE_TEXT, "name it in 'moe.routing.placement_file'");
+    rule_say(text, "placement table has no file");
+    rule_say(hint, "name it in 'moe.routing.placement_file'");
     return true;
 }
 
@@ -239,8 +236,8 @@ static bool save_broken(const struct plan *plan, char *text, char *hint)
     const struct recompute_plan *recompute = &plan->recompute;
     if (recompute->kind != RECOMPUTE_SAVE || recompute->save.n)
         return false;
-    snprintf(text, RULE_TEXT, "recompute save lists no names");
-    snprintf(hint, RULE_TEXT, "recompute: {save: [names]}, or recompute: full");
+    rule_say(text, "recompute save lists no names");
+    rule_say(hint, "recompute: {save: [names]}, or recompute: full");
     return true;
 }
 
@@ -264,9 +261,8 @@ static bool model_broken(const struct plan *plan, char *text, char *hint)
     checked_mul(m->vocab * BYTES, m->hidden, &overflow);
     if (!overflow)
         return false;
-    snprintf(text, RULE_TEXT, "the bytes of the model's parameters overflow 64 bits");
-    snprintf(hint, RULE_TEXT,
-             "layers, experts, hidden, intermediate or vocab is far too large");
+    rule_say(text, "the bytes of the model's parameters overflow 64 bits");
+    rule_say(hint, "layers, experts, hidden, intermediate or vocab is far too large");
     return true;
 }
 
@@ -274,10 +270,10 @@ static bool tokens_broken(const struct plan *plan, char *text, char *hint)
 {
     if (plan_joined_tokens(plan) <= PLAN_MOST_TOKENS)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "%" PRIu64 " tokens of a rank choose experts in a step, the limit is %" PRIu64,
              plan_joined_tokens(plan), (uint64_t)PLAN_MOST_TOKENS);
-    snprintf(hint, RULE_TEXT, "micro_batch or sequence_length is far too large");
+    rule_say(hint, "micro_batch or sequence_length is far too large");
     return true;
 }
 
@@ -292,8 +288,8 @@ static bool rows_broken(const struct plan *plan, char *text, char *hint)
     checked_mul(rows, widest(&plan->model) * BYTES, &overflow);
     if (!overflow)
         return false;
-    snprintf(text, RULE_TEXT, "tokens x top_k x experts x width overflows 64 bits");
-    snprintf(hint, RULE_TEXT, "micro_batch or sequence_length is far too large");
+    rule_say(text, "tokens x top_k x experts x width overflows 64 bits");
+    rule_say(hint, "micro_batch or sequence_length is far too large");
     return true;
 }
 
@@ -313,8 +309,8 @@ static bool limit_broken(const struct plan *plan, char *text, char *hint)
     char left[48], taken[48];
     unit_print(left, UNIT_BYTES, usable);
     unit_print(taken, UNIT_BYTES, reserve);
-    snprintf(text, RULE_TEXT, "no device memory is left: %s usable, %s reserved", left, taken);
-    snprintf(hint, RULE_TEXT, "limit = fraction x memory - memory.reserve - stack.reserve");
+    rule_say(text, "no device memory is left: %s usable, %s reserved", left, taken);
+    rule_say(hint, "limit = fraction x memory - memory.reserve - stack.reserve");
     return true;
 }
 

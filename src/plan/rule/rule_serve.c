@@ -2,7 +2,6 @@
  * refuse, vLLM's 0.11, 0.19 and 0.33, SGLang's 0.5.23 and TensorRT-LLM's of 2026. What one
  * release refuses and another runs is a note (sim/answer/notes.c). */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "plan/derive.h"
@@ -52,13 +51,13 @@ static bool serves_experts(const struct plan *plan)
 }
 
 /* The kernels that do, in one line; whether there are some. */
-static bool list_experts(const struct plan *plan, char hint[RULE_TEXT])
+static bool list_experts(const struct plan *plan, char *hint)
 {
-    size_t used = (size_t)snprintf(hint, RULE_TEXT, "stack.experts:"), n = 0;
+    size_t n = 0;
+    rule_say(hint, "stack.experts:");
     for (unsigned i = EXPERTS_AUTO; i < EXPERTS_COUNT; i++)
         if (engine_runs_experts(plan, (enum expert_backend)i))
-            used += (size_t)snprintf(hint + used, RULE_TEXT - used, "%s %s", n++ ? "," : "",
-                                     words_experts[i]);
+            rule_add(hint, "%s %s", n++ ? "," : "", words_experts[i]);
     return n > 0;
 }
 
@@ -70,12 +69,11 @@ static bool experts_broken(const struct plan *plan, char *text, char *hint)
         backend = EXPERTS_AUTO; /* it takes another in the place of what it cannot run */
     if (engine_runs_experts(plan, backend))
         return false;
-    snprintf(text, RULE_TEXT, "stack %s%s%s has no kernels for experts in %s on %s%s%s",
-             engine(plan), own ? "" : ": ", own ? "" : words_experts[backend], weights(plan),
-             device(plan), named ? " behind moe.path " : "",
-             named ? words_path[plan->moe.path] : "");
+    rule_say(text, "stack %s%s%s has no kernels for experts in %s on %s%s%s", engine(plan),
+             own ? "" : ": ", own ? "" : words_experts[backend], weights(plan), device(plan),
+             named ? " behind moe.path " : "", named ? words_path[plan->moe.path] : "");
     if (!list_experts(plan, hint))
-        snprintf(hint, RULE_TEXT, "another precision.weights%s, or another device",
+        rule_say(hint, "another precision.weights%s, or another device",
                  named ? " or moe.path" : "");
     return true;
 }
@@ -91,9 +89,9 @@ static bool spread_experts_broken(const struct plan *plan, char *text, char *hin
                    plan->precision.weights != DTYPE_INT4_32;
     if (plan->parallel.ep == 1 || !(triton || cutlass))
         return false;
-    snprintf(text, RULE_TEXT, "stack sglang: %s takes no experts spread over ep %" PRIu64,
+    rule_say(text, "stack sglang: %s takes no experts spread over ep %" PRIu64,
              words_experts[backend], plan->parallel.ep);
-    snprintf(hint, RULE_TEXT, "parallel.ep: 1 (and etp), or stack.experts: auto");
+    rule_say(hint, "parallel.ep: 1 (and etp), or stack.experts: auto");
     return true;
 }
 
@@ -145,8 +143,8 @@ static bool slot_width_broken(const struct plan *plan, char *text, char *hint)
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         if (widths[i] == width)
             return false;
-    snprintf(text, RULE_TEXT, "DeepEP's low-latency kernels have no rows of %" PRIu64, width);
-    snprintf(hint, RULE_TEXT,
+    rule_say(text, "DeepEP's low-latency kernels have no rows of %" PRIu64, width);
+    rule_say(hint,
              "moe.path: deepep or allgather; they are compiled for 2048, 2560, 3072, 4096, "
              "5120, 6144, 7168 and 8192");
     return true;
@@ -159,10 +157,10 @@ static bool slot_tokens_broken(const struct plan *plan, char *text, char *hint)
     uint64_t tokens = plan->moe.dispatch_tokens > step ? plan->moe.dispatch_tokens : step;
     if (tokens <= SLOT_TOKENS)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "a rank sends %" PRIu64 " tokens at once by low latency, SGLang's limit is %d",
              tokens, SLOT_TOKENS);
-    snprintf(hint, RULE_TEXT, "%s, or moe.path: deepep",
+    rule_say(hint, "%s, or moe.path: deepep",
              plan->moe.dispatch_tokens > step ? "a smaller moe.dispatch_tokens"
                                               : "a smaller workload.micro_batch");
     return true;
@@ -203,11 +201,11 @@ static bool reach_broken(const struct plan *plan, char *text, char *hint)
     }
     if (one || many)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "DeepEP does not reach ep %" PRIu64 " ranks of which a node of %" PRIu64
              " devices has %" PRIu64,
              ep, node, inside);
-    snprintf(hint, RULE_TEXT, "moe.path: deepep_ll or allgather, or %s",
+    rule_say(hint, "moe.path: deepep_ll or allgather, or %s",
              plan->stack.kind == STACK_TRTLLM ? "ep over all ranks of a node"
                                               : "8 ranks of a group in every node");
     return true;
@@ -221,8 +219,8 @@ static bool copies_experts(const struct plan *plan)
 
 static bool copies_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "vLLM copies experts between expert-parallel ranks alone: ep 1");
-    snprintf(hint, RULE_TEXT, "parallel.ep above 1 with etp 1, or moe.redundant_experts: 0");
+    rule_say(text, "vLLM copies experts between expert-parallel ranks alone: ep 1");
+    rule_say(hint, "parallel.ep above 1 with etp 1, or moe.redundant_experts: 0");
     return plan->parallel.ep == 1;
 }
 
@@ -273,13 +271,13 @@ static bool cache_broken(const struct plan *plan, char *text, char *hint)
 {
     enum dtype format = plan->precision.kv_cache;
     bool known = names_dtype(cache_formats(plan), format);
-    snprintf(hint, RULE_TEXT, "precision.kv_cache: bf16 or fp8");
+    rule_say(hint, "precision.kv_cache: bf16 or fp8");
     if (!known)
-        snprintf(text, RULE_TEXT, "stack %s keeps no cache of %s attention in %s", engine(plan),
+        rule_say(text, "stack %s keeps no cache of %s attention in %s", engine(plan),
                  words_attention[plan->model.attention.kind], words_dtype[format]);
     else if (cache_device_broken(plan))
-        snprintf(text, RULE_TEXT, "stack %s keeps no cache in %s on %s", engine(plan),
-                 words_dtype[format], device(plan));
+        rule_say(text, "stack %s keeps no cache in %s on %s", engine(plan), words_dtype[format],
+                 device(plan));
     else
         return false;
     return true;
@@ -299,8 +297,8 @@ static bool block_broken(const struct plan *plan, char *text, char *hint)
     uint64_t block = plan->memory.cache_block;
     if (plan->stack.kind != STACK_VLLM || !nvidia || block % 16 == 0)
         return false;
-    snprintf(text, RULE_TEXT, "vLLM's attention takes no blocks of %" PRIu64 " tokens", block);
-    snprintf(hint, RULE_TEXT, "memory.cache_block: 16 or a multiple; 0: the engine's own");
+    rule_say(text, "vLLM's attention takes no blocks of %" PRIu64 " tokens", block);
+    rule_say(hint, "memory.cache_block: 16 or a multiple; 0: the engine's own");
     return true;
 }
 
@@ -343,11 +341,11 @@ static bool rank_broken(const struct plan *plan, char *text, char *hint)
             return false;
         above = ranks[i] > rank ? ranks[i] : above;
     }
-    snprintf(text, RULE_TEXT, "vLLM makes room for no adapters of rank %" PRIu64, rank);
+    rule_say(text, "vLLM makes room for no adapters of rank %" PRIu64, rank);
     if (above)
-        snprintf(hint, RULE_TEXT, "lora.rank: %" PRIu64 " (--max-lora-rank) holds them", above);
+        rule_say(hint, "lora.rank: %" PRIu64 " (--max-lora-rank) holds them", above);
     else
-        snprintf(hint, RULE_TEXT, "lora.rank: 512 (--max-lora-rank) at most");
+        rule_say(hint, "lora.rank: 512 (--max-lora-rank) at most");
     return true;
 }
 
@@ -361,8 +359,8 @@ static bool serves_trtllm(const struct plan *plan)
 /* Its kernels are NVIDIA's. */
 static bool vendor_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "TensorRT-LLM runs on NVIDIA's devices, not on %s", device(plan));
-    snprintf(hint, RULE_TEXT, "stack: vllm or sglang, or another cluster.device");
+    rule_say(text, "TensorRT-LLM runs on NVIDIA's devices, not on %s", device(plan));
+    rule_say(hint, "stack: vllm or sglang, or another cluster.device");
     return plan_generation(plan) == GENERATION_GFX942;
 }
 

@@ -1,6 +1,5 @@
 /* What must hold of options of training software: those that it refuses with each other. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "plan/derive.h"
@@ -32,14 +31,12 @@ static bool layers_broken(const struct plan *plan, char *text, char *hint)
         with = "modules to offload";
     else if (plan->stack.graphs == GRAPHS_PARTIAL || plan->stack.graphs == GRAPHS_FULL)
         with = "CUDA graphs";
-    snprintf(hint, RULE_TEXT,
-             "Megatron moves whole layers without pipeline, recomputation and graphs; "
-             "recompute.offload names modules");
+    rule_say(hint, "Megatron moves whole layers without pipeline, recomputation and graphs; "
+                   "recompute.offload names modules");
     if (with)
-        snprintf(text, RULE_TEXT, "offload_layers %" PRIu64 " beside %s", r->offload_layers,
-                 with);
+        rule_say(text, "offload_layers %" PRIu64 " beside %s", r->offload_layers, with);
     else if (r->offload_layers >= plan->model.layers)
-        snprintf(text, RULE_TEXT, "offload_layers %" PRIu64 " of %" PRIu64 ": one has to stay",
+        rule_say(text, "offload_layers %" PRIu64 " of %" PRIu64 ": one has to stay",
                  r->offload_layers, plan->model.layers);
     return with || r->offload_layers >= plan->model.layers;
 }
@@ -50,9 +47,8 @@ static bool whole_broken(const struct plan *plan, char *text, char *hint)
 {
     bool lomo = plan_drops_gradients(plan);
     bool fsdp = plan->stack.kind == STACK_FSDP, whole = plan->parallel.zero == 0;
-    snprintf(hint, RULE_TEXT, "stack fsdp with zero 0%s, or another optimizer",
-             lomo ? " and dp 1" : "");
-    snprintf(text, RULE_TEXT, "this optimizer steps weights that every rank has whole%s",
+    rule_say(hint, "stack fsdp with zero 0%s, or another optimizer", lomo ? " and dp 1" : "");
+    rule_say(text, "this optimizer steps weights that every rank has whole%s",
              lomo ? " and alone" : "");
     return !fsdp || !whole || (lomo && plan_dp(plan) > 1) || plan->lora.rank > 0;
 }
@@ -63,10 +59,9 @@ static bool backward_broken(const struct plan *plan, char *text, char *hint)
     const struct parallel *p = &plan->parallel;
     if (p->ep == 1 && p->pp == 1)
         return false;
-    snprintf(text, RULE_TEXT,
-             "torchtitan's optimizer does not step in backward with %s %" PRIu64,
+    rule_say(text, "torchtitan's optimizer does not step in backward with %s %" PRIu64,
              p->ep > 1 ? "ep" : "pp", p->ep > 1 ? p->ep : p->pp);
-    snprintf(hint, RULE_TEXT, "ep 1 and pp 1, or optimizer.in_backward: false");
+    rule_say(hint, "ep 1 and pp 1, or optimizer.in_backward: false");
     return true;
 }
 
@@ -80,8 +75,8 @@ static bool leaves_layers(const struct plan *plan)
 /* Megatron transformer_config.py, __post_init__, as the next. */
 static bool delayed_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "delayed scaling leaves no layers in 16 bits");
-    snprintf(hint, RULE_TEXT, "precision.recipe: fp8_current does");
+    rule_say(text, "delayed scaling leaves no layers in 16 bits");
+    rule_say(hint, "precision.recipe: fp8_current does");
     return plan->precision.recipe == RECIPE_FP8_DELAYED;
 }
 
@@ -91,14 +86,13 @@ static bool plain_broken(const struct plan *plan, char *text, char *hint)
     const struct precision *p = &plan->precision;
     uint64_t layers = plan->model.layers, most = layers / plan->parallel.pp;
     bool first = p->plain_first > most;
-    snprintf(hint, RULE_TEXT, "no more than a pipeline stage has, %" PRIu64, most);
+    rule_say(hint, "no more than a pipeline stage has, %" PRIu64, most);
     if (p->plain_first + p->plain_last > layers) {
-        snprintf(text, RULE_TEXT, "%" PRIu64 " first and %" PRIu64 " last layers of %" PRIu64,
+        rule_say(text, "%" PRIu64 " first and %" PRIu64 " last layers of %" PRIu64,
                  p->plain_first, p->plain_last, layers);
         return true;
     }
-    snprintf(text, RULE_TEXT,
-             "plain_%s %" PRIu64 " is more than %" PRIu64 " layers / pp %" PRIu64,
+    rule_say(text, "plain_%s %" PRIu64 " is more than %" PRIu64 " layers / pp %" PRIu64,
              first ? "first" : "last", first ? p->plain_first : p->plain_last, layers,
              plan->parallel.pp);
     return p->recipe != RECIPE_NVFP4 && (first || p->plain_last > most);
@@ -116,9 +110,9 @@ static bool overlap_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct recompute_plan *r = &plan->recompute;
     bool full = r->kind == RECOMPUTE_FULL;
-    snprintf(text, RULE_TEXT, "Megatron's overlap.ep %s",
+    rule_say(text, "Megatron's overlap.ep %s",
              full ? "runs no layer again" : "runs no module moe again");
-    snprintf(hint, RULE_TEXT, "%s, or stack.overlap.ep: false%s",
+    rule_say(hint, "%s, or stack.overlap.ep: false%s",
              full ? "recompute.kind: selective" : "other recompute.modules",
              full ? "; whole virtual stages, which newer ones run again, are not modelled"
                   : "");
@@ -134,9 +128,9 @@ static bool overlaps_stages(const struct plan *plan)
 
 static bool interleave_broken(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "Megatron's overlap.ep needs vpp above 1 where pp is %" PRIu64,
+    rule_say(text, "Megatron's overlap.ep needs vpp above 1 where pp is %" PRIu64,
              plan->parallel.pp);
-    snprintf(hint, RULE_TEXT, "parallel.vpp: 2, or stack.overlap.ep: false");
+    rule_say(hint, "parallel.vpp: 2, or stack.overlap.ep: false");
     return plan->parallel.vpp == 1;
 }
 
@@ -169,18 +163,17 @@ static bool rounds_broken(const struct plan *plan, char *text, char *hint)
     bool whole = group >= pp && group <= n && (n % group == 0 || n % group >= pp);
     if (megatron ? whole : n % rounds == 0)
         return false;
-    snprintf(text, RULE_TEXT,
+    rule_say(text,
              "vpp %" PRIu64 " takes micro-batches in groups of %s%" PRIu64
              " (%s), and a step has %" PRIu64,
              plan->parallel.vpp, megatron ? "" : "one size, at least ", megatron ? group : pp,
              megatron && given ? "vpp_group" : "pp", n);
     if (megatron && given)
-        snprintf(hint, RULE_TEXT,
+        rule_say(hint,
                  "a vpp_group of pp, %" PRIu64 ", to what a step has, which leaves none or pp",
                  pp);
     else
-        snprintf(hint, RULE_TEXT,
-                 "a global_batch of a multiple of dp x micro_batch x pp, %sor vpp 1",
+        rule_say(hint, "a global_batch of a multiple of dp x micro_batch x pp, %sor vpp 1",
                  megatron && n > pp ? "another vpp_group, " : "");
     return true;
 }
@@ -203,15 +196,13 @@ static bool device_broken(const struct plan *plan, char *text, char *hint)
     bool older = text_equal(device->family, "hopper") || text_equal(device->family, "cdna3");
     bool lacks = (older && (blocks || bits4)) || (bits4 && text_equal(device->family, "cdna4"));
     if (lacks) {
-        snprintf(text, RULE_TEXT, "devices of family %s have no products of %s", device->family,
-                 recipe);
-        snprintf(hint, RULE_TEXT, "precision.recipe: fp8_current, or another cluster.device");
+        rule_say(text, "devices of family %s have no products of %s", device->family, recipe);
+        rule_say(hint, "precision.recipe: fp8_current, or another cluster.device");
         return true;
     }
-    snprintf(text, RULE_TEXT, "recipe %s on a device without products of 8 bits", recipe);
-    snprintf(hint, RULE_TEXT,
-             "precision.recipe: none; where it has them, "
-             "cluster.device.peak.fp8 says how fast");
+    rule_say(text, "recipe %s on a device without products of 8 bits", recipe);
+    rule_say(hint, "precision.recipe: none; where it has them, "
+                   "cluster.device.peak.fp8 says how fast");
     return device->peak_fp8 <= 0;
 }
 
@@ -226,7 +217,7 @@ static bool frozen_broken(const struct plan *plan, char *text, char *hint)
     const struct workload_encoder *encoder = &plan->workload.encoder;
     bool layers = plan->frozen.layers > 0;
     const char *with = NULL;
-    snprintf(hint, RULE_TEXT, "not modelled; without it, or with everything trained");
+    rule_say(hint, "not modelled; without it, or with everything trained");
     if (plan_embeds_layers(plan))
         with = "embeddings of layers";
     else if (plan->precision.recipe != RECIPE_NONE && plan->precision.quantized_params)
@@ -240,8 +231,7 @@ static bool frozen_broken(const struct plan *plan, char *text, char *hint)
              encoder->train != ENCODER_FROZEN)
         with = "a trained encoder, whose gradients pass all of them";
     if (with)
-        snprintf(text, RULE_TEXT, "%s are frozen beside %s", layers ? "layers" : "modules",
-                 with);
+        rule_say(text, "%s are frozen beside %s", layers ? "layers" : "modules", with);
     return with != NULL;
 }
 
@@ -262,11 +252,11 @@ static bool all_frozen(const struct plan *plan, char *text, char *hint)
     bool some = model->encoder.layers && plan->workload.encoder.train != ENCODER_FROZEN;
     for (unsigned i = 0; i < FROZEN_PARTS; i++)
         some = some || (has[i] && !plan_freezes_part(plan, (enum frozen_part)i));
-    snprintf(hint, RULE_TEXT,
-             model->encoder.layers ? "leave a part out of frozen.modules, or train the encoder "
-                                     "(workload.encoder.train)"
-                                   : "leave a part out of frozen.modules");
-    snprintf(text, RULE_TEXT, "all that the model has is frozen: nothing is trained");
+    rule_say(hint, model->encoder.layers
+                       ? "leave a part out of frozen.modules, or train the encoder "
+                         "(workload.encoder.train)"
+                       : "leave a part out of frozen.modules");
+    rule_say(text, "all that the model has is frozen: nothing is trained");
     return !some;
 }
 
@@ -295,9 +285,8 @@ static bool adapts_and_freezes(const struct plan *plan)
 
 static bool adapters_freeze(const struct plan *plan, char *text, char *hint)
 {
-    snprintf(text, RULE_TEXT, "lora.rank %" PRIu64 " freezes all but adapters by itself",
-             plan->lora.rank);
-    snprintf(hint, RULE_TEXT, "lora.targets says which matrices have them");
+    rule_say(text, "lora.rank %" PRIu64 " freezes all but adapters by itself", plan->lora.rank);
+    rule_say(hint, "lora.targets says which matrices have them");
     return true;
 }
 

@@ -39,7 +39,7 @@ void predict_notes_brief(const struct prediction *p, struct text *line)
 {
     size_t keys = 0;
     for (size_t i = 0; i < p->n_notes; i++) {
-        bool shown = !is_named(p, i) && keys++ < KEYS_SHOWN;
+        bool shown = !p->notes[i].weighs && !is_named(p, i) && keys++ < KEYS_SHOWN;
         if (shown)
             text_printf(line, "%s%s", keys > 1 ? ", " : "; notes on ", p->notes[i].key);
     }
@@ -47,6 +47,14 @@ void predict_notes_brief(const struct prediction *p, struct text *line)
         text_printf(line, " and %zu more", keys - KEYS_SHOWN);
     if (keys)
         text_printf(line, ": --format json");
+}
+
+void predict_notes_weighty(const struct prediction *p, struct page *page)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_notes; i++)
+        if (p->notes[i].weighs)
+            page_item(page, 0, LABEL, n++ ? "" : "notes", p->notes[i].text);
 }
 
 void predict_notes_print(const struct prediction *prediction, struct page *page,

@@ -11,8 +11,11 @@
 void predict_notes_print(const struct prediction *prediction, struct page *page,
                          struct arena *arena);
 
-/* Appends, for a screen without room for them, the keys that notes are on: the first two, and
- * how many more. */
+/* What the answer stands or falls with, on a screen without room for the others. */
+void predict_notes_weighty(const struct prediction *prediction, struct page *page);
+
+/* Appends, for such a screen, the keys that the others are on: the first two, and how many
+ * more. */
 void predict_notes_brief(const struct prediction *prediction, struct text *line);
 
 #endif

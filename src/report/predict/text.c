@@ -111,8 +111,11 @@ static void print_assumed(struct screen *screen)
 
 static void print_notes(struct screen *screen)
 {
+    const struct prediction *prediction = screen->view->prediction;
     if (screen->brief < BRIEF_NOTES)
-        predict_notes_print(screen->view->prediction, &screen->page, screen->view->arena);
+        predict_notes_print(prediction, &screen->page, screen->view->arena);
+    else
+        predict_notes_weighty(prediction, &screen->page);
 }
 
 static void print_experts(struct screen *screen)

@@ -20,13 +20,13 @@ static size_t add_draft(const struct plan *plan, struct note notes[OWN])
     size_t n = 0;
     if (!plan_speculates(plan))
         return 0;
-    notes[n++] = (struct note){
+    notes[n++] = note_of(
         "workload.speculation.tokens",
-        "unvalidated: every proposed token is accepted with the same chance, no data judge it"};
+        "unvalidated: every proposed token is accepted with the same chance, no data judge it");
     if (s->method == DRAFT_MODEL && !s->size.layers)
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "workload.speculation.layers",
-            "the draft's sizes are not known: its weights, cache and passes are not counted"};
+            "the draft's sizes are not known: its weights, cache and passes are not counted");
     return n;
 }
 
@@ -37,11 +37,11 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
     struct err err = {0};
     const char *key, *why = stack_lacks(plan, &key);
     if (stack_runs(plan, stack_path(plan, NULL), &err) != STATUS_OK)
-        notes[n++] = (struct note){
-            "moe.path", arena_printf(arena, "%s: priced as if it did; %s", err.text, err.hint)};
+        notes[n++] = note_loud(
+            "moe.path", arena_printf(arena, "%s: priced as if it did; %s", err.text, err.hint));
     if (why)
-        notes[n++] = (struct note){
-            key, arena_printf(arena, "priced as if its software had it: %s", why)};
+        notes[n++] =
+            note_loud(key, arena_printf(arena, "priced as if its software had it: %s", why));
     return n;
 }
 
@@ -53,14 +53,14 @@ static size_t add_experts(const struct plan *plan, struct arena *arena, struct n
          reached = lora_reaches_stacked(plan);
     if (!assumed || !lora_stacks_experts(plan) || (reached && !few))
         return 0;
-    *note = (struct note){
+    *note = note_of(
         "lora.experts",
         arena_printf(
             arena,
             "assumed: a layer's experts are one parameter (transformers 5), which %s%s%s "
             "pass by; --set lora.experts=linear is transformers 4",
             few ? "a base in few bits" : "", few && !reached ? " and " : "",
-            reached ? "" : "adapters of linear layers")};
+            reached ? "" : "adapters of linear layers"));
     return 1;
 }
 
@@ -71,37 +71,37 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
     const struct model *model = &plan->model;
     size_t n = 0;
     if (plan->workload.mode != MODE_TRAIN && (plan_has_csa(plan) || plan_has_hca(plan)))
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.layer_types",
             "assumed: an engine's cache of csa and hca layers is counted by what it holds, not "
-            "by its pages; workspaces of their kernels are not modelled"};
+            "by its pages; workspaces of their kernels are not modelled");
     if (plan->workload.mode != MODE_TRAIN && model->residual_streams > 1)
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.residual_streams",
-            "assumed: copies of the residual are in precision.activations (f32 in eager code)"};
+            "assumed: copies of the residual are in precision.activations (f32 in eager code)");
     if (plan->workload.mode == MODE_TRAIN && plan->stack.kind == STACK_MEGATRON &&
         (plan_shares_kv(plan) || model->residual_streams > 1))
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.residual_streams",
             "assumed: Blackwell's kernels of both, as Megatron-Bridge's DeepSeek-V4 sets them "
             "(use_fused_mhc, dsa_kernel_backend cudnn); their workspaces are not modelled, nor "
             "the second half of the few weights that Megatron keeps in f32; with "
-            "recompute.modules mhc copies of a recipe are taken to stay"};
+            "recompute.modules mhc copies of a recipe are taken to stay");
     if (plan->workload.mode == MODE_TRAIN && plan_has_block_sums(plan))
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.residual_block",
             "assumed: attn_res_impl fla; with virtual stages sums of blocks that a stage takes "
-            "over are not counted"};
+            "over are not counted");
     if (plan->workload.mode == MODE_TRAIN && model->residual_block &&
         !plan_has_block_sums(plan))
-        notes[n++] = (struct note){
-            "model.residual_block",
-            "of attention residuals training counts the vectors alone: not what is "
-            "kept, read and sent of the sums of blocks"};
+        notes[n++] =
+            note_of("model.residual_block",
+                    "of attention residuals training counts the vectors alone: not what is "
+                    "kept, read and sent of the sums of blocks");
     if (plan_shares_kv(plan) && plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4)
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.checkpoint",
-            "assumed: fp4 experts have a byte of scale per 32; no source says how many"};
+            "assumed: fp4 experts have a byte of scale per 32; no source says how many");
     return n;
 }
 
@@ -111,10 +111,10 @@ static size_t add_indexer(const struct plan *plan, struct note *note)
     if (plan->workload.mode != MODE_TRAIN || !plan_is_megatron(plan) ||
         !plan->model.indexer.heads || lora_is_on(plan))
         return 0;
-    *note = (struct note){
+    *note = note_of(
         "model.indexer.heads",
         "Megatron trains an indexer by a loss of its own (dsa_indexer_loss_coeff): its time is "
-        "not modelled, nor what it holds in other layers than csa"};
+        "not modelled, nor what it holds in other layers than csa");
     return 1;
 }
 
@@ -123,11 +123,11 @@ static size_t add_blocks(const struct plan *plan, struct note *note)
 {
     if (plan->workload.mode != MODE_TRAIN || !plan_has_blocks(plan))
         return 0;
-    *note = (struct note){
+    *note = note_of(
         "model.layer_types",
         "assumed: blocks are chosen and read by MSA's kernels (attn_implementation "
         "MiniMaxAI/msa); transformers' sdpa makes a mask of heads x S x S in every layer, "
-        "which is not counted"};
+        "which is not counted");
     return 1;
 }
 
@@ -136,14 +136,14 @@ static size_t add_borrowed(const struct plan *plan, struct note notes[OWN])
 {
     size_t n = 0;
     if (plan_borrows(plan) && plan_is_engine(plan))
-        notes[n++] = (struct note){
+        notes[n++] = note_of(
             "model.layer_types",
             "layers that borrow keys have matrices of keys and values here all the same, as "
-            "both engines load them; nothing reads what they give"};
+            "both engines load them; nothing reads what they give");
     if (plan_embeds_layers(plan) && lora_is_on(plan))
-        notes[n++] = (struct note){
-            "model.layer_embedding.width",
-            "adapters beside the projection to the layers' embeddings are not counted"};
+        notes[n++] =
+            note_of("model.layer_embedding.width",
+                    "adapters beside the projection to the layers' embeddings are not counted");
     return n;
 }
 
@@ -167,7 +167,7 @@ static size_t add_uncounted(const char *lines, struct arena *arena, struct note 
     while (lines && *lines) {
         size_t length = strcspn(lines, "\n");
         if (notes)
-            notes[n] = (struct note){"model", arena_strndup(arena, lines, length)};
+            notes[n] = note_of("model", arena_strndup(arena, lines, length));
         n++;
         lines += length + (lines[length] == '\n');
     }
@@ -198,7 +198,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;
     if (graphs)
-        notes[(*n)++] = (struct note){"stack.graph_padding", graphs};
+        notes[(*n)++] = note_loud("stack.graph_padding", graphs);
     for (size_t i = 0; i < n_unread; i++)
         notes[(*n)++] = unread[i];
     return notes;

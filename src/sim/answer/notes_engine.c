@@ -150,7 +150,7 @@ size_t notes_engine(const struct plan *plan, struct arena *arena,
     for (size_t i = 0; serves && i < NOTES_ENGINE; i++) {
         const char *text = table[i].text(plan, arena);
         if (text)
-            notes[n++] = (struct note){table[i].key, text};
+            notes[n++] = note_of(table[i].key, text);
     }
     return n;
 }

@@ -79,7 +79,7 @@ static void judge_start(const struct plan *plan, const char *key, struct arena *
         if (m->buffers[i].category == CATEGORY_KV_CACHE)
             m->wall = &m->buffers[i];
     const char *text = serve_refusal_text(plan, &out->serving, arena);
-    prepend_notes(&(struct note){key, text}, 1, arena, out);
+    prepend_notes(&(struct note){key, text, false}, 1, arena, out);
 }
 
 /* What the times of requests rest on. */
@@ -94,16 +94,16 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
     const char *graphs = notes_graphs(plan, serve_batch(plan, load->sequences), arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
     if (load->capped && (arrives || load->sequences < load->requests))
-        own[n++] = (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
-                                 cap_text(plan, load, arena)};
+        own[n++] = note_of(arrives ? "workload.request_rate" : "workload.concurrency",
+                           cap_text(plan, load, arena));
     if (arrives)
-        own[n++] = (struct note){"workload.request_rate",
-                                 "unvalidated: the profile's runs are closed loops, no data "
-                                 "judge the queue of an open one"};
+        own[n++] = note_of("workload.request_rate",
+                           "unvalidated: the profile's runs are closed loops, no data "
+                           "judge the queue of an open one");
     if (whole)
-        own[n++] = (struct note){"workload.max_num_batched_tokens", whole};
+        own[n++] = note_of("workload.max_num_batched_tokens", whole);
     if (graphs)
-        own[n++] = (struct note){"stack.graph_padding", graphs};
+        own[n++] = note_loud("stack.graph_padding", graphs);
     prepend_notes(own, n, arena, out);
 }
 
@@ -158,7 +158,7 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
         (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
         (unsigned long long)out->serving.sequences,
         (unsigned long long)out->serving.context_tokens);
-    prepend_notes(&(struct note){"workload.queue", text}, 1, arena, out);
+    prepend_notes(&(struct note){"workload.queue", text, false}, 1, arena, out);
     return STATUS_OK;
 }
 
@@ -172,8 +172,8 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
                     struct arena *arena, struct prediction *out, struct err *err)
 {
     bool serves = plan->workload.mode == MODE_SERVE;
-    const struct note untimed = {"workload.micro_batch",
-                                 "a size of the step's ops is past 64 bits: no time, no ops"};
+    const struct note untimed = note_loud(
+        "workload.micro_batch", "a size of the step's ops is past 64 bits: no time, no ops");
     TRY((serves ? predict_serve : predict_held)(plan, options, arena, out, err));
     if (out->time.overflows)
         prepend_notes(&untimed, 1, arena, out);

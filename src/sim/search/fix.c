@@ -261,10 +261,38 @@ static void keep(struct fix_search *search, const struct fix_move *moves, size_t
     describe(search, moves, n, changed, fix);
 }
 
+/* What a move sets beside its own key; NULL: nothing. */
+static const char *set_beside(struct fix_search *search, const struct fix_move *move)
+{
+    size_t length = strlen(move->key);
+    const char *own = strstr(move->set, move->key), *rest;
+    if (!own || own[length] != '=' || !strchr(move->set, ' '))
+        return NULL;
+    rest = own + strcspn(own, " ");
+    return arena_printf(search->arena, "%.*s%s", (int)(own - move->set), move->set,
+                        *rest ? rest + 1 : rest);
+}
+
+/* Whether what a move sets beside its own key does without it: an offload's shards. */
+static bool beside_suffices(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct fix_move tried[FIX_TOGETHER];
+    struct evaluation result;
+    for (size_t i = 0; i < n; i++) {
+        const char *rest = set_beside(search, &moves[i]);
+        memcpy(tried, moves, n * sizeof *tried);
+        if (rest)
+            tried[i].set = rest;
+        if (rest && fix_fits(search, tried, n, &result))
+            return true;
+    }
+    return false;
+}
+
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
 {
     struct evaluation result;
-    bool fits = fix_fits(search, moves, n, &result);
+    bool fits = fix_fits(search, moves, n, &result) && !beside_suffices(search, moves, n);
     if (fits)
         keep(search, moves, n, &result);
     return fits;
@@ -351,12 +379,12 @@ static void try_each(struct fix_search *search, const struct fix_moves *moves, b
 
 /* ---- two changes ---- */
 
-/* Keeps what fits together, and neither alone. */
+/* Keeps what fits together, and no part of it. */
 static bool keep_pair(struct fix_search *search, const struct fix_move *pair)
 {
     struct evaluation both, one;
     if (!fix_fits(search, pair, 2, &both) || fix_fits(search, &pair[0], 1, &one) ||
-        fix_fits(search, &pair[1], 1, &one))
+        fix_fits(search, &pair[1], 1, &one) || beside_suffices(search, pair, 2))
         return false;
     keep(search, pair, 2, &both);
     return true;

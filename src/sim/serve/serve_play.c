@@ -67,13 +67,19 @@ static struct scheduler_ask arrivals_of(const struct serve_game *g)
 
 /* ---- what requests see ---- */
 
-/* Seconds of a request outside the steps. */
+/* Seconds of a request before the scheduler has it. */
+static double before_of(const struct serve_game *g, const struct scheduler_result *r)
+{
+    const struct rates *rates = g->rates;
+    return rates->request_s + rates->request_token_s * (double)r->input_tokens / (double)r->n;
+}
+
+/* The same, and until its first token is seen: at the latest with its last. */
 static double seen_of(const struct serve_game *g, const struct scheduler_result *r,
                       double tpot_s)
 {
-    const struct rates *rates = g->rates;
-    return rates->request_s + rates->request_token_s * (double)r->input_tokens / (double)r->n +
-           rates->request_steps * tpot_s;
+    double others = (double)r->output_tokens / (double)r->n - 1;
+    return before_of(g, r) + fmin(g->rates->request_steps, others) * tpot_s;
 }
 
 static double median(const double *values, size_t n, struct arena *arena)
@@ -96,11 +102,12 @@ static double within(const struct serve_game *g, const struct scheduler_result *
                      struct arena *arena)
 {
     const struct limit *limit = &g->plan->workload.limit;
-    double seen = seen_of(g, r, median(r->tpot_s, r->n, arena)), n = 0;
+    double seen = seen_of(g, r, median(r->tpot_s, r->n, arena)), before = before_of(g, r);
+    double n = 0;
     for (size_t i = 0; i < r->n; i++)
         n += (limit->ttft_s <= 0 || seen + r->ttft_s[i] <= limit->ttft_s) &&
              (limit->tpot_s <= 0 || r->tpot_s[i] <= limit->tpot_s) &&
-             (limit->latency_s <= 0 || seen + r->latency_s[i] <= limit->latency_s);
+             (limit->latency_s <= 0 || before + r->latency_s[i] <= limit->latency_s);
     return n / (double)r->n;
 }
 
@@ -117,7 +124,7 @@ static void report(const struct serve_game *g, struct scheduler_result *r,
     for (unsigned i = 0; i < 3; i++) {
         *ttft[i] = seen + stat_percentile(r->ttft_s, r->n, tails[i]);
         *tpot[i] = stat_percentile(r->tpot_s, r->n, tails[i]);
-        *latency[i] = seen + stat_percentile(r->latency_s, r->n, tails[i]);
+        *latency[i] = before_of(g, r) + stat_percentile(r->latency_s, r->n, tails[i]);
     }
     double sum = 0;
     for (size_t i = 0; i < r->n; i++)

@@ -177,11 +177,6 @@ static void gemm_rule(struct backward *b, const struct op *op)
         l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups_of(b, op),
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
-    const struct buffer *c = &l->work->buffers[backward_of(b, op, ROLE_DST)];
-    if (l->work->buffers[d].n_dims > c->n_dims) /* rows of c, matrices side by side of d */
-        layer_last(l)->bytes_read =
-            size_add(l->z, op->bytes_written,
-                     layer_matrices_touched(l, weight_as_kept(b, op), groups_of(b, op)));
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
 }
 

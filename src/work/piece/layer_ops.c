@@ -207,8 +207,12 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
 {
     struct sizes *z = l->z;
     w = layer_wide(l, w, g);
+    const struct buffer *from = &l->work->buffers[a], *to = &l->work->buffers[c];
     struct size flop =
         size_times(z, size_product(z, 3, (struct size[]){shape.rows, shape.k, shape.n}), 2);
+    /* of rows, the part that is multiplied: a latent's hold their rope part beside, merged
+     * gradients have matrices side by side */
+    struct size read = layer_bytes(l, shape.rows, shape.k, from->dtype);
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GEMM,
@@ -217,9 +221,8 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                                        .split = g.split},
                          .rows = shape.rows,
                          .flop = flop,
-                         .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
-                                                layer_matrices_touched(l, w, g)),
-                         .bytes_written = layer_traffic(l, shape.rows, c),
+                         .bytes_read = size_add(z, read, layer_matrices_touched(l, w, g)),
+                         .bytes_written = layer_bytes(l, shape.rows, shape.n, to->dtype),
                          .groups = shape.groups,
                          .m = shape.rows,
                          .n = shape.n,

@@ -88,6 +88,11 @@ static bool has_no_queues(const struct plan *plan)
                           p->ep * p->etp);
 }
 
+static bool shards_stages(const struct plan *plan)
+{
+    return trains(plan) && plan->parallel.zero >= 2 && plan->parallel.pp > 1;
+}
+
 /* Experts over ranks that are no whole groups of those that share a sequence, or a layer. */
 static bool cuts_groups(const struct plan *plan)
 {
@@ -128,9 +133,9 @@ static bool repeats_unevenly(const struct plan *plan)
 /* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml) and
  * configs/types.py, torchtitan's parallelize functions and distributed/parallel_dims.py,
  * Accelerate's FSDP plugin (fully_shard, reshard_after_forward), transformers' models under
- * both of its trainers, DeepSpeed's docs of AutoEP, Megatron-LM training/arguments.py. What
- * some of their versions check alone stands here, not among the rules
- * (plan/rule/rule_refused.c). */
+ * both of its trainers, DeepSpeed's docs of AutoEP, Megatron-LM training/arguments.py, its
+ * guide of Megatron-FSDP and examples/multimodal_dev/scripts/run_qwen35_vl.sh. What some of
+ * their versions check alone stands here, not among the rules (plan/rule/rule_refused.c). */
 static const struct {
     uint32_t stacks;
     const char *key;
@@ -171,6 +176,9 @@ static const struct {
     {MEGATRONS, "parallel.ep", has_no_queues,
      "DeepEP has settings for 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 144 and 160 ranks, Primus' "
      "port for none of 48 and 96"},
+    {MEGATRONS, "parallel.zero", shards_stages,
+     "Megatron-FSDP (zero 2 and 3) is documented beside tp, cp and ep, not beside pp, and a "
+     "launch of Megatron-LM's own turns it off there"},
     {1u << STACK_TORCHTITAN, "parallel.ep", cuts_groups,
      "torchtitan's ep is a multiple of cp and, where etp is 1, of cp x tp"},
     {1u << STACK_TORCHTITAN, "parallel.zero", replicates_beside,
