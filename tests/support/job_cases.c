@@ -804,7 +804,7 @@ const struct job_case job_cases[] = {
     {"bridge/vision.sh", "",
      "model.name=qwen3-vl-30b-a3b model.encoder.layers=27 workload.encoder.train=none "
      "parallel.ep=8 workload.sequence_length=4096 workload.global_batch=32",
-     2},
+     3},
     {"megatron/rampup.sh", "",
      "workload.micro_batch=2 workload.global_batch=1024 parallel.ep=8 parallel.zero=1 "
      "cluster.nodes=2",
@@ -870,10 +870,10 @@ const struct job_case job_cases[] = {
      0},
     {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 1},
     {"swift/vit-again.sh", "",
-     "recompute.kind=none recompute.encoder=full workload.encoder.train=all", 0},
+     "recompute.kind=none recompute.encoder=full workload.encoder.train=all", 1},
     {"swift/vit-adapters.sh", "",
-     "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 0},
-    {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 0},
+     "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 1},
+    {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 1},
     {"llamafactory/badam.yaml", "",
      "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
      "precision.master=f32 precision.moments=f32 parallel.zero=0",
@@ -1049,7 +1049,7 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=1 lora.rank=8 lora.targets=[] "
      "workload.encoder.train=projector workload.sequence_length=262144 "
      "workload.global_batch=64",
-     1},
+     2},
     {"megatron-swift/lora.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.node.devices=2 parallel.ep=2 "
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a workload.sequence_length=4096 "
@@ -1081,7 +1081,7 @@ const struct job_case job_cases[] = {
     {"megatron-swift/vision.sh", "",
      "workload.encoder.train=projector stack.attention=unfused optimizer.kind=muon "
      "parallel.zero=0 moe.routing.distribution=uniform",
-     0},
+     1},
     {"megatron-swift/sft.yaml", "cluster=h100-8x1",
      "model.layers=48 model.mtp_layers=1 model.mtp_enabled=true lora.rank=32 "
      "parallel.ep=8 workload.global_batch=16 recompute.kind=full",
@@ -1161,13 +1161,13 @@ const struct job_case job_cases[] = {
      "frozen.modules=[embed_tokens,lm_head,norms,attention,router,experts] parallel.ep=8",
      0},
     {"llamafactory/vision.yaml", "cluster=h100-8x1",
-     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 0},
+     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 1},
     {"llamafactory/projector.yaml", "cluster=h100-8x1",
      "workload.encoder.train=projector frozen.layers=0 frozen.format=bf16 "
      "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] precision.weights=f32",
-     0},
+     1},
     {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8 lora.encoder=true",
-     0},
+     1},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "
@@ -1283,7 +1283,7 @@ const struct job_case job_cases[] = {
     {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
     {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
     {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
-    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 2},
+    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 3},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 

@@ -163,6 +163,8 @@ static const struct model_name {
      "moonshotai/Kimi-Linear-48B-A3B-Instruct", NULL},
     {"nemotron-3-nano", "nvidia-nemotron-3-nano-30b-a3b", NULL, NULL, "nemotron_3_nano",
      "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", NULL},
+    {"nemotron-3-nano", "nemotron-3-nano-30b-a3b", NULL, NULL, NULL, NULL, NULL},
+    {"nemotron-3-super", "nemotron-3-super-120b-a12b", NULL, NULL, NULL, NULL, NULL},
     {"nemotron-3-super", "nvidia-nemotron-3-super-120b-a12b", NULL, NULL, "nemotron_3_super",
      "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", NULL},
     {"nemotron-3-ultra", "nvidia-nemotron-3-ultra-550b-a55b", NULL, NULL, "nemotron_3_ultra",
