@@ -268,10 +268,9 @@ static bool one_layer_broken(const struct plan *plan, char *text, char *hint)
     bool alone =
         plan->stack.kind == STACK_FSDP && plan->parallel.zero == 0 && plan_world(plan) == 1;
     bool shared = plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero == 3;
-    snprintf(hint, RULE_TEXT,
-             "stack deepspeed with parallel.zero: 3, or one device; nothing "
-             "of frozen");
-    snprintf(text, RULE_TEXT, "optimizer.one_layer trains layers in turn %s",
+    rule_say(hint, "stack deepspeed with parallel.zero: 3, or one device; nothing "
+                   "of frozen");
+    rule_say(text, "optimizer.one_layer trains layers in turn %s",
              frozen ? "beside nothing that is frozen for good"
                     : "on one device, or under DeepSpeed's stage 3");
     return frozen || (!alone && !shared);
