@@ -24,7 +24,7 @@ static void own_runs_narrow_marginal(void **state)
     struct memory_calibration c;
     published_read("megatron_moe_memory_b200", &arena, &csv);
     assert_true(calibrate_is_memory(&csv));
-    if (calibrate_memory(&csv, "megatron", &arena, &c, &err) != STATUS_OK)
+    if (calibrate_memory(&csv, "megatron", NULL, &arena, &c, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
     assert_int_equal(c.n, 15);
     print_message("stated %.3f, now %.4f, bias %+.4f\n", c.stated, c.error, c.bias);
@@ -41,7 +41,7 @@ static size_t collect(const char *table, struct arena *arena, double *off, size_
     struct memory_calibration c;
     const char *before = "";
     published_read(table, arena, &csv);
-    if (calibrate_memory(&csv, "megatron", arena, &c, &err) != STATUS_OK)
+    if (calibrate_memory(&csv, "megatron", NULL, arena, &c, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
     for (size_t i = 0; i < c.n; i++) {
         if (!text_equal(c.values[i].row, before))
@@ -116,11 +116,11 @@ static void the_term_that_is_off_is_named(void **state)
     struct csv csv;
     struct memory_calibration c;
     make(&arena, 0, &csv);
-    assert_int_equal(calibrate_memory(&csv, NULL, &arena, &c, &err), STATUS_OK);
+    assert_int_equal(calibrate_memory(&csv, NULL, NULL, &arena, &c, &err), STATUS_OK);
     assert_int_equal(c.n, 3);
     assert_true(c.score.max < 1e-6 && c.error < 1e-6);
     make(&arena, 0.3, &csv);
-    assert_int_equal(calibrate_memory(&csv, NULL, &arena, &c, &err), STATUS_OK);
+    assert_int_equal(calibrate_memory(&csv, NULL, NULL, &arena, &c, &err), STATUS_OK);
     /* others may grow alike; the one that was made larger is among them */
     size_t at = 0;
     while (at < c.n_terms &&
@@ -142,7 +142,7 @@ static void nothing_to_read(void **state)
     published_read("collectives", &arena, &csv);
     assert_false(calibrate_is_memory(&csv));
     published_read("megatron_moe_memory_b200", &arena, &csv);
-    assert_int_equal(calibrate_memory(&csv, "maxtext", &arena, &c, &err), STATUS_INPUT);
+    assert_int_equal(calibrate_memory(&csv, "maxtext", NULL, &arena, &c, &err), STATUS_INPUT);
     arena_release(&arena);
 }
 

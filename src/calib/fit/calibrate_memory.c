@@ -22,6 +22,7 @@ struct shape {
 
 struct reading {
     const struct csv *csv;
+    const struct published_sets *sets;
     struct arena *arena;
     struct memory_calibration *out;
     struct shape *shapes; /* [n] */
@@ -90,7 +91,7 @@ static enum status read_row(struct reading *r, size_t row, const char *stack, st
     const struct mark mark = {r->csv->file, r->csv->lines[row], 1};
     struct peak_value v = {.row = csv_cell(r->csv, row, "row"),
                            .quantity = csv_cell(r->csv, row, "quantity")};
-    TRY(published_plan(r->csv, row, r->arena, plan, err));
+    TRY(published_plan_with(r->csv, row, r->sets, r->arena, plan, err));
     const char *name = words_stack[plan->stack.kind];
     if (stack && !text_equal(name, stack))
         return STATUS_OK;
@@ -201,10 +202,11 @@ static void find_terms(const struct reading *r)
     }
 }
 
-enum status calibrate_memory(const struct csv *csv, const char *stack, struct arena *arena,
+enum status calibrate_memory(const struct csv *csv, const char *stack,
+                             const struct published_sets *sets, struct arena *arena,
                              struct memory_calibration *out, struct err *err)
 {
-    struct reading r = {.csv = csv, .arena = arena, .out = out};
+    struct reading r = {.csv = csv, .sets = sets, .arena = arena, .out = out};
     *out = (struct memory_calibration){0};
     out->values = arena_alloc(arena, csv->n_rows + 1, sizeof *out->values);
     r.shapes = arena_alloc(arena, csv->n_rows + 1, sizeof *r.shapes);

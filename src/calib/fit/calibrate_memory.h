@@ -30,6 +30,8 @@ struct peak_term {
 
 enum { PEAK_TERMS = 3 };
 
+struct published_sets;
+
 struct memory_calibration {
     const char *stack;
     struct peak_value *values;
@@ -45,9 +47,11 @@ struct memory_calibration {
 /* Whether a table of runs has peaks. */
 bool calibrate_is_memory(const struct csv *csv);
 
-/* `stack`: only plans of it (NULL: all, which must be one). STATUS_INPUT when nothing is left
+/* `stack`: only plans of it (NULL: all, which must be one); `sets`: keys for every plan beside
+ * its own (NULL: none). STATUS_INPUT when nothing is left
  * or a plan cannot be read or predicted. */
-enum status calibrate_memory(const struct csv *csv, const char *stack, struct arena *arena,
+enum status calibrate_memory(const struct csv *csv, const char *stack,
+                             const struct published_sets *sets, struct arena *arena,
                              struct memory_calibration *out, struct err *err);
 
 #endif

@@ -22,6 +22,9 @@ const char *const validate_tables[] = {"moe_kernels_hopper",
 enum status validate_table(const struct csv *csv, struct arena *arena, struct validation *out,
                            struct err *err)
 {
+    if (curve_is_table(csv) && out->sets && out->sets->n)
+        return err_set(err, STATUS_USAGE,
+                       "'%s' has no plans that '--set' or '--seed' could change", csv->file);
     if (curve_is_table(csv))
         return validate_curves(csv, arena, out, err);
     if (published_is_runs(csv))

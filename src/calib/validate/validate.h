@@ -12,7 +12,8 @@
 /* Tables that are shipped, NULL-terminated: what `validate` takes without operands. */
 extern const char *const validate_tables[];
 
-/* Appends the rows and summaries of a table. STATUS_INPUT, at file:line, for one that cannot be
+/* Appends the rows and summaries of a table. STATUS_USAGE where out->sets would set keys of a
+ * table without plans; STATUS_INPUT, at file:line, for one that cannot be
  * read, or a profile that is missing. */
 enum status validate_table(const struct csv *csv, struct arena *arena, struct validation *out,
                            struct err *err);

@@ -23,6 +23,7 @@ struct run {
     struct arena scratch; /* what the plan and its prediction take: until the next run */
     struct plan plan;
     struct prediction prediction;
+    const struct published_sets *sets;
     struct profiles profiles;
     struct profile roofline; /* at assumed efficiencies, when a served run needs it */
     bool tails;              /* the table has some: p50 and p99 of times are played */
@@ -78,8 +79,8 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
     run->row = row;
     run->refused = NULL;
     run->stack = "";
-    if (published_plan(run->csv, row, &run->scratch, &run->plan, verdict ? &refused : err) !=
-        STATUS_OK) {
+    if (published_plan_with(run->csv, row, run->sets, &run->scratch, &run->plan,
+                            verdict ? &refused : err) != STATUS_OK) {
         if (!verdict)
             return STATUS_INPUT;
         run->refused = arena_strdup(arena, refused.text);
@@ -262,7 +263,8 @@ static void summarise(struct validation *out, size_t first, struct arena *arena)
 enum status validate_runs(const struct csv *csv, struct arena *arena, struct validation *out,
                           struct err *err)
 {
-    struct run run = {.csv = csv, .row = SIZE_MAX, .profiles = {.arena = arena}};
+    struct run run = {
+        .csv = csv, .row = SIZE_MAX, .sets = out->sets, .profiles = {.arena = arena}};
     size_t first = out->n;
     const char *table = table_name(csv->file, arena);
     for (size_t row = 0; row < csv->n_rows; row++) {

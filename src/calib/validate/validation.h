@@ -49,7 +49,10 @@ struct validated_verdicts {
     double balanced_accuracy; /* NaN unless both were published; always "fits" has 0.5 */
 };
 
+struct published_sets;
+
 struct validation {
+    const struct published_sets *sets; /* keys for every run beside its own; NULL: none */
     struct validated *rows;
     size_t n, capacity;
     struct validated_summary *summaries;

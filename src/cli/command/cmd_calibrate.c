@@ -197,10 +197,8 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     };
     const struct settings *settings = call->settings;
     struct run_calibration calibration;
-    struct override *overrides = NULL;
-    struct published_sets sets = {0};
-    TRY(plan_argument_overrides(call, &overrides, &sets.n, err));
-    sets.items = overrides;
+    struct published_sets sets;
+    TRY(plan_argument_sets(call, &sets, err));
     const struct run_choice choice = {settings->stack, settings->device, settings->model,
                                       &sets};
     TRY(calibrate_runs(csv, &choice, call->arena, &calibration, err));
@@ -223,12 +221,14 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
     };
     const struct settings *settings = call->settings;
     struct memory_calibration calibration;
+    struct published_sets sets;
     if (settings->profile || settings->device || settings->model)
         return err_set(err, STATUS_USAGE, "peaks have no '--%s': they calibrate a stack",
                        settings->profile  ? "profile"
                        : settings->device ? "device"
                                           : "model");
-    TRY(calibrate_memory(csv, settings->stack, call->arena, &calibration, err));
+    TRY(plan_argument_sets(call, &sets, err));
+    TRY(calibrate_memory(csv, settings->stack, &sets, call->arena, &calibration, err));
     const struct peaks_view view = {&calibration, text_base_name(csv->file), call->out,
                                     &call->term, call->arena};
     printers[call->general.format](&view);
@@ -268,6 +268,9 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     if (settings->model)
         return err_set(err, STATUS_USAGE,
                        "'--model' chooses runs; of kernels every model is left out in turn");
+    if (call->general.set.n || call->general.seed)
+        return err_set(err, STATUS_USAGE,
+                       "'%s' has no plans that '--set' or '--seed' could change", csv.file);
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));

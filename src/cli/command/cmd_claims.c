@@ -279,5 +279,6 @@ const struct command command_claims = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),
+    .planless = true,
     .run = run_claims,
 };

@@ -124,5 +124,6 @@ const struct command command_help = {
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,
+    .planless = true,
     .run = run_help,
 };

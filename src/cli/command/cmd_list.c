@@ -234,5 +234,6 @@ const struct command command_list = {
     .words = words,
     .examples = examples,
     .max_operands = 1,
+    .planless = true,
     .run = run_list,
 };

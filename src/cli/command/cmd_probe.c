@@ -274,6 +274,7 @@ const struct command command_probe = {
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,
     .prepare = prepare_probe,
+    .planless = true,
     .run = run_probe,
     .finish = finish_probe,
 };

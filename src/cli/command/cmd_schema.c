@@ -57,5 +57,6 @@ const struct command command_schema = {
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,
+    .planless = true,
     .run = run_schema,
 };

@@ -11,6 +11,7 @@
 #include "cli/command/side.h"
 #include "cli/command/validate_trace.h"
 #include "cli/frontier/table.h"
+#include "cli/option/plan_argument.h"
 #include "plan/read/catalog.h"
 #include "report/provenance.h"
 
@@ -241,7 +242,8 @@ static enum status draw(const struct invocation *call, const struct validation *
 static enum status run_validate(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
-    struct validation v = {0};
+    struct published_sets sets;
+    struct validation v = {.sets = &sets};
     struct picture picture;
     if (settings->steps && !settings->trace)
         return err_set(err, STATUS_USAGE, "option '--steps' counts those of a '--trace'");
@@ -249,6 +251,7 @@ static enum status run_validate(const struct invocation *call, struct err *err)
         return err_set(err, STATUS_USAGE, "options '--plot' and '--trace' exclude each other");
     if (settings->trace)
         return validate_trace(call, settings->trace, settings->steps, err);
+    TRY(plan_argument_sets(call, &sets, err));
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     for (size_t i = 0; !call->n_operands && validate_tables[i]; i++)

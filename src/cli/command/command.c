@@ -61,6 +61,16 @@ static enum status count_operands(const struct command *command, size_t n, struc
     return err_hint(err, "usage: moeplan %s [options] %s", command->name, command->operands);
 }
 
+/* An option that would change nothing is a mistake of who typed it. */
+static enum status check_plan_options(const struct invocation *call, struct err *err)
+{
+    const struct general *general = &call->general;
+    if (!call->command->planless || (!general->set.n && !general->seed))
+        return STATUS_OK;
+    return err_set(err, STATUS_USAGE, "'moeplan %s' reads no plan that '--%s' could change",
+                   call->command->name, general->set.n ? "set" : "seed");
+}
+
 static enum status parse(struct invocation *call, int n, char *const *arguments,
                          struct err *err)
 {
@@ -79,7 +89,10 @@ static enum status parse(struct invocation *call, int n, char *const *arguments,
     call->n_operands = operands.n;
     if (call->general.output && !call->general.output[0])
         return err_set(err, STATUS_USAGE, "option '--output' needs the name of a file");
-    return call->general.help ? STATUS_OK : count_operands(command, operands.n, err);
+    if (call->general.help)
+        return STATUS_OK;
+    TRY(check_plan_options(call, err));
+    return count_operands(command, operands.n, err);
 }
 
 /* The output is opened before the work starts, so that a path that cannot be written fails

@@ -42,6 +42,15 @@ enum status plan_argument_overrides(const struct invocation *call, struct overri
     return STATUS_OK;
 }
 
+enum status plan_argument_sets(const struct invocation *call, struct published_sets *sets,
+                               struct err *err)
+{
+    struct override *overrides;
+    TRY(plan_argument_overrides(call, &overrides, &sets->n, err));
+    sets->items = overrides;
+    return STATUS_OK;
+}
+
 void plan_argument_notes(const struct job_result *job, const char *file, bool all)
 {
     if (job->taken_for)

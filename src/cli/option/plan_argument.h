@@ -4,6 +4,7 @@
 
 #include "cli/command/command.h"
 #include "lib/request.h"
+#include "plan/data/published.h"
 
 /* Loads the plan of the call's operand `i` with every --set and --seed applied. Memory from the
  * call's arena. STATUS_USAGE for a --set that is not KEY=VALUE, STATUS_INPUT for the rest. */
@@ -18,6 +19,10 @@ enum status plan_argument_load_searched(const struct invocation *call, size_t i,
 /* The overrides alone, for commands that load plans themselves. */
 enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
                                     size_t *n, struct err *err);
+
+/* The same for the runs of a table. */
+enum status plan_argument_sets(const struct invocation *call, struct published_sets *sets,
+                               struct err *err);
 
 /* Operand `i` read, which may be a framework's job file: what it was taken for and what it
  * says that is not modelled go to standard error. */

@@ -161,8 +161,10 @@ static bool lists(const char *devices, const char *device)
     return false;
 }
 
-static bool leaves_runs(const struct profile *profile, const struct plan *plan)
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
 {
+    if (!profile->n_runs)
+        return false;
     struct arena arena = {0};
     struct text left = {.arena = &arena};
     profile_left_runs(profile, plan, &left);
@@ -188,8 +190,7 @@ bool profile_is_outside(const struct profile *profile, const struct plan *plan)
     char device[PLAN_NAME];
     profile_device(plan, device);
     return (profile->device[0] && !lists(profile->device, device)) ||
-           !has_model(profile, plan->model_name) ||
-           (profile->n_runs && leaves_runs(profile, plan));
+           !has_model(profile, plan->model_name) || profile_is_unlike(profile, plan);
 }
 
 /* Of this name on the plan's device, on its family, anywhere. */

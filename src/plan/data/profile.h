@@ -130,7 +130,9 @@ enum profile_item {
       "relative half width that held 90 % of the runs left out of the fit; of a request: of "  \
       "the time to its first token")                                                           \
     X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step",                                            \
-      "the same for plans of another model or device than the profile names")
+      "the same for plans of another model or device than the profile names")                  \
+    X(UNLIKE, "unlike", UNIT_NONE, 0, 10, "step",                                              \
+      "the same for plans of a kind that none of its runs had; as outside, if not set")
 
 enum profile_quantity {
 #define QUANTITY_ENUM(name, text, unit, low, high, of, help) PROFILE_##name,
@@ -224,6 +226,9 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 /* Whether a plan is of another device or model than the profile was measured on, or of a key
  * (`runs`) that none of its runs had. */
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
+
+/* Whether a plan leaves `runs`. */
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan);
 
 /* The keys of `runs` that a plan leaves, "moe.path allgather, parallel.ep 1"; appends nothing
  * when there are none. */

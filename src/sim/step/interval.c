@@ -19,7 +19,11 @@ double time_error(const struct profile *profile, const struct plan *plan, bool *
     bool left = profile_is_outside(profile, plan);
     if (outside)
         *outside = left;
-    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan)) : error;
+    if (left)
+        error = fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan));
+    if (left && profile_is_unlike(profile, plan))
+        error = fmax(error, step_constant(profile, PROFILE_UNLIKE, plan));
+    return error;
 }
 
 /* What Python takes for a launch where none of the profile's own runs says it, or NULL. */
