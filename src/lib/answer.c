@@ -3,8 +3,8 @@
 
 const struct answer_ask answer_whole = {.options = {.fixes = true}, .time = true, .ops = true};
 
-const struct answer_ask answer_compared = {.options = {.memory_only = true, .workers = 1},
-                                           .ops = true};
+const struct answer_ask answer_compared = {
+    .options = {.memory_only = true, .workers = 1}, .time = true, .ops = true};
 
 enum status answer_predict(const char *name, const struct answer_ask *ask, struct arena *arena,
                            struct answer *answer, struct err *err)

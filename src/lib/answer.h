@@ -27,7 +27,7 @@ struct answer_ask {
 /* Everything: a prediction as `predict --format json` has it. */
 extern const struct answer_ask answer_whole;
 
-/* What a comparison asks of each side: memory and ops. */
+/* What a comparison asks of each side: memory, time and ops. */
 extern const struct answer_ask answer_compared;
 
 /* Reads the routing's files and predicts the answer's plan, which is loaded already with its

@@ -229,11 +229,18 @@ bool plan_joins_networks(const struct plan *plan)
     return plan->stack.kind == STACK_SGLANG && plan_joined_replicas(plan) > 1;
 }
 
-/* Of a model with experts: others' dp counts engines. */
+bool plan_joins_dense(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return plan->stack.kind == STACK_SGLANG && !plan->model.moe.experts && p->etp > p->tp &&
+           p->etp == p->tp * plan_dp(plan);
+}
+
+/* Of a dense model dp counts engines, unless they join their tokens. */
 uint64_t plan_attention_replicas(const struct plan *plan)
 {
-    bool sglang = plan->stack.kind == STACK_SGLANG && plan->model.moe.experts;
-    return sglang ? plan_engine_replicas(plan) : 1;
+    bool joins = plan->model.moe.experts || plan_joins_dense(plan);
+    return plan->stack.kind == STACK_SGLANG && joins ? plan_engine_replicas(plan) : 1;
 }
 
 /* SGLang models/deepseek_v2.py: dense networks over tp_size unless enable_moe_dense_fully_dp;

@@ -97,6 +97,9 @@ uint64_t plan_joined_tokens(const struct plan *plan);
 /* Whether all networks behind attention are split over those replicas' ranks and take their
  * tokens together, dense and shared ones too (SGLang), not the routed experts alone. */
 bool plan_joins_networks(const struct plan *plan);
+/* SGLang's dp attention of a dense model (etp = tp x dp): attention of Qwen3 is over
+ * attn_tp_size and its network over tp_size (models/qwen3.py, Qwen2MLP; 0.5.23). */
+bool plan_joins_dense(const struct plan *plan);
 /* SGLang: replicas of attention in one engine; among how many of them dense networks, and the
  * head, are split; 1 elsewhere. Their tokens come together there. */
 uint64_t plan_attention_replicas(const struct plan *plan);

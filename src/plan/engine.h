@@ -61,6 +61,12 @@ bool engine_runs_experts(const struct plan *plan, enum expert_backend backend);
 bool engine_sends_tokens(const struct plan *plan);
 bool engine_sends_slots(const struct plan *plan);
 
+/* Whether experts that ep does not divide are run, the remainder one each on the first ranks:
+ * vLLM's, model_executor/layers/fused_moe/expert_map_manager.py, determine_expert_map at
+ * 04d26335 (0.11: layer.py). SGLang asserts an even split (fused_moe_triton/layer.py,
+ * eplb/expert_location.py of 0.5.23). */
+bool plan_spreads_remainder(const struct plan *plan);
+
 /* What an engine multiplies in, unless it is told: rows of a product are quantised to the
  * format of its weights where the device multiplies in it, 8 bits from compute capability 8.9
  * on (vLLM quantization/fp8.py, SGLang fp8.py, TensorRT-LLM linear.py), blocks of 32 and 16 on

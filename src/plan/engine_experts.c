@@ -118,6 +118,11 @@ bool engine_sends_tokens(const struct plan *plan)
            !engine_sends_slots(plan);
 }
 
+bool plan_spreads_remainder(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN;
+}
+
 static uint32_t exchange_of(const struct plan *plan)
 {
     if (engine_sends_tokens(plan))

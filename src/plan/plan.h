@@ -126,8 +126,10 @@ struct model_moe {
     uint64_t latent_size; /* width of the rows that routed experts work on; 0: hidden */
     bool latent_norm;     /* a norm of their sums before these are projected up (Kimi-K3) */
     uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
-    uint64_t hash_layers; /* first layers that route by a table of the vocabulary */
-    bool shared_gate;     /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
+    uint64_t hash_layers;        /* first layers that route by a table of the vocabulary */
+    uint64_t image_intermediate; /* width of as many experts that tokens of images choose from,
+                                  * by a router of their own (ERNIE-4.5-VL); 0: none */
+    bool shared_gate;            /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
     enum activation activation;
     bool glu;  /* gate and up matrices; false: one up matrix */
     bool bias; /* biases on the expert matrices */

@@ -235,18 +235,12 @@ static void one_plan_has_one_time(void **state)
 /* The decode step of all requests that are held, at the context of the mean one. */
 static void a_served_plan_has_one_time(void **state)
 {
-    static const enum stack_kind engines[] = {STACK_VLLM, STACK_SGLANG, STACK_TRTLLM};
     (void)state;
     unsigned timed = 0;
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
         struct plan plan;
-        if (!plan_shaped(&plan, engines[seed / 3 % 3], seed))
+        if (!plan_served(&plan, seed))
             continue;
-        plan.workload.mode = MODE_SERVE;
-        plan.workload.concurrency = 1 + seed * 7 % 90;
-        plan.workload.input_length = 16 + seed * 13 % 2000;
-        plan.workload.output_length = 2 + seed * 5 % 700;
-        plan.workload.length_spread = seed % 2 ? 0.5 : 0;
         plan.moe.routing.samples = seed % 4 ? 5 : 40;
         ask_all(&plan, seed, &timed);
     }

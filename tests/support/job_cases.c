@@ -415,6 +415,9 @@ const struct job_case job_cases[] = {
      "model.layers=88 model.moe.latent_size=1024 model.moe.experts=512 model.moe.glu=false "
      "model.linear.heads=128 parallel.ep=8 cluster.nodes=4",
      1},
+    {"megatron/sparse.sh", "cluster=h100",
+     "model.attention.kind=mla model.indexer.heads=16 model.indexer.top_k=512 parallel.ep=8",
+     2},
     {"megatron/linear.sh", "cluster=h100",
      "model.linear.kind=gated_delta_net model.linear.heads=32 model.linear.key_heads=16 "
      "model.attention.output_gate=true model.attention.head_dim=256 model.moe.shared_gate=true "

@@ -330,6 +330,20 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     return false;
 }
 
+bool plan_served(struct plan *plan, uint64_t seed)
+{
+    static const enum stack_kind engines[] = {STACK_VLLM, STACK_SGLANG, STACK_TRTLLM};
+    struct workload *w = &plan->workload;
+    if (!plan_shaped(plan, engines[seed / 3 % 3], seed))
+        return false;
+    w->mode = MODE_SERVE;
+    w->concurrency = 1 + seed * 7 % 90;
+    w->input_length = 16 + seed * 13 % 2000;
+    w->output_length = 2 + seed * 5 % 700;
+    w->length_spread = seed % 2 ? 0.5 : 0;
+    return true;
+}
+
 /* Gives a few keys any value where rules hold, all or none as the stack then builds the list or
  * refuses: one list is built for all, which is most of the time this takes. */
 static void vary_built(struct rng *rng, struct plan *plan)

@@ -8,6 +8,9 @@
  * false when many draws gave none. Few samples, so that it is predicted in milliseconds. */
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed);
 
+/* Such a plan of an engine that serves requests: of how many, and how long, by the seed. */
+bool plan_served(struct plan *plan, uint64_t seed);
+
 /* Such a plan of a mode, with most keys away from their defaults: each change is kept where all
  * rules hold and the stack still builds the list, so that a law is never tried on a refusal.
  * plan_random obeys the rules alone, and a stack builds one of four of its plans. False where

@@ -1,5 +1,5 @@
-/* The ops of a decode step: what each reads, computes and multiplies, worked out by hand for
- * Kimi-K2 in fp8 over 16 ranks, 64 sequences each. */
+/* The ops of an engine's step: what each reads, computes and multiplies, worked out by hand, of
+ * decode for Kimi-K2 in fp8 over 16 ranks, 64 sequences each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -190,6 +190,76 @@ static void shared_caches_exchange_heads(void **state)
     }
 }
 
+static uint64_t core_flop(const struct step_ops *s, enum segment segment)
+{
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, "attention") &&
+            s->report.ops[i].segment == segment)
+            return s->report.ops[i].flop;
+    fail_msg("no attention in '%s'", segment_name(segment));
+    return 0;
+}
+
+/* Llama-4-Scout's chunks of 8,192 tokens: a sequence of 8,192 meets all, one of 40,000 half a
+ * chunk in the mean, 5 of 40 heads of 128 a rank. MiniMax-M3 keeps 16 blocks of 128 keys, of
+ * which the last is half full: 2,048 less 64, 8 of 64 heads of 128. */
+static void parts_are_half_full(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        unsigned context;
+        enum segment segment;
+        uint64_t flop;
+    } rows[] = {{"llama4-scout", 8192, SEGMENT_CHUNK_MOE, UINT64_C(4) * 5 * 128 * 8192},
+                {"llama4-scout", 40000, SEGMENT_CHUNK_MOE, UINT64_C(4) * 5 * 128 * 4096},
+                {"llama4-scout", 40000, SEGMENT_MOE, UINT64_C(4) * 5 * 128 * 40000},
+                {"minimax-m3", 2000, SEGMENT_BLOCKS_MOE, UINT64_C(4) * 8 * 128 * 2000},
+                {"minimax-m3", 40000, SEGMENT_BLOCKS_MOE, UINT64_C(4) * 8 * 128 * 1984}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct step_ops s;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "model: %s\ncluster: h200-8x1\nstack: vllm\nparallel: {tp: 8}\n"
+                 "workload: {mode: decode, context_length: %u}\n",
+                 rows[i].model, rows[i].context);
+        list_text(text, &s);
+        assert_int_equal(core_flop(&s, rows[i].segment), rows[i].flop);
+        arena_release(&s.arena);
+    }
+}
+
+/* DeepSeek-V3.2 over tp 8, 16 heads a rank. A prompt of 4,096 tokens meets 1,536 keys a token
+ * in the mean (2,048 less a quarter of them), scores over 576 and values over 512 latents of
+ * each head, on Hopper of 64 heads. What is no longer than 2,048 tokens, and what is trained,
+ * has heads of 192 and 128, and meets half of itself. */
+static void prompts_of_chosen_keys_stay_latent(void **state)
+{
+    (void)state;
+    static const uint64_t latent = 4096 * UINT64_C(1536) * 2 * (2 * LATENT + ROPE),
+                          whole = 2048 * UINT64_C(1024) * 2 * (192 + 128) * 16;
+    static const struct {
+        const char *cluster, *stack;
+        unsigned tokens;
+        uint64_t flop;
+    } rows[] = {
+        {"h200-8x1", "vllm", 4096, 64 * latent},   {"h200-8x1", "sglang", 4096, 64 * latent},
+        {"mi355x-8x1", "vllm", 4096, 16 * latent}, {"b200-8x1", "vllm", 4096, 16 * latent},
+        {"h200-8x1", "vllm", 2048, whole},         {"mi355x-8x1", "sglang", 2048, whole},
+        {"h200-8x1", "generic", 2048, whole}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct step_ops s;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "model: deepseek-v3.2\ncluster: %s\nstack: %s\n"
+                 "workload: {mode: prefill, sequence_length: %u}\nparallel: {tp: 8}\n",
+                 rows[i].cluster, rows[i].stack, rows[i].tokens);
+        list_text(text, &s);
+        assert_int_equal(op(&s, "attention")->flop, rows[i].flop);
+        arena_release(&s.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +267,8 @@ int main(void)
         cmocka_unit_test(attention_grows_with_the_context),
         cmocka_unit_test(absorbed_products_touch_a_head_at_a_time),
         cmocka_unit_test(shared_caches_exchange_heads),
+        cmocka_unit_test(parts_are_half_full),
+        cmocka_unit_test(prompts_of_chosen_keys_stay_latent),
         cmocka_unit_test(empty_slots_are_not_multiplied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,45 @@ static void flags_stand_for_their_keys(void **state)
     }
 }
 
+/* Requests of 4,000 and 1,000 tokens: the longest that a server takes holds them, and how many
+ * it takes at once is its own default unless the plan says it. What a served plan does not
+ * read, the context and the batch of a step, the launch says its own way. */
+static void launches_serve_the_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t stack;
+        const char *longest, *sequences;
+    } rows[] = {{3, "--max-model-len 5000", "--max-num-seqs"},
+                {4, "--context-length 5000", "--max-running-requests"},
+                {5, "--max_seq_len 5000", "--max_batch_size"}};
+    static const char *const sets[] = {"workload.mode=serve",
+                                       "workload.concurrency=128",
+                                       "workload.input_length=4000",
+                                       "workload.output_length=1000",
+                                       "moe.path=auto",
+                                       NULL,
+                                       NULL};
+    for (unsigned i = 0; i < 6; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text launch = {.arena = &arena};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        const char *given[SETS] = {0};
+        memcpy(given, sets, sizeof sets);
+        given[5] = i % 2 ? "workload.max_num_seqs=96" : NULL;
+        load("examples/vllm-deepseek-v3-h200.yaml", given, stacks[rows[i / 2].stack], &arena,
+             plan);
+        job_export(plan, stacks[rows[i / 2].stack], &arena, &launch, &err);
+        assert_string_equal(err.text, "");
+        assert_non_null(strstr(text_string(&launch), rows[i / 2].longest));
+        assert_int_equal(strstr(text_string(&launch), rows[i / 2].sequences) != NULL, i % 2);
+        plan->workload.context_length = 5000;
+        assert_reads_back(plan, rows[i / 2].stack, text_string(&launch), &arena);
+        arena_release(&arena);
+    }
+}
+
 static void stacks_without_flags_are_refused(void **state)
 {
     (void)state;
@@ -300,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_read_back),
         cmocka_unit_test(flags_stand_for_their_keys),
+        cmocka_unit_test(launches_serve_the_requests),
         cmocka_unit_test(stacks_without_flags_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -433,9 +433,38 @@ static void dense_networks_are_shared_out_beside_whole_experts(void **state)
     }
 }
 
+#define DENSE                                                                                  \
+    "model: qwen3-32b\ncluster: h200-8x1\nstack: sglang\nparallel: {tp: 1}\n"                  \
+    "workload: {mode: decode, micro_batch: 64, context_length: 4096}\n"
+
+/* dp 8 of a dense model: eight engines, or, where etp joins them, attention of each and one
+ * network of all: 64 layers of 3 x 5120 x 25600 / 8, a head of 151936 / 8 columns. */
+static void dense_replicas_join_when_asked(void **state)
+{
+    (void)state;
+    static const char joined[] = "parallel.etp=8", apart[] = "";
+    const uint64_t network = UINT64_C(64) * 3 * 5120 * 25600 * 2, head = 151936 * 5120 * 2;
+    const uint64_t attention = UINT64_C(64) * 2 * 5120 * (64 + 8) * 128 * 2;
+    assert_int_equal(held(DENSE, apart, "dense_mlp_weights"), network);
+    assert_int_equal(held(DENSE, joined, "dense_mlp_weights"), network / 8);
+    assert_int_equal(held(DENSE, joined, "head_weights"), head / 8);
+    assert_int_equal(held(DENSE, joined, "attention_weights"), attention);
+    assert_int_equal(held(DENSE, "parallel.etp=8 stack=vllm", "dense_mlp_weights"), network);
+    struct step_ops s;
+    list(DENSE, joined, &s);
+    const struct op_report *up = find(&s, "mlp_gate_up", SEGMENT_DENSE);
+    const struct op_report *join = find(&s, "join_mlp_in", SEGMENT_DENSE);
+    assert_true(up && join);
+    assert_int_equal(up->rows, 8 * 64);
+    assert_int_equal(up->flop, UINT64_C(2) * 8 * 64 * 5120 * 2 * 25600 / 8);
+    assert_int_equal(join->bytes_sent, 7 * 64 * 5120 * 2);
+    arena_release(&s.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_replicas_join_when_asked),
         cmocka_unit_test(dense_networks_are_shared_out_beside_whole_experts),
         cmocka_unit_test(sglang_splits_networks_and_not_attention),
         cmocka_unit_test(vllm_splits_experts_alone),

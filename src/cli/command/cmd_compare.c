@@ -106,17 +106,18 @@ static const char *const examples[] = {
 const struct command command_compare = {
     .name = "compare",
     .operands = "<A.yaml> [<B.yaml>]",
-    .summary = "what changes between two plans: keys, memory, work",
+    .summary = "what changes between two plans: keys, time, memory, work",
     .description =
         "Predicts two plans and says what the second (B) changes: the keys whose resolved "
-        "values differ; bytes at the peak by category and by buffer; FLOPs, bytes and seconds "
-        "by op. The largest difference stands first, and the differences of a table sum to its "
+        "values differ; what a step or a request takes; bytes at the peak by category and by "
+        "buffer; FLOPs, bytes and seconds by op. The largest difference stands first, and the "
+        "differences of a table sum to its "
         "total.\n"
         "\n"
         "With one plan, --with-set sets keys of one side; --set and --seed hold for both. A "
         "peak is each side's own moment: a buffer that is not alive then counts nothing.\n"
         "\n"
-        "Seconds are those of `predict --ops`: each op alone by the plan's profile, a "
+        "Seconds of ops are those of `predict --ops`: each op alone by the plan's profile, a "
         "micro-step of all layers one op after another. As JSON and CSV every row is written, "
         "those that are the same included. The status does not depend on the verdicts.",
     .examples = examples,

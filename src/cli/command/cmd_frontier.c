@@ -156,7 +156,9 @@ const struct command command_frontier = {
         "With --find the status is 4 when no point has a value that fits; where one has none, "
         "bytes and last column are of the value nearest to it. Every value up to 4,096 that "
         "could is tried (`smaller_values` says whether all fit); beyond, the value is one of "
-        "which the next 1,024 do not fit, and smaller ones are `not tried`.",
+        "which the next 1,024 do not fit, or the largest that the key may have, and smaller "
+        "ones "
+        "are `not tried`.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "plan/read/follow.h"
@@ -19,6 +20,7 @@ enum { FIND_SCAN = 4096, FIND_NEXT = 1024, FIND_NEAR = 64, FIND_DOUBLINGS = 40, 
 struct found {
     uint64_t value; /* 0: none fits */
     bool monotone, scanned;
+    bool largest; /* that the key may have */
     struct evaluation at;
 };
 
@@ -176,7 +178,8 @@ static void find(struct finder *finder, struct found *found)
     if (to <= FIND_SCAN)
         scan(finder, to, found);
     else
-        bisect(finder, last, last + (end + 1) / 16, limit, found);
+        bisect(finder, last, lesser(last + (end + 1) / 16, limit + 1), limit, found);
+    found->largest = found->value == limit;
 }
 
 static enum status read_what(const char *what, const struct field **field, struct err *err)
@@ -210,7 +213,8 @@ static void print_row(const struct finder *finder, const struct found *found, st
         print_none(&finder->nearest, out);
         return;
     }
-    const char *smaller = !found->scanned   ? "not tried"
+    const char *smaller = !found->scanned
+                              ? found->largest ? "not tried; the key's limit" : "not tried"
                           : found->monotone ? "fit"
                                             : "some do not";
     text_printf(out, "%llu,%s,%llu,%llu,%s\n", (unsigned long long)found->value,

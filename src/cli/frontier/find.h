@@ -10,7 +10,8 @@
  * names), its verdict and bytes, and whether every smaller value fits too (the verdict need not
  * be monotone: a stack may change its schedule). A value fits when its verdict is fits, or with
  * `marginal` also marginal; where more than 4,096 had to be tried (`not tried`), one of which
- * the next 1,024 do not. STATUS_NOFIT without a text when no point has such a value. */
+ * the next 1,024 do not, or the largest that the key may have, which is said. STATUS_NOFIT
+ * without a text when no point has such a value. */
 enum status frontier_find(const struct frontier *frontier, const char *what, bool marginal,
                           const struct invocation *call, struct err *err);
 

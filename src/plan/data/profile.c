@@ -185,12 +185,29 @@ static bool has_model(const struct profile *profile, const char *name)
     return false;
 }
 
+static bool has_device(const struct profile *profile, const struct plan *plan,
+                       char device[PLAN_NAME])
+{
+    profile_device(plan, device);
+    return !profile->device[0] || lists(profile->device, device);
+}
+
 bool profile_is_outside(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
-    profile_device(plan, device);
-    return (profile->device[0] && !lists(profile->device, device)) ||
-           !has_model(profile, plan->model_name) || profile_is_unlike(profile, plan);
+    return !has_device(profile, plan, device) || !has_model(profile, plan->model_name) ||
+           profile_is_unlike(profile, plan);
+}
+
+void profile_outside_of(const struct profile *profile, const struct plan *plan,
+                        struct text *out)
+{
+    char device[PLAN_NAME];
+    if (!has_model(profile, plan->model_name))
+        text_printf(out, "model %s", plan->model_name);
+    if (!has_device(profile, plan, device))
+        text_printf(out, "%sdevice %s", out->length ? ", " : "", device);
+    profile_left_runs(profile, plan, out);
 }
 
 /* Of this name on the plan's device, on its family, anywhere. */

@@ -227,6 +227,10 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME]);
  * (`runs`) that none of its runs had. */
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
 
+/* What of it no run had: "model glm-4.6, device h20, parallel.zero 3"; nothing within. */
+void profile_outside_of(const struct profile *profile, const struct plan *plan,
+                        struct text *out);
+
 /* Whether a plan leaves `runs`. */
 bool profile_is_unlike(const struct profile *profile, const struct plan *plan);
 

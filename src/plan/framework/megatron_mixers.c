@@ -180,11 +180,18 @@ static enum status set_variant(struct job *job)
         job_set(job, "model.linear.kind", "gated_delta_net", flag);
         return set_frequency(job, "linear-attention-freq", "linear");
     }
-    if (text_equal(variant, "dsa"))
+    const char *kernels = "none";
+    TRY(job_word(job, "dsa-kernel-backend", &kernels));
+    if (text_equal(variant, "dsa")) {
+        if (text_equal(kernels, "none")) /* dsa.py, unfused_dsa_fn */
+            job_warn(
+                job, job_setting(job, flag)->mark,
+                "attention 'dsa' with dsa-kernel-backend 'none' keeps the keys and values "
+                "that every head of every query chose for backward, which is not modelled: "
+                "fused kernels stand for it");
         return set_sizes(job, indexer, 3);
+    }
     if (text_equal(variant, "dsv4_hybrid")) {
-        const char *kernels = "none";
-        TRY(job_word(job, "dsa-kernel-backend", &kernels));
         if (!text_equal(kernels, "cudnn"))
             job_warn(
                 job, job_setting(job, flag)->mark,

@@ -123,8 +123,10 @@ static void write_mixers(struct job_writer *writer)
     }
     if (plain && linear && !windows && m->linear.kind == LINEAR_GATED_DELTA_NET)
         write_linear(writer);
-    if (m->indexer.heads && m->attention.kind == ATTENTION_MLA)
+    if (m->indexer.heads && m->attention.kind == ATTENTION_MLA) {
         writer_flag(writer, "experimental-attention-variant", "dsa");
+        writer_flag(writer, "dsa-kernel-backend", "cudnn"); /* or tilelang: what plans assume */
+    }
     if (m->indexer.heads && m->attention.kind != ATTENTION_GQA) {
         writer_count(writer, "dsa-indexer-n-heads", m->indexer.heads);
         writer_count(writer, "dsa-indexer-head-dim", m->indexer.head_dim);

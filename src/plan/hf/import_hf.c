@@ -71,7 +71,7 @@ void import_hf_known(struct text *out)
 {
     for (size_t i = 0; i < import_n_families; i++)
         for (const char *const *name = import_families[i].names; *name; name++)
-            if (!isupper((unsigned char)**name))
+            if (!isupper((unsigned char)**name) && !text_ends(*name, "_text"))
                 text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
 }
 
@@ -146,10 +146,28 @@ static const struct node *find_below(const struct node *node, const char *key)
     return NULL;
 }
 
-static const struct node *find_value(const struct config *config, const char *key)
+static const struct node *find_named(const struct config *config, const char *key)
 {
     const struct node *value = find_below(config->inner, key);
     return value ? value : find_below(config->outer, key);
+}
+
+/* What transformers 5 writes in the place of keys of published configurations (attribute_map of
+ * qwen3_moe, fields of kimi_linear). */
+static const char *const renamed[][2] = {
+    {"num_experts", "num_local_experts"},
+    {"linear_attn_config.num_heads", "linear_num_heads"},
+    {"linear_attn_config.head_dim", "linear_head_dim"},
+    {"linear_attn_config.short_conv_kernel_size", "linear_conv_kernel_dim"},
+};
+
+static const struct node *find_value(const struct config *config, const char *key)
+{
+    const struct node *value = find_named(config, key);
+    for (size_t i = 0; !value && i < sizeof renamed / sizeof *renamed; i++)
+        if (text_equal(key, renamed[i][0]))
+            value = find_named(config, renamed[i][1]);
+    return value;
 }
 
 static bool parse_count(const char *text, uint64_t least, uint64_t *value)
@@ -349,6 +367,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
                 TRY(read_field(&c, &family->parts[i].field[j], &m, err));
     if (family->finish)
         TRY(family->finish(c.inner, &m, err));
+    /* what transformers 5 writes in place of first_k_dense_replace */
+    TRY(import_dense_first(c.inner, "mlp_layer_types", "dense", &m, err));
     TRY(fill_in(&c, &m, err));
     if (m.moe.experts && !m.moe.top_k) {
         err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");

@@ -23,7 +23,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
  * of it does not have: "'vision_config' (line 30): the vision encoder is not counted". */
 void import_hf_notes(const struct node *config, const struct model *model, struct text *out);
 
-/* Appends the architectures that are known, "deepseek_v2, deepseek_v3, ...". */
+/* Appends the architectures that are known, "deepseek_v2, deepseek_v3, ...", without those of
+ * the text in another ("glm4v_moe_text"). */
 void import_hf_known(struct text *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* Rules between the keys of config.json that no table of fields can say. */
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
 
@@ -115,6 +116,37 @@ enum status import_finish_ernie(const struct node *config, struct model *model, 
                       "'moe_layer_end_index' must be -1 or %s: the last layer has experts",
                       last);
     return every_layer(config, "moe_layer_interval", err);
+}
+
+/* The number of text in a list of two, or the number; `otherwise` where there is none. */
+static uint64_t of_text(const struct node *config, const char *key, uint64_t at,
+                        uint64_t otherwise)
+{
+    const struct node *item = import_item(config, key, at);
+    uint64_t count;
+    bool is = item && item->kind == NODE_SCALAR && number_count(item->text, &count);
+    return is ? count : import_count(config, key, otherwise);
+}
+
+/* Widths of experts are [text, images]; both have them from the same layer to the last. Shared
+ * experts are as wide as those of text. */
+enum status import_finish_ernie_vl(const struct node *config, struct model *model,
+                                   struct err *err)
+{
+    const struct node *end = import_value(config, "moe_layer_end_index", NODE_SEQUENCE);
+    uint64_t first = of_text(config, "moe_layer_start_index", 0, model->dense_layers);
+    model->moe.intermediate = of_text(config, "moe_intermediate_size", 0, 1536);
+    model->moe.image_intermediate = of_text(config, "moe_intermediate_size", 1, 512);
+    for (uint64_t i = 0; end && i < end->n; i++)
+        if (of_text(config, "moe_layer_end_index", i, 0) + 1 < model->layers)
+            return err_at(err, STATUS_INPUT, end->mark,
+                          "'moe_layer_end_index' must be the last layer or one behind it");
+    if (of_text(config, "moe_layer_start_index", 1, first) != first)
+        return err_at(err, STATUS_INPUT,
+                      import_value(config, "moe_layer_start_index", NODE_SEQUENCE)->mark,
+                      "'moe_layer_start_index' must be one number for text and images");
+    model->dense_layers = first;
+    return end ? STATUS_OK : import_finish_ernie(config, model, err);
 }
 
 /* Shared experts as wide each as the key says. */

@@ -37,6 +37,9 @@ static const char *const read_beside[] = {
     "layer_types",
     "layers_block_type",
     "linear_attn_config",
+    "linear_conv_kernel_dim",
+    "linear_head_dim",
+    "linear_num_heads",
     "mamba_d_head",
     "mamba_dt_rank",
     "mamba_expand",
@@ -66,6 +69,7 @@ static const char *const read_beside[] = {
     "quantization_config",
     "sliding_window",
     "sliding_window_pattern",
+    "_sliding_window_pattern",
     "sliding_window_size",
     "sparse_attention_config",
     "spatial_merge_size",
@@ -94,6 +98,8 @@ static const char *const harmless[] = {
     "mamba_conv_bias", /* counted */
     "mamba_hidden_act",
     "mla_use_nope",
+    "model_max_length",
+    "moe_norm_min",
     "moe_router_dtype",
     "moe_shared_expert_overlap",
     "num_attention_heads",
@@ -109,6 +115,7 @@ static const char *const harmless[] = {
     "dtype",
     "transformers_version",
     "typical_p",
+    "use_associative_scan",
     "use_bidirectional_attention",
     "use_cache",
     "use_conv_bias", /* counted */
@@ -121,6 +128,9 @@ static const char *const harmless[] = {
     "activation_situ_beta",
     "activation_situ_linear_beta",
     "attention_value_scale",
+    "attn_scale",
+    "attn_temperature_tuning",
+    "floor_scale",
     "embedding_scale",
     "ignore_index",
     "image_grid_pinpoints",
@@ -142,6 +152,7 @@ static const char *const harmless[] = {
     "swiglu_alpha",
     "swiglu_limit",
     "temperature",
+    "tokenizer_class",
     "tokens_per_second",
     "vision_feature_select_strategy",
     "vision_soft_tokens_per_image",
@@ -157,7 +168,8 @@ static const char *const harmless_parts[] = {
 
 /* Or by their end. */
 static const char *const harmless_ends[] = {
-    "_coef", "_eps", "_epsilon", "_multiplier", "_multiplier_scale", "_placeholder", "_penalty",
+    "_alpha_factor", "_beta_factor",      "_coef",        "_eps",     "_epsilon",
+    "_multiplier",   "_multiplier_scale", "_placeholder", "_penalty",
 };
 
 enum { READ_BESIDE = sizeof read_beside / sizeof *read_beside };

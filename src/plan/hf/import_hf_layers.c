@@ -272,7 +272,8 @@ enum status import_finish_gemma2(const struct node *config, struct model *model,
 
 static enum layer_type window_pattern(const struct node *config, uint64_t i)
 {
-    uint64_t every = import_count(config, "sliding_window_pattern", 6);
+    uint64_t every = import_count(config, "_sliding_window_pattern", 6);
+    every = import_count(config, "sliding_window_pattern", every);
     return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
 }
 
@@ -308,12 +309,18 @@ static enum layer_type exaone_window(const struct node *config, uint64_t i)
     return full ? LAYER_FULL : LAYER_WINDOW;
 }
 
+enum status import_finish_exaone4_windows(const struct node *config, struct model *model,
+                                          struct err *err)
+{
+    return model->attention.window ? import_layers(config, model, exaone_window, err)
+                                   : STATUS_OK;
+}
+
 enum status import_finish_exaone4(const struct node *config, struct model *model,
                                   struct err *err)
 {
     model->dense_layers = model->layers;
-    return model->attention.window ? import_layers(config, model, exaone_window, err)
-                                   : STATUS_OK;
+    return import_finish_exaone4_windows(config, model, err);
 }
 
 /* ---- recurrences ---- */
@@ -351,7 +358,7 @@ enum status import_finish_kimi(const struct node *config, struct model *model, s
 {
     struct linear *l = &model->linear;
     TRY(import_finish_deepseek(config, model, err));
-    TRY(set_layers(config, model, kimi, err));
+    TRY(import_layers(config, model, kimi, err));
     l->key_heads = l->heads;
     l->key_dim = l->rank = l->head_dim; /* the gates' rank is a head's size */
     return STATUS_OK;

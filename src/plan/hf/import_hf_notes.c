@@ -30,26 +30,18 @@ static const struct unmodelled {
     {"sparse_attention_config", "block-sparse attention is taken for plain"},
     {"activation_situ_beta",
      "SiTU is taken for SiLU: fused it keeps and moves as much (eager autograd keeps more)"},
-    {"mlp_layer_types", "only first_k_dense_replace is read"},
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
-    {"block_configs", "blocks of different widths are taken for alike"},
+    {"block_configs",
+     "networks of several widths are taken for as many of their mean: parameters "
+     "and FLOPs are those of all together, what one layer holds for a while "
+     "is not"},
     {"talker_config", "the model that speaks is not counted"},
     {"code2wav_config", "what makes sounds of its codes is not counted"},
 };
 
-/* A list that names the dense layers first says what dense_layers says. */
-static bool dense_first(const struct node *list, uint64_t dense)
-{
-    uint64_t i = 0;
-    for (const struct node *item = list->first; item; item = item->next)
-        if (item->kind != NODE_SCALAR || text_equal(item->text, "dense") != (i++ < dense))
-            return false;
-    return i > 0;
-}
-
 /* A field that this model was read with. */
-static bool is_taken(const struct model *model, const char *key, const struct node *value)
+static bool is_taken(const struct model *model, const char *key)
 {
     const struct {
         const char *key;
@@ -67,8 +59,6 @@ static bool is_taken(const struct model *model, const char *key, const struct no
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
         {"sparse_attention_config", model->indexer.block > 0},
-        {"mlp_layer_types",
-         model->moe.hash_layers > 0 || dense_first(value, model->dense_layers)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))
@@ -181,7 +171,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         for (size_t j = 0; places[i] && j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            if (is_set(value) && !is_taken(model, fields[j].key, value))
+            if (is_set(value) && !is_taken(model, fields[j].key))
                 note(out, value, fields[j].what);
         }
         if (!places[i])

@@ -542,6 +542,7 @@ static const struct import_field gemma4[] = {
     COUNT(layer_embedding.vocab, "vocab_size_per_layer_input", "262144"),
     COUNT(moe.experts, "num_experts", "0"),
     COUNT(moe.top_k, "top_k_experts", "0"),
+    KNOWN("per_layer_config"), /* of transformers 5: what global_head_dim says */
     COUNT(moe.intermediate, "moe_intermediate_size", "0"),
 };
 
@@ -610,6 +611,13 @@ static const struct import_field hunyuan_dense[] = {
     BOOL(attention.qk_norm, "use_qk_norm", "true"),
 };
 
+/* block_configs says all of it (import_finish_nas). */
+static const struct import_field nas[] = {
+    COUNT(dense_intermediate, NULL, "0"),
+    KNOWN("intermediate_size"),
+    KNOWN("num_key_value_heads"),
+};
+
 /* Qwen2's layers, and a dense one for each token ahead. */
 static const struct import_field mimo[] = {
     BOOL(attention.bias, "attention_bias", "true"),
@@ -651,6 +659,18 @@ static const struct import_field ernie[] = {
     COUNT(moe.shared_experts, "moe_num_shared_experts", "2"),
     BOOL(moe.router.normalize, NULL, "true"),
     BOOL(moe.router.bias, NULL, "true"),
+};
+
+/* Lists of two: of text and of images (import_finish_ernie_vl). */
+static const struct import_field ernie_vl[] = {
+    COUNT(dense_layers, NULL, "1"),
+    COUNT(moe.experts, "moe_num_experts", "64"),
+    COUNT(moe.intermediate, NULL, "1536"),
+    KNOWN("moe_intermediate_size"),
+    KNOWN("moe_layer_start_index"),
+    KNOWN("pixel_hidden_size"),
+    KNOWN("spatial_conv_size"),
+    KNOWN("temporal_conv_size"),
 };
 
 /* Lists of one item a layer: all alike. */
@@ -705,6 +725,180 @@ static const struct import_field dbrx[] = {
     LINEAR_DEFAULTS,
 };
 
+/* ---- of 2026: configuration classes of transformers 5.23 ---- */
+
+/* Trinity: gates on attention's output by a matrix, norms around both parts. */
+static const struct import_field afmoe[] = {
+    COUNT(norms_per_layer, NULL, "4"),
+    COUNT(dense_layers, "num_dense_layers", "1"),
+    COUNT(dense_intermediate, "intermediate_size", "6144"),
+    COUNT(attention.head_dim, "head_dim", "128"),
+    COUNT(attention.window, "sliding_window", "1024"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(attention.output_gate, NULL, "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "2"),
+    WORD(moe.router.score, "score_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "route_norm", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    REAL(moe.router.scale, "route_scale", "1"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    KNOWN("global_attn_every_n_layers"), /* import_finish_afmoe */
+    KNOWN("mup_enabled"),
+    KNOWN("num_expert_groups"),
+    KNOWN("num_limited_groups"),
+    KNOWN("use_grouped_mm"),
+    KNOWN("load_balance_coeff"),
+};
+
+/* Aria's language model: all layers have experts as wide as intermediate_size. */
+static const struct import_field aria[] = {
+    COUNT(moe.experts, "moe_num_experts", "8"),
+    COUNT(moe.top_k, "moe_topk", "2"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    COUNT(moe.shared_experts, "moe_num_shared_experts", "2"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+};
+
+/* A third norm behind the experts, which checkpoints have in dense layers, too. */
+static const struct import_field axk1[] = {
+    COUNT(norms_per_layer, NULL, "3"),
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.router.groups, "n_group", "8"),
+    COUNT(moe.router.top_groups, "topk_group", "4"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+    BOOL(moe.router.bias, NULL, "false"),
+    KNOWN("topk_method"),
+};
+
+/* K-EXAONE: the attention of EXAONE 4 before experts of DeepSeek's. */
+static const struct import_field exaone_moe[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    COUNT(attention.window, "sliding_window", "4096"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+    KNOWN("topk_method"),
+    KNOWN("is_moe_layer"), /* import_finish_exaone_moe */
+    KNOWN("first_last_k_dense_replace"),
+};
+
+static const struct import_field hy_v3[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, "qk_norm", "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "route_norm", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    REAL(moe.router.scale, "router_scaling_factor", "1"),
+    KNOWN("enable_moe_fp32_combine"),
+};
+
+/* All layers have experts, whatever intermediate_size and first_k_dense_replace say. */
+static const struct import_field solar_open[] = {
+    COUNT(dense_layers, NULL, "0"),
+    COUNT(dense_intermediate, NULL, "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    KNOWN("intermediate_size"),
+    KNOWN("first_k_dense_replace"),
+};
+
+/* Heads of window layers of their own (import_finish_laguna), and a gate per head. */
+static const struct import_field laguna[] = {
+    COUNT(dense_layers, NULL, "1"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(attention.window, "sliding_window", "512"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", "512"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, NULL, "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    REAL(moe.router.scale, "moe_routed_scaling_factor", "1"),
+    KNOWN("gating"),
+    KNOWN("gating_types"),
+    KNOWN("num_attention_heads_per_layer"),
+    KNOWN("norm_topk_prob"),
+    KNOWN("decoder_sparse_step"),
+};
+
+/* Qwen3's layers, some of them in windows; prediction modules are window layers. */
+static const struct import_field mellum[] = {
+    COUNT(dense_layers, NULL, "0"),
+    COUNT(attention.window, "sliding_window", "1024"),
+    COUNT(mtp_layers, "num_mtp_layers", "0"),
+    BOOL(mtp_window, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    KNOWN("mtp_layer_types"),
+    KNOWN("mtp_mlp_layer_types"),
+};
+
+static const struct import_field mistral4[] = {
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1024"),
+    WORD(moe.router.score, NULL, "softmax", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+};
+
+/* Norms behind attention and network in place of those before. */
+static const struct import_field flex_olmo[] = {
+    COUNT(moe.top_k, "num_experts_per_tok", "5"),
+    COUNT(moe.experts, "num_experts", "7"),
+};
+
+static const struct import_field granite_shared[] = {
+    COUNT(moe.shared_intermediate, "shared_intermediate_size", "0"),
+};
+
+static const struct import_field granite_swa[] = {
+    COUNT(attention.window, "sliding_window", "128"),
+    BOOL(attention.sinks, NULL, "true"),
+    KNOWN("layer_rope_theta"),
+};
+
+/* A sink a head, experts beside one that every token passes; the first two layers are dense. */
+static const struct import_field flint[] = {
+    COUNT(dense_layers, NULL, "2"),
+    COUNT(attention.window, "sliding_window", "513"),
+    BOOL(attention.sinks, NULL, "true"),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", "1024"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+};
+
+static const struct import_field kolibri1[] = {
+    COUNT(norms_per_layer, NULL, "4"),
+    COUNT(attention.window, "sliding_window", "513"),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", "512"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
 const struct import_family import_families[] = {
     {{"deepseek_v2", "DeepseekV2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v2)},
@@ -739,6 +933,11 @@ const struct import_family import_families[] = {
     {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie)},
      import_finish_ernie},
+    {{"ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text",
+      "Ernie4_5_VLMoeForConditionalGeneration", "Ernie4_5_VL_MoeForConditionalGeneration",
+      NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie), FIELDS(ernie_vl)},
+     import_finish_ernie_vl},
     {{"hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(hunyuan)},
      NULL},
@@ -836,6 +1035,9 @@ const struct import_family import_families[] = {
       "Step3p7ForConditionalGeneration", "Step3p7FlashForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
      import_finish_step},
+    {{"nemotron-nas", "DeciLMForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(nas)},
+     import_finish_nas},
     {{"phi3", "Phi3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
@@ -868,6 +1070,53 @@ const struct import_family import_families[] = {
       "Qwen3VLForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(head_norms)},
      import_finish_dense},
+    {{"afmoe", "AfmoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(afmoe)},
+     import_finish_afmoe},
+    {{"aria", "aria_text", "AriaForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(aria)},
+     NULL},
+    {{"axk1", "AXK1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
+      FIELDS(axk1)},
+     import_finish_deepseek},
+    {{"exaone_moe", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(exaone_moe)},
+     import_finish_exaone_moe},
+    {{"hy_v3", "HYV3ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(hy_v3)},
+     NULL},
+    {{"solar_open", "SolarOpenForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(solar_open)},
+     import_finish_deepseek},
+    {{"laguna", "LagunaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(laguna)},
+     import_finish_laguna},
+    {{"mellum", "MellumForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen3_moe),
+      FIELDS(mellum)},
+     import_finish_windowed},
+    {{"mistral4", "mistral4_text", "Mistral4ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(mistral4)},
+     import_finish_deepseek},
+    {{"flex_olmo", "FlexOlmoForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(olmoe), FIELDS(flex_olmo)},
+     NULL},
+    {{"granitemoeshared", "GraniteMoeSharedForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(granitemoe), FIELDS(granite_shared)},
+     import_finish_minimax},
+    {{"granitemoe_swa", "GraniteMoeSWAForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(granitemoe), FIELDS(granite_shared),
+      FIELDS(granite_swa)},
+     import_finish_granite_swa},
+    {{"flint", "FlintForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen3_moe),
+      FIELDS(flint)},
+     import_finish_flint},
+    {{"kolibri1", "Kolibri1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen3_moe),
+      FIELDS(kolibri1)},
+     import_finish_kolibri},
     {{"dbrx", "DbrxForCausalLM", NULL}, {FIELDS(dbrx)}, NULL},
 };
 
@@ -881,12 +1130,51 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"step3_vl", "queries made through one product for all heads"},
     {"Step3VL", "queries made through one product for all heads"},
-    {"ernie4_5_moe_vl", "experts of text and of images, each of another width"},
-    {"Ernie4_5_VL", "experts of text and of images, each of another width"},
-    {"nemotron-nas", "blocks of different widths, and some without attention"},
-    {"DeciLM", "blocks of different widths, and some without attention"},
     {"lfm2", "networks of a width that another key adjusts"},
     {"Lfm2", "networks of a width that another key adjusts"},
+    {"axk2", "norms with gates of their own"},
+    {"AXK2", "norms with gates of their own"},
+    {"bailing_hybrid", "latent attention with a gate per head and decays of full rank"},
+    {"BailingHybrid", "latent attention with a gate per head and decays of full rank"},
+    {"bailing_moe_linear", "linear attention between layers of softmax attention"},
+    {"BailingMoeLinear", "linear attention between layers of softmax attention"},
+    {"beam", "gates of attention with a bias per head"},
+    {"Beam", "gates of attention with a bias per head"},
+    {"cohere2_moe", "attention and experts side by side behind one norm"},
+    {"Cohere2Moe", "attention and experts side by side behind one norm"},
+    {"deepseek_ocr2", "experts without latent attention behind two encoders"},
+    {"DeepseekOcr2", "experts without latent attention behind two encoders"},
+    {"diffusion_gemma", "a model that denoises blocks of tokens"},
+    {"DiffusionGemma", "a model that denoises blocks of tokens"},
+    {"doge", "experts that are rows of two tables"},
+    {"Doge", "experts that are rows of two tables"},
+    {"dots3_note", "latent attention of other sizes in layers with windows"},
+    {"Dots3Note", "latent attention of other sizes in layers with windows"},
+    {"glm5_next", "hyper-connections around linear and indexed latent attention"},
+    {"Glm5Next", "hyper-connections around linear and indexed latent attention"},
+    {"hy_v4", "hyper-connections and sinks of indexed latent attention"},
+    {"HYV4", "hyper-connections and sinks of indexed latent attention"},
+    {"inkling", "convolutions and relative positions in attention"},
+    {"Inkling", "convolutions and relative positions in attention"},
+    {"jetmoe", "experts of attention"},
+    {"JetMoe", "experts of attention"},
+    {"mistral_large4", "latent attention that reads entries of earlier layers"},
+    {"MistralLarge4", "latent attention that reads entries of earlier layers"},
+    {"muse_spark", "gates of the residual"},
+    {"MuseSpark", "gates of the residual"},
+    {"nemotron3_5_transcribe", "an encoder of speech that gives its tokens"},
+    {"nllb", "an encoder and a decoder"},
+    {"Nllb", "an encoder and a decoder"},
+    {"openai_privacy_filter", "attention in both directions and labels for words"},
+    {"OpenAIPrivacyFilter", "attention in both directions and labels for words"},
+    {"qwen4_exp", "hyper-connections and tables of n-grams"},
+    {"Qwen4Exp", "hyper-connections and tables of n-grams"},
+    {"switch_transformers", "an encoder and a decoder"},
+    {"SwitchTransformers", "an encoder and a decoder"},
+    {"unlimited_ocr", "experts without latent attention behind two encoders"},
+    {"UnlimitedOcr", "experts without latent attention behind two encoders"},
+    {"zaya", "convolutions in attention and routers of several layers"},
+    {"Zaya", "convolutions in attention and routers of several layers"},
 };
 
 const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

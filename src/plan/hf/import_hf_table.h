@@ -86,6 +86,9 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
 
 enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_ernie_vl(const struct node *config, struct model *model,
+                                   struct err *err);
+enum status import_finish_nas(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_bailing(const struct node *config, struct model *model,
                                   struct err *err);
 
@@ -94,6 +97,8 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
                                  struct err *err);
 enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_step(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_laguna(const struct node *config, struct model *model,
+                                 struct err *err);
 
 /* A value of that kind, null being none; the number of one, where it is no other; item `at` of
  * a list, from 0. NULL: there is none. See import_hf_layers.c. */
@@ -109,7 +114,8 @@ enum status import_layers(const struct node *config, struct model *model,
                           enum layer_type (*type)(const struct node *config, uint64_t i),
                           struct err *err);
 
-/* And those that say which layers are of which type; see import_hf_layers.c. */
+/* And those that say which layers are of which type; see import_hf_layers.c and, for those of
+ * 2026, import_hf_2026.c. */
 enum status import_finish_minimax_m3(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
@@ -144,7 +150,21 @@ enum status import_finish_granite(const struct node *config, struct model *model
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_exaone4_windows(const struct node *config, struct model *model,
+                                          struct err *err);
 enum status import_finish_exaone4(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_afmoe(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_exaone_moe(const struct node *config, struct model *model,
+                                     struct err *err);
+enum status import_finish_windowed(const struct node *config, struct model *model,
+                                   struct err *err);
+enum status import_finish_granite_swa(const struct node *config, struct model *model,
+                                      struct err *err);
+enum status import_finish_flint(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_kolibri(const struct node *config, struct model *model,
                                   struct err *err);
 enum status import_finish_indexed(const struct node *config, struct model *model,
                                   struct err *err);

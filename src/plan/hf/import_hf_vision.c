@@ -92,7 +92,12 @@ static void read_layers(struct vision *v, const char *prefix, struct encoder *e)
     e->layers = prefixed(v, prefix, "num_hidden_layers", "depth");
     e->hidden = prefixed(v, prefix, "hidden_size", NULL);
     e->heads = prefixed(v, prefix, "num_attention_heads", "num_heads");
-    e->intermediate = prefixed(v, prefix, "intermediate_size", NULL);
+    if (node_get(v->config, "embed_dim") && node_get(v->config, "mlp_ratio")) {
+        e->hidden = number(v, "embed_dim", NULL, 0); /* hidden_size may be what it gives out */
+        e->intermediate = mul(e->hidden, number(v, "mlp_ratio", NULL, 0));
+    } else {
+        e->intermediate = prefixed(v, prefix, "intermediate_size", NULL);
+    }
     e->bias = e->norm_bias = true;
     e->outputs = 1;
 }
@@ -190,6 +195,22 @@ static void glm4v(struct vision *v, struct encoder *e)
         sum(linear(e->inputs, e->hidden, true), mul(mul(edge, edge), e->hidden), 2 * e->hidden);
     e->projector = sum(linear(mul(e->hidden, e->merge), out, true),
                        sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
+}
+
+/* ERNIE-4.5-VL's: patches of one frame without a bias; behind a norm those of a square, and the
+ * squares of two frames, go through two products and a norm each before the one to the tokens'
+ * width (transformers ernie4_5_vl_moe/modular_ernie4_5_vl_moe.py, ..._ResamplerModel). */
+static void ernie_vl(struct vision *v, struct encoder *e)
+{
+    uint64_t frames = number(v, "temporal_merge_size", NULL, 2);
+    read_patches(v, e, 14, 1, number(v, "spatial_merge_size", NULL, 2));
+    uint64_t merged = mul(e->hidden, e->merge);
+    uint64_t behind = sum(linear(merged, merged, true), 2 * merged, 0);
+    uint64_t space = sum(linear(merged, merged, true), behind, 0);
+    uint64_t time = sum(linear(mul(frames, merged), merged, true), behind, 0);
+    e->embedding = sum(linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
+    e->projector =
+        sum(space, time, sum(linear(merged, v->text_hidden, true), v->text_hidden, 0));
 }
 
 static bool is_within(const struct vision *v, const char *family)
@@ -347,6 +368,9 @@ static const struct {
      qwen3_vl,
      ""},
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl, ""},
+    {{"ernie4_5_vl_moe", "ernie4_5_vl_moe_vision", "DFNRope_vision_transformer", NULL},
+     ernie_vl,
+     ""},
     {{"llama4_vision_model", NULL}, llama4, ""},
     {{"moonvit", NULL}, moonvit, ""},
     {{"kimi_k25", "kimi_k25_vision", "kimi_k3", "kimi_k3_vision", NULL}, kimi_k25, "vt_"},

@@ -152,7 +152,6 @@ enum status import_finish_step(const struct node *config, struct model *model, s
 {
     read_other_names(config, model);
     TRY(read_enum(config, model, err));
-    TRY(import_dense_first(config, "mlp_layer_types", "dense", model, err));
     if (!model->moe.experts)
         return err_at(err, STATUS_INPUT, config->mark,
                       "configuration has no 'moe_num_experts'");

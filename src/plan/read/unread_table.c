@@ -325,6 +325,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.intermediate", HAS_EXPERTS),
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
+    WHEN("model.moe.image_intermediate", HAS_EXPERTS),
     WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
     WHEN("model.moe.hash_layers", TRAINS, STACK(MEGATRONS), HAS_MOE),
     WHEN("model.moe.hash_layers", STACK(BIT(STACK_HOST)), NAMED_ALL),

@@ -7,12 +7,19 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/layers.h"
 #include "plan/layout.h"
 
 static bool has_experts(const struct plan *plan)
 {
     return plan_moe_layers(plan) > 0;
+}
+
+/* vLLM's ranks may hold one expert more than others (plan_spreads_remainder). */
+static bool has_even_experts(const struct plan *plan)
+{
+    return has_experts(plan) && !plan_spreads_remainder(plan);
 }
 
 /* A collective matmul has the dense layers' matrices. */
@@ -321,7 +328,7 @@ static const struct rule rules[] = {
     {.name = "ep-divides-experts",
      .key = "parallel.ep",
      .shape = RULE_DIVIDES,
-     .applies = has_experts,
+     .applies = has_even_experts,
      .a = DERIVED("experts", plan_experts_total),
      .b = MEMBER("ep", parallel.ep),
      .also = {"model.moe.experts", "moe.redundant_experts"}},

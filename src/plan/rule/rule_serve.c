@@ -224,6 +224,36 @@ static bool copies_broken(const struct plan *plan, char *text, char *hint)
     return plan->parallel.ep == 1;
 }
 
+/* ---- experts that ep does not divide ---- */
+
+static bool leaves_remainder(const struct plan *plan)
+{
+    return serves_vllm(plan) && plan_has_moe(plan) && plan->parallel.ep > 0 &&
+           plan_experts_total(plan) % plan->parallel.ep != 0;
+}
+
+/* vLLM fused_moe/layer.py: EPLB wants as many replicas on every rank. DeepEP csrc/deep_ep.cpp
+ * asserts as many experts, by its normal kernels (num_tokens_per_expert->size(0) % num_ranks)
+ * and by low latency (num_experts % num_ranks). */
+static bool remainder_broken(const struct plan *plan, char *text, char *hint)
+{
+    bool copies =
+        plan->moe.redundant_experts > 0 || plan->moe.routing.placement == PLACEMENT_EPLB;
+    bool sent = engine_sends_tokens(plan) || engine_sends_slots(plan);
+    uint64_t ep = plan->parallel.ep, experts = plan_experts_total(plan);
+    if (!copies && !sent)
+        return false;
+    rule_say(text,
+             "%s as many experts on every rank: %" PRIu64 " is no multiple of ep %" PRIu64,
+             copies ? "EPLB wants" : "DeepEP takes", experts, ep);
+    if (copies)
+        rule_say(hint, "moe.redundant_experts: %" PRIu64 ", or another parallel.ep",
+                 plan->moe.redundant_experts + ep - experts % ep);
+    else
+        rule_say(hint, "moe.path: allgather, or a parallel.ep that divides them");
+    return true;
+}
+
 /* ---- the cache ---- */
 
 static bool names_dtype(uint32_t formats, enum dtype dtype)
@@ -395,6 +425,12 @@ static const struct rule rules[] = {
      .applies = sends_tokens,
      .broken = reach_broken,
      .also = {"parallel.ep", "parallel.pp"}},
+    {.name = "ranks-hold-as-many",
+     .key = "parallel.ep",
+     .shape = RULE_OTHER,
+     .applies = leaves_remainder,
+     .broken = remainder_broken,
+     .also = {"moe.redundant_experts", "moe.path"}},
     {.name = "slots-take-top-k",
      .key = "moe.path",
      .shape = RULE_AT_MOST,

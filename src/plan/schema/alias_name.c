@@ -175,6 +175,7 @@ static const struct {
     {"model of the shape", "ring-1t", "ling-1t"},
     {"model of the shape", "ring-flash-2.0", "ling-flash-2.0"},
     {"model of the shape", "ring-mini-2.0", "ling-mini-2.0"},
+    {"model of the shape", "step-3.5-flash", "step-3.7-flash"},
     {"cluster", "dgx-a100", "a100-8x1"},
     {"cluster", "dgx-h100", "h100-8x1"},
     {"cluster", "hgx-h100", "h100-8x1"},

@@ -270,6 +270,9 @@ const struct field schema_table[] = {
           "width of all shared experts together; 0: shared_experts x intermediate"),
     BOOL("model.moe.shared_gate", model.moe.shared_gate, "false",
          "a learned gate on the shared experts' output (Qwen2-MoE)"),
+    COUNT("model.moe.image_intermediate", model.moe.image_intermediate, 0, 1e8, "0",
+          "serving: width of as many experts that tokens of images choose from by a router of "
+          "their own (ERNIE-4.5-VL); all tokens are priced as those of text; 0: none"),
     WORD("model.moe.activation", model.moe.activation, words_activation, "silu",
          "activation inside an expert; Kimi-K3's SiTU, of sigmoid and tanh, is silu here: "
          "fused (Megatron, engines) it keeps and moves as much, eager autograd keeps more"),
@@ -602,7 +605,7 @@ const struct field schema_table[] = {
     COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
     COUNT("parallel.etp", parallel.etp, 1, 1e6, "1",
           "tensor-parallel ranks of an expert; unsaid: tp where the stack's launch splits "
-          "experts"),
+          "experts; sglang, dense models: tp x dp is dp attention"),
     COUNT("parallel.dp", parallel.dp, 0, 1e6, "0",
           "data-parallel ranks; 0: what the cluster leaves, else checked against it"),
     COUNT("parallel.attention_dp", parallel.attention_dp, 0, 1e6, "0",

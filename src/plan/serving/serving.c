@@ -384,16 +384,30 @@ enum status serving_device(struct job *job, double *gib, bool *a100)
 uint64_t serving_sequences(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
-    return w->max_num_seqs ? w->max_num_seqs : w->micro_batch * plan->parallel.pp;
+    if (w->max_num_seqs || w->mode == MODE_SERVE)
+        return w->max_num_seqs;
+    return w->micro_batch * plan->parallel.pp;
 }
 
-enum status serving_write_refuse(struct job_writer *writer)
+/* A served plan says what requests hold in place of a context. */
+static const struct plan *with_context(const struct job_writer *writer)
 {
+    struct plan *plan = arena_alloc(writer->arena, 1, sizeof *plan);
+    *plan = *writer->plan;
+    struct workload *w = &plan->workload;
+    w->context_length = greater(w->context_length, w->input_length + w->output_length);
+    return plan;
+}
+
+enum status serving_write_begin(struct job_writer *writer)
+{
+    if (writer->plan->workload.mode == MODE_SERVE)
+        writer->plan = with_context(writer);
     if (writer->plan->workload.mode != MODE_TRAIN)
         return STATUS_OK;
     err_set(writer->err, STATUS_INPUT, "%s serves: workload.mode is train",
             writer->framework->name);
-    return err_hint(writer->err, "set workload.mode to prefill or decode");
+    return err_hint(writer->err, "set workload.mode to prefill, decode or serve");
 }
 
 /* SGLang has no word fp8, which format it is (arg_groups/fields/model.py). */

@@ -65,11 +65,12 @@ enum status serving_set_offload(struct job *job, const char *flag);
 enum status serving_set_overrides(struct job *job, const char *prefix);
 void serving_write_offload(struct job_writer *writer);
 
-/* The most sequences of all batches in flight, as the plan's launch says them. */
+/* The most sequences of all batches in flight, as the plan's launch says them; 0: the engine's
+ * own, of a served plan that does not. */
 uint64_t serving_sequences(const struct plan *plan);
 
 /* The whole launch is written by these. */
-enum status serving_write_refuse(struct job_writer *writer);
+enum status serving_write_begin(struct job_writer *writer);
 void serving_write_formats(struct job_writer *writer);
 
 #endif

@@ -371,13 +371,13 @@ static void write_exchange(struct job_writer *writer)
 /* Attention's dp lies inside tp wherever experts are spread over it. */
 static enum status sglang_write(struct job_writer *writer)
 {
+    TRY(serving_write_begin(writer));
     const struct plan *plan = writer->plan;
     const struct parallel *p = &plan->parallel;
     uint64_t dp = plan_dp(plan);
     bool inside = dp > 1 && p->ep * p->etp == p->tp * dp;
     bool prefill = plan->workload.mode == MODE_PREFILL;
     const char *model = model_name_to(NAMES_HUB, plan->model_name);
-    TRY(serving_write_refuse(writer));
     write_dispatch_tokens(writer);
     text_printf(writer->out, "python -m sglang.launch_server --model-path %s",
                 model ? model : plan->model_name);
@@ -396,7 +396,7 @@ static enum status sglang_write(struct job_writer *writer)
     write_exchange(writer);
     if (prefill)
         writer_flag(writer, "disaggregation-mode", "prefill");
-    else
+    else if (serving_sequences(plan))
         writer_count(writer, "max-running-requests",
                      serving_sequences(plan) * (inside ? dp : 1));
     uint64_t chunk =

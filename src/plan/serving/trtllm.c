@@ -326,12 +326,12 @@ static void write_draft(struct job_writer *writer)
 
 static enum status trtllm_write(struct job_writer *writer)
 {
+    TRY(serving_write_begin(writer));
     const struct plan *plan = writer->plan;
     const struct parallel *p = &plan->parallel;
     uint64_t dp = plan_dp(plan);
     const char *model = model_name_to(NAMES_HUB, plan->model_name);
     struct text *whole = writer->out, given = {.arena = writer->arena};
-    TRY(serving_write_refuse(writer));
     writer->out = &given;
     writer_count(writer, "tp-size", p->tp * dp);
     if (dp > 1)
@@ -339,7 +339,10 @@ static enum status trtllm_write(struct job_writer *writer)
     if (p->ep > 1)
         writer_count(writer, "ep-size", p->ep);
     writer_direct(writer);
-    writer_count(writer, "max-batch-size", plan->workload.micro_batch);
+    bool serves = plan->workload.mode == MODE_SERVE;
+    uint64_t batch = serves ? serving_sequences(plan) : plan->workload.micro_batch;
+    if (batch)
+        writer_count(writer, "max-batch-size", batch);
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
     if (plan->memory.cache_window)

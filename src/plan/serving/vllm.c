@@ -532,9 +532,9 @@ static void write_adapters(struct job_writer *writer)
 
 static enum status vllm_write(struct job_writer *writer)
 {
+    TRY(serving_write_begin(writer));
     const struct plan *plan = writer->plan;
     const char *model = model_name_to(NAMES_HUB, plan->model_name);
-    TRY(serving_write_refuse(writer));
     text_printf(writer->out, "vllm serve %s", model ? model : plan->model_name);
     if (plan_dp(plan) > 1)
         writer_count(writer, "data-parallel-size", plan_dp(plan));

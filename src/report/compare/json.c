@@ -48,6 +48,13 @@ static const struct column key_columns[] = {
     {.key = "b", .type = COLUMN_TEXT, .offset = offsetof(struct compare_key, b)},
 };
 
+static const struct column figure_columns[] = {
+    COLUMN(compare_figure, key, COLUMN_TEXT, NULL),
+    COLUMN(compare_figure, a, COLUMN_REAL, NULL),
+    COLUMN(compare_figure, b, COLUMN_REAL, NULL),
+    COLUMN(compare_figure, ratio, COLUMN_REAL, NULL),
+};
+
 static void json_rows(struct json *json, const char *key, const struct compare_rows *rows)
 {
     size_t n;
@@ -83,6 +90,9 @@ void compare_print_json(const struct compare_view *view)
     json_side(&json, "b", &view->provenance_b, view->b);
     column_json_array(&json, "keys", key_columns, COUNT_OF(key_columns), c->keys, c->n_keys,
                       sizeof *c->keys);
+    if (c->n_time)
+        column_json_array(&json, "time", figure_columns, COUNT_OF(figure_columns), c->time,
+                          c->n_time, sizeof *c->time);
     json_total(&json, "memory", &c->buffers.total);
     json_rows(&json, "categories", &c->categories);
     json_rows(&json, "buffers", &c->buffers);
@@ -124,6 +134,12 @@ static const struct column *keys_of(size_t *n)
     return key_columns;
 }
 
+static const struct column *figures_of(size_t *n)
+{
+    *n = COUNT_OF(figure_columns);
+    return figure_columns;
+}
+
 void compare_print_schema(FILE *out)
 {
     static const struct schema_part side[] = {SCHEMA_PROVENANCE, SCHEMA_TEXT("verdict", true),
@@ -132,6 +148,7 @@ void compare_print_schema(FILE *out)
         SCHEMA_PARTS("a", true, SCHEMA_OBJECT, side),
         SCHEMA_PARTS("b", true, SCHEMA_OBJECT, side),
         SCHEMA_TABLE("keys", true, SCHEMA_RECORDS, keys_of),
+        SCHEMA_TABLE("time", false, SCHEMA_RECORDS, figures_of),
         SCHEMA_TABLE("memory", true, SCHEMA_RECORD, compare_columns),
         SCHEMA_TABLE("categories", true, SCHEMA_RECORDS, compare_columns),
         SCHEMA_TABLE("buffers", true, SCHEMA_RECORDS, compare_columns),

@@ -2,21 +2,22 @@
 #include "report/amount.h"
 #include "report/compare/print.h"
 #include "report/page.h"
+#include "report/predict/screen.h"
 
-static const struct column key_columns[] = {
+static const struct column key_fields[] = {
     COLUMN(compare_key, key, COLUMN_TEXT, "key"),
     COLUMN(compare_key, a, COLUMN_TEXT, "A"),
     COLUMN(compare_key, b, COLUMN_TEXT, "B"),
 };
 
-static const struct column category_columns[] = {
+static const struct column category_fields[] = {
     COLUMN(compare_row, name, COLUMN_TEXT, "category"),
     COLUMN(compare_row, bytes.a, COLUMN_BYTES, "A"),
     COLUMN(compare_row, bytes.b, COLUMN_BYTES, "B"),
     COLUMN(compare_row, bytes.difference, COLUMN_SIGNED, "B - A"),
 };
 
-static const struct column buffer_columns[] = {
+static const struct column buffer_fields[] = {
     COLUMN(compare_row, name, COLUMN_TEXT, "buffer"),
     COLUMN(compare_row, segment, COLUMN_TEXT, "segment"),
     COLUMN(compare_row, bytes.a, COLUMN_BYTES, "A"),
@@ -24,7 +25,7 @@ static const struct column buffer_columns[] = {
     COLUMN(compare_row, bytes.difference, COLUMN_SIGNED, "B - A"),
 };
 
-static const struct column op_columns[] = {
+static const struct column op_fields[] = {
     COLUMN(compare_row, name, COLUMN_TEXT, "op"),
     COLUMN(compare_row, segment, COLUMN_TEXT, "segment"),
     COLUMN(compare_row, phase, COLUMN_TEXT, "phase"),
@@ -71,8 +72,8 @@ static void print_rows(const struct compare_view *view, struct page *page, const
 
 static void print_keys(const struct compare_view *view, struct page *page)
 {
-    const struct table table = {.columns = key_columns,
-                                .n = COUNT_OF(key_columns),
+    const struct table table = {.columns = key_fields,
+                                .n = COUNT_OF(key_fields),
                                 .records = view->comparison->keys,
                                 .n_records = view->comparison->n_keys,
                                 .record_size = sizeof *view->comparison->keys,
@@ -82,6 +83,41 @@ static void print_keys(const struct compare_view *view, struct page *page)
         column_table(view->out, view->term, &table, view->arena);
     else
         page_text(page, 2, "none");
+}
+
+/* A figure of time as text: of one kind and unit each. */
+struct figure_row {
+    const char *label, *a, *b, *ratio;
+};
+
+static const struct column figure_fields[] = {
+    COLUMN(figure_row, label, COLUMN_TEXT, "figure"),
+    COLUMN(figure_row, a, COLUMN_TEXT, "A"),
+    COLUMN(figure_row, b, COLUMN_TEXT, "B"),
+    COLUMN(figure_row, ratio, COLUMN_TEXT, "B / A"),
+};
+
+static void print_time(const struct compare_view *view, struct page *page)
+{
+    const struct comparison *c = view->comparison;
+    struct figure_row *rows = arena_alloc(view->arena, c->n_time + 1, sizeof *rows);
+    for (size_t i = 0; i < c->n_time; i++) {
+        const struct compare_figure *f = &c->time[i];
+        const char *(*text)(struct arena *, double) = f->is_rate ? screen_rate : screen_seconds;
+        rows[i] =
+            (struct figure_row){f->label, text(view->arena, f->a), text(view->arena, f->b),
+                                arena_printf(view->arena, "%.4g", f->ratio)};
+    }
+    const struct table table = {.columns = figure_fields,
+                                .n = COUNT_OF(figure_fields),
+                                .records = rows,
+                                .n_records = c->n_time,
+                                .record_size = sizeof *rows,
+                                .indent = 2};
+    if (!c->n_time)
+        return;
+    page_heading(page, "time, each by its profile");
+    column_table(view->out, view->term, &table, view->arena);
 }
 
 /* "B needs 3.20 GiB more than A: 10.00 (fits) -> 13.20 GiB (oom)" */
@@ -108,15 +144,16 @@ void compare_print_text(const struct compare_view *view)
     struct page page = {.out = view->out, .term = view->term};
     print_head(view);
     print_keys(view, &page);
-    print_rows(view, &page, "memory at the peak, by category", &c->categories, category_columns,
-               COUNT_OF(category_columns));
+    print_time(view, &page);
+    print_rows(view, &page, "memory at the peak, by category", &c->categories, category_fields,
+               COUNT_OF(category_fields));
     print_rows(view, &page, "memory at the peak, by buffer (all copies)", &c->buffers,
-               buffer_columns, COUNT_OF(buffer_columns));
+               buffer_fields, COUNT_OF(buffer_fields));
     if (c->has_ops)
         print_rows(view, &page,
                    "ops of a rank: a micro-step of all its layers, the update of a step; "
                    "seconds by the profile, each op alone",
-                   &c->ops, op_columns, COUNT_OF(op_columns));
+                   &c->ops, op_fields, COUNT_OF(op_fields));
     fputs("\nA: ", view->out);
     provenance_text(view->out, view->term, &view->provenance_a);
     fputs("B: ", view->out);

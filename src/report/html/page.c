@@ -244,10 +244,9 @@ static void print_time(struct page_parts *page)
 
 /* ---- everything else that predict's JSON has as one object ---- */
 
-static void print_sections(struct page_parts *page)
+static void print_records(struct page_parts *page, const struct predict_section *sections,
+                          size_t n)
 {
-    size_t n;
-    const struct predict_section *sections = predict_sections(&n);
     for (size_t i = 0; i < n; i++) {
         if (sections[i].present && !sections[i].present(page->prediction))
             continue;
@@ -255,6 +254,17 @@ static void print_sections(struct page_parts *page)
         html_record(&page->html, sections[i].columns, sections[i].n_columns,
                     (const char *)page->prediction + sections[i].offset);
     }
+}
+
+/* Of time what stands under it: the first and the second are its own table and its interval. */
+static void print_sections(struct page_parts *page)
+{
+    enum { SHOWN = 2 };
+    size_t n, n_time;
+    const struct predict_section *sections = predict_sections(&n),
+                                 *time = predict_time_sections(&n_time);
+    print_records(page, time + SHOWN, n_time - SHOWN);
+    print_records(page, sections, n);
 }
 
 /* ---- what it rests on ---- */

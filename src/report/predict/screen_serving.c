@@ -61,11 +61,11 @@ static void print_goodput(struct screen *screen, const struct time_report *t)
         if (!s->deployments)
             text_append(&text, "no number of deployments keeps the limits");
         else if (limited)
-            text_printf(&text, "by %.4g %% with %llu such deployments", 100 * limit->share,
-                        (unsigned long long)s->deployments);
+            text_printf(&text, "by %.4g %% with %llu such deployment%s", 100 * limit->share,
+                        (unsigned long long)s->deployments, s->deployments == 1 ? "" : "s");
         else
-            text_printf(&text, "stable with %llu such deployments",
-                        (unsigned long long)s->deployments);
+            text_printf(&text, "stable with %llu such deployment%s",
+                        (unsigned long long)s->deployments, s->deployments == 1 ? "" : "s");
     }
     if (text.length)
         screen_item(screen, "", text_string(&text));

@@ -15,13 +15,19 @@ static const char *step_text(const struct screen *screen, const struct time_repo
                         t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
 }
 
+/* What a profile's runs say of a plan, in two words. */
+static const char *standing_of(const struct time_report *t)
+{
+    return !t->calibrated ? " (uncalibrated)" : t->elsewhere ? " (no run like it)" : "";
+}
+
 static void print_step(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     struct text text = {.arena = a};
     text_printf(&text, "%s a %s, %s to %s by %s%s", screen_seconds(a, t->step_s),
                 step_text(screen, t), screen_seconds(a, t->low_s), screen_seconds(a, t->high_s),
-                t->profile, t->calibrated ? "" : " (uncalibrated)");
+                t->profile, standing_of(t));
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device",
                     screen_rate(a, t->tokens_per_s_per_device));
@@ -71,16 +77,30 @@ static void print_waits(struct screen *screen, const struct time_report *t)
     if (t->host_sync_s > 0)
         text_printf(&text, ", waits %s", screen_seconds(a, t->host_sync_s));
     text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
-    if (isfinite(t->cost.days))
-        text_printf(&text, "; the run %.3g days", t->cost.days);
     screen_item(screen, "", text_string(&text));
+}
+
+/* What a plan's own total_tokens and price ask for: on every screen. */
+static void print_run(struct screen *screen, const struct time_cost *cost)
+{
+    struct arena *a = screen->view->arena;
+    struct text text = {.arena = a};
+    if (isfinite(cost->days))
+        text_printf(&text, "%.3g days, %s device-hours", cost->days,
+                    screen_rate(a, cost->device_hours));
+    if (isfinite(cost->price))
+        text_printf(&text, ", price %s", screen_rate(a, cost->price));
+    else if (isfinite(cost->price_per_mtoken))
+        text_printf(&text, "price %.3g a million tokens", cost->price_per_mtoken);
+    if (text.length)
+        screen_item(screen, "run", text_string(&text));
 }
 
 static void print_calibration(struct screen *screen, const struct time_report *t)
 {
     screen_item(screen, "",
-                arena_printf(screen->view->arena, "%s%s%s%s", t->calibration,
-                             t->elsewhere ? "; outside its runs" : "",
+                arena_printf(screen->view->arena, "%s%s%s%s%s", t->calibration,
+                             t->unlike ? "; none was of " : "", t->unlike ? t->unlike : "",
                              t->outside ? "; outside its range: " : "",
                              t->outside ? t->outside : ""));
 }
@@ -94,10 +114,6 @@ static void print_cost(struct screen *screen, const struct time_report *t)
         text_printf(&text, ", %.3g J a token", t->cost.joules_per_token);
     if (isfinite(t->cost.price_per_mtoken))
         text_printf(&text, ", price %.3g", t->cost.price_per_mtoken);
-    if (isfinite(t->cost.device_hours))
-        text_printf(&text, "; the run %.4g device-hours", t->cost.device_hours);
-    if (isfinite(t->cost.price))
-        text_printf(&text, ", price %.4g", t->cost.price);
     screen_item(screen, "", text_string(&text));
 }
 
@@ -117,6 +133,7 @@ void screen_time(struct screen *screen)
         print_waits(screen, t);
     if (screen->brief < BRIEF_DEFAULTS)
         print_calibration(screen, t);
+    print_run(screen, &t->cost);
 }
 
 /* ---- why ---- */

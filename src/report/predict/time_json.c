@@ -42,6 +42,7 @@ static const struct column time_columns[] = {
     COLUMN(time_report, requests_per_s, COLUMN_REAL, NULL),
     COLUMN(time_report, calibrated, COLUMN_BOOL, NULL),
     COLUMN(time_report, elsewhere, COLUMN_BOOL, NULL),
+    COLUMN(time_report, unlike, COLUMN_TEXT, NULL),
     COLUMN(time_report, outside, COLUMN_TEXT, NULL),
     COLUMN(time_report, samples, COLUMN_COUNT, NULL),
 };

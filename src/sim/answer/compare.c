@@ -185,12 +185,41 @@ static struct compare_rows rows_new(enum compare_part total, size_t n, struct ar
     };
 }
 
+/* What both take; some is of served plans, of prompts or of answers alone. */
+static void find_figures(const struct time_report *a, const struct time_report *b,
+                         struct arena *arena, struct comparison *out)
+{
+    static const struct {
+        const char *key, *label;
+        size_t at;
+        bool is_rate;
+    } figures[] = {
+        {"step_s", "a step", offsetof(struct time_report, step_s), false},
+        {"ttft_s", "first token", offsetof(struct time_report, ttft_s), false},
+        {"tpot_s", "each token", offsetof(struct time_report, tpot_s), false},
+        {"requests_per_s", "requests/s", offsetof(struct time_report, requests_per_s), true},
+        {"tokens_per_s", "tokens/s", offsetof(struct time_report, tokens_per_s), true},
+        {"tokens_per_s_per_device", "tokens/s a device",
+         offsetof(struct time_report, tokens_per_s_per_device), true},
+    };
+    enum { FIGURES = sizeof figures / sizeof *figures };
+    out->time = arena_alloc(arena, FIGURES, sizeof *out->time);
+    for (size_t i = 0; a->present && b->present && i < FIGURES; i++) {
+        double x = *(const double *)((const char *)a + figures[i].at),
+               y = *(const double *)((const char *)b + figures[i].at);
+        if (isfinite(x) && isfinite(y) && x > 0)
+            out->time[out->n_time++] = (struct compare_figure){
+                figures[i].key, figures[i].label, figures[i].is_rate, x, y, y / x};
+    }
+}
+
 enum status compare(const struct compare_side *a, const struct compare_side *b,
                     struct arena *arena, struct comparison *out, struct err *err)
 {
     const struct prediction *const sides[] = {a->prediction, b->prediction};
     *out = (struct comparison){.has_ops = sides[0]->has_ops && sides[1]->has_ops};
     find_keys(a->plan, b->plan, arena, out);
+    find_figures(&sides[0]->time, &sides[1]->time, arena, out);
     out->categories = rows_new(COMPARE_MEMORY, CATEGORY_COUNT, arena);
     out->buffers = rows_new(COMPARE_MEMORY,
                             sides[0]->memory.n_buffers + sides[1]->memory.n_buffers, arena);

@@ -1,6 +1,6 @@
-/* Two predictions side by side: what differs, in bytes at the peak by category and buffer and
- * in work by op. Differences are those of B from A, the largest first; the rows of a part sum
- * to its total exactly. Pure; memory from the arena. */
+/* Two predictions side by side: what differs, in what they take, in bytes at the peak by
+ * category and buffer and in work by op. Differences are those of B from A, the largest first;
+ * the rows of a part sum to its total exactly. Pure; memory from the arena. */
 #ifndef MOEPLAN_SIM_ANSWER_COMPARE_H
 #define MOEPLAN_SIM_ANSWER_COMPARE_H
 
@@ -40,6 +40,14 @@ struct compare_key {
     const char *key, *a, *b;
 };
 
+/* One of the answer's figures of time that both sides have. */
+struct compare_figure {
+    const char *key;    /* as a prediction's JSON calls it */
+    const char *label;  /* for people */
+    bool is_rate;       /* a second; else seconds */
+    double a, b, ratio; /* b / a */
+};
+
 struct compare_rows {
     struct compare_row total;
     struct compare_row *rows; /* those that differ in nothing included */
@@ -49,6 +57,8 @@ struct compare_rows {
 struct comparison {
     struct compare_key *keys;
     size_t n_keys;
+    struct compare_figure *time; /* where both sides are timed */
+    size_t n_time;
     struct compare_rows categories, buffers; /* their totals are the same */
     bool has_ops;                            /* both sides list their ops */
     struct compare_rows ops;                 /* seconds of the total: the sum of the rows' */

@@ -113,8 +113,9 @@ static size_t add_indexer(const struct plan *plan, struct note *note)
         return 0;
     *note = note_of(
         "model.indexer.heads",
-        "Megatron trains an indexer by a loss of its own (dsa_indexer_loss_coeff): its time is "
-        "not modelled, nor what it holds in other layers than csa");
+        "assumed: fused kernels (dsa_kernel_backend cudnn or tilelang; none by default); not "
+        "modelled: time of the indexer's own loss (dsa_indexer_loss_coeff; none by default), "
+        "and what it holds in other layers than csa");
     return 1;
 }
 

@@ -129,6 +129,15 @@ static const char *small_slots(const struct plan *plan, struct arena *arena)
                         (unsigned long long)tokens);
 }
 
+static const char *joined_dense(const struct plan *plan, struct arena *arena)
+{
+    (void)arena;
+    return plan_joins_dense(plan)
+               ? "SGLang has dp attention of dense models where their code splits attention by "
+                 "attn_tp_size (models/qwen3.py); llama.py and qwen2.py split it over tp_size"
+               : NULL;
+}
+
 size_t notes_engine(const struct plan *plan, struct arena *arena,
                     struct note notes[NOTES_ENGINE])
 {
@@ -144,6 +153,7 @@ size_t notes_engine(const struct plan *plan, struct arena *arena,
         {"precision.kv_cache", young_cache},
         {"lora.slots", spread_adapters},
         {"moe.dispatch_tokens", small_slots},
+        {"parallel.etp", joined_dense},
     };
     size_t n = 0;
     bool serves = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;

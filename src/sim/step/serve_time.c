@@ -167,19 +167,24 @@ static bool price(struct serve_step *s, unsigned k, struct step_time *out)
     return price_after(s, k, 0, out);
 }
 
-/* Seconds of the last step in work that all replicas share out: experts and their rows. */
-static double experts_s(const struct stepper *s)
+/* Whether all replicas share an op's work out: experts and their rows. */
+static bool is_shared(const struct stepper *s, size_t i)
 {
-    double sum = 0;
-    for (size_t i = 0; i < s->work.n_ops; i++) {
-        const struct op *op = &s->work.ops[i];
-        enum profile_item item = price_item(op, s->values);
-        bool shared = item == PROFILE_GROUPED || item == PROFILE_BATCHED ||
-                      item == PROFILE_MOVE || item == PROFILE_ALL_TO_ALL;
-        if (shared && segment_has_experts(op->segment))
-            sum += s->op_s[i] * (double)s->values[op->layers.node];
-    }
-    return sum;
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    return segment_has_experts(op->segment) &&
+           (item == PROFILE_GROUPED || item == PROFILE_BATCHED || item == PROFILE_MOVE ||
+            item == PROFILE_ALL_TO_ALL);
+}
+
+/* Seconds by which the last step is longer for such work: none of what it hides behind the
+ * host's launches, or beside other work. */
+static double experts_s(struct stepper *s)
+{
+    double all = stepper_sum(s);
+    for (size_t i = 0; i < s->work.n_ops; i++)
+        s->op_s[i] = is_shared(s, i) ? 0 : s->op_s[i];
+    return fmax(0, all - stepper_sum(s));
 }
 
 static void add_knot(struct cost_curve *curve, double x, double y)
@@ -201,8 +206,11 @@ static double expand_s(const struct stepper *s)
 /* A chunk attends to all of its prompt before it, and expands what the cache has of it in
  * latents once more (SGLang models/deepseek_common/attention_forward_methods/forward_mha.py,
  * _chunked_prefix_attn_mha; vLLM model_executor/layers/attention/mla_attention.py,
- * _compute_prefill_context). Of the largest chunk of one prompt, after as many tokens. */
-static bool price_earlier(struct serve_step *s, struct step_costs *costs)
+ * _compute_prefill_context). Of the largest chunk of one prompt, after as many tokens as make
+ * its chunks' sum right where what is met grows with the tokens before, and where it does not,
+ * as in windows and of chosen keys: half the prompt, and a prefix. */
+static bool price_earlier(const struct plan *plan, struct serve_step *s,
+                          struct step_costs *costs)
 {
     struct step_time alone, after;
     unsigned k = 0;
@@ -212,8 +220,11 @@ static bool price_earlier(struct serve_step *s, struct step_costs *costs)
     if (!s->n || !price(s, k, &alone))
         return !s->n;
     costs->earlier.token_s = expand_s(&s->stepper) / n;
-    bool priced = price_after(s, k, s->knots[k].length, &after);
-    costs->earlier.pair_s = fmax(0, after.step_s - alone.step_s) / (n * n);
+    uint64_t prompt = serve_prompt(plan), earlier = plan->workload.shared_prefix;
+    earlier += prompt > s->knots[k].length ? prompt / 2 : 0;
+    earlier += earlier ? 0 : s->knots[k].length;
+    bool priced = price_after(s, k, earlier, &after);
+    costs->earlier.pair_s = fmax(0, after.step_s - alone.step_s) / (n * (double)earlier);
     costs->earlier.chunk = n;
     return priced;
 }
@@ -251,7 +262,7 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
     }
     fill_stages(m->plan, &costs->prefill);
     fill_stages(m->plan, &costs->experts);
-    return price_earlier(m->prefill, costs);
+    return price_earlier(m->plan, m->prefill, costs);
 }
 
 /* ---- requests ---- */

@@ -67,7 +67,8 @@ struct time_report {
     double low_s, high_s;       /* nominal 90 % */
     const char *profile, *calibration;
     const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
-    bool calibrated, elsewhere; /* elsewhere: measured on another device or model */
+    bool calibrated, elsewhere; /* elsewhere: no run of the profile was like it */
+    const char *unlike;         /* in what, "device h20, parallel.zero 3"; NULL: in nothing */
     uint64_t samples;
     struct time_line parts[TIME_PARTS];
     unsigned n_parts;

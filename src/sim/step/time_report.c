@@ -84,6 +84,9 @@ static void report_interval(struct context *c)
     out->profile = profile->name;
     out->calibration = profile->calibration;
     out->calibrated = profile->calibrated;
+    struct text unlike = {.arena = c->arena};
+    profile_outside_of(profile, &c->stepper->plan, &unlike);
+    out->unlike = unlike.length ? text_string(&unlike) : NULL;
     out->outside = range_outside(profile, &c->stepper->pricing, &c->stepper->work,
                                  c->stepper->values, c->arena);
 }
@@ -372,6 +375,7 @@ static void faster_products(struct pricing *p)
     r->wide_flop_per_s *= 2;
     r->bf16_flop_per_s *= 2;
     r->fp8_flop_per_s *= 2;
+    r->f32_flop_per_s *= 2;
 }
 
 static void faster_memory(struct pricing *p)

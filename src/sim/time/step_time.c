@@ -462,6 +462,15 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     return isfinite(out->step_s);
 }
 
+double stepper_sum(struct stepper *s)
+{
+    struct step_parts parts = {.s = s};
+    struct step_time out = {.step_s = 0};
+    arena_clear(&s->scratch);
+    compose(&parts, &out);
+    return out.step_s;
+}
+
 bool stepper_time(struct stepper *s, const struct demand *demand, struct step_time *out)
 {
     struct step_parts parts;

@@ -100,6 +100,10 @@ void stepper_price(struct stepper *stepper, const struct profile *profile,
  */
 bool stepper_time(struct stepper *stepper, const struct demand *demand, struct step_time *out);
 
+/* Seconds of the step that was timed last, without its draft, were each op to take what
+ * stepper->op_s says now. */
+double stepper_sum(struct stepper *stepper);
+
 void stepper_release(struct stepper *stepper);
 
 /* Micro-steps of a step: as the plan says, else as many as memory counts with. */

@@ -54,6 +54,22 @@ static struct params_part count_router(const struct model *model, bool *overflow
     };
 }
 
+/* As many experts again, and the router that tokens of images choose by: no token of text is
+ * multiplied by one (transformers ernie4_5_vl_moe/modular_ernie4_5_vl_moe.py, ..._MoeBlock). */
+static struct params_part count_images(const struct model *model, bool *overflow)
+{
+    const struct model_moe *moe = &model->moe;
+    struct params_part sum = {0};
+    if (!moe->image_intermediate)
+        return sum;
+    part_add(&sum,
+             count_network(model, model_row_width(model), moe->image_intermediate, moe->bias,
+                           overflow),
+             moe->experts, overflow);
+    part_add(&sum, count_router(model, overflow), 1, overflow);
+    return sum;
+}
+
 static struct params_part count_norms(const struct model *model, uint64_t n, bool *overflow)
 {
     uint64_t values = checked_mul(n, model->hidden, overflow);
@@ -227,6 +243,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->shared = count_mlp(model, moe->shared_intermediate, overflow);
     if (moe->shared_gate && moe->shared_intermediate)
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
+    p->images = count_images(model, overflow);
     p->residual = count_mlp(model, model->residual_intermediate, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->layer_norms.biases = checked_add(p->layer_norms.biases, model->layer_scale, overflow);
@@ -259,6 +276,7 @@ void params_count(const struct model *model, struct params *params)
     bool overflow = false;
     count_parts(model, &p, &overflow);
     struct params_part all = count_model(model, &p, model->moe.experts, &overflow);
+    part_add(&all, p.images, p.moe_layers, &overflow);
     struct params_part used = count_model(model, &p, model->moe.top_k, &overflow);
     p.routed = checked_mul3(p.moe_layers, model->moe.experts, part_total(p.expert, &overflow),
                             &overflow);

@@ -33,6 +33,7 @@ struct params {
     struct params_part expert;       /* one routed expert */
     struct params_part router;       /* one MoE layer */
     struct params_part shared;       /* one MoE layer: all shared experts and their gate */
+    struct params_part images;       /* one MoE layer: experts of images and their router */
     struct params_part residual;     /* one MoE layer: the MLP beside the experts (Arctic) */
     struct params_part latent;       /* one MoE layer: its way down to latent rows, and up */
     struct params_part layer_norms;  /* one layer: the norms of width hidden, its scale */

@@ -215,12 +215,18 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_WORKERS] = 1;
 }
 
-/* Balanced routing: every rank receives what it sends. */
+/* Balanced routing: every rank receives what it sends, the fullest one more where ep does not
+ * divide the experts (plan_spreads_remainder). */
 static void fill_balanced(const struct plan *plan, struct slots *slots)
 {
     uint64_t *v = slots->value, tokens = plan_joined_tokens(plan);
+    uint64_t experts = v[SLOT_EXPERTS], ep = v[SLOT_EP];
     bool overflow = false;
     uint64_t rows = checked_mul(tokens, v[SLOT_TOP_K], &overflow);
+    if (experts && ep && experts % ep) {
+        uint64_t held = checked_mul(v[SLOT_LOCAL_EXPERTS], ep, &overflow);
+        rows = ceil_div(checked_mul(rows, held, &overflow), experts);
+    }
     uint64_t copies = v[SLOT_EP] < v[SLOT_TOP_K] ? v[SLOT_EP] : v[SLOT_TOP_K];
     v[SLOT_ROWS] = rows;
     v[SLOT_PADDED_ROWS] = rows;

@@ -129,9 +129,10 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
     whole = whole < matrices ? whole : matrices;
     stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors +
                               (stage->embedding ? encoder.trained : 0);
-    stage->expert_parameters = ceil_div(stage->moe_layers * plan_local_experts(plan) *
-                                            params_part_total(params->expert),
-                                        plan->parallel.etp);
+    uint64_t held = plan_local_experts(plan) * params_part_total(params->expert);
+    if (plan->model.moe.image_intermediate)
+        held += ceil_div(params_part_total(params->images), plan->parallel.ep);
+    stage->expert_parameters = ceil_div(stage->moe_layers * held, plan->parallel.etp);
 }
 
 void stage_networks(struct stage *stage)

@@ -1,8 +1,11 @@
-/* Attention as ops: GQA; MLA with heads expanded from its latents, or, in decode, absorbed into
- * the latent space. Sources: training-model.md section 3, engines.md (MLA decode). */
+/* Attention as ops: GQA; MLA with heads expanded from its latents, or, in decode and in prompts
+ * whose keys an indexer chooses, absorbed into the latent space. Sources: training-model.md
+ * section 3, engines.md (MLA decode). */
 #include "plan/engine.h"
 #include "work/piece/cache.h"
 #include "work/piece/step.h"
+
+enum { FLASHMLA_HEADS = 64 };
 
 /* ---- what the core reads ---- */
 
@@ -22,19 +25,40 @@ static struct size entries_of(struct step *s, struct size tokens)
     return cache_entries(s->l.z, s->plan, s->d.mixer, tokens, 1);
 }
 
-/* Tokens of one sequence that a decode step meets; entries of tokens among them. */
+/* 1 where a is beyond b, else 0. */
+static struct size is_beyond(struct sizes *z, struct size a, struct size b)
+{
+    return size_min(z, size_sub(z, a, b), size_const(z, 1));
+}
+
+/* n, and of what is beyond it half of its last `part`: sequences stand anywhere in theirs. */
+static struct size less_half(struct sizes *z, struct size context, struct size n,
+                             struct size part)
+{
+    struct size half = size_div(z, part, size_const(z, 2));
+    return size_sub(z, n, size_mul(z, is_beyond(z, context, n), half));
+}
+
+/* Tokens of one sequence that a decode step meets; entries of tokens among them. Of chunks and
+ * of the last chosen block it meets what is there yet (vLLM v1/attention/backends/utils.py,
+ * make_local_attention_virtual_batches). */
 static struct size reached_context(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size context = size_slot(z, SLOT_CONTEXT);
     struct size all = cache_tokens(z, s->plan, s->d.mixer, context);
+    struct size chosen = size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K));
+    if (s->d.mixer == MIXER_CHUNK)
+        return less_half(z, context, all, all);
+    if (s->d.facts & FACT_BLOCKS)
+        return less_half(z, context, chosen, size_slot(z, SLOT_INDEX_BLOCK));
     if (has_entries(s)) {
         struct size n = entries_of(s, context);
         if (s->d.facts & FACT_SPARSE)
             n = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
         return size_add(z, all, n);
     }
-    return s->d.facts & FACT_SPARSE ? size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K)) : all;
+    return s->d.facts & FACT_SPARSE ? chosen : all;
 }
 
 /* Twice the mean number of n that one of them meets, at most the last `kept`. */
@@ -96,16 +120,45 @@ static struct size cached_tokens(struct step *s)
                     cache_part(z, s->plan, reached_context(s)));
 }
 
+/* Whether the core multiplies latents: in decode, and where every query of a prompt has keys of
+ * its own, whose heads nobody expands (vLLM layers/attention/mla_attention.py, SGLang
+ * layers/attention/nsa_backend.py). */
+static bool is_absorbed(const struct step *s)
+{
+    bool apart = plan_is_engine(s->plan) && s->d.facts & FACT_SPARSE;
+    return s->d.facts & FACT_MLA && (s->decode || apart);
+}
+
+/* Columns of both products of the core on latents, over all heads of a rank. FlashMLA's kernel
+ * for prompts takes them in 64s on Hopper, and the engines fill up (vLLM
+ * v1/attention/backends/mla/flashmla_sparse.py, SGLang _forward_flashmla_sparse). */
+static struct size latent_width(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size heads = s->d.width[COL_HEADS], latent = s->d.width[COL_KV_RANK];
+    if (!s->decode && plan_generation(s->plan) == GENERATION_SM90)
+        heads = size_times(z, size_ceil_div(z, heads, size_const(z, FLASHMLA_HEADS)),
+                           FLASHMLA_HEADS);
+    struct size both = size_add(z, size_times(z, latent, 2), size_slot(z, SLOT_ROPE_DIM));
+    return size_mul(z, heads, both);
+}
+
 /* Columns per token of both products of the core: q k and scores v, over all heads of a rank.
- */
+ * A prompt that is no longer than what the indexer chooses attends to all of it, with expanded
+ * heads (SGLang MHA_ONE_SHOT, vLLM since 0.26 sparse_mla_force_mqa): their product is that of
+ * both which absorb. */
 static struct size core_width(struct step *s)
 {
     struct sizes *z = s->l.z;
-    if (!(s->decode && s->d.facts & FACT_MLA))
-        return size_add(z, s->d.width[COL_Q], s->d.width[COL_CONTEXT]);
-    struct size latent = s->d.width[COL_KV_RANK];
-    struct size both = size_add(z, size_times(z, latent, 2), size_slot(z, SLOT_ROPE_DIM));
-    return size_mul(z, s->d.width[COL_HEADS], both);
+    struct size expanded = size_add(z, s->d.width[COL_Q], s->d.width[COL_CONTEXT]);
+    if (!is_absorbed(s))
+        return expanded;
+    if (s->decode)
+        return latent_width(s);
+    struct size chooses =
+        is_beyond(z, size_slot(z, SLOT_ATTENDED), size_slot(z, SLOT_INDEX_TOP_K));
+    return size_add(z, size_mul(z, latent_width(s), chooses),
+                    size_mul(z, expanded, size_sub(z, size_const(z, 1), chooses)));
 }
 
 /* Causal: a token meets half of what lies in reach; in decode, all of it. 2 FLOP an element. */
@@ -448,7 +501,8 @@ static uint16_t summed_context(struct step *s, uint16_t context, struct size wid
 static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
 {
     struct layer *l = &s->l;
-    bool absorbed = s->decode && s->d.facts & FACT_MLA;
+    bool absorbed = is_absorbed(s);
+    uint16_t keys = absorbed && !s->decode ? h->kv : h->k;
     struct size width = absorbed
                             ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
                             : s->d.width[COL_CONTEXT];
@@ -458,7 +512,7 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     s->l.module = MODULE_ATTENTION;
     uint16_t op =
         step_op(s, "attention", KERNEL_ATTENTION,
-                OPERANDS(MANY(0, true, false, q), MANY(1, true, false, h->k),
+                OPERANDS(MANY(0, true, false, q), MANY(1, true, false, keys),
                          MANY(2, true, false, h->v), MANY(3, true, false, arrived),
                          MANY(4, true, false, h->chosen), MANY(5, false, true, context),
                          MANY(6, true, false, h->entries)));
@@ -488,14 +542,27 @@ static uint16_t gated(struct step *s, const struct heads *h, uint16_t context)
 static uint16_t softmax(struct step *s, uint16_t normed)
 {
     bool is_mla = s->d.facts & FACT_MLA, shared = s->d.facts & FACT_SHARED_KV;
-    struct heads h = shared      ? shared_kv(s, normed)
-                     : !is_mla   ? gqa(s, normed)
-                     : s->decode ? mla_absorbed(s, normed)
-                                 : mla(s, normed);
+    struct heads h = shared           ? shared_kv(s, normed)
+                     : !is_mla        ? gqa(s, normed)
+                     : is_absorbed(s) ? mla_absorbed(s, normed)
+                                      : mla(s, normed);
     if (!s->training && s->d.facts & FACT_OWN_KV)
         write_cache(s, &h);
     uint16_t context = grouped_out(s, gated(s, &h, core(s, &h, ring(s, &h))));
     return step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
+}
+
+/* An engine's ranks make the latents of all tokens, each the same: their products are not split
+ * (vLLM models/deepseek_v2.py, SGLang models/deepseek_v2.py: ReplicatedLinear), and tokens that
+ * ranks share out between layers are gathered before (SGLang layers/communicator.py). */
+static uint16_t latents_of_all(struct step *s, uint16_t normed)
+{
+    if (!plan_is_engine(s->plan) || !(s->d.facts & FACT_MLA))
+        return normed;
+    uint16_t all = step_gathered(s, "attention_in", normed);
+    s->d.facts &= ~(uint64_t)FACT_GATHER;
+    s->d.rows[ROW_LOCAL] = s->d.rows[ROW_FULL];
+    return all;
 }
 
 uint16_t step_attention(struct step *s, uint16_t x)
@@ -503,7 +570,10 @@ uint16_t step_attention(struct step *s, uint16_t x)
     s->l.module = MODULE_ATTENTION_NORM;
     struct streams streams = step_streams(s, "attention", x);
     uint16_t normed = step_norm_in(s, "attention_norm", streams.row);
-    uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
+    const struct dims kept = s->d;
+    uint16_t out =
+        s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, latents_of_all(s, normed));
+    s->d = kept;
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
     return step_into(s, "mlp_input", &streams, out);

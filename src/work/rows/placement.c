@@ -43,9 +43,12 @@ static void index_replicas(struct expert_map *out)
             out->most_local = out->held[r];
 }
 
+/* The remainder, one each, on the first ranks (vLLM fused_moe/expert_map_manager.py,
+ * determine_expert_map, "linear"). */
 static uint64_t contiguous(uint64_t i, uint64_t n, uint64_t ranks)
 {
-    return i / ceil_div(n, ranks);
+    uint64_t each = n / ranks, more = n % ranks, fuller = more * (each + 1);
+    return i < fuller ? i / (each + 1) : more + (i - fuller) / each;
 }
 
 static uint64_t strided(uint64_t i, uint64_t n, uint64_t ranks)

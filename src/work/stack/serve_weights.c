@@ -190,6 +190,26 @@ static void window_attention(const struct plan *plan, struct work *work)
                       layers_of(plan, d.z, WINDOW_LAYERS));
 }
 
+/* Experts of another width that tokens of images choose from, and their router (vLLM
+ * models/ernie45_vl_moe.py: vision_experts, vision_experts_gate). */
+static void image_experts(const struct plan *plan, struct work *work,
+                          const struct serve_experts *layout, const struct dims *plain)
+{
+    static const struct component both[] = {
+        {"image_expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), EXPERTS},
+        {"image_router_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), ROUTER},
+    };
+    struct dims d = *plain;
+    struct size width = size_const(d.z, plan->model.moe.image_intermediate);
+    if (!plan->model.moe.image_intermediate)
+        return;
+    d.width[COL_INTER] = size_ceil_div(d.z, width, size_slot(d.z, SLOT_ETP));
+    d = padded_dims(layout, &d);
+    d.width[COL_INTER_IN] = size_times(d.z, d.width[COL_INTER], plan->model.moe.glu ? 2 : 1);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++)
+        add_component(&both[i], both[i].name, work, &d, layers_of(plan, d.z, MOE_LAYERS));
+}
+
 /* All that a mixer multiplies by, under one name. */
 static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
                            enum mixer mixer, unsigned parts)
@@ -297,6 +317,8 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    params.latent.norms + (gated ? plan->model.hidden : 0);
+    if (plan->model.moe.image_intermediate)
+        moe += params.router.biases;
     struct size terms[] = {
         size_times(s, layers_of(plan, s, ALIKE_LAYERS), attention),
         beside,
@@ -450,6 +472,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
                                                        : &d,
                           layers_of(plan, s, c->layers));
     }
+    image_experts(plan, work, &style->experts, &d);
     window_attention(plan, work);
     mixers(plan, work);
     streams_and_tables(plan, work);

@@ -265,6 +265,16 @@ static bool has_latent_rows(const struct plan *plan)
     return plan->model.moe.latent_size > 0;
 }
 
+static bool has_image_experts(const struct plan *plan)
+{
+    return plan->model.moe.image_intermediate > 0;
+}
+
+static bool trains_image_experts(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && has_image_experts(plan);
+}
+
 static bool mixes_streams(const struct plan *plan)
 {
     return plan_shares_kv(plan) || plan->model.residual_streams > 1;
@@ -299,6 +309,12 @@ static const struct {
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
+    {~0u, trains_image_experts, "training of experts that images choose is",
+     "which software of these trains them is not known (model.moe.image_intermediate)",
+     "plan workload.mode prefill, decode or serve"},
+    {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, has_image_experts,
+     "experts that images choose are", "the software itself has none",
+     "use stack generic, vllm or sglang"},
     {1u << STACK_TRTLLM | 1u << STACK_MAXTEXT | 1u << STACK_NXD, mixes_streams,
      "hyper-connections and attention of kind shared_kv are",
      "how it caches compressed entries is not known", "use stack generic, vllm or sglang"},

@@ -5,6 +5,10 @@
  * envs.py; v1/attention/backends/mla. In the profile run every token goes to one rank (dummy
  * inputs are alike, so their routing is), the KV cache is not there yet, and the last rows are
  * sampled. */
+#include <inttypes.h>
+
+#include "plan/derive.h"
+#include "plan/schema/schema.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
@@ -173,12 +177,33 @@ static uint64_t low_latency_tokens(const struct plan *plan,
     return step ? step : DEEPEP_VLLM_TOKENS;
 }
 
+/* Kernels that ask an expert map which expert lies where; the others take the same number on
+ * every rank for granted (fused_moe/expert_map_manager.py, ExpertMapManager at 04d26335). */
+static enum status check_remainder(const struct plan *plan, struct err *err)
+{
+    static const bool maps[EXPERTS_COUNT] = {[EXPERTS_TRITON] = true,
+                                             [EXPERTS_TRITON_OAI] = true,
+                                             [EXPERTS_DEEPGEMM] = true,
+                                             [EXPERTS_MARLIN] = true};
+    enum expert_backend backend = stack_experts(plan, NULL);
+    uint64_t ep = plan->parallel.ep, experts = plan_experts_total(plan);
+    if (!plan_has_moe(plan) || experts % ep == 0 || maps[backend])
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT,
+            "stack vllm: %s takes as many experts on every rank, %" PRIu64
+            " are no multiple of ep %" PRIu64,
+            words_experts[backend], experts, ep);
+    return err_hint(err, "stack.experts: triton, triton_oai, deepgemm or marlin, whichever "
+                         "takes the weights, or another parallel.ep");
+}
+
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
     enum path_exchange exchange = path_system_of(path)->exchange;
     const struct engine_release *release = engine_release(plan);
     bool profile = plan->workload.scenario == SCENARIO_PROFILE_RUN;
+    TRY(check_remainder(plan, err));
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
