@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
+#include "plan/paths.h"
 
 /* GiB with two decimals, as engines print them */
 #define HUNDREDTHS(n) ((uint64_t)(n)*GIB / 100)
@@ -263,6 +264,35 @@ bool engine_has_graph(const struct plan *plan, uint64_t sequences)
         return false;
     return !trtllm || plan->stack.graph_padding || sequences <= 32 || power ||
            sequences == most;
+}
+
+enum { SGLANG_STREAM = 1024, VLLM_STREAM = 256, SGLANG_REDUCED = 2048 };
+
+/* Of a step, on every rank that has them. */
+static uint64_t tokens_of(const struct plan *plan)
+{
+    return plan_tokens(plan) * plan_token_ranks(plan);
+}
+
+bool engine_parts_stream(const struct plan *plan)
+{
+    enum stack_kind kind = plan->stack.kind;
+    uint64_t most = kind == STACK_SGLANG   ? SGLANG_STREAM
+                    : kind == STACK_VLLM   ? VLLM_STREAM
+                    : kind == STACK_TRTLLM ? UINT64_MAX
+                                           : 0;
+    return plan->workload.mode == MODE_DECODE && tokens_of(plan) <= most;
+}
+
+bool engine_norm_reduced(const struct plan *plan)
+{
+    enum generation generation = plan_generation(plan);
+    bool sums = plan->parallel.tp > 1 && plan->model.moe.experts > 0 && plan_dp(plan) == 1;
+    bool served = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
+    if (!sums || !served || plan->stack.kind != STACK_SGLANG)
+        return sums && served && plan->stack.kind == STACK_TRTLLM;
+    return (generation == GENERATION_SM90 || generation == GENERATION_SM100) &&
+           !path_reads(plan->moe.path, READS_DEEPEP) && tokens_of(plan) <= SGLANG_REDUCED;
 }
 
 uint64_t engine_context(const struct plan *plan)

@@ -140,7 +140,18 @@ uint64_t engine_requested(const struct plan *plan);
  * alone (llmapi/llm_args.py, CudaGraphConfig); the others of all up to graph_batch. */
 bool engine_has_graph(const struct plan *plan, uint64_t sequences);
 uint64_t engine_largest_graph(const struct plan *plan); /* UINT64_MAX: none is too large */
-bool engine_takes_fraction(const struct plan *plan);    /* of the device, before all else */
+/* Whether a step that a graph launches runs the shared experts on a stream of their own: SGLang
+ * to DUAL_STREAM_TOKEN_THRESHOLD tokens (models/deepseek_v2.py), vLLM to
+ * VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, TensorRT-LLM always (modeling_deepseekv3.py,
+ * maybe_execute_in_parallel). */
+bool engine_parts_stream(const struct plan *plan);
+/* Whether a step adds the residual and normalises in the all-reduce before. TensorRT-LLM in
+ * every layer (AllReduceFusionOp.RESIDUAL_RMS_NORM); SGLang of models with experts on Hopper
+ * and Blackwell by itself (server_args.py), to FUSE_ALLREDUCE_MAX_BATCH_SIZE tokens
+ * (layers/communicator.py) and not beside an all-to-all; neither with attention data
+ * parallelism. */
+bool engine_norm_reduced(const struct plan *plan);
+bool engine_takes_fraction(const struct plan *plan); /* of the device, before all else */
 uint64_t engine_room(const struct plan *plan);
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */
 

@@ -68,7 +68,8 @@ static bool is_seconds(const struct constant *c)
 /* Shares of a peak, rows, steps, seconds of a launch, seconds of a step or request. */
 static struct fit_bound bound_of(const struct constant *c)
 {
-    if (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH)
+    if (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH ||
+        c->is == PROFILE_BLOCK_SHARE)
         return (struct fit_bound){1, 0.05, 1};
     if (!is_seconds(c))
         return (struct fit_bound){1, 1, 64};

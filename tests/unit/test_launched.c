@@ -67,11 +67,11 @@ static double kernels_of(const char *set)
 /* Qwen3 in 16 bits: norm, qkv, norms of q and k, rotary embedding, cache, attention, output and
  * its sum; norm, gate, top-k; a fill, the layout's two, product, activation, product, sum, and
  * the ranks': 20 (vLLM qwen3_moe.py, fused_moe.py). gpt-oss has no norms of q and k.
- * DeepSeek-V3 in 8 bits, every product but the gate's with a quantisation before it: norm, q
- * down, kv down, two norms, q up, rotary embedding, cache, into latent, attention and what
- * joins its parts, out of latent, output and sum: 22; norm, gate, top-k in two: 4; shared
- * experts 6 with the sum; routed ones 9 with the ranks' sum: 41 (deepseek_v2.py,
- * mla/common.py). The list adds residuals by themselves and has fewer small ones. */
+ * DeepSeek-V3 in 8 bits, every product but the gate's with a quantisation before it: norm,
+ * both latents down in one, two norms, q up, rotary embedding, cache, into latent, attention
+ * and what joins its parts, out of latent, output and sum: 20; norm, gate, top-k in two: 4;
+ * shared experts 6 with the sum; routed ones 9 with the ranks' sum: 39 (deepseek_v2.py,
+ * mla/common.py). The list has fewer small ones. */
 static void kernels_are_those_of_the_modules(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void kernels_are_those_of_the_modules(void **state)
         {"stack.graphs=none", 20},
         {"stack=sglang stack.graphs=none", 20},
         {"model=gpt-oss-120b stack.graphs=none", 18},
-        {"model=deepseek-v3 cluster=h200-8x1 parallel.tp=8 stack.graphs=none", 41},
+        {"model=deepseek-v3 cluster=h200-8x1 parallel.tp=8 stack.graphs=none", 39},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double kernels = kernels_of(rows[i].set);
@@ -145,7 +145,7 @@ static void steps_beyond_graphs_are_compiled(void **state)
            none = step_s("stack.graphs=none"),
            sglang = step_s("stack=sglang stack.graph_batch=4");
     assert_true(vllm < 1.05 * full);
-    assert_true(sglang > 0.9 * none);
+    assert_true(sglang > 0.8 * none); /* its all-reduce has the norms in it */
 }
 
 int main(void)

@@ -73,6 +73,9 @@ enum profile_item {
     X(HALF_DEPTH, "half_depth", UNIT_NONE, 0, 1e6, "product",                                  \
       "depth k at which a product has half its efficiency: what a tile takes to fill its "     \
       "pipeline and to store its result; 0: at any")                                           \
+    X(BLOCK_SHARE, "block_share", UNIT_NONE, 1e-6, 1, "product",                               \
+      "share of its efficiency that a product keeps whose weights are of fp8_block, on "       \
+      "Blackwell: kernels apply scales that its multiplications do not take; 1 unless said")   \
     X(TILE_ROWS, "tile_rows", UNIT_NONE, 1, 1e6, "product",                                    \
       "rows of a tile: a group's rows are multiplied as whole tiles")                          \
     X(TILE_COLUMNS, "tile_columns", UNIT_NONE, 1, 1e6, "product", "columns of a tile")         \

@@ -46,10 +46,10 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
     };
 }
 
-/* In an open loop prompts begin by what the cache holds at the moment, as the engine lets them.
+/* Prompts begin by what the cache holds at the moment, as the engine lets them.
  * vLLM's prefix caching is on by default (config/cache.py); releases that know no states there
  * turn it off for models that have some. */
-static struct scheduler_ask arrivals_of(const struct serve_game *g)
+static struct scheduler_ask admitting_of(const struct serve_game *g)
 {
     struct scheduler_ask ask = ask_of(g);
     const struct serve_load *load = g->load;
@@ -146,7 +146,10 @@ static void report_intervals(const struct rates *rates, struct serve_times *out)
 
 static void play_closed(const struct serve_game *g, struct serve_times *out)
 {
-    struct scheduler_ask ask = ask_of(g);
+    /* SGLang admits more than fit to their ends, and takes some out again; the others are held
+     * to what the cache has to the end of all answers */
+    bool admits = g->plan->stack.kind == STACK_SGLANG;
+    struct scheduler_ask ask = admits ? admitting_of(g) : ask_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
     uint64_t requests = ROUNDS * g->load->requests * g->load->replicas;
@@ -170,7 +173,7 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
  * equal requests end together. *tokens: of an answer, the mean. */
 static double capacity(const struct serve_game *g, double *tokens)
 {
-    struct scheduler_ask ask = arrivals_of(g);
+    struct scheduler_ask ask = admitting_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
     uint64_t slots = ask.slots * ask.replicas;
@@ -191,7 +194,7 @@ static double capacity(const struct serve_game *g, double *tokens)
 static void play_rate(const struct serve_game *g, double rate, double capacity_per_s,
                       struct arena *arena, struct scheduler_result *r)
 {
-    struct scheduler_ask ask = arrivals_of(g);
+    struct scheduler_ask ask = admitting_of(g);
     uint64_t slots = g->load->sequences * ask.replicas;
     uint64_t in_flight = (uint64_t)(rate / capacity_per_s * (double)slots) + 1;
     ask.rate = rate;

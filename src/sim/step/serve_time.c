@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/paths.h"
 #include "sim/serve/serve_play.h"
 #include "sim/step/time.h"
 #include "work/piece/layer.h"
@@ -80,6 +81,20 @@ static enum status sample_knots(struct serve_step *s, uint64_t last_samples,
     return STATUS_OK;
 }
 
+/* SGLang's low-latency kernels assert that a rank has no more tokens than their buffers: with
+ * deepep-mode auto, its default, a batch with a prompt in it goes by the normal ones
+ * (layers/moe/token_dispatcher/deepep.py, _get_impl; layers/moe/utils.py, DeepEPMode.resolve).
+ */
+static void take_prompt_path(struct plan *plan)
+{
+    if (plan->stack.kind != STACK_SGLANG || !path_reads(plan->moe.path, READS_DISPATCH_TOKENS))
+        return;
+    for (size_t path = 0; path < paths_count(); path++)
+        if (path_reads((enum moe_path)path, READS_DEEPEP) &&
+            !path_reads((enum moe_path)path, READS_DISPATCH_TOKENS))
+            plan->moe.path = (enum moe_path)path;
+}
+
 static enum status open_step(const struct plan *plan, enum mode mode, struct serve_model *model,
                              const struct serve_ask *ask, struct serve_step *s, struct err *err)
 {
@@ -87,6 +102,8 @@ static enum status open_step(const struct plan *plan, enum mode mode, struct ser
         serve_timed_plan(plan, model->load.sequences, &s->plan);
     else
         serve_step_plan(plan, mode, model->load.sequences, &s->plan);
+    if (mode == MODE_PREFILL)
+        take_prompt_path(&s->plan);
     s->stepper.routing = ask->routing;
     return stepper_build(&s->stepper, &s->plan, ask->profile, model->arena, err);
 }

@@ -74,7 +74,8 @@ static double kernels(const struct stepper *s, const struct op *op, enum profile
     const struct rates *r = &s->pricing.rates;
     uint16_t weights = op_buffer(&s->work, op, ROLE_WEIGHT);
     bool narrow = weights != WORK_NONE && dtype_bits(s->work.buffers[weights].dtype) <= 8;
-    if (s->op_s[op - s->work.ops] <= 0)
+    bool along = op->done & DONE_ALONG || (op->done & DONE_REDUCED && s->pricing.reduced);
+    if (s->op_s[op - s->work.ops] <= 0 || along)
         return 0;
     if (price_is_call(&s->pricing, op))
         item = PROFILE_EXPERTS;
@@ -88,6 +89,8 @@ double launched_s(const struct stepper *s, enum graphs graphs, const struct op *
     double trips = op->loop ? (double)s->values[op->trips.node] : 1;
     if (is_captured(s, graphs, op, item))
         return 0;
+    if (op->done & DONE_CALLED && s->op_s[op - s->work.ops] > 0)
+        return trips * r->launch_s;
     return trips * (launched_by_python(&s->plan, graphs) ? kernels(s, op, item) * r->eager_s
                                                          : r->launch_s);
 }

@@ -10,6 +10,7 @@
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 #include "work/piece/recipe.h"
+#include "sim/time/step_time.h"
 #include "work/stack/stack.h"
 
 /* Chance that none of `drawn` of n is among m. */
@@ -42,6 +43,8 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
 {
     bool everyone = path_system_of(path)->exchange == EXCHANGE_EVERYONE;
     pricing->plan = plan;
+    pricing->beside = engine_parts_stream(plan) && step_graphs(plan) == GRAPHS_FULL;
+    pricing->reduced = engine_norm_reduced(plan);
     pricing->tokens =
         (double)plan_joined_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
 }
@@ -237,13 +240,50 @@ static double peak_of(const struct pricing *p, const struct work *work, const st
                : r->peak_flop_per_s;
 }
 
+/* ---- how an engine's kernels do it ---- */
+
+/* Ranks that share out the tokens in the list, where each of them has all. */
+static double times_done(const struct pricing *p, const struct op *op)
+{
+    return op->done & DONE_EVERYWHERE ? (double)plan_token_ranks(p->plan) : 1;
+}
+
+/* Whether a kernel begins for it. */
+static bool starts(const struct pricing *p, const struct op *op)
+{
+    return !(op->done & DONE_ALONG || (op->done & DONE_BESIDE && p->beside) ||
+             (op->done & DONE_REDUCED && p->reduced));
+}
+
+/* What it reads and writes; weights once, however many ranks' tokens. */
+static double bytes_done(const struct pricing *p, const struct work *work, const struct op *op,
+                         const uint64_t *v)
+{
+    double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node], kept = 0;
+    uint16_t weight = op_buffer(work, op, ROLE_WEIGHT);
+    if (!(op->done & DONE_EVERYWHERE))
+        return bytes;
+    if (weight != WORK_NONE)
+        kept = fmin(bytes, (double)v[work->buffers[weight].bytes.node]);
+    return kept + times_done(p, op) * (bytes - kept);
+}
+
+/* By weights with a scale for every 128 x 128, where multiplications take scales, but of 16 or
+ * 32 elements: kernels apply these between them. */
+static bool is_of_blocks(const struct pricing *p, const struct work *work, const struct op *op)
+{
+    uint16_t weight = op_buffer(work, op, ROLE_WEIGHT);
+    return weight != WORK_NONE && plan_generation(p->plan) == GENERATION_SM100 &&
+           work->buffers[weight].dtype == DTYPE_FP8_BLOCK;
+}
+
 /* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.
  */
 static double product_s(const struct pricing *p, const struct work *work,
                         const struct kernel_rates *k, const struct op *op, const uint64_t *v)
 {
     const struct rates *r = &p->rates;
-    double flop = (double)v[op->flop.node], n = (double)v[op->n.node],
+    double flop = times_done(p, op) * (double)v[op->flop.node], n = (double)v[op->n.node],
            depth = (double)v[op->k.node],
            groups = trips(op, v) * fmax(1, (double)v[op->groups.node]);
     double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
@@ -258,6 +298,8 @@ static double product_s(const struct pricing *p, const struct work *work,
     if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
     efficiency *= form_depth_share(depth, k->half_depth);
+    if (is_of_blocks(p, work, op))
+        efficiency *= k->block_share;
     double filled = rows / fmax(each, 1); /* groups */
     const struct form_gemm gemm = {
         .groups = filled, .rows = each, .columns = n, .depth = depth};
@@ -283,14 +325,14 @@ static struct price kernel_price(const struct pricing *p, const struct work *wor
                                  enum profile_item item, const struct op *op, const uint64_t *v)
 {
     const struct kernel_rates *k = rates_of(&p->rates, item, op);
-    double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node];
+    double bytes = bytes_done(p, work, op, v);
     struct price price = {
         .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};
     if (profile_item_class(item) == PROFILE_PRODUCT)
         price.compute_s = product_s(p, work, k, op, v);
     price.s = k->norm > 0 ? form_beside(price.compute_s, price.memory_s, k->norm)
                           : fmax(price.compute_s, price.memory_s);
-    if (price.s > 0)
+    if (price.s > 0 && starts(p, op))
         price.s += trips(op, v) * rate_at(&k->overhead, bytes);
     if (k->folded)
         price.s = 0;
@@ -460,6 +502,8 @@ struct price price_of(const struct pricing *pricing, const struct work *work,
                       const struct op *op, const uint64_t *values)
 {
     enum profile_item item = price_item(op, values), class = profile_item_class(item);
+    if (op->done & DONE_NOWHERE)
+        return (struct price){0};
     if (is_of_call(pricing, op))
         return call_price(pricing, op, values);
     if (class == PROFILE_COLLECTIVE)

@@ -21,8 +21,9 @@ struct pricing {
     struct rates_key key; /* what the rates are of, where they were renewed */
     bool renewed;
     struct comm_place place[GROUP_COUNT];
-    double tokens; /* of all ranks that share the experts */
-    double once;   /* comm_ask.once of exchanges that send a token to a node once; 0: none */
+    double tokens;        /* of all ranks that share the experts */
+    bool beside, reduced; /* ops that may be (DONE_BESIDE, DONE_REDUCED) are, in such a step */
+    double once; /* comm_ask.once of exchanges that send a token to a node once; 0: none */
     struct demand_links links; /* of the routing that is timed; not told: sources are alike */
     bool least;                /* what is routed crosses no more than any routing has it */
 };

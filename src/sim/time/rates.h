@@ -19,7 +19,7 @@ struct rate {
 /* Of kernels: a family on the plan's path and precision. */
 struct kernel_rates {
     struct rate efficiency, bandwidth, overhead;
-    double half_rows, half_depth, tile_rows, tile_columns, wave;
+    double half_rows, half_depth, block_share, tile_rows, tile_columns, wave;
     double norm;              /* of FLOPs and bytes; 0: the longer counts */
     bool folded, tile_choice; /* tiles by form_choose_tiles, in place of half_rows and tiles */
 };

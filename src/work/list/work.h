@@ -190,6 +190,17 @@ const char *process_group_name(enum process_group group);
 bool process_group_is_data(enum process_group group);
 
 /* Counts are per rank, for one layer of the segment and one micro-step. */
+/* How an engine's kernels do an op of its list, beside a kernel of its own for it; bits. */
+enum op_done {
+    DONE_NOWHERE = 1, /* not at all: the list has it, the engine has not */
+    DONE_ALONG = 2,   /* by the kernel of the op beside it: bytes, but no start */
+    DONE_BESIDE = 4,  /* on a stream beside the layer's, in graphs of few tokens: no start */
+    DONE_REDUCED = 8, /* by the all-reduce before it, of few tokens: no start */
+    DONE_CALLED = 16, /* by a kernel that a call of another op launches from C++ */
+    DONE_EVERYWHERE =
+        64 /* by every rank for the tokens of all that share them out in the list */
+};
+
 struct op {
     const char *name;
     enum op_kind kind;
@@ -211,6 +222,7 @@ struct op {
     union args args; /* of that kernel */
     bool wide;       /* a product that no low precision recipe runs */
     bool ahead;      /* an iteration ahead of its loop; exchanges: beside others */
+    uint8_t done;    /* bits of enum op_done; 0: by a kernel of its own */
     uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;

@@ -6,6 +6,7 @@
 #include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
+#include "work/stack/serve_kernels.h"
 #include "work/stack/stack.h"
 
 static const struct stack_system systems[] = {
@@ -34,13 +35,13 @@ static const struct stack_system systems[] = {
     {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build,
      stack_generic_again, NULL, stack_nxd_paths, "its expert MLPs are these"},
     {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build,
-     stack_generic_again, NULL, stack_vllm_paths,
+     stack_generic_again, serve_kernels, stack_vllm_paths,
      "its all-to-all backends; others are sized as asked, and never proposed"},
     {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build,
-     stack_generic_again, NULL, stack_sglang_paths,
+     stack_generic_again, serve_kernels, stack_sglang_paths,
      "its dispatchers; others are sized as asked, and never proposed"},
     {STACK_TRTLLM, "trtllm", "TensorRT-LLM's PyTorch backend: serving", stack_trtllm_build,
-     stack_generic_again, NULL, stack_trtllm_paths,
+     stack_generic_again, serve_kernels, stack_trtllm_paths,
      "its communication; others are sized as asked, and never proposed"},
 };
 
