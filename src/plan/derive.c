@@ -89,6 +89,12 @@ bool plan_keeps_second_copy(const struct plan *plan)
            plan->parallel.hpz_shard > 0;
 }
 
+uint64_t plan_mlp_tiles(const struct plan *plan)
+{
+    bool has = plan_is_huggingface(plan) && plan->workload.mode == MODE_TRAIN;
+    return has ? plan->recompute.mlp_tiles : 1;
+}
+
 bool plan_steps_in_backward(const struct plan *plan)
 {
     return plan->stack.kind == STACK_TORCHTITAN && plan->workload.mode == MODE_TRAIN &&

@@ -5,9 +5,12 @@
 
 #include "plan/plan.h"
 
-/* Whether anything is, by a stack whose launches can say so; adapters freeze all by themselves.
+/* Whether anything is, for good or for the time of a layer, by a stack whose launches can say
+ * so; adapters freeze all by themselves.
  */
 bool plan_freezes(const struct plan *plan);
+/* Whether one layer at a time is trained, and everything else is as it was frozen. */
+bool plan_trains_one_layer(const struct plan *plan);
 /* Layers at the beginning, with the embedding before them. */
 uint64_t plan_frozen_layers(const struct plan *plan);
 /* The first layer that runs backward: the first that is trained. Megatron's recomputation of

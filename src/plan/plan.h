@@ -444,6 +444,7 @@ struct optimizer {
     bool in_backward;    /* a layer is updated as soon as its gradients are there */
     uint64_t rank;       /* of projected gradients (GaLore, APOLLO) */
     struct enum_list projected; /* enum frozen_part: whose matrices have them */
+    bool one_layer;             /* of all layers one is trained at a time (BAdam) */
 };
 
 /* How a model of HuggingFace's keeps the experts of a layer. */
@@ -470,7 +471,8 @@ struct lora {
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
     enum lora_inputs inputs;
-    bool dora; /* each output of a matrix has a magnitude (PEFT's use_dora) */
+    bool dora;    /* each output of a matrix has a magnitude (PEFT's use_dora) */
+    bool encoder; /* the linear layers of the encoder's layers have adapters, too */
     enum lora_experts experts;
     bool fused;       /* adapters of stacked experts are multiplied beside them */
     enum dtype plain; /* of what a base in few bits leaves whole; none: what PEFT makes of it */
@@ -496,6 +498,9 @@ struct frozen {
     enum dtype format;        /* none: precision.weights */
 };
 
+/* Whether the encoder's layers run again: as the others do, or by a switch of their own. */
+enum encoder_again { ENCODER_AGAIN_AUTO, ENCODER_AGAIN_NONE, ENCODER_AGAIN_FULL };
+
 struct recompute_plan {
     enum recompute kind;
     struct word_list save;    /* recompute: {save: [...]} */
@@ -505,6 +510,8 @@ struct recompute_plan {
     uint64_t every;           /* full: the input of every so many layers is kept */
     uint64_t offload_layers;  /* of the first so many layers all that is saved waits there */
     bool distribute;          /* tp ranks share out the inputs that full recomputation keeps */
+    uint64_t mlp_tiles;       /* parts of the sequence that dense networks take in turn */
+    enum encoder_again encoder;
 };
 
 struct memory {

@@ -203,6 +203,7 @@ enum optimizer_kind {
     OPTIMIZER_RMSPROP8BIT,
     OPTIMIZER_KAHAN_ADAM, /* two moments, and what rounding took from 16-bit weights (optimi) */
     OPTIMIZER_SCHEDULE_FREE, /* a second moment and a second copy of what is trained */
+    OPTIMIZER_ADAM_MINI,     /* a moment; of embedding and head a second one */
     OPTIMIZER_GALORE,        /* two moments of projected gradients, and the projections */
     OPTIMIZER_GALORE8BIT,    /* those moments in bytes, an f32 scale per 256 */
     OPTIMIZER_APOLLO,        /* two moments of projected gradients */

@@ -807,14 +807,14 @@ const struct job_case job_cases[] = {
     {"bridge/vision.sh", "",
      "model.name=qwen3-vl-30b-a3b model.encoder.layers=27 workload.encoder.train=none "
      "parallel.ep=8 workload.sequence_length=4096 workload.global_batch=32",
-     2},
+     3},
     {"megatron/rampup.sh", "",
      "workload.micro_batch=2 workload.global_batch=1024 parallel.ep=8 parallel.zero=1 "
      "cluster.nodes=2",
      2},
     {"axolotl/qlora-fsdp.yaml", "",
      "stack.kind=fsdp parallel.zero=3 parallel.reshard=always model.name=glm-4.7-flash "
-     "lora.rank=32 precision.weights=nf4 lora.experts=quantised "
+     "lora.rank=32 precision.weights=nf4_double lora.experts=quantised "
      "precision.activations=bf16 optimizer.kind=adam8bit recompute.kind=full "
      "stack.cross_entropy=fused workload.micro_batch=2 workload.global_batch=64 "
      "workload.sequence_length=2048",
@@ -842,8 +842,18 @@ const struct job_case job_cases[] = {
      0},
     {"axolotl/module.slurm", "",
      "cluster.nodes=2 parallel.zero=3 parallel.cp=2 optimizer.offload=1 "
-     "optimizer.offload_params=true precision.weights=f32 precision.activations=bf16 "
-     "stack.cross_entropy=f32 recompute.kind=full workload.global_batch=64",
+     "optimizer.offload_params=true precision.weights=bf16 precision.activations=bf16 "
+     "precision.moments=bf16 stack.cross_entropy=f32 recompute.kind=full "
+     "workload.global_batch=64",
+     0},
+    {"axolotl/experts.yaml", "",
+     "parallel.ep=2 parallel.zero=3 parallel.dp_shard=0 moe.path=deepep moe.buffer=worst "
+     "moe.library=auto precision.weights=bf16 precision.gradients=bf16 "
+     "optimizer.kind=adam8bit",
+     0},
+    {"axolotl/experts-alone.yaml", "",
+     "parallel.ep=4 parallel.zero=3 moe.path=deepep moe.buffer=exact moe.library=deepep "
+     "lora.rank=32 lora.format=f32",
      0},
     {"axolotl/dpo.yaml", "",
      "stack.kind=deepspeed parallel.zero=2 optimizer.offload=1 workload.micro_batch=2 "
@@ -858,6 +868,26 @@ const struct job_case job_cases[] = {
      "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
      "workload.speculation.tokens=5",
      0},
+    {"axolotl/expression.yaml", "",
+     "lora.rank=16 lora.experts=quantised lora.fused_experts=true precision.weights=nf4_double",
+     0},
+    {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 1},
+    {"swift/vit-again.sh", "",
+     "recompute.kind=none recompute.encoder=full workload.encoder.train=all", 1},
+    {"swift/vit-adapters.sh", "",
+     "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 1},
+    {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 1},
+    {"llamafactory/badam.yaml", "",
+     "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
+     "precision.master=f32 precision.moments=f32 parallel.zero=0",
+     0},
+    {"llamafactory/badam-ds3.yaml", "",
+     "stack.kind=deepspeed optimizer.one_layer=true parallel.zero=3 precision.weights=bf16 "
+     "precision.master=f32",
+     0},
+    {"llamafactory/badam-ratio.yaml", "", "optimizer.one_layer=false precision.weights=bf16",
+     1},
+    {"llamafactory/adam-mini.yaml", "", "optimizer.kind=adam_mini precision.moments=f32", 0},
     {"llamafactory/launched.sh", "cluster=h100",
      "parallel.zero=3 optimizer.offload=1 workload.sequence_length=32768 "
      "cluster.node.devices=8",
@@ -888,8 +918,9 @@ const struct job_case job_cases[] = {
      1},
     {"axolotl/long.yaml", "cluster=h100-8x2",
      "stack.kind=deepspeed parallel.zero=3 parallel.cp=8 optimizer.offload_params=true "
-     "workload.sequence_length=500000 recompute.offload=[layer_input]",
-     2},
+     "workload.sequence_length=500000 recompute.offload=[layer_input] "
+     "recompute.mlp_tiles=16",
+     1},
     {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
     {"sglang/abbreviated.sh", "",
      "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "
@@ -1021,7 +1052,7 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=1 lora.rank=8 lora.targets=[] "
      "workload.encoder.train=projector workload.sequence_length=262144 "
      "workload.global_batch=64",
-     1},
+     2},
     {"megatron-swift/lora.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.node.devices=2 parallel.ep=2 "
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a workload.sequence_length=4096 "
@@ -1053,7 +1084,7 @@ const struct job_case job_cases[] = {
     {"megatron-swift/vision.sh", "",
      "workload.encoder.train=projector stack.attention=unfused optimizer.kind=muon "
      "parallel.zero=0 moe.routing.distribution=uniform",
-     0},
+     1},
     {"megatron-swift/sft.yaml", "cluster=h100-8x1",
      "model.layers=48 model.mtp_layers=1 model.mtp_enabled=true lora.rank=32 "
      "parallel.ep=8 workload.global_batch=16 recompute.kind=full",
@@ -1133,12 +1164,13 @@ const struct job_case job_cases[] = {
      "frozen.modules=[embed_tokens,lm_head,norms,attention,router,experts] parallel.ep=8",
      0},
     {"llamafactory/vision.yaml", "cluster=h100-8x1",
-     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 0},
+     "workload.encoder.train=none frozen.modules=[] parallel.zero=3", 1},
     {"llamafactory/projector.yaml", "cluster=h100-8x1",
      "workload.encoder.train=projector frozen.layers=0 frozen.format=bf16 "
      "frozen.modules=[embed_tokens,lm_head,norms,attention,dense_mlp] precision.weights=f32",
-     0},
-    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8", 1},
+     1},
+    {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8 lora.encoder=true",
+     1},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "
@@ -1221,7 +1253,7 @@ const struct job_case job_cases[] = {
     {"slime/train-experts.sh", "cluster=h200-8x1", "frozen.layers=0", 0},
     {"slime/freeze-router.sh", "cluster=h200-8x1",
      "frozen.layers=0 frozen.modules=[router] model.layers=48", 0},
-    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=bf16", 0},
+    {"axolotl/unfrozen.yml", "cluster=h200-8x1", "frozen.layers=40 frozen.format=none", 0},
     {"axolotl/unfrozen-rows.yml", "cluster=h200-8x1", "frozen.layers=0", 1},
     {"llamafactory/apollo.yaml", "cluster=h200-8x1",
      "optimizer.kind=apollo optimizer.rank=32 optimizer.projected=[]", 1},
@@ -1254,7 +1286,7 @@ const struct job_case job_cases[] = {
     {"verl/entropy.sh", "", "stack.cross_entropy=te parallel.zero=3", 2},
     {"verl/no-entropy.sh", "", "stack.cross_entropy=in_place parallel.zero=3", 2},
     {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
-    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 2},
+    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 3},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
 };
 

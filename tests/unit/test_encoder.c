@@ -193,6 +193,10 @@ static void layers_save_what_their_backward_reads(void **state)
                      2 * 27 * 4096 * row);
     assert_int_equal(held("recompute=full", "encoder_", LIFE_SAVED, 0),
                      UINT64_C(27) * 4096 * 2 * HIDDEN);
+    assert_int_equal(held("recompute.encoder=full", "encoder_", LIFE_SAVED, 0),
+                     UINT64_C(27) * 4096 * 2 * HIDDEN);
+    assert_int_equal(held("recompute=full recompute.encoder=none", "encoder_", LIFE_SAVED, 0),
+                     27 * 4096 * row);
     assert_int_equal(held("workload.encoder.train=projector", "encoder_", LIFE_SAVED, 0), 0);
     assert_int_equal(held("workload.encoder.patches=0", "encoder_", LIFE_SAVED, 0), 0);
     /* tensor parallelism leaves norms whole */
@@ -387,6 +391,32 @@ static void whole_images_are_gathered_once(void **state)
     assert_int_equal(spread.sent, 27 * 2 * (2 * 3 * UINT64_C(4096) * HIDDEN * 2 / 4));
 }
 
+/* Adapters of rank 8 beside the encoder's products, 1152 to 3456, 1152 to 1152, 1152 to 4304
+ * and back: 8 x 17,824 elements a layer, of 4 bytes with as many of gradients and two moments.
+ * A layer saves the row that it saves where it is trained, and the four low-rank products; with
+ * copies of inputs that of attention's output besides, and masks of a byte. */
+static void its_layers_may_have_adapters(void **state)
+{
+    (void)state;
+#define ADAPTED                                                                                \
+    "stack=fsdp parallel.ep=1 parallel.zero=0 precision.weights=bf16 lora.rank=8 "             \
+    "lora.targets=[q_proj] "
+#define SEEING ADAPTED "lora.encoder=true "
+    uint64_t adapters = UINT64_C(27) * 8 * (4608 + 2304 + 5456 + 5456);
+    assert_int_equal(STATE(SEEING, "adapters") - STATE(ADAPTED, "adapters"), 4 * adapters);
+    assert_int_equal(STATE(SEEING, "gradients") - STATE(ADAPTED, "gradients"), 4 * adapters);
+    assert_int_equal(STATE(SEEING, "adam") - STATE(ADAPTED, "adam"), 8 * adapters);
+    assert_int_equal(STATE(SEEING, "encoder_weights"), 2 * (uint64_t)ALL);
+    uint64_t row = 2 * (4 * HIDDEN + 3 * HIDDEN + HIDDEN + 2 * 4304) + 4 * (4 + 16);
+    assert_int_equal(held(ADAPTED, "encoder_", LIFE_SAVED, 0), 0);
+    assert_int_equal(held(SEEING, "encoder_", LIFE_SAVED, 0),
+                     27 * 4096 * (row + 2 * UINT64_C(4) * 8));
+    assert_int_equal(held(SEEING "lora.inputs=dropped", "encoder_", LIFE_SAVED, 0),
+                     27 * 4096 * (row + 2 * UINT64_C(4) * 8 + 2 * HIDDEN + 3 * HIDDEN + 4304));
+    assert_int_equal(held(SEEING "recompute=full", "encoder_", LIFE_SAVED, 0),
+                     UINT64_C(27) * 4096 * 2 * HIDDEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(the_profile_run_encodes_the_largest_item),
         cmocka_unit_test(sglang_keeps_more_back),
         cmocka_unit_test(ops_count_its_work),
+        cmocka_unit_test(its_layers_may_have_adapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

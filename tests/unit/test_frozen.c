@@ -292,6 +292,35 @@ static void gradients_that_go(void **state)
     arena_release(&b.arena);
 }
 
+/* BAdam: weights of 2 bytes, and of one layer's 623,120,640 parameters gradients, an f32 copy
+ * and moments; on the device where all is, or an eighth under DeepSpeed's stage 3. Its step
+ * makes f32 gradients of the layer. Gradients of weights are those of one layer of 48, the
+ * head's is none. */
+static void layers_take_turns(void **state)
+{
+    (void)state;
+#define TURNS "optimizer.one_layer=true precision.gradients=bf16 precision.master=f32 "
+    assert_int_equal(state_bytes(TURNS "cluster=h200"), 2 * all + 14 * layer);
+    assert_int_equal(state_bytes(TURNS "stack=deepspeed parallel.zero=3"),
+                     2 * all / 8 + 14 * layer / 8);
+    struct plan_built b;
+    plan_build(base, TURNS "cluster=h200", false, &b);
+    assert_int_equal(b.values[plan_buffer(&b.work, "expert_f32_gradients")->all.node],
+                     4 * experts);
+    arena_release(&b.arena);
+}
+
+/* Adam-mini: a moment of all, and of embedding and head, 151,936 x 2,048 each, another. */
+static void squares_of_the_ends_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(state_bytes("optimizer.kind=adam_mini"), (2 + 4 + 4) * all + 8 * table);
+    assert_int_equal(state_bytes("optimizer.kind=adam_mini frozen.modules=[lm_head]"),
+                     10 * all - 8 * table + 4 * table);
+    assert_int_equal(state_bytes("optimizer.kind=adam_mini parallel.zero=3"),
+                     (10 * all + 8 * table) / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +334,8 @@ int main(void)
         cmocka_unit_test(stages_run_backward_what_is_theirs),
         cmocka_unit_test(projected_gradients),
         cmocka_unit_test(gradients_that_go),
+        cmocka_unit_test(layers_take_turns),
+        cmocka_unit_test(squares_of_the_ends_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,7 @@ static void words_match_their_enums(void **state)
         {words_stack, STACK_COUNT - 1},
         {words_score, SCORE_SQRTSOFTPLUS},
         {words_reshard, RESHARD_NEVER},
+        {words_encoder_again, ENCODER_AGAIN_FULL},
         {words_recipe, RECIPE_NVFP4},
         {words_optimizer, OPTIMIZER_ADALOMO},
         {words_frozen, FROZEN_DENSE_MLP},

@@ -314,7 +314,7 @@ static void losses_hold(void **state)
 static void what_they_do_not_run_is_refused(void **state)
 {
     (void)state;
-    static const char *const sets[] = {"recompute.kind=selective", "moe.path=deepep",
+    static const char *const sets[] = {"recompute.kind=selective", "moe.path=deepep_ll",
                                        "workload.mode=prefill"};
     static const char *const reasons[] = {"whole layers or nothing", "does not run moe.path",
                                           "train only"};
@@ -328,6 +328,64 @@ static void what_they_do_not_run_is_refused(void **state)
         assert_non_null(strstr(err.text, reasons[i]));
         arena_release(&arena);
     }
+}
+
+/* axolotl's expert parallelism over 4 of 8 ranks, 4,096 tokens each (hidden 2048, 8 of 128
+ * experts a token): experts' weights of a quarter are shared by two ranks, the rest by all
+ * eight, in f32. Room for all that can come is one row a token of the four ranks, and at the
+ * experts one for each of its eight slots: 4 x 4096 x 2048 x 2 bytes, eight times that.
+ * DeepEP's queues take 256 MiB. */
+static void experts_of_axolotl_exchange_tokens(void **state)
+{
+    (void)state;
+#define SPREAD_FOUR                                                                            \
+    "moe.path=deepep parallel.ep=4 moe.buffer=worst workload.sequence_length=4096 "            \
+    "workload.micro_batch=1 "
+    const uint64_t experts = UINT64_C(28991029248), rest = UINT64_C(1541093376);
+    assert_int_equal(named(SPREAD_FOUR, "expert_weights"), 4 * experts / 4 / 2);
+    assert_int_equal(named(SPREAD_FOUR, "weights"), 4 * rest / 8);
+    assert_int_equal(named(SPREAD_FOUR, "received_tokens"), 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR "recompute=full", "expert_input"),
+                     UINT64_C(8) * 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR "recompute=full", "routed_output"),
+                     UINT64_C(8) * 4 * 4096 * 2048 * 2);
+    assert_int_equal(named(SPREAD_FOUR, "deepep_nvl_buffer"), 0);
+    assert_int_equal(named(SPREAD_FOUR "moe.library=deepep", "deepep_nvl_buffer"), 256 << 20);
+}
+
+/* Bytes of a buffer of Llama-3.1-8B's layers, one each. */
+static uint64_t of_llama(const char *set, const char *name)
+{
+    static const char text[] = "model: llama-3.1-8b\ncluster: h100-8x1\nstack: fsdp\n"
+                               "workload: {sequence_length: 65536, micro_batch: 1}\n"
+                               "parallel: {cp: 8}\n";
+    struct plan_built b;
+    uint64_t most = 0;
+    plan_build(text, set, false, &b);
+    for (size_t i = 0; i < b.work.n_buffers; i++) {
+        const struct buffer *buffer = &b.work.buffers[i];
+        if (text_equal(buffer->name, name) && b.values[buffer->bytes.node] > most)
+            most = b.values[buffer->bytes.node];
+    }
+    arena_release(&b.arena);
+    return most;
+}
+
+/* Of 8,192 rows two tiles take 4,096 each, 14,336 wide; their outputs are put together. Of the
+ * network's 3 x 4096 x 14336 weights a tile's gradients stand beside the sums. */
+static void networks_take_tiles(void **state)
+{
+    (void)state;
+    assert_int_equal(of_llama("", "mlp_gate"), 8192 * 14336 * 2);
+    assert_int_equal(of_llama("", "mlp_tiles_out"), 0);
+#define TWO_TILES "recompute.mlp_tiles=2 "
+    assert_int_equal(of_llama(TWO_TILES, "mlp_gate"), 4096 * 14336 * 2);
+    assert_int_equal(of_llama(TWO_TILES, "d_mlp_gate_up"), 4096 * 2 * 14336 * 2);
+    assert_int_equal(of_llama(TWO_TILES, "mlp_tiles_out"), 8192 * 4096 * 2);
+    assert_int_equal(of_llama(TWO_TILES, "d_mlp_tiles_in"), 8192 * 4096 * 2);
+    assert_int_equal(of_llama(TWO_TILES, "tile_gradients"), 3 * 4096 * 14336 * 2);
+    assert_int_equal(of_llama(TWO_TILES "stack=deepspeed", "tile_gradients"), 0);
+    assert_int_equal(of_llama(TWO_TILES "lora.rank=8", "tile_gradients"), 0);
 }
 
 /* Qwen3-30B-A3B's 30,532,122,624 parameters on 8 ranks: under FSDP2 f32 weights and two moments
@@ -373,6 +431,8 @@ int main(void)
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
         cmocka_unit_test(what_they_do_not_run_is_refused),
+        cmocka_unit_test(experts_of_axolotl_exchange_tokens),
+        cmocka_unit_test(networks_take_tiles),
         cmocka_unit_test(an_asynchronous_checkpoint_waits_in_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

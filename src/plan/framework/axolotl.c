@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/trainer.h"
@@ -13,6 +14,8 @@
 #define LOADER "axolotl src/axolotl/loaders/model.py"
 #define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
 #define PLUGINS "axolotl src/axolotl/integrations"
+#define TILES "axolotl src/axolotl/monkeypatch/tiled_mlp/patch.py"
+#define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 
 static const struct job_flag flags[] = {
     RULE("base_model model_name_or_path", JOB_VALUE, "model", "by its name on the hub", CONFIG),
@@ -26,6 +29,8 @@ static const struct job_flag flags[] = {
          TRAINING),
     RULE("adapter", JOB_VALUE, "lora.rank", "lora, qlora: with lora_r; none: all is trained",
          ADAPTERS),
+    RULE("bnb_config_kwargs.bnb_4bit_use_double_quant", JOB_VALUE, "precision.weights",
+         "of qlora, on unless turned off: nf4_double", LOADER),
     RULE("lora_target_linear", JOB_VALUE, "lora.targets", "all-linear, beside those listed",
          ADAPTERS),
     RULE("lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
@@ -37,9 +42,9 @@ static const struct job_flag flags[] = {
          "dequantized as it is loaded; else a warning", LOADER),
     RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
          "see model_quantization_config", LOADER),
-    MEMORY("tiled_mlp", JOB_VALUE, "false", "an MLP takes the whole sequence at once here",
-           CONFIG),
-    NEITHER("tiled_mlp_num_shards", JOB_VALUE, CONFIG),
+    RULE("tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
+         "sequence of a rank / hidden size, rounded up; of experts a warning", TILES),
+    RULE("tiled_mlp_num_shards", JOB_VALUE, "recompute.mlp_tiles", "with tiled_mlp", TILES),
     MEMORY("layer_offloading", JOB_VALUE, "false",
            "the base's layers are on the device here, not in host memory", CONFIG),
     MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
@@ -86,10 +91,20 @@ static const struct job_flag flags[] = {
            "1", CONFIG),
     DIRECT("context_parallel_size sequence_parallel_degree parallelism_config_cp_size",
            JOB_VALUE, "parallel.cp", NULL, "1", CONFIG),
-    MEMORY("expert_parallel_size", JOB_VALUE, "1",
-           "experts are whole on every rank here: its layer is DeepEP's", PLUGINS),
-    TIME("experts_implementation", JOB_VALUE, "grouped_mm", "products are grouped here",
-         PLUGINS),
+    RULE("expert_parallel_size", JOB_VALUE, "parallel.ep",
+         "a token goes once to every rank that has experts of it", EXPERTS),
+    RULE("expert_parallel_backend", JOB_VALUE, "moe.library",
+         "deep_ep; auto is planned as torch's exchange", EXPERTS),
+    MEMORY("expert_parallel_num_nvl_bytes", JOB_VALUE, "268435456",
+           "DeepEP's queues take 256 MiB here", EXPERTS),
+    MEMORY("expert_parallel_save_dispatch", JOB_VALUE, "false",
+           "received rows are sent again in backward here", EXPERTS),
+    TIME("expert_parallel_dispatch_chunks", JOB_VALUE, "1", NULL, EXPERTS),
+    IDLE("expert_parallel_token_capacity", JOB_VALUE,
+         "slots beyond it keep their rows, with weights of zero", EXPERTS),
+    RULE("experts_implementation", JOB_VALUE, "moe.buffer",
+         "with expert_parallel_size all but eager: room for all slots of received tokens",
+         EXPERTS),
     TIME("torch_compile", JOB_VALUE, "false", NULL, CONFIG),
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
@@ -184,8 +199,9 @@ static enum status tell_formats(struct job *job)
 static enum status tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false, experts = false, scatters = false, sonic = false;
+    bool linear = false, experts = false, scatters = false, sonic = false, twice = true;
     TRY(word_of(job, "adapter", &adapter));
+    TRY(job_switch(job, "bnb_config_kwargs.bnb_4bit_use_double_quant", &twice));
     TRY(job_switch(job, "quantize_moe_experts", &experts));
     TRY(job_switch(job, "use_scattermoe", &scatters));
     TRY(job_switch(job, "use_sonicmoe", &sonic));
@@ -196,6 +212,8 @@ static enum status tell_adapter(struct job *job)
         job_warn(job, job_setting(job, "adapter")->mark,
                  "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
     job_retell(job, "adapter", "use_peft", "true");
+    if (text_equal(adapter, "qlora") && twice) /* _set_quantization_config */
+        job_retell(job, "adapter", "use_bnb_nested_quant", "true");
     if (experts)
         job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
     if ((scatters || sonic) && job_given(job, "lora_target_parameters"))
@@ -261,6 +279,64 @@ static enum status set_attention(struct job *job)
     TRY(job_switch(job, "eager_attention", &eager));
     if (eager || text_equal(kind, "eager"))
         job_set(job, "stack.attention", "unfused", "eager_attention attention");
+    return STATUS_OK;
+}
+
+/* Experts over ranks beside those that share the rest out. Both backends send a token once to
+ * each rank with experts of it (torch_dispatch.py has DeepEP's layout); transformers' grouped
+ * products then take a row for each of its K slots, those of other ranks' experts too, at
+ * weights of zero (experts_fn.py, _grouped_mm_local), which is as many as can come: the kernels
+ * that pass such slots by have the rows that do. */
+static enum status set_experts(struct job *job)
+{
+    static const char flag[] = "expert_parallel_size", impl[] = "experts_implementation";
+    uint64_t ranks = 1;
+    const char *backend, *kernel;
+    bool scatters = false;
+    TRY(job_count(job, flag, &ranks));
+    TRY(word_of(job, "expert_parallel_backend", &backend));
+    TRY(word_of(job, impl, &kernel));
+    TRY(job_switch(job, "use_scattermoe", &scatters));
+    if (ranks <= 1) {
+        if (kernel[0] && !text_equal(kernel, "grouped_mm"))
+            job_warn(job, job_setting(job, impl)->mark,
+                     "'%s' matters to time and is not modelled: products are grouped here",
+                     impl);
+        return STATUS_OK;
+    }
+    bool passes = scatters || text_equal(kernel, "eager") || text_ends(kernel, "scattermoe") ||
+                  text_equal(kernel, "deep_ep");
+    job_set_count(job, "parallel.ep", ranks, flag);
+    job_set(job, "moe.path", "deepep", flag);
+    job_set(job, "moe.buffer", passes ? "exact" : "worst",
+            "experts_implementation use_scattermoe expert_parallel_size");
+    if (text_equal(backend, "deep_ep"))
+        job_set(job, "moe.library", "deepep", "expert_parallel_backend");
+    return STATUS_OK;
+}
+
+/* The forward of the model's MLP class in parts (patch.py): of layers with experts that is
+ * their shared ones' at most. */
+static enum status set_tiles(struct job *job)
+{
+    static const char flag[] = "tiled_mlp", count[] = "tiled_mlp_num_shards";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool tiled = false, known;
+    uint64_t tiles = 0;
+    TRY(job_switch(job, flag, &tiled));
+    TRY(job_count(job, count, &tiles));
+    TRY(job_model(job, plan, &known));
+    if (!tiled || !known)
+        return STATUS_OK;
+    uint64_t rows = job_planned(job, "workload.sequence_length", 1) /
+                    greater(job_planned(job, "parallel.cp", 1), 1);
+    if (!tiles)
+        tiles = greater(ceil_div(rows, plan->model.hidden), 1);
+    job_set_count(job, "recompute.mlp_tiles", tiles, "tiled_mlp tiled_mlp_num_shards");
+    if (plan->model.moe.experts)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "tiles of networks beside experts matter to memory and are not modelled: "
+                 "dense layers alone have them here");
     return STATUS_OK;
 }
 
@@ -364,6 +440,8 @@ static enum status axolotl_finish(struct job *job)
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));
+    TRY(set_experts(job));
+    TRY(set_tiles(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
     return set_preference(job);

@@ -248,17 +248,28 @@ static const char dtypes[] = "float32=f32 fp32=f32 bfloat16=bf16 bf16=bf16 float
                              "fp16=f16 auto=bf16";
 static const char mixtures[] = "bf16=bf16 fp16=f16 fp8=bf16";
 
+/* axolotl has its own fsdp2_prepare_model, which raises nothing to f32 (monkeypatch/accelerate/
+ * fsdp2.py 02730757918; loaders/patch_manager.py puts it in Accelerate's place). */
+static enum status keeps_format(struct job *job, bool *keeps)
+{
+    uint64_t version = 1;
+    TRY(job_count(job, "fsdp_version", &version));
+    *keeps = job->framework == &job_axolotl && version == 2;
+    return STATUS_OK;
+}
+
 /* Under mixed precision FSDP keeps what is trained in f32 and gathers it in 16 bits
  * (fsdp_utils.py, fsdp2_prepare_model); otherwise everything is as it was loaded. */
 static enum status set_formats(struct job *job, bool upcasts)
 {
     static const char names[] = "mixed_precision bf16 fp16", loaded_flag[] = "torch_dtype";
     const char *mixed = "no", *loaded = "float32";
-    bool bf16 = false, fp16 = false;
+    bool bf16 = false, fp16 = false, keeps;
     TRY(job_switch(job, "bf16", &bf16));
     TRY(job_switch(job, "fp16", &fp16));
     TRY(job_word(job, "mixed_precision", &mixed));
     TRY(job_word(job, loaded_flag, &loaded));
+    TRY(keeps_format(job, &keeps));
     if (bf16 && fp16)
         return job_fail(job, "fp16", "bf16 and fp16 exclude each other");
     const char *format = job_convert(job, dtypes, loaded);
@@ -269,7 +280,7 @@ static enum status set_formats(struct job *job, bool upcasts)
                  "mixed precision in fp8 matters to memory and time and is not modelled: bf16 "
                  "stands in");
     const char *half = bf16 ? "bf16" : fp16 ? "f16" : job_convert(job, mixtures, mixed);
-    bool raised = half && upcasts && !draft_find(&job->draft, "lora.rank");
+    bool raised = half && upcasts && !keeps && !draft_find(&job->draft, "lora.rank");
     const char *state = raised ? "f32" : format, *rows = half ? half : format;
     job_set(job, "precision.weights", state, raised ? names : loaded_flag);
     job_set(job, "precision.gradients", state, half ? names : loaded_flag);

@@ -45,8 +45,17 @@ static const struct job_flag flags[] = {
     RULE("galore_layerwise apollo_layerwise", JOB_SWITCH, "optimizer.in_backward",
          "on one device: a gradient goes as soon as it is there", TUNING),
     RULE("use_apollo", JOB_SWITCH, "optimizer.kind", "apollo", TUNING),
-    MEMORY("use_badam", JOB_SWITCH, NULL, "every layer is trained in each step here", TUNING),
-    MEMORY("use_adam_mini", JOB_SWITCH, NULL, "Adam's states stand in", TUNING),
+    RULE("use_badam", JOB_SWITCH, "optimizer.one_layer",
+         "with badam_mode layer; ratio is a warning", TUNING),
+    RULE("badam_mode", JOB_VALUE, "optimizer.one_layer", "layer unless given", TUNING),
+    NEITHER("badam_start_block", JOB_VALUE, TUNING),
+    NEITHER("badam_switch_mode", JOB_VALUE, TUNING),
+    NEITHER("badam_switch_interval", JOB_VALUE, TUNING),
+    NEITHER("badam_update_ratio", JOB_VALUE, TUNING),
+    NEITHER("badam_mask_mode", JOB_VALUE, TUNING),
+    NEITHER("badam_verbose", JOB_VALUE, TUNING),
+    RULE("use_adam_mini", JOB_SWITCH, "optimizer.kind", "adam_mini, its moments in f32",
+         TUNING),
     RULE("use_dora", JOB_SWITCH, "lora.dora", "with adapters", TUNING),
     MEMORY("use_unsloth", JOB_SWITCH, NULL, "transformers' own layers stand in", MODEL),
     MEMORY("use_kt", JOB_SWITCH, NULL,
@@ -68,7 +77,7 @@ static const struct job_flag flags[] = {
     RULE("freeze_extra_modules", JOB_LIST, "frozen.modules",
          "embed_tokens, lm_head, which are frozen otherwise", TUNING),
     RULE("freeze_vision_tower", JOB_VALUE, "workload.encoder.train",
-         "of a vision model, on unless turned off; off: all", TUNING),
+         "of a vision model, on unless turned off; off: all, of adapters lora.encoder", TUNING),
     RULE("freeze_multi_modal_projector", JOB_VALUE, "workload.encoder.train",
          "on unless turned off: none; off: projector", TUNING),
     RULE("freeze_language_model", JOB_VALUE, "frozen.modules",
@@ -113,6 +122,8 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static const struct trainer_file files[] = {
     {"ds_z0_config.json", "{zero_optimization: {stage: 0, reduce_bucket_size: 5e8}, " HALF "}"},
     {"ds_z2_config.json", "{zero_optimization: {" STAGE2 "}, " HALF "}"},
+    {"ds_z2_autotp_config.json",
+     "{zero_optimization: {" STAGE2 "}, tensor_parallel: {autotp_size: 2}, " HALF "}"},
     {"ds_z2_offload_config.json", "{zero_optimization: {" STAGE2 ", " TO_HOST "}, " HALF "}"},
     {"ds_z3_config.json", "{zero_optimization: {" STAGE3 "}, " HALF "}"},
     {"ds_z3_offload_config.json",
@@ -151,8 +162,10 @@ static enum status tell_adapter(struct job *job, bool *adapters, bool *freezes)
  * (adapter.py, init_adapter). */
 static enum status tell_formats(struct job *job, bool adapters)
 {
-    bool pure = false, fp16 = false;
+    bool pure = false, fp16 = false, turns = false;
     TRY(job_switch(job, "pure_bf16", &pure));
+    TRY(job_switch(job, "use_badam", &turns));
+    pure = pure || turns;
     TRY(job_switch(job, "fp16", &fp16));
     bool raised = !adapters && !pure && trainer_sharer(job) == TRAINER_WHOLE;
     job_assume(job, "torch_dtype",
@@ -216,6 +229,43 @@ static enum status tell_rest(struct job *job)
     job_assume(job, "optim", "adamw_torch_fused", "optim: adamw_torch_fused, transformers");
     job_assume(job, "per_device_train_batch_size", "8",
                "per_device_train_batch_size: 8, transformers");
+    return job->err->status;
+}
+
+/* BAdam's layer by layer: copies of a layer in f32 take its gradients and have states
+ * (badam/block_optim.py 163329d7, _switch_trainable_params_single_gpu). */
+static enum status set_turns(struct job *job, bool adapters)
+{
+    static const char flag[] = "use_badam";
+    bool used = false;
+    const char *mode = "layer";
+    TRY(job_switch(job, flag, &used));
+    TRY(job_word(job, "badam_mode", &mode));
+    if (!used)
+        return STATUS_OK;
+    if (adapters || !text_equal(mode, "layer")) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "BAdam %s matters to memory and is not modelled: Adam's states of all that is "
+                 "trained stand in",
+                 adapters ? "of adapters" : "that masks gradients");
+        return STATUS_OK;
+    }
+    job_set(job, "optimizer.one_layer", "true", flag);
+    job_set(job, "precision.master", "f32", flag);
+    job_set(job, "precision.moments", "f32", flag);
+    return STATUS_OK;
+}
+
+/* Moments in f32 whatever the weights are (adam_mini/adam_mini.py). */
+static enum status set_mini(struct job *job)
+{
+    static const char flag[] = "use_adam_mini";
+    bool used = false;
+    TRY(job_switch(job, flag, &used));
+    if (used)
+        job_set(job, "optimizer.kind", "adam_mini", flag);
+    if (used)
+        job_set(job, "precision.moments", "f32", flag);
     return job->err->status;
 }
 
@@ -327,10 +377,14 @@ static enum status set_encoder(struct job *job, bool adapters, bool freezes, boo
     projector = projector && !alone;
     if (!known || !plan->model.encoder.layers || (adapters && !*language && tower))
         return STATUS_OK;
+    if (adapters && !*language) {
+        job_set(job, "lora.encoder", "true", tower_flag);
+        return STATUS_OK;
+    }
     if (adapters) {
-        job_warn(job, job_setting(job, *language && !alone ? language_flag : tower_flag)->mark,
-                 "adapters of an encoder matter to memory and are not modelled: the language "
-                 "model has them here");
+        job_warn(job, job_setting(job, alone ? "train_mm_proj_only" : language_flag)->mark,
+                 "adapters of an encoder alone matter to memory and are not modelled: the "
+                 "language model has them here");
         return STATUS_OK;
     }
     job_set(job, "workload.encoder.train",
@@ -374,6 +428,8 @@ static enum status llamafactory_finish(struct job *job)
     TRY(tell_base(job));
     TRY(tell_rest(job));
     TRY(trainer_share(job));
+    TRY(set_turns(job, adapters));
+    TRY(set_mini(job));
     TRY(job_switch(job, "use_unsloth_gc", &moved));
     if (moved)
         trainer_offload(job, "use_unsloth_gc");

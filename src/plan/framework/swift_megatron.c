@@ -112,7 +112,11 @@ static enum status set_adapters(struct job *job, bool adapters)
     job_set_count(job, "lora.rank", rank, "lora_rank tuner_type");
     swift_tell_targets(job);
     const struct setting *s = job_setting(job, targets_flag);
-    if (s && !(s->n == 1 && text_equal(s->values[0], "all-linear")))
+    if (trainer_is_expression(s))
+        job_warn(job, s->mark,
+                 "an expression of Megatron's names matters to memory and is not read: every "
+                 "matrix of a layer has an adapter here");
+    else if (s && !(s->n == 1 && text_equal(s->values[0], "all-linear")))
         TRY(megatron_set_list(job, "lora.targets", targets_flag));
     if (job_given(job, "modules_to_save"))
         job_warn(job, job_setting(job, "modules_to_save")->mark,

@@ -87,8 +87,13 @@ enum status swift_read_tuner(struct job *job, const char *unless, bool *adapters
 void swift_tell_targets(struct job *job)
 {
     static const char flag[] = "target_modules";
-    const struct setting *s = job_setting(job, flag);
+    const struct setting *s = job_setting(job, flag), *fits = job_setting(job, "target_regex");
     bool all = false, more = false;
+    if (fits && !fits->trouble &&
+        fits->n == 1) { /* which holds (tuner.py, get_target_modules) */
+        job_retell(job, "target_regex", flag, fits->values[0]);
+        return;
+    }
     for (size_t i = 0; s && i < s->n; i++) {
         bool every = text_equal(s->values[i], "all-linear") || text_equal(s->values[i], "ALL");
         all = all || every;
@@ -163,6 +168,20 @@ enum status swift_set_length(struct job *job, const struct swift_rlhf *rlhf)
     return STATUS_OK;
 }
 
+/* transformers' layers on Megatron, too (arguments/megatron_args.py: of None, not freeze_vit).
+ */
+static enum status set_again(struct job *job, bool layers)
+{
+    static const char flag[] = "vit_gradient_checkpointing";
+    bool again = job->framework != &job_swift && !layers;
+    bool said = job_given(job, flag) || again;
+    TRY(job_switch(job, flag, &again));
+    if (said)
+        job_set(job, "recompute.encoder", again ? "full" : "none",
+                "vit_gradient_checkpointing freeze_vit");
+    return STATUS_OK;
+}
+
 enum status swift_set_encoder(struct job *job)
 {
     static const char flags[] = "freeze_vit freeze_aligner";
@@ -171,6 +190,18 @@ enum status swift_set_encoder(struct job *job)
     TRY(job_switch(job, "freeze_vit", &layers));
     TRY(job_switch(job, "freeze_aligner", &projector));
     TRY(job_part(job, "model", plan, &known));
+    if (known && plan->model.encoder.layers)
+        TRY(set_again(job, layers));
+    if (!layers && draft_find(&job->draft, "lora.rank") && known &&
+        plan->model.encoder.layers) {
+        if (job->framework == &job_swift)
+            job_set(job, "lora.encoder", "true", "freeze_vit");
+        else
+            job_warn(job, job_setting(job, "freeze_vit")->mark,
+                     "adapters of an encoder matter to memory and are not modelled of "
+                     "Megatron: it is planned as frozen");
+        return STATUS_OK;
+    }
     if (known && plan->model.encoder.layers)
         job_set(job, "workload.encoder.train",
                 !layers     ? "all"

@@ -37,8 +37,9 @@
              TUNER),                                                                           \
         RULE("freeze_aligner", JOB_VALUE, "workload.encoder.train",                            \
              "on unless turned off: none; off: projector", TUNER),                             \
-        MEMORY("vit_gradient_checkpointing", JOB_VALUE, NULL,                                  \
-               "an encoder's layers are run again as the others are", TRAINING)
+        RULE("vit_gradient_checkpointing", JOB_VALUE, "recompute.encoder",                     \
+             "as gradient_checkpointing unless given; of Megatron where freeze_vit is false",  \
+             TRAINING)
 
 #define TUNER_ROWS                                                                             \
     RULE("tuner_type train_type sft_type", JOB_VALUE, "lora.rank",                             \
@@ -47,8 +48,8 @@
         RULE("target_modules lora_target_modules", JOB_LIST, "lora.targets",                   \
              "by name; all-linear, which holds unless given: every one", TUNER),               \
         RULE("lora_dtype", JOB_VALUE, "lora.format", "float32, bfloat16, float16", TUNER),     \
-        MEMORY("target_regex", JOB_VALUE, NULL, "every matrix of a layer has an adapter here", \
-               TUNER),                                                                         \
+        RULE("target_regex", JOB_VALUE, "lora.targets",                                        \
+             "the linear layers whose names it fits; of Megatron a warning", TUNER),           \
         RULE("modules_to_save lora_modules_to_save", JOB_LIST, "lora.modules_to_save",         \
              "embed_tokens, lm_head; others, and Megatron's, warn", TUNER),                    \
         RULE("freeze_llm", JOB_VALUE, "frozen.modules",                                        \

@@ -262,7 +262,11 @@ static enum status set_adapter(struct job *job)
     job_set_count(job, "lora.rank", rank, "lora_r use_peft");
     const struct setting *s = job_setting(job, targets);
     const char *words[PLAN_NAMES];
-    size_t n = s && !s->trouble ? split(job, s, words) : 0;
+    size_t n = 0;
+    if (trainer_is_expression(s))
+        TRY(trainer_match_targets(job, targets, words, &n));
+    else
+        n = trainer_words(job, targets, words);
     for (size_t i = 0; i < n; i++)
         words[i] = last_of(words[i]);
     bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));

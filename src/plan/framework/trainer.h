@@ -144,6 +144,13 @@ const char *trainer_loaded(struct job *job);
 /* Words of a list that is given, each of which may be several with commas between. */
 size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES]);
 
+/* Whether a setting of targets is an expression and no names; the linear layers whose names it
+ * fits, as lora.targets calls them (its model is known already). Warns where it fits in some
+ * layers alone; STATUS_INPUT where it fits nowhere. */
+bool trainer_is_expression(const struct setting *s);
+enum status trainer_match_targets(struct job *job, const char *flag,
+                                  const char *words[PLAN_NAMES], size_t *n);
+
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
  * another kind than the framework's; NULL: any. */
 enum status trainer_prepare(struct job *job, const struct job_framework *framework);

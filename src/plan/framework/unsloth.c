@@ -36,8 +36,8 @@ static const struct job_flag flags[] = {
     RULE("gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",
          "0.5 unless given, with fast_inference", LOADER),
     RULE(SCRIPT_STANDBY, JOB_SWITCH, "workload.colocated.engine", "asleep", LOADER),
-    RULE("finetune_vision_layers", JOB_VALUE, "workload.encoder.train",
-         "false: none; else a warning where the model has an encoder", VISION),
+    RULE("finetune_vision_layers", JOB_VALUE, "lora.encoder",
+         "on unless turned off, where the model has an encoder", VISION),
     RULE("finetune_attention_modules", JOB_VALUE, "lora.targets", "false: not theirs", VISION),
     RULE("finetune_mlp_modules", JOB_VALUE, "lora.targets", "false: not theirs", VISION),
     MEMORY("finetune_language_layers", JOB_VALUE, "true", "they have adapters here", VISION),
@@ -301,9 +301,7 @@ static enum status set_encoder(struct job *job)
         return STATUS_OK;
     job_set(job, "workload.encoder.train", "none", flag);
     if (trains && job_given(job, "finetune_language_layers"))
-        job_warn(job, job_place(job),
-                 "adapters of the encoder's layers matter to memory and are not modelled: it "
-                 "is planned as frozen");
+        job_set(job, "lora.encoder", "true", flag);
     return STATUS_OK;
 }
 

@@ -543,6 +543,20 @@ static enum status need_model(struct job *job)
     return err_hint(job->err, "name it, as in --set model=mixtral-8x7b; 'moeplan list models'");
 }
 
+/* How many images a sequence has is the data's: without them an encoder does nothing. */
+static enum status warn_of_images(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_model(job, plan, &known));
+    if (job->framework->trains && known && plan->model.encoder.layers &&
+        !draft_find(&job->draft, "workload.encoder.patches"))
+        job_warn(job, job_place(job),
+                 "what images take matters to memory and is the data's: none are planned; "
+                 "--set workload.encoder.patches=4096 plans so many patches a sequence");
+    return STATUS_OK;
+}
+
 enum status job_finish(struct job *job, const char *text, size_t length)
 {
     struct draft *asked = arena_alloc(job->arena, 1, sizeof *asked);
@@ -578,6 +592,7 @@ enum status job_finish(struct job *job, const char *text, size_t length)
     TRY(need_model(job));
     TRY(need_cluster(job));
     TRY(check_size(job));
+    TRY(warn_of_images(job));
     note_rest(job);
     return STATUS_OK;
 }

@@ -187,6 +187,8 @@ static const struct model_name {
      "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", NULL},
     {"nemotron-3-ultra", "nvidia-nemotron-3-ultra-550b-a55b", NULL, NULL, "nemotron_3_ultra",
      "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", NULL},
+    {"nemotron-3-nano", "nemotron-3-nano-30b-a3b", NULL, NULL, NULL, NULL, NULL},
+    {"nemotron-3-super", "nemotron-3-super-120b-a12b", NULL, NULL, NULL, NULL, NULL},
     {"jamba-v0.1", "jamba-v0.1", NULL, NULL, NULL, "ai21labs/Jamba-v0.1", NULL},
     {"jamba-v0.1", "ai21-jamba-mini-1.5", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"jamba-v0.1", "ai21-jamba-mini-1.6", NULL, NULL, NULL, NULL, NULL},

@@ -43,7 +43,8 @@
 #define MOMENTS                                                                                \
     (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD) |    \
      BIT(OPTIMIZER_ADEMAMIX) | BIT(OPTIMIZER_RMSPROP) | BIT(OPTIMIZER_KAHAN_ADAM) |            \
-     BIT(OPTIMIZER_SCHEDULE_FREE) | BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_APOLLO))
+     BIT(OPTIMIZER_SCHEDULE_FREE) | BIT(OPTIMIZER_ADAM_MINI) | BIT(OPTIMIZER_GALORE) |         \
+     BIT(OPTIMIZER_APOLLO))
 #define PROJECTS                                                                               \
     ONE_OF("optimizer.kind",                                                                   \
            BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))
@@ -233,7 +234,8 @@ static bool has_dense(const struct plan *plan)
     }
 
 /* an encoder that images pass in training */
-#define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
+#define SEES_BY(stacks) ABOVE("workload.encoder.patches", 0), TRAINS, STACK(stacks)
+#define SEES SEES_BY(TRAINERS)
 /* adapters beside an engine's weights */
 #define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
 #define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
@@ -540,7 +542,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.dispatch_sms", DEEPEP, SPREAD,
          NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN) | HUGGINGFACE)),
     WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
-    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS), SPREAD),
+    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS | BIT(STACK_FSDP)), SPREAD),
     WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
     WHEN("moe.expert_tokens", ENGINE, INFERS),
     WHEN("moe.switch", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
@@ -596,6 +598,7 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.inputs", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.dora", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.encoder", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), ENCODES),
     WHEN("lora.experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), HAS_MOE),
     WHEN("lora.fused_experts", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0),
          ABOVE("lora.targets", 0), HAS_MOE),
@@ -621,6 +624,7 @@ const struct unread_row unread_rows[] = {
     WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_FSDP)),
          ONE_OF("optimizer.kind",
                 BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))),
+    WHEN("optimizer.one_layer", TRAINS, STACK(HUGGINGFACE), ZERO("lora.rank")),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),
@@ -638,6 +642,8 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),
     WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
+    WHEN("recompute.encoder", ENCODES, SEES_BY(HUGGINGFACE | MEGATRONS)),
+    WHEN("recompute.mlp_tiles", TRAINS, STACK(HUGGINGFACE)),
     WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),
     WHEN("memory.cache_block", ENGINE, INFERS),

@@ -260,6 +260,22 @@ static bool all_frozen(const struct plan *plan, char *text, char *hint)
     return !some;
 }
 
+/* BAdam asks DeepSpeed's stage 3 to part its groups anew, and knows no other sharer
+ * (badam/block_optim.py; LLaMA-Factory refuses them, hparams/parser.py). */
+static bool one_layer_broken(const struct plan *plan, char *text, char *hint)
+{
+    bool frozen = plan->frozen.layers + plan->frozen.modules.n > 0;
+    bool alone =
+        plan->stack.kind == STACK_FSDP && plan->parallel.zero == 0 && plan_world(plan) == 1;
+    bool shared = plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero == 3;
+    rule_say(hint, "stack deepspeed with parallel.zero: 3, or one device; nothing "
+                   "of frozen");
+    rule_say(text, "optimizer.one_layer trains layers in turn %s",
+             frozen ? "beside nothing that is frozen for good"
+                    : "on one device, or under DeepSpeed's stage 3");
+    return frozen || (!alone && !shared);
+}
+
 static bool adapts_and_freezes(const struct plan *plan)
 {
     return is_training(plan) && plan->lora.rank > 0 &&
@@ -304,6 +320,12 @@ static const struct rule rules[] = {
      .applies = offloads_layers,
      .broken = layers_broken,
      .also = {"recompute.kind", "parallel.pp"}},
+    {.name = "layers-take-turns",
+     .key = "optimizer.one_layer",
+     .shape = RULE_OTHER,
+     .applies = plan_trains_one_layer,
+     .broken = one_layer_broken,
+     .also = {"parallel.zero", "frozen.modules"}},
     {.name = "steps-whole-weights",
      .key = "optimizer.kind",
      .shape = RULE_OTHER,

@@ -113,6 +113,7 @@ extern const char *const words_loss[];
 extern const char *const words_on_overflow[];
 extern const char *const words_popularity[];
 extern const char *const words_reshard[];
+extern const char *const words_encoder_again[];
 extern const char *const words_prefetch[];
 extern const char *const words_recipe[];
 extern const char *const words_colocated[];

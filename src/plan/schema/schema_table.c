@@ -828,6 +828,10 @@ const struct field schema_table[] = {
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
          "(early_step_in_backward); fsdp: a weight is, of galore and apollo (layer-wise)"),
+    BOOL("optimizer.one_layer", optimizer.one_layer, "false",
+         "fsdp, deepspeed: one layer at a time has gradients, a master copy and states, the "
+         "ends "
+         "have none (BAdam); time is that of gradients of all layers"),
 
     /* ---- lora ---- */
 
@@ -858,6 +862,10 @@ const struct field schema_table[] = {
     BOOL("lora.dora", lora.dora, "false",
          "fsdp, deepspeed: outputs have magnitudes, by the norms of the weights with their "
          "adapters (PEFT's use_dora); what the norms take is not timed"),
+    BOOL(
+        "lora.encoder", lora.encoder, "false",
+        "fsdp, deepspeed: the four products of each of the encoder's layers have adapters, too "
+        "(freeze_vit, freeze_vision_tower: false; finetune_vision_layers)"),
     WORD("lora.experts", lora.experts, words_lora_experts, "auto",
          "fsdp, deepspeed: how the model keeps a layer's experts, which says what adapters and "
          "a "
@@ -903,6 +911,12 @@ const struct field schema_table[] = {
     COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",
           "megatron: of so many layers, the first, all that is saved waits in host memory "
           "(--cpu-offloading-num-layers)"),
+    WORD("recompute.encoder", recompute.encoder, words_encoder_again, "auto",
+         "fsdp, deepspeed, megatron: whether the encoder's layers run again in backward"),
+    COUNT(
+        "recompute.mlp_tiles", recompute.mlp_tiles, 1, 1e6, "1",
+        "fsdp, deepspeed: dense networks take the sequence in so many parts, in backward again "
+        "(tiled MLP); that second forward is not priced"),
     BOOL("recompute.distribute", recompute.distribute, "false",
          "megatron, deepspeed: tp ranks share out the inputs that full recomputation keeps "
          "(--distribute-saved-activations, partition_activations)"),

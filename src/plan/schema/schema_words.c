@@ -47,13 +47,14 @@ const char *const words_frozen[] = {"embed_tokens",   "lm_head",   "norms",
                                     "shared_experts", "dense_mlp", NULL};
 const char *const words_away[] = {"weights", "states", "reference", "critic", "engine", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
+const char *const words_encoder_again[] = {"auto", "none", "full", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",
                                     "mxfp8", "nvfp4",       NULL};
-const char *const words_optimizer[] = {"adam",       "adam8bit",      "muon",    "lion",
-                                       "lion8bit",   "adafactor",     "sgd",     "adam4bit",
-                                       "ademamix",   "ademamix8bit",  "rmsprop", "rmsprop8bit",
-                                       "kahan_adam", "schedule_free", "galore",  "galore8bit",
-                                       "apollo",     "lomo",          "adalomo", NULL};
+const char *const words_optimizer[] = {
+    "adam",       "adam8bit",      "muon",      "lion",         "lion8bit",   "adafactor",
+    "sgd",        "adam4bit",      "ademamix",  "ademamix8bit", "rmsprop",    "rmsprop8bit",
+    "kahan_adam", "schedule_free", "adam_mini", "galore",       "galore8bit", "apollo",
+    "lomo",       "adalomo",       NULL};
 const char *const words_lora_experts[] = {"auto", "linear", "stacked", "quantised", NULL};
 const char *const words_lora_inputs[] = {"shared", "copied", "dropped", NULL};
 const char *const words_aware[] = {"none", "native", "copied", NULL};

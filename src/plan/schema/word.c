@@ -162,6 +162,9 @@ static const struct meaning {
     {words_loss, "torch", "f32 logits and their log-softmax, then an f32 gradient"},
     {words_loss, "chunked", "torch, stack.loss_chunks parts one after the other"},
     {words_loss, "fused", "head and loss together, a few rows at a time (Liger)"},
+    {words_encoder_again, "auto", "as those of the language model"},
+    {words_encoder_again, "none", "they keep what their backward reads"},
+    {words_encoder_again, "full", "whole, from their input"},
     {words_reshard, "auto", "torchtitan keeps them with a pipeline, else they are dropped"},
     {words_reshard, "always", "gathered again in backward"},
     {words_reshard, "never", "kept from forward to backward"},
@@ -191,6 +194,9 @@ static const struct meaning {
      "two moments; of 16-bit weights without a master copy what rounding took (optimi)"},
     {words_optimizer, "schedule_free",
      "a second moment, and z, a copy that is stepped (Schedule-Free AdamW)"},
+    {words_optimizer, "adam_mini",
+     "a moment, and a number for each head or matrix, which is not counted; of embedding and "
+     "head two moments"},
     {words_optimizer, "galore",
      "of optimizer.projected two moments of optimizer.rank x the longer side of a matrix and a "
      "projection of rank x the other; of the rest Adam's"},

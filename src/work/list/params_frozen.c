@@ -52,7 +52,9 @@ static uint64_t frozen_flop_per_token(const struct plan *plan, uint64_t length)
     uint64_t head = model->vocab * model->hidden;
     count_from(model, plan_first_back(plan), &params);
     uint64_t rows = params_active(model, &params) + heads * head;
-    count_from(model, plan_frozen_layers(plan), &params);
+    uint64_t trained =
+        plan_trains_one_layer(plan) ? model->layers - 1 : plan_frozen_layers(plan);
+    count_from(model, trained, &params);
     params_freeze(plan, &params);
     uint64_t weights = params_active(model, &params);
     if (!plan_freezes_part(plan, FROZEN_LM_HEAD))

@@ -2,6 +2,7 @@
 #include "work/piece/encoder.h"
 
 #include "base/checked.h"
+#include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/list/letters.h"
 
@@ -18,9 +19,34 @@ static enum encoder_training training(const struct plan *plan)
     return adapters ? ENCODER_FROZEN : plan->workload.encoder.train;
 }
 
+bool encoder_adapts(const struct plan *plan)
+{
+    return plan_is_huggingface(plan) && plan->workload.mode == MODE_TRAIN &&
+           plan->lora.rank > 0 && plan->lora.encoder && plan->model.encoder.layers > 0;
+}
+
+uint64_t encoder_adapters(const struct plan *plan)
+{
+    const struct encoder *e = &plan->model.encoder;
+    const uint64_t networks = e->glu ? 3 : 2;
+    const uint64_t sides =
+        (e->hidden + 3 * e->hidden) + 2 * e->hidden + networks * (e->hidden + e->intermediate);
+    return encoder_adapts(plan) ? e->layers * plan->lora.rank * sides : 0;
+}
+
 bool encoder_runs_back(const struct plan *plan)
 {
-    return plan->workload.mode == MODE_TRAIN && training(plan) == ENCODER_ALL;
+    return encoder_adapts(plan) ||
+           (plan->workload.mode == MODE_TRAIN && training(plan) == ENCODER_ALL);
+}
+
+bool encoder_runs_again(const struct plan *plan)
+{
+    const struct recompute_plan *recompute = &plan->recompute;
+    bool has = plan_is_huggingface(plan) || plan_is_megatron(plan);
+    if (has && recompute->encoder != ENCODER_AGAIN_AUTO)
+        return recompute->encoder == ENCODER_AGAIN_FULL;
+    return recompute->kind == RECOMPUTE_FULL;
 }
 
 /* vLLM mm_encoder_tp_mode data (model_executor/models/vision.py, run_dp_sharded_vision_model);

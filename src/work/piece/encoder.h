@@ -22,8 +22,15 @@ struct encoder_share {
 struct encoder_share encoder_share(const struct plan *plan, const struct params *params);
 
 bool encoder_is_there(const struct plan *plan);
-/* Whether its layers run backward: all of it is trained. */
+/* Whether its layers have adapters, and how many elements they are: of a layer's products r (in
+ * + out) each, q, k and v being one of them (transformers' Qwen-VL, GLM-4.5V, Kimi-VL). */
+bool encoder_adapts(const struct plan *plan);
+uint64_t encoder_adapters(const struct plan *plan);
+/* Whether its layers run backward: all of it is trained, or has adapters. */
 bool encoder_runs_back(const struct plan *plan);
+
+/* Whether its layers run again whole. */
+bool encoder_runs_again(const struct plan *plan);
 
 /* Patches that a rank's encoder reads in a micro-batch: those of its sequences, and in the
  * profile run of an engine as many whole images as a step's tokens have room for, at least

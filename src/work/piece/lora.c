@@ -5,6 +5,7 @@
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "work/list/dtype.h"
+#include "work/piece/encoder.h"
 
 /* A target of the plan, the matrix it stands beside and the width of what it adds to. Linear
  * layers: Qwen3-Next's, Kimi's, MiniMax's and Mamba's of HuggingFace. */
@@ -303,6 +304,10 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
     dims_fill(&d, plan, z);
     while (matrix_next(&walk, &d))
         add_adapters(&sum, plan, &d, walk.matrix, walk.layers);
+    if (encoder_adapts(plan))
+        sum.dense =
+            size_add(z, sum.dense,
+                     size_times(z, size_slot(z, SLOT_STAGE_EMBEDDING), encoder_adapters(plan)));
     return sum;
 }
 

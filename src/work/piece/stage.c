@@ -9,6 +9,7 @@
 #include "plan/layout.h"
 #include "work/list/params.h"
 #include "work/piece/encoder.h"
+#include "work/piece/stage_parts.h"
 
 enum { CHUNKS = 128 };
 
@@ -315,161 +316,6 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
     add_moment(chunks, &alive);
 }
 
-/* Matrices that tensor parallelism leaves whole: those of mixers (params.h), the router and the
- * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel),
- * hyper-connections, and what a layer does with its own embeddings (vLLM's ReplicatedLinear).
- */
-static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
-{
-    uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
-                     stage->head * params->streams_end.matrices;
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        whole += stage->layers[k] *
-                 (params->whole[kind_mixer((enum layer_kind)k)] + params->layer_input.matrices +
-                  params_stream_sites((enum layer_kind)k) * params->streams.matrices);
-    return whole;
-}
-
-/* The projection and norms of a prediction module beside its layer, and the copy of the
- * embedding that the last of several stages needs for it. */
-static uint64_t mtp_matrices(const struct plan *plan, const struct params *params,
-                             const struct stage *stage)
-{
-    uint64_t hidden = plan->model.hidden;
-    uint64_t copy = stage->mtp_layers && !stage->embedding ? params->embedding : 0;
-    uint64_t head = stage->mtp_layers && !stage->head ? params->head.matrices : 0;
-    return stage->mtp_layers * 2 * hidden * hidden + copy + head;
-}
-
-/* Of the stage's dense networks, those of layers that borrow keys, or of the others. */
-static uint64_t dense_layers_of(const struct stage *stage, bool borrow)
-{
-    uint64_t n = 0;
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum layer_kind kind = (enum layer_kind)k;
-        n += kind_ffn(kind) == FFN_DENSE && mixer_borrows(kind_mixer(kind)) == borrow
-                 ? stage->layers[k]
-                 : 0;
-    }
-    return n;
-}
-
-/* Matrices that the other replicas of attention hold for this one: dense and shared networks,
- * and the head, where all of them share these out. */
-static uint64_t joined_away(const struct plan *plan, const struct params *params,
-                            const struct stage *stage)
-{
-    const struct {
-        uint64_t matrices, replicas;
-    } parts[] = {
-        {dense_layers_of(stage, false) * params->dense_mlp.matrices +
-             dense_layers_of(stage, true) * params->borrow_mlp.matrices,
-         plan_dense_replicas(plan)},
-        {stage->moe_layers * params->shared.matrices, plan_shared_replicas(plan)},
-        {stage->moe_layers * params->residual.matrices,
-         plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1},
-        {stage->head * params->head.matrices, plan_head_replicas(plan)},
-    };
-    uint64_t away = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        away += parts[i].matrices - ceil_div(parts[i].matrices, parts[i].replicas);
-    return away;
-}
-
-/* Parameters of the stage's layers and ends beside the routed experts, counted once. */
-static void whole_parameters(const struct params *params, const struct stage *stage,
-                             uint64_t *matrices, uint64_t *vectors)
-{
-    uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        layers += stage->layers[k];
-        sites += stage->layers[k] * params_stream_sites((enum layer_kind)k);
-        mixers[kind_mixer((enum layer_kind)k)] += stage->layers[k];
-    }
-    const struct {
-        const struct params_part *part;
-        uint64_t n;
-    } parts[] = {
-        {&params->layer_norms, layers},
-        {&params->streams, sites},
-        {&params->streams_end, stage->head},
-        {&params->router, stage->moe_layers},
-        {&params->shared, stage->moe_layers},
-        {&params->residual, stage->moe_layers},
-        {&params->latent, stage->moe_layers},
-        {&params->dense_mlp, dense_layers_of(stage, false)},
-        {&params->borrow_mlp, dense_layers_of(stage, true)},
-        {&params->layer_input, layers},
-        {&params->layer_inputs, stage->embedding},
-        {&params->head, stage->head},
-        {&params->final_norm, stage->head + 3 * stage->mtp_layers},
-    };
-    *matrices = *vectors = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        *matrices += parts[i].n * parts[i].part->matrices;
-        *vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
-    }
-    for (unsigned m = 0; m < MIXER_COUNT; m++) {
-        *matrices += mixers[m] * params->mixer[m].matrices;
-        *vectors += mixers[m] * (params->mixer[m].norms + params->mixer[m].biases);
-    }
-}
-
-static void stage_parameters(const struct plan *plan, const struct params *params,
-                             struct stage *stage)
-{
-    uint64_t matrices, vectors;
-    uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
-    whole_parameters(params, stage, &matrices, &vectors);
-    matrices += tables;
-    matrices -= joined_away(plan, params, stage);
-    matrices += mtp_matrices(plan, params, stage);
-    if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
-        matrices += params->embedding;
-    struct encoder_share encoder = encoder_share(plan, params);
-    stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;
-    /* training keeps whole what engines split of layers' embeddings: dims_splits_embeddings */
-    uint64_t ends = tables + stage->head * params->head.matrices;
-    uint64_t own =
-        stage->embedding && plan->workload.mode == MODE_TRAIN ? params->layer_table : 0;
-    stage->plain_parameters = ceil_div(ends - own, plan->parallel.tp) + own + vectors;
-    uint64_t whole = replicated_matrices(params, stage) + own;
-    whole += own ? params->layer_inputs.matrices : 0;
-    whole = whole < matrices ? whole : matrices;
-    stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors +
-                              (stage->embedding ? encoder.trained : 0);
-    uint64_t held = plan_local_experts(plan) * params_part_total(params->expert);
-    if (plan->model.moe.image_intermediate)
-        held += ceil_div(params_part_total(params->images), plan->parallel.ep);
-    stage->expert_parameters = ceil_div(stage->moe_layers * held, plan->parallel.etp);
-}
-
-static void count_networks(struct stage *stage)
-{
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum ffn ffn = kind_ffn((enum layer_kind)k);
-        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
-        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
-    }
-}
-
-/* Of the parameters those that are trained: of the layers that run backward, without the parts
- * that are frozen in them. */
-static void trained_parameters(const struct plan *plan, const struct params *params,
-                               const struct chunks *chunks, struct stage *stage)
-{
-    struct params own = *params;
-    struct stage part = {
-        .embedding = stage->embedding, .head = stage->head, .mtp_layers = stage->mtp_layers};
-    params_freeze(plan, &own);
-    memcpy(part.layers, chunks->trained, sizeof part.layers);
-    count_networks(&part);
-    stage_parameters(plan, &own, &part);
-    stage->trained_dense = part.dense_parameters;
-    stage->trained_plain = part.plain_parameters;
-    stage->trained_experts = part.expert_parameters;
-}
-
 /* 1000 alive / layers, rounded up; 1000 where there is no layer. */
 static uint64_t thousandths(uint64_t alive, uint64_t layers)
 {
@@ -489,7 +335,7 @@ static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
         stage->head |= chunks->head[i];
         stage->mtp_layers += chunks->modules[i];
     }
-    count_networks(stage);
+    stage_networks(stage);
 }
 
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
@@ -569,7 +415,7 @@ static void fill_stage(const struct plan *plan, uint64_t index, const struct par
     stage_of_chunks(chunks, stage);
     stage_parameters(plan, params, stage);
     if (plan_freezes(plan))
-        trained_parameters(plan, params, chunks, stage);
+        stage_trained(plan, params, chunks->trained, stage);
     take_blocks(plan, written ? &layout : NULL, stage);
 }
 

@@ -353,7 +353,8 @@ static void keep_frozen(struct state *s)
     enum dtype format = s->plan->precision.weights;
     struct size elements = size_slot(z, SLOT_ENCODER_FROZEN);
     bool trains = s->plan->workload.mode == MODE_TRAIN;
-    if (!encoder_is_there(s->plan) || !trains || encoder_runs_back(s->plan))
+    bool all = encoder_runs_back(s->plan) && !encoder_adapts(s->plan);
+    if (!encoder_is_there(s->plan) || !trains || all)
         return;
     if (s->plan->parallel.zero >= 3)
         elements = size_ceil_div(z, elements, step_sharers(s->plan, z).dense);
@@ -450,7 +451,8 @@ static bool casts_gradients(const struct plan *plan)
 {
     bool megatron = plan_is_megatron(plan);
     bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !state_offloads(plan);
-    return (megatron || deepspeed) && !is_native(plan) &&
+    bool copies = plan_trains_one_layer(plan); /* badam/block_optim.py, _grad_to_hp */
+    return (megatron || deepspeed || copies) && !is_native(plan) &&
            plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
 }
 

@@ -24,6 +24,7 @@ struct kept_moments state_moments(enum optimizer_kind kind)
         [OPTIMIZER_RMSPROP8BIT] = {1, 8},
         [OPTIMIZER_KAHAN_ADAM] = {2, 0},    /* optimi/adamw.py, stableadamw.py */
         [OPTIMIZER_SCHEDULE_FREE] = {2, 0}, /* schedulefree/adamw_schedulefree.py: z, squares */
+        [OPTIMIZER_ADAM_MINI] = {1, 0},     /* adam_mini/adam_mini.py 11ee3058 */
         [OPTIMIZER_GALORE] = {2, 0},        /* galore_torch/adamw.py, galore_projector.py */
         [OPTIMIZER_GALORE8BIT] = {2, 8},
         [OPTIMIZER_APOLLO] = {2, 0}, /* apollo_torch/apollo.py */
@@ -39,15 +40,32 @@ enum dtype state_moment2(const struct plan *plan)
     return p->moment2 == DTYPE_NONE ? p->moments : p->moment2;
 }
 
-/* Elements of the embedding among those that a rank updates. */
-static struct size embedding(struct state *s)
+/* Elements of so many tables of the vocabulary among those that a rank updates. */
+static struct size tables(struct state *s, struct size n)
 {
     struct sizes *z = s->z;
     struct dims d;
     dims_fill(&d, s->plan, z);
-    struct size all = size_product(
-        z, SIZES(size_slot(z, SLOT_STAGE_EMBEDDING), d.width[COL_VOCAB], d.width[COL_HIDDEN]));
+    struct size all = size_product(z, SIZES(n, d.width[COL_VOCAB], d.width[COL_HIDDEN]));
     return step_share_out(s->plan, z, (struct shards){all, size_const(z, 0)}, 1).dense;
+}
+
+static struct size embedding(struct state *s)
+{
+    return tables(s, size_slot(s->z, SLOT_STAGE_EMBEDDING));
+}
+
+/* Adam-mini steps embedding and head as Adam does: they have squares as well. */
+static void keep_squares_of_ends(struct state *s)
+{
+    const struct size none = size_const(s->z, 0);
+    bool frozen = plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS),
+         no_head = plan_freezes_part(s->plan, FROZEN_LM_HEAD) || s->plan->model.tied_embeddings;
+    struct size n = size_add(s->z, frozen ? none : size_slot(s->z, SLOT_STAGE_EMBEDDING),
+                             no_head ? none : size_slot(s->z, SLOT_STAGE_HEAD));
+    if (!lora_is_on(s->plan))
+        step_keep(s->work, "moments_of_ends", CATEGORY_OPTIMIZER, s->plan->precision.moments,
+                  tables(s, n), 1, "adam_mini/adam_mini.py: embd_names");
 }
 
 /* Few bits and, per block of 256, an f32 scale (bitsandbytes; transformers asks torchao for the
@@ -266,6 +284,8 @@ void state_keep_moments(struct state *s, struct shards shards)
     if (kind == OPTIMIZER_ADAFACTOR || kind == OPTIMIZER_ADALOMO)
         state_keep(s, STATE_NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER,
                    DTYPE_F32, 1);
+    if (kind == OPTIMIZER_ADAM_MINI)
+        keep_squares_of_ends(s);
     if (kind == OPTIMIZER_KAHAN_ADAM)
         keep_rounding(s, shards);
     if (kind == OPTIMIZER_MUON && first != DTYPE_NONE &&

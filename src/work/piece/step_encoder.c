@@ -154,7 +154,7 @@ void step_encoder_backward(struct step *s)
     const struct encoder_run *run = &s->encoder;
     struct size once = l->layers;
     bool frozen = s->plan->workload.encoder.train == ENCODER_FROZEN || s->plan->lora.rank;
-    if (!run->end || frozen)
+    if (!run->end || (frozen && !encoder_adapts(s->plan)))
         return;
     const struct buffer *out = &l->work->buffers[run->projected];
     uint16_t d =
@@ -162,7 +162,7 @@ void step_encoder_backward(struct step *s)
     d = layer_undo_range(l, run->middle, run->end, run->projected, d, run->encoded);
     l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
     if (encoder_runs_back(s->plan)) {
-        if (s->plan->recompute.kind == RECOMPUTE_FULL)
+        if (encoder_runs_again(s->plan))
             again_add(l->work, &s->again, run->first, run->middle);
         layer_undo_range(l, run->first, run->middle, run->encoded, d, run->patches);
     }

@@ -231,6 +231,8 @@ static struct shards segment_trained(struct step *s)
     const bool layer = segment_is_layer(at);
     struct params own = s->params;
     struct size ends = size_slot(z, SLOT_TRAINED_DENSE), experts = size_const(z, 0);
+    if (plan_trains_one_layer(s->plan) && !layer)
+        return (struct shards){experts, experts};
     if (!plan_freezes(s->plan))
         return segment_weights(s);
     params_freeze(s->plan, &own);

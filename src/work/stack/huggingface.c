@@ -7,6 +7,7 @@
  * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
  * and 4. */
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
@@ -24,10 +25,22 @@ static const struct train_tensor norms[] = {
      .source = "transformers RMSNorm: the f32 cast of its input"},
 };
 
+/* What a tiled network has whole: its parts' outputs, which are put together, and the gradient
+ * of its input (deepspeed runtime/sequence_parallel/ulysses_sp.py, TiledMLP; axolotl
+ * monkeypatch/tiled_mlp/base.py). */
+static const struct train_tensor tiled[] = {
+    {"mlp_tiles_out", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_HIDDEN,
+     .first = MODULE_GATE_UP, .last = MODULE_EXPERT_DOWN},
+    {"d_mlp_tiles_in", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_HIDDEN,
+     .first = BACK_EXPERT_DOWN, .last = BACK_GATE_UP},
+};
+
 static const char grouped[] = "ragged_a2a";
 
-const struct stack_path stack_fsdp_paths[] = {
-    {grouped, "grouped products"}, {"expert_loop", "one expert after the other"}, {NULL, NULL}};
+const struct stack_path stack_fsdp_paths[] = {{grouped, "grouped products"},
+                                              {"expert_loop", "one expert after the other"},
+                                              {"deepep", "axolotl's expert parallelism"},
+                                              {NULL, NULL}};
 const struct stack_path stack_deepspeed_paths[] = {
     {grouped, "grouped products, AutoEP"},
     {"expert_loop", "one expert after the other"},
@@ -77,13 +90,69 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     train_init(t, plan, work, path);
     t->drops = plan->recompute.kind == RECOMPUTE_FULL ? TRAIN_FULL_LAYER : 0;
     TRY(offloads(t, err));
+    if (plan_mlp_tiles(plan) > 1)
+        t->drops |= TRAIN_TILES;
     t->d.facts &= ~FACT_EAGER; /* scores multiply in 16 bits */
     t->d.facts |= FACT_COMPILED;
     step_state(plan, work, true);
     train_tensors(t, norms, sizeof norms / sizeof *norms);
     train_eager(t);
+    if (plan_mlp_tiles(plan) > 1)
+        train_tensors(t, tiled, sizeof tiled / sizeof *tiled);
     train_ends(t);
     return STATUS_OK;
+}
+
+/* axolotl sums the tiles' gradients of a network in tensors of its own, beside those of the
+ * tile at hand; whole gradients that FSDP2 reduces are the sums (tiled_mlp/base.py, TiledMLP).
+ */
+static void tile_gradients(struct train *t)
+{
+    const struct plan *plan = t->plan;
+    const bool whole = plan->parallel.zero == 0;
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        struct size sum = size_const(t->z, 0);
+        if (!t->kinds[k] || kind_ffn(kind) != FFN_DENSE)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (matrices[i].segments == IN_DENSE)
+                sum = size_add(t->z, sum, train_matrix_elements(t, kind, &matrices[i]));
+        uint16_t base = t->base[segment_of_kind(kind)];
+        work_buffer(t->work,
+                    (struct buffer){.name = "tile_gradients",
+                                    .category = CATEGORY_GRADIENTS,
+                                    .segment = segment_of_kind(kind),
+                                    .dtype = whole ? plan->precision.weights
+                                                   : plan->precision.activations,
+                                    .n_dims = 1,
+                                    .dims = {sum},
+                                    .count = size_const(t->z, whole ? 2 : 1),
+                                    .life = LIFE_TRANSIENT,
+                                    .first = (uint16_t)(base + BACK_EXPERT_DOWN),
+                                    .last = (uint16_t)(base + BACK_GATE_UP),
+                                    .source = "axolotl monkeypatch/tiled_mlp/base.py"});
+    }
+}
+
+/* What axolotl's expert parallelism asks of DeepEP (integrations/expert_parallel/args.py,
+ * expert_parallel_num_nvl_bytes); its own exchange has no queues. */
+static void queues(struct train *t)
+{
+    const struct plan *plan = t->plan;
+    bool deepep = plan->moe.library == LIBRARY_DEEPEP && plan->parallel.ep > 1;
+    if (deepep && path_system_of(t->path)->exchange == EXCHANGE_TOKENS && plan_has_moe(plan))
+        work_buffer(t->work, (struct buffer){.name = "deepep_nvl_buffer",
+                                             .category = CATEGORY_COMMUNICATION,
+                                             .segment = SEGMENT_STEP,
+                                             .dtype = DTYPE_INT8,
+                                             .n_dims = 1,
+                                             .dims = {size_const(t->z, 256 << 20)},
+                                             .life = LIFE_PERSISTENT,
+                                             .outside = true,
+                                             .source = "axolotl expert_parallel/args.py"});
 }
 
 enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err)
@@ -93,6 +162,9 @@ enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct 
     t.reduces_in = stack_reduces_in(plan);
     train_fsdp2(&t);
     train_whole(&t);
+    queues(&t);
+    if (plan_mlp_tiles(plan) > 1 && !lora_is_on(plan))
+        tile_gradients(&t);
     train_extras(&t);
     step_optimizer(plan, work);
     return STATUS_OK;

@@ -153,7 +153,9 @@ static const struct {
     {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.etp", splits_experts_apart,
      "experts of HuggingFace models are split as the rest of a layer is, over tp"},
     {1u << STACK_FSDP, "parallel.ep", spreads_experts,
-     "HuggingFace models keep all experts of a rank"},
+     "HuggingFace models keep all experts of a rank; axolotl's plugin spreads them, by "
+     "moe.path "
+     "deepep and without tensor parallelism"},
     {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.pp", has_stages,
      "HuggingFace's trainers have no pipeline stages"},
     {MEGATRONS, "stack.graphs", graphs_whole_again,

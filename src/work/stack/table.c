@@ -28,7 +28,7 @@ static const struct stack_system systems[] = {
      "its expert parallelism is one all-to-all, plain or by DeepEP"},
     {STACK_FSDP, "fsdp", "HuggingFace Trainer or Accelerate on PyTorch FSDP2: training",
      stack_fsdp_build, stack_huggingface_again, NULL, stack_fsdp_paths,
-     "HuggingFace models keep all experts of a rank and exchange nothing"},
+     "HuggingFace models keep all experts of a rank, but for axolotl's plugin"},
     {STACK_DEEPSPEED, "deepspeed", "HuggingFace models on DeepSpeed ZeRO: training",
      stack_deepspeed_build, stack_huggingface_again, NULL, stack_deepspeed_paths,
      "AutoEP exchanges rows, its own MoE layer has capacities"},

@@ -127,19 +127,23 @@ static const struct train_tensor exchange[] = {
 };
 
 static const struct train_tensor network[] = {
-    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
-     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_OP_KEPT},
-    {"mlp_silu", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
-     .first = MODULE_ACTIVATE, .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE,
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_OP_KEPT | TRAIN_TILES,
      .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
-     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE},
-    {"mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
-     .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN, .dropped_by = TRAIN_POINTWISE,
+    {"mlp_silu", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_ACTIVATE,
+     .dropped_by = TRAIN_POINTWISE | TRAIN_TILES, .until = MODULE_EXPERT_DOWN,
+     .again = BACK_EXPERT_DOWN},
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_TILES,
      .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"d_mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE,
+    {"mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN,
+     .dropped_by = TRAIN_POINTWISE | TRAIN_TILES, .until = MODULE_EXPERT_DOWN,
+     .again = BACK_EXPERT_DOWN},
+    {"d_mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE,
      .first = BACK_EXPERT_DOWN, .last = BACK_ACTIVATE},
-    {"d_mlp_gate_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE_IN,
+    {"d_mlp_gate_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE_IN,
      .first = BACK_ACTIVATE, .last = BACK_GATE_UP},
 };
 
@@ -248,8 +252,11 @@ void train_eager(struct train *t)
         {exchange, sizeof exchange / sizeof *exchange},
         {per_op, sizeof per_op / sizeof *per_op},
     };
-    t->d.rows[ROW_ROUTED] =
-        t->plan->parallel.ep == 1 ? t->d.rows[ROW_COMPUTED] : t->d.rows[ROW_SENT];
+    /* axolotl multiplies scores where experts are (transformers integrations/moe.py) */
+    bool here =
+        t->plan->parallel.ep == 1 || (t->plan->stack.kind == STACK_FSDP &&
+                                      path_system_of(t->path)->exchange == EXCHANGE_TOKENS);
+    t->d.rows[ROW_ROUTED] = t->d.rows[here ? ROW_COMPUTED : ROW_SENT];
     train_attention(t);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         train_tensors(t, tables[i].rows, tables[i].n);

@@ -35,7 +35,8 @@ enum {
     TRAIN_OPS = 1 << 9,        /* everything but the outputs of some ops (torchtitan's "op") */
     TRAIN_OP_KEPT = 1 << 10,   /* on a tensor: TRAIN_OPS keeps it */
     TRAIN_POINTWISE = 1 << 11, /* element-wise results, by a compiler */
-    TRAIN_STREAMS = 1 << 12    /* rows and copies of hyper-connections, a chunk at once */
+    TRAIN_STREAMS = 1 << 12,   /* rows and copies of hyper-connections, a chunk at once */
+    TRAIN_TILES = 1 << 13      /* dense networks, a part of the sequence after the other */
 };
 
 /* Modules whose saved tensors wait in host memory (Megatron's fine-grained offloading). */

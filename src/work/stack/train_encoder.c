@@ -136,6 +136,43 @@ static void add_layers(struct encoder_hold *r)
                      passing[i].last);
 }
 
+/* Beside the inputs that frozen products leave (work/piece/encoder.c: the adapters read those
+ * of qkv, of the network and of its second product), what adapters keep: the low-rank products,
+ * and where each has a copy of its input that of attention's output, which attention keeps as
+ * well; behind a dropout a byte of the mask (PEFT tuners/lora/layer.py). */
+static void add_adapters(struct encoder_hold *r)
+{
+    const struct plan *plan = r->t->plan;
+    const struct encoder_widths *w = &r->w;
+    const uint64_t products = plan->model.encoder.glu ? 5 : 4;
+    const bool copies = plan->lora.inputs != INPUTS_SHARED;
+    struct size hidden = w->of[ENCODER_HIDDEN], context = w->of[ENCODER_CONTEXT];
+    struct size masks =
+        size_sum(r->z, SIZES(hidden, context, size_times(r->z, hidden, products - 3),
+                             w->of[ENCODER_INTER]));
+    const struct {
+        const char *name;
+        enum dtype dtype;
+        struct size width;
+        bool there;
+    } rows[] = {
+        {"encoder_lora", DTYPE_NONE, size_const(r->z, products * plan->lora.rank), true},
+        {"encoder_lora_input", DTYPE_NONE, context, copies},
+        {"encoder_lora_masks", DTYPE_BOOL, masks, plan->lora.inputs == INPUTS_DROPPED},
+    };
+    const uint64_t layers = r->again == AGAIN_NOT ? plan->model.encoder.layers : 1;
+    for (size_t i = 0; encoder_adapts(plan) && i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].there)
+            hold(r,
+                 (struct buffer){.name = rows[i].name,
+                                 .category = CATEGORY_ACTIVATION,
+                                 .dtype = rows[i].dtype,
+                                 .count = size_const(r->z, layers),
+                                 .life = layers > 1 ? LIFE_SAVED : LIFE_TRANSIENT,
+                                 .source = "training-stacks.md 5"},
+                 r->patches, rows[i].width, TICK_ATTENTION, TICK_D_ATTENTION);
+}
+
 /* The images' values in the format of the first product, which saves them. */
 static void add_pixels(struct encoder_hold *r)
 {
@@ -155,7 +192,8 @@ static void add_projector(struct encoder_hold *r)
     static const char *const inner[] = {"projector_norm_out", "projector_up",
                                         "projector_activated"};
     const struct plan *plan = r->t->plan;
-    bool trained = plan->workload.encoder.train != ENCODER_FROZEN && !plan->lora.rank;
+    bool trained = encoder_adapts(plan) || /* gradients pass it */
+                   (plan->workload.encoder.train != ENCODER_FROZEN && !plan->lora.rank);
     struct size outputs = size_const(r->z, plan->model.encoder.outputs);
     struct size part = size_ceil_div(r->z, r->w.merged, size_slot(r->z, SLOT_TP));
     for (unsigned i = 0; i < 3; i++)
@@ -175,11 +213,11 @@ static void add_projector(struct encoder_hold *r)
 }
 
 /* Whether the plan's recomputation reaches the encoder: Bridge hands it the method, not the
- * list of modules. */
+ * list of modules; ms-swift has a switch for it. */
 static void choose_again(struct encoder_hold *r)
 {
     const struct plan *plan = r->t->plan;
-    if (plan->recompute.kind == RECOMPUTE_FULL)
+    if (encoder_runs_again(plan))
         r->again = AGAIN_WHOLE;
     if (plan->recompute.kind != RECOMPUTE_SELECTIVE || plan->stack.kind != STACK_TORCHTITAN)
         return;
@@ -205,6 +243,7 @@ void train_encoder(struct train *t)
     if (plan->model.encoder.inputs)
         add_pixels(&r);
     add_layers(&r);
+    add_adapters(&r);
     add_projector(&r);
 }
 
@@ -256,6 +295,8 @@ void train_encoder_unit(struct train *t, bool kept)
     if (!kept)
         gather(t, "encoder_gathered_weights", CATEGORY_WEIGHTS, p->activations, unit, 2,
                TICK_D_PROJECTOR, TICK_D_ATTENTION);
+    if (encoder_adapts(t->plan))
+        return; /* adapters' are small */
     gather(t, "encoder_unsharded_gradients", CATEGORY_GRADIENTS, p->activations, unit, 1,
            TICK_D_PROJECTOR, TICK_D_ATTENTION);
     if (t->reduces_in != DTYPE_NONE)
