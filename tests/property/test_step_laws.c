@@ -316,6 +316,7 @@ static void every_weight_has_its_gradient(void **state)
         plan.workload.mode = MODE_TRAIN;
         plan.lora.rank = 0;
         plan.frozen = (struct frozen){0};
+        plan.optimizer.one_layer = false;
         plan.workload.encoder.train = ENCODER_ALL;
         if (plan.moe.path == PATH_DEEPEP_LL || plan_cores(&plan) == 2)
             continue; /* an engine's; cores round halves of a width */
