@@ -44,9 +44,9 @@ enum dtype state_moment2(const struct plan *plan)
 static struct size tables(struct state *s, struct size n)
 {
     struct sizes *z = s->z;
-    struct dims d;
-    dims_fill(&d, s->plan, z);
-    struct size all = size_product(z, SIZES(n, d.width[COL_VOCAB], d.width[COL_HIDDEN]));
+    /* as parameters count them: without the columns that fill a multiple */
+    struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
+    struct size all = size_product(z, SIZES(n, vocab, size_slot(z, SLOT_HIDDEN)));
     return step_share_out(s->plan, z, (struct shards){all, size_const(z, 0)}, 1).dense;
 }
 
