@@ -287,8 +287,20 @@ static void losses_hold(void **state)
         const char *set;
         double gib;
     } rows[] = {
-        {LOSS("f32"), 6.9551},      {LOSS("te"), 6.9551},      {LOSS("torch"), 11.5918},
-        {LOSS("in_place"), 2.3184}, {LOSS("chunked"), 1.4490}, {LOSS("fused"), 0.0362},
+        {LOSS("f32"), 6.9551},
+        {LOSS("te"), 6.9551},
+        {LOSS("torch"), 11.5918},
+        {LOSS("in_place"), 2.3184},
+        {LOSS("chunked"), 1.4490},
+        {LOSS("fused"), 0.0362},
+        /* 8 bytes a logit of slime's, 12 of NeMo-RL's, 4 + 24 / 8 of its eight parts */
+        {LOSS("log_probs"), 9.2734},
+        {LOSS("log_softmax"), 13.9102},
+        {LOSS("log_probs_part"), 8.1143},
+        /* of 1,024 tokens of an answer and the one before them */
+        {LOSS("torch") " workload.logits_to_keep=1025", 1.4504},
+        {LOSS("torch") " workload.logits_to_keep=9000", 11.5918},
+        {LOSS("torch") " workload.logits_to_keep=1025 workload.packing.length=64", 11.5918},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("%s\n", rows[i].set);

@@ -401,7 +401,8 @@ const struct field schema_table[] = {
         "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
         "the step"),
     COUNT("stack.loss_chunks", stack.loss_chunks, 1, 1e6, "8",
-          "cross_entropy chunked: parts that the logits are made in"),
+          "cross_entropy chunked: parts that the logits are made in; log_probs_part: that "
+          "they are read in"),
     BOOL("stack.loss_parallel", stack.loss_parallel, "true",
          "torchtitan: the loss reads each tp rank's part of the logits; false: all on each"),
     WORDS("stack.graph_modules", stack.graph_modules, "[]",
@@ -449,6 +450,9 @@ const struct field schema_table[] = {
     WORD("workload.mode", workload.mode, words_mode, "train", "what a step is"),
     COUNT("workload.sequence_length", workload.sequence_length, 1, 1e9, "4096",
           "tokens of a sequence"),
+    COUNT("workload.logits_to_keep", workload.logits_to_keep, 0, 1e9, "0",
+          "train: tokens at the end of a sequence whose logits the loss reads (transformers' "
+          "logits_to_keep); 0: all"),
     COUNT("workload.micro_batch", workload.micro_batch, 1, 1e9, "1",
           "sequences per data-parallel rank and micro-step"),
     COUNT("workload.global_batch", workload.global_batch, 0, 1e12, "0",
@@ -572,6 +576,12 @@ const struct field schema_table[] = {
     COUNT("workload.colocated.critic", workload.colocated.critic, 0, 100, "0",
           "models of its shape that are trained in turn with it (verl's critic): their weights "
           "and states stay on the device, shared out as its own"),
+    COUNT("workload.colocated.critic_parameters", workload.colocated.critic_parameters, 0, 1e14,
+          "0",
+          "parameters of models of other shapes that are trained in turn with it, of a tp and "
+          "pp rank, shared out as zero shares its own"),
+    COUNT("workload.colocated.average", workload.colocated.average, 0, 100, "0",
+          "running means of its weights (EMA) in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
           "parameters of other frozen models (reward), likewise"),
     COUNT("workload.colocated.sequences", workload.colocated.sequences, 0, 1e9, "0",

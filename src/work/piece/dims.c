@@ -81,6 +81,7 @@ static void fill_rows(struct dims *d)
     rows[ROW_LOCAL] = x->tokens;
     rows[ROW_FULL] =
         gathered ? size_mul(z, x->tokens, dims_token_ranks(z, d->plan)) : x->tokens;
+    rows[ROW_HEAD] = plan_keeps_logits(d->plan) ? size_slot(z, SLOT_HEAD_ROWS) : rows[ROW_FULL];
     rows[ROW_NETWORK] = dims_over(z, plan_dense_replicas(d->plan), rows[ROW_FULL]);
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);
     rows[ROW_SENT] = rows[ROW_RECEIVED] = rows[ROW_ROUTED] = rows_routed(x);

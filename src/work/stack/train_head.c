@@ -55,6 +55,7 @@ struct logits {
     enum dtype dtype; /* NONE: the activations' */
     enum life life;
     enum head_op first, last;
+    uint64_t parts; /* above 0: so many of one part's rows, made and dropped part by part */
 };
 
 /* In place, the loss writes the gradient over the 16-bit logits (TransformerEngine's
@@ -64,21 +65,50 @@ struct logits {
  * not). PyTorch on a cast: the cast, its log-softmax, in backward the gradient of the cast.
  * Source: training-stacks.md 5. */
 static const struct logits in_place[] = {
-    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits f32[] = {
-    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits te[] = {
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"d_logits", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits torch[] = {
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS},
-    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS},
-    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+};
+
+/* Log-probabilities for reinforcement learning, of logits that the model casts to f32. slime
+ * (slime/utils/ppo_utils.py, _VocabParallelLogProbEntropy): one buffer becomes the softmax, and
+ * in backward the gradient. NeMo-RL (nemo_rl/distributed/model_utils.py at 0433dae8dd63,
+ * DistributedLogprob): shifted logits, then their log-softmax, beside the f32 ones; the
+ * gradient is apart. In parts (ChunkedDistributedLogprob) the 16-bit logits wait, and of each
+ * part there are the same three; in backward its logits, softmax and labels one-hot in 64 bits,
+ * twice. */
+static const struct logits log_probs[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+static const struct logits log_softmax[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+static const struct logits log_probs_part[] = {
+    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 3},
+    {"softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"one_hot_labels", DTYPE_I64, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
 };
 
 static const struct {
@@ -89,8 +119,15 @@ static const struct {
     {                                                                                          \
         list, sizeof list / sizeof *list                                                       \
     }
-    [LOSS_F32] = ROWS(f32),     [LOSS_IN_PLACE] = ROWS(in_place), [LOSS_TE] = ROWS(te),
-    [LOSS_TORCH] = ROWS(torch), [LOSS_CHUNKED] = ROWS(torch),     [LOSS_FUSED] = {NULL, 0},
+    [LOSS_F32] = ROWS(f32),
+    [LOSS_IN_PLACE] = ROWS(in_place),
+    [LOSS_TE] = ROWS(te),
+    [LOSS_TORCH] = ROWS(torch),
+    [LOSS_CHUNKED] = ROWS(torch),
+    [LOSS_FUSED] = {NULL, 0},
+    [LOSS_LOG_PROBS] = ROWS(log_probs),
+    [LOSS_LOG_SOFTMAX] = ROWS(log_softmax),
+    [LOSS_LOG_PROBS_PART] = ROWS(log_probs_part),
 #undef ROWS
 };
 
@@ -103,13 +140,10 @@ static enum cross_entropy loss_of(const struct train *t)
     return compiled && stack->cross_entropy == LOSS_TORCH ? LOSS_F32 : stack->cross_entropy;
 }
 
-/* Rows whose logits are there at once. */
-static struct size rows_at_once(struct train *t)
+/* Rows of one part of the loss. */
+static struct size rows_of_part(struct train *t)
 {
-    struct size rows = t->d.rows[ROW_FULL];
-    if (t->plan->stack.cross_entropy != LOSS_CHUNKED)
-        return rows;
-    return size_ceil_by(t->z, rows, t->plan->stack.loss_chunks);
+    return size_ceil_by(t->z, t->d.rows[ROW_HEAD], t->plan->stack.loss_chunks);
 }
 
 static void add_logits(struct train *t)
@@ -121,16 +155,17 @@ static void add_logits(struct train *t)
     for (size_t i = 0; i < losses_of[loss].n; i++) {
         const struct logits *row = &losses_of[loss].rows[i];
         bool saved = row->life == LIFE_SAVED && loss != LOSS_CHUNKED;
-        head_tensor(t,
-                    (struct buffer){.name = row->name,
-                                    .category = CATEGORY_LOGITS,
-                                    .dtype = row->dtype == DTYPE_NONE
-                                                 ? t->plan->precision.activations
-                                                 : row->dtype,
-                                    .dims = {rows_at_once(t), vocab},
-                                    .count = saved ? losses(t) : size_const(t->z, 1),
-                                    .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
-                    row->first, row->last);
+        bool part = row->parts > 0 || loss == LOSS_CHUNKED;
+        head_tensor(
+            t,
+            (struct buffer){
+                .name = row->name,
+                .category = CATEGORY_LOGITS,
+                .dtype = row->dtype == DTYPE_NONE ? t->plan->precision.activations : row->dtype,
+                .dims = {part ? rows_of_part(t) : t->d.rows[ROW_HEAD], vocab},
+                .count = saved ? losses(t) : size_const(t->z, row->parts ? row->parts : 1),
+                .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
+            row->first, row->last);
     }
 }
 
@@ -168,7 +203,7 @@ static void add_parts(struct train *t)
         struct size rows, columns;
         bool holds;
     } rows[] = {
-        {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
+        {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_HEAD], hidden, true},
         {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, trains_head(t->plan)},
         {"logits", CATEGORY_LOGITS, sixteen, size_slot(t->z, SLOT_LOSS_ROWS), vocab, fused},
         {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, hidden, widens_head(t->plan)},
