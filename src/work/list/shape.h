@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* name, symbol in formulas, meaning */
 #define SLOT_LIST(X)                                                                           \

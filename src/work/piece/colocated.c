@@ -8,7 +8,7 @@
  * actor's do while it steps. */
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"
 

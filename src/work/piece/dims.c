@@ -3,7 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/piece/recipe.h"
 
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
