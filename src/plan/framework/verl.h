@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_PLAN_FRAMEWORK_VERL_H
 #define MOEPLAN_PLAN_FRAMEWORK_VERL_H
 
-#include "plan/job/reader.h"
+#include "plan/framework/colocated.h"
 
 /* Sections whose names are Megatron's own configuration's. */
 #define VERL_TRANSFORMER "actor.megatron.override_transformer_config"
@@ -17,5 +17,14 @@ extern const size_t verl_n_flags;
 enum status verl_read_layout(struct job *job);
 /* How the loss treats logits; behind the layout and the batch. */
 enum status verl_read_loss(struct job *job, bool actor);
+
+/* Models beside the actor: its reference, a critic, a reward model, and what of them waits in
+ * host memory, which goes to `away`; behind the engine, which says what of the actor does. */
+enum status verl_read_models(struct job *job, struct away *away);
+
+/* Whether the layout was read as Megatron's. */
+bool verl_is_megatron(const struct job *job);
+/* One of a strategy's switch and the other's; which of them is on, NULL: none. */
+enum status verl_either_on(struct job *job, const char *const flags[2], const char **on);
 
 #endif
