@@ -22,7 +22,7 @@ bool away_has(const struct away *away, const char *word)
 
 uint64_t scorer_parameters(struct job *job, const char *path)
 {
-    const char *model = model_name_of_path(path, job->arena);
+    const char *model = model_name_inside(path, job->arena);
     const char *text =
         model ? arena_printf(job->arena, "{model: '%s', cluster: h100-8x1}", model) : "";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);

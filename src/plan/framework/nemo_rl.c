@@ -319,6 +319,48 @@ static enum status read_dtensor(struct job *job)
     return read_dtensor_adapter(job);
 }
 
+/* ---- the loss ---- */
+
+static const char part_flag[] = "policy.logprob_chunk_size",
+                  fused_flag[] = NEMO_MEGATRON ".use_linear_ce_fusion_loss";
+
+/* Parts of `rows` tokens each that a rank's sequence makes. */
+static uint64_t parts_of(struct job *job, uint64_t rows)
+{
+    uint64_t cp = job_drafted(job, "parallel.cp", 1);
+    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    uint64_t parts = ceil_div(ceil_div(length, cp ? cp : 1), rows ? rows : 1);
+    return lesser(parts ? parts : 1, 1000000);
+}
+
+/* Every loss of Megatron's reads log-probabilities of vocabulary-parallel logits
+ * (models/megatron/ train.py; distributed/model_utils.py), in parts where they are told, or
+ * with the head in it; DTensor's those of tp, and torch's log-softmax without. Its parts are of
+ * passes without a gradient alone. */
+static enum status read_loss(struct job *job, bool megatron)
+{
+    static const char head_flag[] = NEMO_MEGATRON ".linear_ce_fusion_chunk_size";
+    bool fused = false;
+    uint64_t part = 0, rows = 256;
+    TRY(job_count(job, part_flag, &part));
+    TRY(job_switch(job, fused_flag, &fused));
+    TRY(job_count(job, head_flag, &rows));
+    if (!megatron) {
+        if (job_drafted(job, "parallel.tp", 1) > 1)
+            job_set(job, "stack.cross_entropy", "log_softmax", "");
+        return STATUS_OK;
+    }
+    job_set(job, "stack.cross_entropy",
+            fused  ? "linear_log_probs"
+            : part ? "log_probs_part"
+                   : "log_softmax",
+            fused ? fused_flag : part_flag);
+    if (fused || part)
+        job_set_count(job, "stack.loss_chunks", parts_of(job, fused ? rows : part),
+                      fused ? fused_flag : part_flag);
+    return STATUS_OK;
+}
+
 /* ---- Megatron ---- */
 
 static enum status read_megatron_adapter(struct job *job)
@@ -476,6 +518,7 @@ static enum status nemo_finish(struct job *job)
     bool megatron = job->framework == &on_megatron_too;
     TRY(megatron ? read_megatron(job) : read_dtensor(job));
     TRY(read_batch(job));
+    TRY(read_loss(job, megatron));
     TRY(read_engine(job, &away));
     TRY(read_models(job, &away));
     away_set(job, &away);

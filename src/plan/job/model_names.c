@@ -358,6 +358,15 @@ const char *model_name_of_path(const char *path, struct arena *arena)
     return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
 }
 
+const char *model_name_inside(const char *path, struct arena *arena)
+{
+    const char *model = model_name_of_path(path, arena);
+    const char *at = text_base_name(without_slashes(path, arena));
+    while (!model && (at = strchr(at, '-')) != NULL)
+        model = model_name_from(NAMES_HUB, ++at, arena);
+    return model;
+}
+
 const char *model_name_to(enum model_catalog catalog, const char *name)
 {
     for (size_t i = 0; i < N_NAMES; i++)

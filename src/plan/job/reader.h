@@ -317,6 +317,10 @@ const char *model_name_or_folder(const char *name, struct arena *arena);
 /* The same of a path, which may end with '/': by its last part. */
 const char *model_name_of_path(const char *path, struct arena *arena);
 
+/* The same of one that may have other words in front of the model's it was made of:
+ * "Skywork-Reward-Llama-3.1-8B". */
+const char *model_name_inside(const char *path, struct arena *arena);
+
 /* The longest sequence of a hub's checkpoint where it is not that of our model of its shape, 0
  * elsewhere. */
 uint64_t model_name_positions(const char *name, struct arena *arena);

@@ -403,7 +403,7 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.loss_chunks", TRAINS, STACK(TRAINERS | BIT(STACK_MAXTEXT)),
          ONE_OF("stack.cross_entropy", BIT(LOSS_CHUNKED))),
     WHEN("stack.loss_chunks", TRAINS, STACK(TRAINERS),
-         ONE_OF("stack.cross_entropy", BIT(LOSS_LOG_PROBS_PART))),
+         ONE_OF("stack.cross_entropy", BIT(LOSS_LOG_PROBS_PART) | BIT(LOSS_LINEAR_PROBS))),
     WHEN("stack.loss_parallel", TRAINS, TENSOR, STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.unrolled", STACK(BIT(STACK_MAXTEXT)), ABOVE("stack.grad_copies", 0)),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),

@@ -401,8 +401,8 @@ const struct field schema_table[] = {
         "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
         "the step"),
     COUNT("stack.loss_chunks", stack.loss_chunks, 1, 1e6, "8",
-          "cross_entropy chunked: parts that the logits are made in; log_probs_part: that "
-          "they are read in"),
+          "cross_entropy in parts: as many, one after the other, which the logits are made or "
+          "read in"),
     BOOL("stack.loss_parallel", stack.loss_parallel, "true",
          "torchtitan: the loss reads each tp rank's part of the logits; false: all on each"),
     WORDS("stack.graph_modules", stack.graph_modules, "[]",

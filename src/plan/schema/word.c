@@ -171,6 +171,8 @@ static const struct meaning {
      "log_probs by way of a log-softmax, with a gradient of its own (NeMo-RL)"},
     {words_loss, "log_probs_part",
      "16-bit logits until backward, log_softmax of stack.loss_chunks parts of them"},
+    {words_loss, "linear_log_probs",
+     "head and log_softmax of stack.loss_chunks parts, made again in backward (NeMo-RL)"},
     {words_reshard, "auto", "torchtitan keeps them with a pipeline, else they are dropped"},
     {words_reshard, "always", "gathered again in backward"},
     {words_reshard, "never", "kept from forward to backward"},

@@ -88,7 +88,7 @@ static const struct logits torch[] = {
  * DistributedLogprob): shifted logits, then their log-softmax, beside the f32 ones; the
  * gradient is apart. In parts (ChunkedDistributedLogprob) the 16-bit logits wait, and of each
  * part there are the same three; in backward its logits, softmax and labels one-hot in 64 bits,
- * twice. */
+ * twice. With the head in it (ChunkedDistributedHiddenStatesToLogprobs) no logits wait. */
 static const struct logits log_probs[] = {
     {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
     {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
@@ -111,6 +111,12 @@ static const struct logits log_probs_part[] = {
     {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
 };
 
+static const struct logits linear_log_probs[] = {
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 3},
+    {"softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"one_hot_labels", DTYPE_I64, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+};
+
 static const struct {
     const struct logits *rows;
     size_t n;
@@ -128,6 +134,7 @@ static const struct {
     [LOSS_LOG_PROBS] = ROWS(log_probs),
     [LOSS_LOG_SOFTMAX] = ROWS(log_softmax),
     [LOSS_LOG_PROBS_PART] = ROWS(log_probs_part),
+    [LOSS_LINEAR_PROBS] = ROWS(linear_log_probs),
 #undef ROWS
 };
 
@@ -220,6 +227,43 @@ static void add_parts(struct train *t)
                         HEAD_LOGITS, HEAD_BACK_LOGITS);
 }
 
+/* What NeMo-RL's head and log-softmax of a part hold besides: rows of all tp ranks, as parts
+ * and joined; in backward an f32 copy of the head, a part's gradient of it and that turned
+ * around, the sum of them, and gradients of the rows as parts and joined. */
+static void add_linear_parts(struct train *t)
+{
+    struct size hidden = t->d.width[COL_HIDDEN], vocab = t->d.width[COL_VOCAB];
+    const bool gathers = t->plan->parallel.tp > 1, trained = trains_head(t->plan);
+    const struct {
+        const char *name;
+        enum category category;
+        enum dtype dtype;
+        struct size rows;
+        uint64_t copies;
+        enum head_op first;
+    } rows[] = {
+        {"gathered_head_input", CATEGORY_ACTIVATION, t->plan->precision.activations,
+         t->d.rows[ROW_HEAD], gathers ? 2 : 0, HEAD_LOSS},
+        {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, 1, HEAD_BACK_LOSS},
+        {"part_d_head_weight", CATEGORY_GRADIENTS, DTYPE_F32, vocab, trained ? 2 : 0,
+         HEAD_BACK_LOSS},
+        {"d_head_weight", CATEGORY_GRADIENTS, t->plan->precision.weights, vocab, trained,
+         HEAD_BACK_LOSS},
+        {"d_head_input", CATEGORY_ACTIVATION, DTYPE_F32, t->d.rows[ROW_HEAD], 2,
+         HEAD_BACK_LOSS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].copies)
+            head_tensor(t,
+                        (struct buffer){.name = rows[i].name,
+                                        .category = rows[i].category,
+                                        .dtype = rows[i].dtype,
+                                        .dims = {rows[i].rows, hidden},
+                                        .count = size_const(t->z, rows[i].copies),
+                                        .life = LIFE_TRANSIENT},
+                        rows[i].first, HEAD_BACK_LOSS);
+}
+
 static void add_head(struct train *t)
 {
     struct size hidden = t->d.width[COL_HIDDEN];
@@ -247,8 +291,10 @@ static void add_head(struct train *t)
     add_logits(t);
     add_parts(t);
     enum cross_entropy loss = t->plan->stack.cross_entropy;
-    if (trains_head(t->plan) && !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED &&
-        loss != LOSS_FUSED)
+    if (loss == LOSS_LINEAR_PROBS)
+        add_linear_parts(t);
+    if (trains_head(t->plan) && loss != LOSS_LINEAR_PROBS &&
+        !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED && loss != LOSS_FUSED)
         head_tensor(t,
                     (struct buffer){.name = "d_head_weight",
                                     .category = CATEGORY_GRADIENTS,
