@@ -478,6 +478,8 @@ struct lora {
     struct enum_list saved;   /* enum saved_module: trained whole beside them */
     bool sharded;             /* vLLM, Megatron: over tp on both sides */
     bool share_experts;       /* one for all experts of a rank */
+    bool skip_experts;        /* none of routed ones */
+    uint64_t expert_rank;     /* of theirs, where it is not `rank`; 0 */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
     enum lora_inputs inputs;

@@ -259,8 +259,10 @@ static enum status read_dtensor_adapter(struct job *job)
 {
     static const char enabled_flag[] = NEMO_DTENSOR ".lora_cfg.enabled",
                       rank_flag[] = NEMO_DTENSOR ".lora_cfg.dim",
-                      all_flag[] = NEMO_DTENSOR ".lora_cfg.match_all_linear";
-    bool on = false, all = false;
+                      all_flag[] = NEMO_DTENSOR ".lora_cfg.match_all_linear",
+                      targets_flag[] = NEMO_DTENSOR ".lora_cfg.target_modules",
+                      scale_flag[] = NEMO_DTENSOR ".lora_cfg.moe_rank_scaling";
+    bool on = false, all = false, scales = false;
     uint64_t rank = 8;
     TRY(job_switch(job, enabled_flag, &on));
     TRY(job_count(job, rank_flag, &rank));
@@ -269,8 +271,18 @@ static enum status read_dtensor_adapter(struct job *job)
         return STATUS_OK;
     job_set_count(job, "lora.rank", rank, rank_flag);
     job_set(job, "lora.format", "f32", enabled_flag);
-    automodel_set_targets(job, NEMO_DTENSOR ".lora_cfg.target_modules", all);
-    return STATUS_OK;
+    TRY(job_switch(job, scale_flag, &scales));
+    const struct automodel_patterns patterns = {
+        .targets = job_setting(job, targets_flag),
+        .excluded = job_setting(job, NEMO_DTENSOR ".lora_cfg.exclude_modules"),
+        .all = all,
+        .backend = job_drafted(job, "parallel.ep", 1) > 1,
+        .rank = rank,
+        .scales = scales,
+        .flags = targets_flag,
+        .scale_flag = scale_flag,
+    };
+    return automodel_set_targets(job, &patterns);
 }
 
 static enum status read_dtensor_layout(struct job *job, bool *own_layers)

@@ -598,6 +598,8 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.sharded", STACK(MEGATRONS), TRAINS, ABOVE("parallel.etp", 1),
          ABOVE("lora.rank", 0)),
     WHEN("lora.share_experts", STACK(MEGATRONS), TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.skip_experts", TRAINS, ABOVE("lora.rank", 0), HAS_MOE),
+    WHEN("lora.expert_rank", TRAINS, ABOVE("lora.rank", 0), HAS_MOE, OFF("lora.skip_experts")),
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),

@@ -853,6 +853,11 @@ const struct field schema_table[] = {
     BOOL("lora.share_experts", lora.share_experts, "false",
          "megatron: one adapter of a matrix for all experts that a rank holds (Bridge's "
          "share_expert_adapters), in place of one for each"),
+    BOOL("lora.skip_experts", lora.skip_experts, "false",
+         "routed experts have no adapters, whatever lora.targets says of dense networks"),
+    COUNT("lora.expert_rank", lora.expert_rank, 0, 1e6, "0",
+          "rank of the adapters of routed experts (NeMo AutoModel's moe_rank_scaling); 0: "
+          "lora.rank"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",

@@ -204,11 +204,17 @@ static bool is_asked(const struct plan *plan, const struct target *target)
            (target->usual && (words->n == 0 || plan_lists(words, "all-linear")));
 }
 
+uint64_t lora_rank(const struct plan *plan, const struct layer_matrix *matrix)
+{
+    bool own = matrix->expert && lora_is_on(plan) && plan->lora.expert_rank > 0;
+    return own ? plan->lora.expert_rank : plan->lora.rank;
+}
+
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix)
 {
     struct lora_sides sides = {0, size_const(z, 0), size_const(z, 0)};
-    if (!lora_is_there(plan))
+    if (!lora_is_there(plan) || (matrix->expert && lora_is_on(plan) && plan->lora.skip_experts))
         return sides;
     for (size_t i = 0; i < TARGETS; i++) {
         const struct target *t = &targets[i];
@@ -269,7 +275,7 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     if (shared && is_whole(m->out))
         out = size_ceil_div(z, out, ranks);
     struct size both = size_add(z, in, out);
-    struct size one = size_times(z, both, plan->lora.rank);
+    struct size one = size_times(z, both, lora_rank(plan, m));
     if (lora_has_magnitudes(plan))
         one = size_add(z, one, out);
     struct size all = size_mul(z, layers, one);
