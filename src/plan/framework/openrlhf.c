@@ -68,7 +68,11 @@ static const struct job_flag flags[] = {
          "1, in host memory under ZeRO-3", ACTOR),
     MEMORY("aux_loss_coef", JOB_VALUE, "0", TRAINER_AUX_LOSS, CLI),
     IDLE("packing_samples", JOB_SWITCH, "all sequences have the longest length here", CLI),
-    IDLE("flash_attn attn_implementation", JOB_VALUE, "flash attention is planned", CLI),
+    IDLE("flash_attn", JOB_SWITCH, "flash attention is planned", CLI),
+    RULE("attn_implementation", JOB_VALUE, "stack.attention", "eager unfused", CLI),
+    RULE("freeze_visual_encoder", JOB_SWITCH, "workload.encoder.train", "none", CLI),
+    MEMORY("fsdp2_enable_sleep", JOB_SWITCH, NULL,
+           "a trainer of FSDP2's is planned as DeepSpeed", CLI),
     RULE("remote_rm_url", JOB_LIST, "workload.colocated.parameters",
          "0: scores come from elsewhere", CLI),
     RULE("agent_func_path", JOB_LIST, "workload.colocated.parameters",
@@ -96,6 +100,8 @@ static const struct job_flag flags[] = {
     NEITHER("actor_learning_rate", JOB_VALUE, CLI),
     NEITHER("critic_learning_rate", JOB_VALUE, CLI),
     NEITHER("prompt_data", JOB_VALUE, CLI),
+    NEITHER("max_new_tokens", JOB_VALUE, CLI), /* of max_len */
+    NEITHER("image_key", JOB_VALUE, CLI),
     NEITHER("input_key", JOB_VALUE, CLI),
     NEITHER("label_key", JOB_VALUE, CLI),
     NEITHER("output_key", JOB_VALUE, SUPERVISED),
@@ -371,6 +377,24 @@ static enum status set_engine(struct job *job)
     return STATUS_OK;
 }
 
+/* How attention is made, and what of an encoder is trained. */
+static enum status set_model(struct job *job)
+{
+    static const char attention_flag[] = "attn_implementation",
+                      encoder_flag[] = "freeze_visual_encoder";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *attention = "";
+    bool frozen = false, known;
+    TRY(job_word(job, attention_flag, &attention));
+    TRY(job_switch(job, encoder_flag, &frozen));
+    TRY(job_part(job, "model", plan, &known));
+    if (text_equal(attention, "eager"))
+        job_set(job, "stack.attention", "unfused", attention_flag);
+    if (frozen && known && plan->model.encoder.layers)
+        job_set(job, "workload.encoder.train", "none", encoder_flag);
+    return STATUS_OK;
+}
+
 static enum status openrlhf_finish(struct job *job)
 {
     const enum trainer kind = trainer_of(job);
@@ -378,6 +402,7 @@ static enum status openrlhf_finish(struct job *job)
     if (kind == RUN_PPO)
         TRY(set_length(job));
     TRY(deepspeed_share(job));
+    TRY(set_model(job));
     if (job_given(job, "use_liger_kernel")) /* no loss of its own: logits come out */
         job_set(job, "stack.cross_entropy", "torch", "use_liger_kernel");
     if (kind == RUN_PPO) {

@@ -19,13 +19,33 @@ static enum status verl_prepare(struct job *job)
 
 /* ---- the update ---- */
 
+/* Of a rank; before there was a flag of it, of all ranks that hold whole sequences
+ * (workers/fsdp_workers.py, ppo_micro_batch_size). */
+static enum status read_micro_batch(struct job *job, uint64_t *micro, const char **flag)
+{
+    static const char own_flag[] = "actor.ppo_micro_batch_size_per_gpu",
+                      all_flag[] = "actor.ppo_micro_batch_size";
+    uint64_t all = 0, world = 0, cp = job_drafted(job, "parallel.cp", 1);
+    TRY(job_count(job, own_flag, micro));
+    TRY(job_count(job, all_flag, &all));
+    TRY(job_world(job, &world));
+    *flag = own_flag;
+    if (*micro || !all || !world)
+        return STATUS_OK;
+    *flag = all_flag;
+    const uint64_t ranks = world / (cp ? cp : 1);
+    *micro = ranks && all > ranks ? all / ranks : 1;
+    return STATUS_OK;
+}
+
 static enum status read_batch(struct job *job)
 {
+    const char *micro_flag;
     uint64_t prompt = 512, response = 512, micro = 0, mini = 256, n = 1, most = 16384;
     bool dynamic = false;
     TRY(job_count(job, "data.max_prompt_length", &prompt));
     TRY(job_count(job, "data.max_response_length", &response));
-    TRY(job_count(job, "actor.ppo_micro_batch_size_per_gpu", &micro));
+    TRY(read_micro_batch(job, &micro, &micro_flag));
     TRY(job_count(job, "actor.ppo_mini_batch_size", &mini));
     TRY(job_count(job, "rollout.n", &n));
     TRY(job_count(job, "actor.ppo_max_token_len_per_gpu", &most));
@@ -50,7 +70,7 @@ static enum status read_batch(struct job *job)
     job_set_count(job, "workload.sequence_length", longest,
                   "data.max_response_length data.max_prompt_length");
     if (micro)
-        job_set_count(job, "workload.micro_batch", micro, "actor.ppo_micro_batch_size_per_gpu");
+        job_set_count(job, "workload.micro_batch", micro, micro_flag);
     job_set_count(job, "workload.global_batch", checked_mul(mini, n, &overflow),
                   "actor.ppo_mini_batch_size rollout.n");
     return STATUS_OK;

@@ -150,6 +150,27 @@ static enum status set_critic(struct job *job, const char *path, const char *fla
     return STATUS_OK;
 }
 
+/* A critic's own step reads no logits, so that twice the actor's rows may be in it; what is
+ * more, or not run again where the actor's is, may have the peak. */
+static enum status warn_of_step(struct job *job)
+{
+    static const char micro_flag[] = "critic.ppo_micro_batch_size_per_gpu",
+                      again_flag[] = "critic.model.enable_gradient_checkpointing";
+    uint64_t micro = 0, actor = job_drafted(job, "workload.micro_batch", 1);
+    bool again = true;
+    const struct draft_item *kind = draft_find(&job->draft, "recompute.kind");
+    TRY(job_count(job, micro_flag, &micro));
+    TRY(job_switch(job, again_flag, &again));
+    const bool less = !again && kind && !text_equal(kind->words[0], "none");
+    const char *flag = less ? again_flag : micro_flag;
+    if (less || (job_drafted(job, "workload.packing.length", 0) == 0 && micro > 2 * actor))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' makes the critic's own step larger than the actor's, which matters to "
+                 "memory and is not modelled: the actor's is planned",
+                 flag);
+    return STATUS_OK;
+}
+
 /* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
 static enum status read_critic(struct job *job, struct away *away)
 {
@@ -165,6 +186,7 @@ static enum status read_critic(struct job *job, struct away *away)
     if (!trained)
         return STATUS_OK;
     TRY(set_critic(job, path, arena_printf(job->arena, "%s %s", enable_flag, estimator_flag)));
+    TRY(warn_of_step(job));
     return read_turns(job, away);
 }
 
