@@ -116,7 +116,7 @@ static enum status read_model(struct job *job)
 {
     static const char flag[] = "hf-checkpoint";
     const char *path = NULL;
-    TRY(job_word(job, flag, &path));
+    TRY(job_path(job, flag, &path));
     if (!path || draft_find(&job->draft, "model") || job_given(job, "num-layers"))
         return STATUS_OK;
     const char *model = model_name_of_path(path, job->arena);

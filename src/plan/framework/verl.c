@@ -258,6 +258,9 @@ static enum status read_ends(struct job *job)
     struct megatron_ends ends = {.first = job_given(job, first), .last = job_given(job, last)};
     uint64_t layers;
     ends.flag = ends.first ? first : last;
+    TRY(job_switch(job, VERL_TRANSFORMER ".account_for_embedding_in_pipeline_split",
+                   &ends.embedding));
+    TRY(job_switch(job, VERL_TRANSFORMER ".account_for_loss_in_pipeline_split", &ends.loss));
     TRY(job_layers(job, &layers));
     TRY(job_count(job, first, &ends.first_layers));
     TRY(job_count(job, last, &ends.last_layers));

@@ -55,7 +55,7 @@ static enum status reward_parameters(struct job *job, const char *flag, uint64_t
     uint64_t tp = 1, pp = 1;
     bool overflow = false;
     *n = 0;
-    TRY(job_word(job, flag, &path));
+    TRY(job_path(job, flag, &path));
     TRY(job_count(job, "reward_model.megatron.tensor_model_parallel_size", &tp));
     TRY(job_count(job, "reward_model.megatron.pipeline_model_parallel_size", &pp));
     uint64_t parts = verl_is_megatron(job) ? checked_mul(tp, pp, &overflow) : 1;
@@ -130,7 +130,7 @@ static enum status set_critic(struct job *job, const char *path, const char *fla
     const char *actor = NULL;
     uint64_t tp = job_drafted(job, "parallel.tp", 1), pp = job_drafted(job, "parallel.pp", 1);
     bool overflow = false;
-    TRY(job_word(job, "model.path", &actor));
+    TRY(job_path(job, "model.path", &actor));
     TRY(job_count(job, "critic.megatron.tensor_model_parallel_size", &tp));
     TRY(job_count(job, "critic.megatron.pipeline_model_parallel_size", &pp));
     bool other = path && actor && !models_are_alike(job, path, actor);
@@ -179,7 +179,7 @@ static enum status read_critic(struct job *job, struct away *away)
     const char *estimator = "gae", *enable = "null", *path = NULL;
     TRY(job_word(job, estimator_flag, &estimator));
     TRY(job_word(job, enable_flag, &enable));
-    TRY(job_word(job, "critic.model.path", &path));
+    TRY(job_path(job, "critic.model.path", &path));
     bool trained = text_equal(enable, "null")
                        ? text_equal(estimator, "gae")
                        : text_equal(enable, "True") || text_equal(enable, "true");

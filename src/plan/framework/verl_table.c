@@ -82,6 +82,12 @@ const struct job_flag verl_flags[] = {
     RULE(VERL_TRANSFORMER ".num_layers_in_last_pipeline_stage " ENGINE_TRANSFORMER
                           ".num_layers_in_last_pipeline_stage",
          JOB_VALUE, "parallel.stages", "the rest shared out", MEGATRON),
+    RULE(VERL_TRANSFORMER ".account_for_embedding_in_pipeline_split " ENGINE_TRANSFORMER
+                          ".account_for_embedding_in_pipeline_split",
+         JOB_VALUE, "parallel.stages", "the embedding counts as a layer", MEGATRON),
+    RULE(VERL_TRANSFORMER ".account_for_loss_in_pipeline_split " ENGINE_TRANSFORMER
+                          ".account_for_loss_in_pipeline_split",
+         JOB_VALUE, "parallel.stages", "the loss counts as a layer", MEGATRON),
     RULE(VERL_TRANSFORMER ".moe_token_dispatcher_type " ENGINE_TRANSFORMER
                           ".moe_token_dispatcher_type",
          JOB_VALUE, "moe.path",
