@@ -256,8 +256,8 @@ static enum status set_length(struct job *job)
 
 struct beside {
     bool all;    /* models share the actor's devices */
-    bool whole;  /* below ZeRO-3: on every device; their offloading does nothing
-                    (get_ds_eval_config:  stage 0, whose engine moves the model to its device) */
+    bool whole;  /* below ZeRO-3: on every device, where offloading does nothing
+                    (get_ds_eval_config: stage 0, whose engine moves the model there) */
     bool sleeps; /* DeepSpeed's states leave while others have their turn */
     bool scored; /* by a model of the job's own */
     const char *scorer;

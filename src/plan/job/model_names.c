@@ -111,6 +111,7 @@ static const struct model_name {
     {"qwen2.5-72b", "qwen2.5-72b", NULL, NULL, NULL, "Qwen/Qwen2.5-72B", NULL},
     {"qwen2.5-7b", "qwen2.5-coder-7b", NULL, NULL, NULL, NULL, NULL}, /* same shapes */
     {"qwen2.5-7b", "qwen2-7b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-7b", "qwen2.5-math-7b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-14b", "qwen2.5-coder-14b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-32b", "qwen2.5-coder-32b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-32b", "qwq-32b", NULL, NULL, NULL, NULL, NULL},
