@@ -321,6 +321,26 @@ static void losses_hold(void **state)
          1.1e-4);
 }
 
+/* NeMo-RL's head and log-softmax in eight parts of 1,024 rows beside 151936 x 2048 of the head:
+ * an f32 copy of it, a part's gradient and the same turned around, their sum in 16 bits;
+ * gradients of 8,192 rows twice; over tp 4 all ranks' rows, in parts and joined, and a quarter
+ * of a head of a multiple of 512 words. */
+static void head_and_log_probabilities_in_parts(void **state)
+{
+    (void)state;
+    const uint64_t head = UINT64_C(151936) * 2048, rows = UINT64_C(8192) * 2048;
+#define LINEAR LOSS("linear_log_probs") " stack=megatron parallel.ep=8 "
+    assert_int_equal(named(LINEAR, "f32_head_weight"), 4 * head);
+    assert_int_equal(named(LINEAR, "part_d_head_weight"), 2 * 4 * head);
+    assert_int_equal(named(LINEAR, "d_head_weight"), 2 * head);
+    assert_int_equal(named(LINEAR, "d_head_input"), 2 * 4 * rows);
+    assert_int_equal(named(LINEAR, "gathered_head_input"), 0);
+#define OVER_TP LINEAR "parallel.tp=4 parallel.sp=true parallel.etp=1 "
+    assert_int_equal(named(OVER_TP, "gathered_head_input"), 2 * 2 * rows);
+    assert_int_equal(named(OVER_TP, "f32_head_weight"), UINT64_C(152064) * 2048);
+    assert_int_equal(named(LINEAR, "logits"), 0);
+}
+
 /* ---- whole plans ---- */
 
 static void what_they_do_not_run_is_refused(void **state)
@@ -384,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_runs_once_runs_once),
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
+        cmocka_unit_test(head_and_log_probabilities_in_parts),
         cmocka_unit_test(what_they_do_not_run_is_refused),
         cmocka_unit_test(an_asynchronous_checkpoint_waits_in_host_memory),
     };

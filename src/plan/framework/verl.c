@@ -19,22 +19,20 @@ static enum status verl_prepare(struct job *job)
 
 /* ---- the update ---- */
 
-/* Of a rank; before there was a flag of it, of all ranks that hold whole sequences
- * (workers/fsdp_workers.py, ppo_micro_batch_size). */
-static enum status read_micro_batch(struct job *job, uint64_t *micro, const char **flag)
+enum status verl_read_micro(struct job *job, const char *own, const char *all, uint64_t *micro,
+                            const char **flag)
 {
-    static const char own_flag[] = "actor.ppo_micro_batch_size_per_gpu",
-                      all_flag[] = "actor.ppo_micro_batch_size";
-    uint64_t all = 0, world = 0, cp = job_drafted(job, "parallel.cp", 1);
-    TRY(job_count(job, own_flag, micro));
-    TRY(job_count(job, all_flag, &all));
+    uint64_t rows = 0, world = 0, cp = job_drafted(job, "parallel.cp", 1);
+    *micro = 0;
+    *flag = own;
+    TRY(job_count(job, own, micro));
+    TRY(job_count(job, all, &rows));
     TRY(job_world(job, &world));
-    *flag = own_flag;
-    if (*micro || !all || !world)
+    if (*micro || !rows || !world)
         return STATUS_OK;
-    *flag = all_flag;
+    *flag = all;
     const uint64_t ranks = world / (cp ? cp : 1);
-    *micro = ranks && all > ranks ? all / ranks : 1;
+    *micro = ranks && rows > ranks ? rows / ranks : 1;
     return STATUS_OK;
 }
 
@@ -45,7 +43,8 @@ static enum status read_batch(struct job *job)
     bool dynamic = false;
     TRY(job_count(job, "data.max_prompt_length", &prompt));
     TRY(job_count(job, "data.max_response_length", &response));
-    TRY(read_micro_batch(job, &micro, &micro_flag));
+    TRY(verl_read_micro(job, "actor.ppo_micro_batch_size_per_gpu", "actor.ppo_micro_batch_size",
+                        &micro, &micro_flag));
     TRY(job_count(job, "actor.ppo_mini_batch_size", &mini));
     TRY(job_count(job, "rollout.n", &n));
     TRY(job_count(job, "actor.ppo_max_token_len_per_gpu", &most));

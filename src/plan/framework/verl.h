@@ -13,6 +13,12 @@
 extern const struct job_flag verl_flags[];
 extern const size_t verl_n_flags;
 
+/* Sequences of a micro-batch by the flag of a rank (own) or, before there was one, of all ranks
+ * that hold whole sequences (workers/fsdp_workers.py, ppo_micro_batch_size), and the flag that
+ * says it; 0: neither does. Fails as job_count does. */
+enum status verl_read_micro(struct job *job, const char *own, const char *all, uint64_t *micro,
+                            const char **flag);
+
 /* How the trainer is shared out, by its strategy: formats, recomputation, adapters too. */
 enum status verl_read_layout(struct job *job);
 /* How the loss treats logits; behind the layout and the batch. */

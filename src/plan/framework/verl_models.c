@@ -154,12 +154,13 @@ static enum status set_critic(struct job *job, const char *path, const char *fla
  * more, or not run again where the actor's is, may have the peak. */
 static enum status warn_of_step(struct job *job)
 {
-    static const char micro_flag[] = "critic.ppo_micro_batch_size_per_gpu",
-                      again_flag[] = "critic.model.enable_gradient_checkpointing";
+    static const char again_flag[] = "critic.model.enable_gradient_checkpointing";
+    const char *micro_flag;
     uint64_t micro = 0, actor = job_drafted(job, "workload.micro_batch", 1);
     bool again = true;
     const struct draft_item *kind = draft_find(&job->draft, "recompute.kind");
-    TRY(job_count(job, micro_flag, &micro));
+    TRY(verl_read_micro(job, "critic.ppo_micro_batch_size_per_gpu",
+                        "critic.ppo_micro_batch_size", &micro, &micro_flag));
     TRY(job_switch(job, again_flag, &again));
     const bool less = !again && kind && !text_equal(kind->words[0], "none");
     const char *flag = less ? again_flag : micro_flag;

@@ -124,6 +124,7 @@ const struct job_flag verl_flags[] = {
          "of another model than the actor's", CRITIC),
     RULE("critic.ppo_micro_batch_size_per_gpu", JOB_VALUE, NULL,
          "above twice the actor's: warns", CRITIC),
+    RULE("critic.ppo_micro_batch_size", JOB_VALUE, NULL, "the same of all ranks", CRITIC),
     RULE("critic.model.enable_gradient_checkpointing", JOB_VALUE, NULL,
          "off beside an actor's that is on: warns", CRITIC),
     RULE("critic.megatron.tensor_model_parallel_size", JOB_VALUE,
