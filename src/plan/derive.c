@@ -147,6 +147,14 @@ bool plan_is_huggingface(const struct plan *plan)
     return plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
 }
 
+bool plan_keeps_logits(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    bool has = plan_is_huggingface(plan) || plan_is_megatron(plan) ||
+               plan->stack.kind == STACK_TORCHTITAN;
+    return has && w->mode == MODE_TRAIN && w->logits_to_keep > 0 && !w->packing.length;
+}
+
 bool plan_is_megatron(const struct plan *plan)
 {
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;

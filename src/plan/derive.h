@@ -49,6 +49,8 @@ bool plan_distributes_inputs(const struct plan *plan);
 bool plan_lists(const struct word_list *list, const char *word); /* whether it stands there */
 bool plan_is_huggingface(const struct plan *plan); /* its models, by FSDP or DeepSpeed */
 bool plan_is_megatron(const struct plan *plan);    /* or Primus, which runs it */
+/* Whether logits are made of the ends of sequences alone (workload.logits_to_keep). */
+bool plan_keeps_logits(const struct plan *plan);
 /* Whether the sums of blocks that attention residuals read are counted: in engines, and in
  * training where a stack's modules are known to have them. */
 bool plan_has_block_sums(const struct plan *plan);

@@ -261,7 +261,17 @@ struct stack {
 
 /* What stands beside training: an engine that generates, and models that only answer. */
 enum colocated_engine { ENGINE_NONE, ENGINE_ASLEEP, ENGINE_AWAKE };
-enum colocated_away { AWAY_WEIGHTS, AWAY_STATES, AWAY_REFERENCE, AWAY_CRITIC, AWAY_ENGINE };
+enum colocated_away {
+    AWAY_WEIGHTS,
+    AWAY_STATES,
+    AWAY_REFERENCE,
+    AWAY_CRITIC,
+    AWAY_ENGINE,
+    AWAY_CRITIC_WEIGHTS,
+    AWAY_CRITIC_STATES,
+    AWAY_FROZEN,
+    AWAY_AVERAGE
+};
 
 struct colocated {
     enum colocated_engine engine; /* while the model is trained */
@@ -270,6 +280,8 @@ struct colocated {
     struct enum_list away;        /* enum colocated_away: waits in host memory for its turn */
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
+    uint64_t critic_parameters;   /* of models of other shapes that are, too */
+    uint64_t average;             /* running means of its weights */
     uint64_t parameters;          /* of other frozen models */
     uint64_t sequences;           /* that the model itself generates at once, without engine */
 };
@@ -322,6 +334,7 @@ struct workload {
     struct colocated colocated;
     struct workload_encoder encoder;
     uint64_t sequence_length, micro_batch;
+    uint64_t logits_to_keep; /* of a sequence, from its end: the loss reads no others; 0: all */
     uint64_t global_batch, tokens_per_step;        /* 0: one micro-step */
     uint64_t context_length;                       /* decode: KV cache per sequence */
     uint64_t tokens_per_sequence;                  /* decode: 1, more when speculating */
@@ -468,6 +481,8 @@ struct lora {
     struct enum_list saved;   /* enum saved_module: trained whole beside them */
     bool sharded;             /* vLLM, Megatron: over tp on both sides */
     bool share_experts;       /* one for all experts of a rank */
+    bool skip_experts;        /* none of routed ones */
+    uint64_t expert_rank;     /* of theirs, where it is not `rank`; 0 */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
     enum lora_inputs inputs;

@@ -225,10 +225,14 @@ enum optimizer_step { STEP_FUSED, STEP_FOREACH };
 enum cross_entropy {
     LOSS_F32,
     LOSS_IN_PLACE,
-    LOSS_TE,      /* an f32 gradient beside the 16-bit logits */
-    LOSS_TORCH,   /* f32 logits, their log-softmax and an f32 gradient */
-    LOSS_CHUNKED, /* the same of stack.loss_chunks parts, one after the other */
-    LOSS_FUSED    /* head and loss at once, a few rows at a time (Liger) */
+    LOSS_TE,             /* an f32 gradient beside the 16-bit logits */
+    LOSS_TORCH,          /* f32 logits, their log-softmax and an f32 gradient */
+    LOSS_CHUNKED,        /* the same of stack.loss_chunks parts, one after the other */
+    LOSS_FUSED,          /* head and loss at once, a few rows at a time (Liger) */
+    LOSS_LOG_PROBS,      /* f32 logits, of which a softmax is made that waits for backward */
+    LOSS_LOG_SOFTMAX,    /* the same by way of a log-softmax, whose gradient stands apart */
+    LOSS_LOG_PROBS_PART, /* 16-bit logits that wait, their softmax in stack.loss_chunks parts */
+    LOSS_LINEAR_PROBS    /* head and log-softmax of a part at once, both again in backward */
 };
 
 /* Whether FSDP keeps a layer's gathered weights from its forward to its backward. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/hf/import_hf.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* Fails loudly in every build, with or without NDEBUG. */
 static void require(int holds)

@@ -175,6 +175,8 @@ static const struct silent {
     {"lora.slots", "of adapters"},
     {"lora.experts", "of adapters"},
     {"lora.fused_experts", "of adapters"},
+    {"lora.skip_experts", "of adapters"},
+    {"lora.expert_rank", "of adapters"},
     {"lora.plain_format", "of adapters"},
     {"lora.modules_to_save", "of adapters"},
     {"lora.inputs", "of adapters"},

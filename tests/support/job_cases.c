@@ -80,9 +80,17 @@ const struct job_case job_cases[] = {
      "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
      0},
     {"verl/ppo-critic.sh", "cluster=h100",
-     "workload.colocated.critic=1 workload.colocated.reference=0 parallel.zero=3 "
+     "workload.colocated.critic_parameters=6816141312 workload.colocated.critic=0 "
+     "workload.colocated.reference=0 workload.colocated.away=[] parallel.zero=3 "
      "workload.micro_batch=4 workload.global_batch=256 cluster.nodes=4",
-     2},
+     1},
+    /* 8,030,261,248 and 7,615,616,512 parameters, of which a row stands for the head */
+    {"verl/reward-model.sh", "cluster=h100",
+     "model.name=qwen2.5-14b workload.colocated.critic_parameters=7504928768 "
+     "workload.colocated.critic=0 workload.colocated.parameters=7070622720 "
+     "workload.colocated.away=[weights,states,critic,reference,frozen] "
+     "workload.colocated.reference=1 workload.micro_batch=2 workload.sequence_length=3072",
+     0},
     {"verl/turns.sh", "",
      "parallel.cp=2 parallel.dp_shard=4 workload.colocated.engine=asleep "
      "workload.colocated.reference=1 recompute.kind=none workload.micro_batch=2 "
@@ -775,17 +783,18 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 workload.sequence_length=4096 workload.micro_batch=2 "
      "workload.global_batch=128 workload.colocated.engine=asleep workload.colocated.tp=4 "
      "workload.colocated.fraction=0.45 workload.colocated.reference=1 recompute.kind=full "
-     "precision.weights=f32 precision.activations=bf16",
-     1},
+     "precision.weights=f32 precision.activations=bf16 workload.logits_to_keep=3073",
+     0},
     {"deepspeed/grpo-script.sh", "cluster=h200",
      "parallel.zero=3 workload.sequence_length=2560 workload.micro_batch=4 lora.rank=32 "
      "workload.colocated.engine=awake workload.colocated.tp=1 workload.colocated.fraction=0.3 "
-     "workload.colocated.reference=0 recompute.kind=full precision.weights=bf16",
-     5},
+     "workload.colocated.reference=0 recompute.kind=full precision.weights=bf16 "
+     "workload.logits_to_keep=2049",
+     4},
     {"deepspeed/rloo-server.sh", "cluster=h200",
      "parallel.zero=2 workload.sequence_length=512 workload.colocated.engine=none "
-     "workload.colocated.reference=1 recompute.kind=full",
-     1},
+     "workload.colocated.reference=1 recompute.kind=full workload.logits_to_keep=257",
+     0},
     {"deepspeed/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 cluster.nodes=2 lora.rank=16 lora.inputs=dropped recompute.kind=full "
      "stack.cross_entropy=chunked stack.loss_chunks=32 precision.activations=bf16",
@@ -977,7 +986,7 @@ const struct job_case job_cases[] = {
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32 "
      "workload.colocated.engine=asleep workload.colocated.tp=8 "
-     "workload.colocated.fraction=0.7",
+     "workload.colocated.fraction=0.7 stack.cross_entropy=log_probs",
      1},
     {"slime/deepseek-r1.sh", "",
      "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
@@ -1025,8 +1034,8 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
      "workload.sequence_length=10000 workload.micro_batch=1 workload.colocated.engine=asleep "
      "workload.colocated.tp=4 workload.colocated.fraction=0.45 "
-     "workload.colocated.reference=1",
-     2},
+     "workload.colocated.reference=1 workload.logits_to_keep=6001",
+     1},
     {"swift/grpo-turns.sh", "",
      "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
      "workload.global_batch=64 workload.colocated.engine=asleep "
@@ -1035,8 +1044,8 @@ const struct job_case job_cases[] = {
     {"swift/grpo-server.sh", "",
      "cluster.node.devices=7 parallel.zero=2 parallel.reduce_bucket=200000000 lora.rank=8 "
      "workload.sequence_length=3584 workload.colocated.engine=none "
-     "workload.colocated.reference=0",
-     1},
+     "workload.colocated.reference=0 workload.logits_to_keep=513",
+     0},
     {"swift/qlora.sh", "",
      "stack.kind=deepspeed parallel.zero=2 parallel.reduce_bucket=100000000 lora.rank=8 "
      "lora.modules_to_save=[lm_head] lora.targets=[] precision.weights=nf4 "
@@ -1153,8 +1162,9 @@ const struct job_case job_cases[] = {
      0},
     {"swift/grpo-itself.sh", "",
      "model.name=qwen3-8b workload.colocated.sequences=16 workload.colocated.engine=none "
-     "workload.micro_batch=8 workload.sequence_length=2048 parallel.zero=3",
-     1},
+     "workload.micro_batch=8 workload.sequence_length=2048 parallel.zero=3 "
+     "workload.logits_to_keep=1025",
+     0},
     {"swift/freeze-llm.sh", "",
      "model.name=qwen3-vl-8b workload.encoder.train=all frozen.layers=0 "
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] parallel.zero=2",
@@ -1190,8 +1200,8 @@ const struct job_case job_cases[] = {
     {"unsloth/grpo.py", "",
      "lora.rank=32 precision.weights=bf16 workload.sequence_length=2048 "
      "workload.micro_batch=6 workload.colocated.engine=asleep workload.colocated.fraction=0.6 "
-     "workload.colocated.reference=0 recompute.kind=full",
-     1},
+     "workload.colocated.reference=0 recompute.kind=full workload.logits_to_keep=1793",
+     0},
     {"unsloth/torchrun.sh", "",
      "model.name=qwen3-14b precision.weights=nf4_double lora.inputs=dropped "
      "workload.micro_batch=2 workload.global_batch=8 cluster.node.devices=2 "
@@ -1215,8 +1225,8 @@ const struct job_case job_cases[] = {
     {"trl/grpo.py", "",
      "stack=deepspeed parallel.zero=3 workload.colocated.sequences=16 "
      "workload.colocated.engine=none workload.colocated.reference=1 workload.micro_batch=4 "
-     "workload.sequence_length=1536 precision.weights=bf16",
-     1},
+     "workload.sequence_length=1536 precision.weights=bf16 workload.logits_to_keep=1025",
+     0},
     {"trl/launch.sh", "",
      "model.name=qwen3-30b-a3b parallel.zero=3 parallel.reshard=always precision.weights=f32 "
      "workload.micro_batch=1 recompute.kind=full cluster.node.devices=8",
@@ -1275,8 +1285,8 @@ const struct job_case job_cases[] = {
     {"openrlhf/ppo.sh", "cluster=h100",
      "parallel.zero=2 workload.colocated.engine=none workload.colocated.critic=0 "
      "workload.colocated.reference=0 workload.sequence_length=16192 "
-     "workload.packing.length=3072 workload.micro_batch=1",
-     1},
+     "workload.packing.length=3072 workload.micro_batch=1 workload.colocated.parameters=0",
+     0},
     {"openrlhf/dpo.sh", "cluster=h100",
      "workload.micro_batch=2 workload.global_batch=512 workload.sequence_length=8192 "
      "parallel.cp=2 lora.rank=0 workload.colocated.reference=1 stack.cross_entropy=torch",
@@ -1288,6 +1298,34 @@ const struct job_case job_cases[] = {
     {"swift/galore.sh", "cluster=h100-1x1", "optimizer.kind=galore optimizer.rank=64", 0},
     {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 3},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
+    {"openrlhf/colocated.sh", "cluster=h100",
+     "parallel.zero=3 workload.micro_batch=2 workload.sequence_length=2048 "
+     "workload.colocated.critic_parameters=7504928768 workload.colocated.average=1 "
+     "workload.colocated.parameters=7070622720 workload.colocated.reference=1 "
+     "workload.colocated.away=[states,critic_states,reference,frozen,average]",
+     0},
+    /* 3200 tokens by 128 are 25 parts */
+    {"nemo-rl/fused-head.yaml", "",
+     "stack.cross_entropy=linear_log_probs stack.loss_chunks=25 parallel.tp=4 parallel.pp=2 "
+     "workload.micro_batch=2 workload.colocated.reference=1",
+     0},
+    {"nemo-rl/log-probs-part.yaml", "",
+     "stack.cross_entropy=log_probs_part stack.loss_chunks=32 workload.sequence_length=32768",
+     0},
+    {"automodel/experts-rank.yaml", "",
+     "lora.rank=64 lora.expert_rank=8 lora.skip_experts=false", 0},
+    {"automodel/excluded.yaml", "",
+     "lora.rank=64 lora.skip_experts=true lora.expert_rank=0 "
+     "lora.targets=[q_proj,k_proj,v_proj,q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,"
+     "gate_proj,up_proj,down_proj]",
+     0},
+    {"automodel/frozen-language.yaml", "",
+     "frozen.modules=[embed_tokens,norms,attention,dense_mlp] workload.encoder.train=all", 1},
+    {"trl/mxfp4.py", "", "precision.weights=bf16 lora.rank=8 model.name=gpt-oss-20b", 1},
+    {"deepspeed/trl-gspo.sh", "",
+     "workload.micro_batch=8 workload.logits_to_keep=1025 workload.sequence_length=3072 "
+     "workload.colocated.engine=awake parallel.zero=3",
+     0},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

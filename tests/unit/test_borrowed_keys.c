@@ -15,7 +15,7 @@
 #include "support/catalogue.h"
 #include "support/listed.h"
 #include "support/plans.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/list/shape.h"
 #include "work/list/work.h"
 #include "work/piece/cache.h"

@@ -12,7 +12,7 @@
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"

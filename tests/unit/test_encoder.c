@@ -13,7 +13,7 @@
 #include "plan/hf/import_hf.h"
 #include "sim/answer/predict.h"
 #include "support/plans.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 static const char base[] =

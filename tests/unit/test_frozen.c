@@ -14,7 +14,7 @@
 #include "sim/time/step_time.h"
 #include "support/plans.h"
 #include "work/list/kernel.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"

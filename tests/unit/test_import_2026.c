@@ -11,7 +11,7 @@
 #include "plan/layers.h"
 #include "plan/source.h"
 #include "support/plans.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 static enum status read(const char *text, struct arena *arena, struct model *model,

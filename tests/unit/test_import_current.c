@@ -11,7 +11,7 @@
 
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_quant.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 static void read(const char *name, struct arena *arena, struct model *model, struct text *notes)
 {

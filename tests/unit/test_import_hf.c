@@ -11,7 +11,7 @@
 #include "plan/hf/import_hf.h"
 #include "plan/schema/schema.h"
 #include "support/catalogue.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 static enum status import_text(const char *text, struct arena *arena, struct model *model,
                                struct err *err)

@@ -8,7 +8,7 @@
 
 #include "plan/hf/import_hf.h"
 #include "plan/layers.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 static enum status read(const char *text, struct arena *arena, struct model *model,
                         struct text *notes, struct err *err)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 enum { H = 4096, LATENT = 1024, I = 2688, K = 22, E = 512, T = 4096, BF16 = 2 };

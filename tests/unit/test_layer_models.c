@@ -15,7 +15,7 @@
 #include "support/layer_case.h"
 #include "support/plans.h"
 #include "work/piece/layer.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 typedef void plan_fn(struct plan *plan, size_t number);
 

@@ -89,6 +89,25 @@ static void adapters_of_a_ranks_experts(void **state)
     assert_int_equal(half - split, 18 * UINT64_C(48) * 2 * 32 * 1024);
 }
 
+/* Automodel: r = 32 beside q, k, v, o (2048 x 4096, twice 2048 x 512, 4096 x 2048) and, for
+ * each of 128 experts of 48 layers, beside 2048 x 1536 and 768 x 2048 of 32 / 8, or of none;
+ * 14 bytes each: 2 of weights, 4 of gradients, 8 of moments. */
+static void experts_of_another_rank(void **state)
+{
+    (void)state;
+    const uint64_t weights = 30532122624;
+    const uint64_t dense = 48 * 32 * (2048 + 4096 + 2 * (2048 + 512) + 4096 + 2048),
+                   expert = UINT64_C(48) * 128 * (2048 + 1536 + 768 + 2048);
+#define AUTOMODEL "stack=torchtitan precision.weights=bf16 lora.rank=32 lora.format=bf16 "
+    const uint64_t none = state_bytes(AUTOMODEL "lora.skip_experts=true"),
+                   own = state_bytes(AUTOMODEL "lora.expert_rank=4"),
+                   same = state_bytes(AUTOMODEL "lora.expert_rank=32");
+    assert_int_equal(none, 2 * weights + 14 * dense);
+    assert_int_equal(own - none, 14 * 4 * expert);
+    assert_int_equal(same - none, 14 * 32 * expert);
+    assert_int_equal(same, state_bytes(AUTOMODEL));
+}
+
 /* NF4: 4 bits and an f32 per 64, or a byte per 64 and an f32 per 256 of these; tables and norms
  * in f32. */
 static void a_quantised_base(void **state)
@@ -527,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_adapters_have_states),
         cmocka_unit_test(adapters_of_a_ranks_experts),
+        cmocka_unit_test(experts_of_another_rank),
         cmocka_unit_test(a_quantised_base),
         cmocka_unit_test(modules_are_trained_whole),
         cmocka_unit_test(what_a_layer_saves),

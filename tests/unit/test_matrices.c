@@ -11,7 +11,7 @@
 #include "plan/read/catalog.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/piece/matrix.h"
 #include "work/stack/stack.h"
 

@@ -13,7 +13,7 @@
 #include "support/catalogue.h"
 #include "support/listed.h"
 #include "work/list/kernel.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
 

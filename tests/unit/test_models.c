@@ -13,7 +13,7 @@
 #include "plan/read/catalog.h"
 #include "plan/schema/schema.h"
 #include "support/catalogue.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 static void read_table(const char *name, struct arena *arena, struct csv *csv)
 {

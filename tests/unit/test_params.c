@@ -1,4 +1,4 @@
-/* work/list/params: the published shapes' recomputed counts, and DeepSeek-V3's exact numbers.
+/* plan/params: the published shapes' recomputed counts, and DeepSeek-V3's exact numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* Training-model.md section 1: with the prediction module that the model was published with. */
 static struct model deepseek_v3(void)

@@ -96,7 +96,7 @@ static void words_match_their_enums(void **state)
         {words_scenario, SCENARIO_PROFILE_RUN},
         {words_recompute, RECOMPUTE_SAVE},
         {words_backend, BACKEND_UNFUSED},
-        {words_loss, LOSS_FUSED},
+        {words_loss, LOSS_LINEAR_PROBS},
         {words_stack, STACK_COUNT - 1},
         {words_score, SCORE_SQRTSOFTPLUS},
         {words_reshard, RESHARD_NEVER},

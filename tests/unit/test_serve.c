@@ -12,7 +12,7 @@
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "support/plans.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/serve.h"
 
 struct told {

@@ -9,8 +9,8 @@
 
 #include "support/catalogue.h"
 #include "support/listed.h"
-#include "work/list/mixer.h"
-#include "work/list/params.h"
+#include "plan/mixer.h"
+#include "plan/params.h"
 #include "work/list/work.h"
 #include "work/piece/cache.h"
 

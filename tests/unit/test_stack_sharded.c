@@ -287,8 +287,20 @@ static void losses_hold(void **state)
         const char *set;
         double gib;
     } rows[] = {
-        {LOSS("f32"), 6.9551},      {LOSS("te"), 6.9551},      {LOSS("torch"), 11.5918},
-        {LOSS("in_place"), 2.3184}, {LOSS("chunked"), 1.4490}, {LOSS("fused"), 0.0362},
+        {LOSS("f32"), 6.9551},
+        {LOSS("te"), 6.9551},
+        {LOSS("torch"), 11.5918},
+        {LOSS("in_place"), 2.3184},
+        {LOSS("chunked"), 1.4490},
+        {LOSS("fused"), 0.0362},
+        /* 8 bytes a logit of slime's, 12 of NeMo-RL's, 4 + 24 / 8 of its eight parts */
+        {LOSS("log_probs"), 9.2734},
+        {LOSS("log_softmax"), 13.9102},
+        {LOSS("log_probs_part"), 8.1143},
+        /* of 1,024 tokens of an answer and the one before them */
+        {LOSS("torch") " workload.logits_to_keep=1025", 1.4504},
+        {LOSS("torch") " workload.logits_to_keep=9000", 11.5918},
+        {LOSS("torch") " workload.logits_to_keep=1025 workload.packing.length=64", 11.5918},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("%s\n", rows[i].set);
@@ -307,6 +319,26 @@ static void losses_hold(void **state)
     /* the head gathered in 16 bits, and in f32: 151936 x 2048 */
     near((double)head_peak(LOSS("chunked"), CATEGORY_WEIGHTS, NULL) / GIB, 0.5796 + 1.1592,
          1.1e-4);
+}
+
+/* NeMo-RL's head and log-softmax in eight parts of 1,024 rows beside 151936 x 2048 of the head:
+ * an f32 copy of it, a part's gradient and the same turned around, their sum in 16 bits;
+ * gradients of 8,192 rows twice; over tp 4 all ranks' rows, in parts and joined, and a quarter
+ * of a head of a multiple of 512 words. */
+static void head_and_log_probabilities_in_parts(void **state)
+{
+    (void)state;
+    const uint64_t head = UINT64_C(151936) * 2048, rows = UINT64_C(8192) * 2048;
+#define LINEAR LOSS("linear_log_probs") " stack=megatron parallel.ep=8 "
+    assert_int_equal(named(LINEAR, "f32_head_weight"), 4 * head);
+    assert_int_equal(named(LINEAR, "part_d_head_weight"), 2 * 4 * head);
+    assert_int_equal(named(LINEAR, "d_head_weight"), 2 * head);
+    assert_int_equal(named(LINEAR, "d_head_input"), 2 * 4 * rows);
+    assert_int_equal(named(LINEAR, "gathered_head_input"), 0);
+#define OVER_TP LINEAR "parallel.tp=4 parallel.sp=true parallel.etp=1 "
+    assert_int_equal(named(OVER_TP, "gathered_head_input"), 2 * 2 * rows);
+    assert_int_equal(named(OVER_TP, "f32_head_weight"), UINT64_C(152064) * 2048);
+    assert_int_equal(named(LINEAR, "logits"), 0);
 }
 
 /* ---- whole plans ---- */
@@ -430,6 +462,7 @@ int main(void)
         cmocka_unit_test(what_runs_once_runs_once),
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
+        cmocka_unit_test(head_and_log_probabilities_in_parts),
         cmocka_unit_test(what_they_do_not_run_is_refused),
         cmocka_unit_test(experts_of_axolotl_exchange_tokens),
         cmocka_unit_test(networks_take_tiles),

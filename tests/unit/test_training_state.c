@@ -218,6 +218,24 @@ static void models_beside_training(void **state)
          {61064245248, 0, 2 * UINT64_C(7633030656)}},
         {"workload.colocated.critic=1 workload.colocated.away=[critic]",
          {76788016128, 0, 76788016128 - 20659888128}},
+        /* of it weights alone, or moments; a critic of 8 billion parameters of its own: 12
+         * bytes each over 8, of Megatron 2 + 4 whole ones and 12 over 8 */
+        {SHARDED "workload.colocated.critic=1 workload.colocated.away=[critic_weights]",
+         {61064245248 + 30532122624, 0, 15266061312}},
+        {SHARDED "workload.colocated.critic=1 workload.colocated.away=[critic_states]",
+         {61064245248 + 15266061312, 0, 30532122624}},
+        {SHARDED "workload.colocated.critic_parameters=8000000000",
+         {61064245248 + 12000000000, 0, 0}},
+        {"workload.colocated.critic_parameters=8000000000",
+         {76788016128 + 48000000000 + 12000000000, 0, 0}},
+        {"workload.colocated.critic_parameters=8000000000 "
+         "workload.colocated.away=[critic_states]",
+         {76788016128 + 48000000000, 0, 12000000000}},
+        /* running means, and a reward model, both where they are */
+        {SHARDED "workload.colocated.average=1", {61064245248 + 7633030656, 0, 0}},
+        {SHARDED "workload.colocated.average=1 workload.colocated.parameters=8000000000 "
+                 "workload.colocated.away=[average,frozen]",
+         {61064245248, 0, 7633030656 + 2000000000}},
     };
     check(rows, sizeof rows / sizeof *rows);
 }

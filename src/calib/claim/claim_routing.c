@@ -6,7 +6,7 @@
 #include "sim/moe/intensity.h"
 #include "sim/moe/load.h"
 #include "work/rows/align.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* Tokens per rank, top_k, experts and ranks of the call; a Zipf law when its exponent, the
  * argument of that name, is given. */

@@ -17,6 +17,7 @@
 #define PIPELINE "automodel nemo_automodel/components/distributed/pipelining/config.py"
 #define FREEZING "automodel nemo_automodel/components/utils/model_utils.py"
 #define ADAPTERS "automodel nemo_automodel/components/_peft/lora.py"
+#define MATCHER "automodel nemo_automodel/components/_peft/module_matcher.py"
 #define LOSS "automodel nemo_automodel/components/loss"
 #define RECIPE "automodel nemo_automodel/recipes/llm/train_ft.py"
 
@@ -80,12 +81,13 @@ static const struct job_flag flags[] = {
     RULE("peft._target_", JOB_VALUE, "lora.rank", "with peft.dim", ADAPTERS),
     RULE("peft.dim", JOB_VALUE, "lora.rank", "8 unless given", ADAPTERS),
     RULE("peft.target_modules", JOB_LIST, "lora.targets",
-         "the last part of each name; one with * in it: every matrix", ADAPTERS),
+         "names, or patterns of whole names; *_proj unless given, without routed experts",
+         MATCHER),
     RULE("peft.match_all_linear", JOB_VALUE, "lora.targets", "every matrix", ADAPTERS),
     RULE("peft.lora_dtype", JOB_VALUE, "lora.format", "the base's unless given", ADAPTERS),
-    MEMORY("peft.exclude_modules", JOB_LIST, NULL, "adapters stand on them here", ADAPTERS),
-    MEMORY("peft.moe_rank_scaling", JOB_VALUE, "false",
-           "adapters of experts have peft.dim whole here", ADAPTERS),
+    RULE("peft.exclude_modules", JOB_LIST, "lora.targets",
+         "all linear layers but these; routed experts of its own layers are none", MATCHER),
+    RULE("peft.moe_rank_scaling", JOB_VALUE, "lora.expert_rank", "peft.dim / top_k", ADAPTERS),
     RULE("quantization.load_in_4bit", JOB_VALUE, "precision.weights", "nf4, beside adapters",
          ADAPTERS),
     RULE("quantization.load_in_8bit", JOB_VALUE, "precision.weights",
@@ -94,9 +96,12 @@ static const struct job_flag flags[] = {
          "true: none, which holds where freeze_config is given; false: all", FREEZING),
     RULE("freeze_config.freeze_embeddings", JOB_VALUE, "frozen.modules", "embed_tokens",
          FREEZING),
-    MEMORY("freeze_config.freeze_language_model", JOB_VALUE, "false",
-           "the language model is trained here", FREEZING),
-    MEMORY("fp8.enabled", JOB_VALUE, "false", "products stay in bf16 here", RECIPE),
+    RULE("freeze_config.freeze_language_model", JOB_VALUE, "frozen.modules",
+         "all parts but the head, of models with an encoder", FREEZING),
+    RULE("fp8.enabled", JOB_VALUE, "precision.compute",
+         "fp8, of its own layers without experts: torchao keeps no copies; of others warns of "
+         "time",
+         RECIPE),
     TIME("compile.enabled", JOB_VALUE, "false", NULL, RECIPE),
     RULE("config c", JOB_VALUE, NULL, "the recipe, below the command line", RECIPE),
     RULE("benchmark.num_nodes", JOB_VALUE, "cluster", "nodes, where the launch does not say it",
@@ -369,32 +374,10 @@ static enum status read_formats(struct job *job)
 
 /* ---- adapters ---- */
 
-/* "*.q_proj" is q_proj; a pattern that is more than that may be any. */
-static size_t targets_of(struct job *job, const char *flag, const char *words[PLAN_NAMES])
-{
-    const struct setting *s = job_setting(job, flag);
-    size_t n = 0;
-    for (size_t i = 0; s && !s->trouble && i < s->n && n < PLAN_NAMES; i++) {
-        const char *dot = strrchr(s->values[i], '.'), *last = dot ? dot + 1 : s->values[i];
-        if (strchr(last, '*'))
-            return 0;
-        words[n++] = last;
-    }
-    return n;
-}
-
-void automodel_set_targets(struct job *job, const char *flag, bool all)
-{
-    const char *words[PLAN_NAMES];
-    size_t n = all ? 0 : targets_of(job, flag, words);
-    if (n)
-        job_set_list(job, "lora.targets", words, n, flag);
-}
-
-static enum status read_adapter(struct job *job)
+static enum status read_adapter(struct job *job, bool backend)
 {
     const char *format = "bf16";
-    bool all = false, four = false, eight = false;
+    bool all = false, four = false, eight = false, scales = false;
     uint64_t rank = 8;
     TRY(job_count(job, "peft.dim", &rank));
     TRY(job_switch(job, "peft.match_all_linear", &all));
@@ -405,7 +388,18 @@ static enum status read_adapter(struct job *job)
         return STATUS_OK;
     job_set_count(job, "lora.rank", rank, "peft.dim peft._target_");
     job_set(job, "lora.format", format, "peft.lora_dtype");
-    automodel_set_targets(job, "peft.target_modules", all);
+    TRY(job_switch(job, "peft.moe_rank_scaling", &scales));
+    const struct automodel_patterns patterns = {
+        .targets = job_setting(job, "peft.target_modules"),
+        .excluded = job_setting(job, "peft.exclude_modules"),
+        .all = all,
+        .backend = backend,
+        .rank = rank,
+        .scales = scales,
+        .flags = "peft.target_modules peft.exclude_modules peft._target_",
+        .scale_flag = "peft.moe_rank_scaling",
+    };
+    TRY(automodel_set_targets(job, &patterns));
     if (!four && !eight)
         return STATUS_OK;
     const char *flag = four ? "quantization.load_in_4bit" : "quantization.load_in_8bit";
@@ -414,27 +408,80 @@ static enum status read_adapter(struct job *job)
     return STATUS_OK;
 }
 
-/* Of models of images (apply_parameter_freezing). */
-static enum status read_frozen(struct job *job)
+/* Of models of images (apply_parameter_freezing): parameters below `language_model`, which is
+ * not the head. */
+struct freezes {
+    bool table;
+    struct frozen_words language;
+};
+
+static bool trains(const void *with, const struct frozen_name *name)
 {
-    static const char vision_flag[] = "freeze_config.freeze_vision_tower",
-                      table_flag[] = "freeze_config.freeze_embeddings";
+    const struct freezes *f = with;
+    bool table = f->table && strstr(name->names[0], "embed_tokens");
+    return !table && !frozen_meets(&f->language, name);
+}
+
+/* What of the language model is frozen; with a backend no key says so. */
+static enum status set_language(struct job *job, bool backend, bool images)
+{
+    static const char *const begins[] = {"model.language_model"};
+    static const char table_flag[] = "freeze_config.freeze_embeddings",
+                      language_flag[] = "freeze_config.freeze_language_model";
+    struct freezes freezes = {.table = false};
+    bool language = false;
+    TRY(job_switch(job, table_flag, &freezes.table));
+    TRY(job_switch(job, language_flag, &language));
+    if (language && images)
+        freezes.language = (struct frozen_words){begins, 1, MEET_BEGINS};
+    const bool any = freezes.table || (language && images);
+    if (!any || draft_find(&job->draft, "lora.rank"))
+        return STATUS_OK;
+    if (!backend)
+        return frozen_set(job, FROZEN_TRANSFORMERS, trains, &freezes,
+                          "freeze_config.freeze_language_model freeze_config.freeze_embeddings",
+                          NULL);
+    const char *flag = language ? language_flag : table_flag;
+    job_warn(job, job_setting(job, flag)->mark,
+             "'%s' beside a backend matters to memory and is not modelled: what it freezes is "
+             "trained here",
+             flag);
+    return STATUS_OK;
+}
+
+static enum status read_frozen(struct job *job, bool backend)
+{
+    static const char vision_flag[] = "freeze_config.freeze_vision_tower";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool vision = true, known;
     TRY(job_part(job, "model", plan, &known));
     TRY(job_switch(job, vision_flag, &vision));
-    bool given = job_given(job, vision_flag) || job_given(job, table_flag) ||
+    const bool images = known && plan->model.encoder.layers > 0;
+    bool given = job_given(job, vision_flag) ||
+                 job_given(job, "freeze_config.freeze_embeddings") ||
                  job_given(job, "freeze_config.freeze_language_model");
-    if (given && known && plan->model.encoder.layers)
+    if (given && images)
         job_set(job, "workload.encoder.train", vision ? "none" : "all", vision_flag);
-    if (!has_backend(job))
-        return frozen_set_part(job, "embed_tokens", table_flag);
-    bool table = false;
-    TRY(job_switch(job, table_flag, &table));
-    if (table)
-        job_warn(job, job_setting(job, table_flag)->mark,
-                 "'freeze_config.freeze_embeddings' beside a backend matters to memory and is "
-                 "not modelled: the embedding is trained here");
+    return set_language(job, backend, images);
+}
+
+/* torchao's 8-bit linear layers cast their operands as they go; grouped products of experts
+ * stay as they are. */
+static enum status read_fp8(struct job *job, bool backend)
+{
+    static const char flag[] = "fp8.enabled";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool on = false, known;
+    TRY(job_switch(job, flag, &on));
+    TRY(job_part(job, "model", plan, &known));
+    if (!on)
+        return STATUS_OK;
+    if (backend && known && !plan->model.moe.experts)
+        job_set(job, "precision.compute", "fp8", flag);
+    else
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'fp8.enabled' matters to time and is not modelled: products stay in bf16 "
+                 "here; nothing of them is kept in 8 bits");
     return STATUS_OK;
 }
 
@@ -452,8 +499,9 @@ static enum status automodel_finish(struct job *job)
     TRY(read_loss(job));
     TRY(read_formats(job));
     TRY(job_set_checkpoint(job, "checkpoint.enabled", true, "checkpoint.is_async", false));
-    TRY(read_adapter(job));
-    return read_frozen(job);
+    TRY(read_adapter(job, backend));
+    TRY(read_fp8(job, backend));
+    return read_frozen(job, backend);
 }
 
 const struct job_framework job_automodel = {

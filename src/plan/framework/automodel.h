@@ -8,7 +8,17 @@
  * model.backend.dispatcher, enable_deepep and fake_balanced_gate. */
 enum status automodel_set_experts(struct job *job);
 
-/* Adapters stand on what the row `flag` lists: the last part of each name, or every matrix. */
-void automodel_set_targets(struct job *job, const char *flag, bool all);
+/* What says where adapters stand (PeftConfig). */
+struct automodel_patterns {
+    const struct setting *targets, *excluded; /* NULL: not given */
+    bool all;                                 /* every linear layer */
+    bool backend;                             /* its own layers, whose experts are one module */
+    uint64_t rank;
+    bool scales; /* experts of its own layers have the rank shared out over top_k */
+    const char *flags, *scale_flag;
+};
+
+/* lora.targets, lora.skip_experts and lora.expert_rank; behind the model. */
+enum status automodel_set_targets(struct job *job, const struct automodel_patterns *patterns);
 
 #endif

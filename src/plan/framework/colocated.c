@@ -1,10 +1,46 @@
 /* See colocated.h. */
 #include "plan/framework/colocated.h"
 
+#include <string.h>
+
+#include "plan/params.h"
+#include "plan/read/load.h"
+
 void away_add(struct job *job, struct away *away, const char *word, const char *flag)
 {
     away->flags = away->n ? arena_printf(job->arena, "%s %s", away->flags, flag) : flag;
     away->words[away->n++] = word;
+}
+
+bool away_has(const struct away *away, const char *word)
+{
+    for (size_t i = 0; i < away->n; i++)
+        if (text_equal(away->words[i], word))
+            return true;
+    return false;
+}
+
+uint64_t scorer_parameters(struct job *job, const char *path)
+{
+    const char *model = model_name_inside(path, job->arena);
+    const char *text =
+        model ? arena_printf(job->arena, "{model: '%s', cluster: h100-8x1}", model) : "";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    struct origins origins = {0};
+    struct params params;
+    struct err err = {0};
+    if (!model || plan_load_text(path, text, strlen(text), NULL, 0, job->arena, plan, &origins,
+                                 &err) != STATUS_OK)
+        return 0;
+    params_count(&plan->model, &params);
+    return params.parameters - params.head.matrices - params.head.biases + plan->model.hidden;
+}
+
+bool models_are_alike(struct job *job, const char *one, const char *other)
+{
+    const char *names[] = {model_name_of_path(one, job->arena),
+                           model_name_of_path(other, job->arena)};
+    return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
 }
 
 void away_set(struct job *job, const struct away *away)

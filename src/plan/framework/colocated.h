@@ -7,13 +7,22 @@
 
 /* Words of workload.colocated.away, and the flags that they come of. */
 struct away {
-    const char *words[5], *flags;
+    const char *words[8], *flags;
     size_t n;
 };
 
 void away_add(struct job *job, struct away *away, const char *word, const char *flag);
+bool away_has(const struct away *away, const char *word);
 /* The key, where anything waits. */
 void away_set(struct job *job, const struct away *away);
+
+/* Parameters of a model, by its name on the hub or its folder, with one row in place of a head:
+ * of those that score (transformers' *ForSequenceClassification, num_labels 1); 0: not known.
+ */
+uint64_t scorer_parameters(struct job *job, const char *path);
+
+/* Names of one model, as its base and what was made of it are. */
+bool models_are_alike(struct job *job, const char *one, const char *other);
 
 struct engine_beside {
     bool sleeps;     /* its memory is free while the trainer steps */

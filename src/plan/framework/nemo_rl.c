@@ -259,8 +259,10 @@ static enum status read_dtensor_adapter(struct job *job)
 {
     static const char enabled_flag[] = NEMO_DTENSOR ".lora_cfg.enabled",
                       rank_flag[] = NEMO_DTENSOR ".lora_cfg.dim",
-                      all_flag[] = NEMO_DTENSOR ".lora_cfg.match_all_linear";
-    bool on = false, all = false;
+                      all_flag[] = NEMO_DTENSOR ".lora_cfg.match_all_linear",
+                      targets_flag[] = NEMO_DTENSOR ".lora_cfg.target_modules",
+                      scale_flag[] = NEMO_DTENSOR ".lora_cfg.moe_rank_scaling";
+    bool on = false, all = false, scales = false;
     uint64_t rank = 8;
     TRY(job_switch(job, enabled_flag, &on));
     TRY(job_count(job, rank_flag, &rank));
@@ -269,8 +271,18 @@ static enum status read_dtensor_adapter(struct job *job)
         return STATUS_OK;
     job_set_count(job, "lora.rank", rank, rank_flag);
     job_set(job, "lora.format", "f32", enabled_flag);
-    automodel_set_targets(job, NEMO_DTENSOR ".lora_cfg.target_modules", all);
-    return STATUS_OK;
+    TRY(job_switch(job, scale_flag, &scales));
+    const struct automodel_patterns patterns = {
+        .targets = job_setting(job, targets_flag),
+        .excluded = job_setting(job, NEMO_DTENSOR ".lora_cfg.exclude_modules"),
+        .all = all,
+        .backend = job_drafted(job, "parallel.ep", 1) > 1,
+        .rank = rank,
+        .scales = scales,
+        .flags = targets_flag,
+        .scale_flag = scale_flag,
+    };
+    return automodel_set_targets(job, &patterns);
 }
 
 static enum status read_dtensor_layout(struct job *job, bool *own_layers)
@@ -317,6 +329,48 @@ static enum status read_dtensor(struct job *job)
     TRY(read_recompute(job, NEMO_DTENSOR ".activation_checkpointing"));
     TRY(read_optimizer(job));
     return read_dtensor_adapter(job);
+}
+
+/* ---- the loss ---- */
+
+static const char part_flag[] = "policy.logprob_chunk_size",
+                  fused_flag[] = NEMO_MEGATRON ".use_linear_ce_fusion_loss";
+
+/* Parts of `rows` tokens each that a rank's sequence makes. */
+static uint64_t parts_of(struct job *job, uint64_t rows)
+{
+    uint64_t cp = job_drafted(job, "parallel.cp", 1);
+    uint64_t length = job_drafted(job, "workload.sequence_length", 1);
+    uint64_t parts = ceil_div(ceil_div(length, cp ? cp : 1), rows ? rows : 1);
+    return lesser(parts ? parts : 1, 1000000);
+}
+
+/* Every loss of Megatron's reads log-probabilities of vocabulary-parallel logits
+ * (models/megatron/ train.py; distributed/model_utils.py), in parts where they are told, or
+ * with the head in it; DTensor's those of tp, and torch's log-softmax without. Its parts are of
+ * passes without a gradient alone. */
+static enum status read_loss(struct job *job, bool megatron)
+{
+    static const char head_flag[] = NEMO_MEGATRON ".linear_ce_fusion_chunk_size";
+    bool fused = false;
+    uint64_t part = 0, rows = 256;
+    TRY(job_count(job, part_flag, &part));
+    TRY(job_switch(job, fused_flag, &fused));
+    TRY(job_count(job, head_flag, &rows));
+    if (!megatron) {
+        if (job_drafted(job, "parallel.tp", 1) > 1)
+            job_set(job, "stack.cross_entropy", "log_softmax", "");
+        return STATUS_OK;
+    }
+    job_set(job, "stack.cross_entropy",
+            fused  ? "linear_log_probs"
+            : part ? "log_probs_part"
+                   : "log_softmax",
+            fused ? fused_flag : part_flag);
+    if (fused || part)
+        job_set_count(job, "stack.loss_chunks", parts_of(job, fused ? rows : part),
+                      fused ? fused_flag : part_flag);
+    return STATUS_OK;
 }
 
 /* ---- Megatron ---- */
@@ -476,6 +530,7 @@ static enum status nemo_finish(struct job *job)
     bool megatron = job->framework == &on_megatron_too;
     TRY(megatron ? read_megatron(job) : read_dtensor(job));
     TRY(read_batch(job));
+    TRY(read_loss(job, megatron));
     TRY(read_engine(job, &away));
     TRY(read_models(job, &away));
     away_set(job, &away);

@@ -6,6 +6,8 @@
 #define POLICY "nemo-rl nemo_rl/models/policy/__init__.py"
 #define SETUP "nemo-rl nemo_rl/models/automodel/setup.py"
 #define MEGATRON "nemo-rl nemo_rl/models/megatron/setup.py"
+#define LOSS "nemo-rl nemo_rl/models/megatron/train.py"
+#define UTILS "nemo-rl nemo_rl/distributed/model_utils.py"
 #define WORKER "nemo-rl nemo_rl/models/policy/workers"
 #define GRPO "nemo-rl nemo_rl/algorithms/grpo.py"
 #define DPO "nemo-rl nemo_rl/algorithms/dpo.py"
@@ -70,8 +72,10 @@ const struct job_flag nemo_rl_flags[] = {
          "the last part of each name", SETUP),
     RULE(NEMO_DTENSOR ".lora_cfg.match_all_linear", JOB_SWITCH, "lora.targets", "every matrix",
          SETUP),
-    MEMORY(NEMO_DTENSOR ".lora_cfg.exclude_modules", JOB_LIST, NULL,
-           "adapters stand on them here", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.exclude_modules", JOB_LIST, "lora.targets",
+         "all linear layers but these", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.moe_rank_scaling", JOB_SWITCH, "lora.expert_rank",
+         "lora_cfg.dim / top_k, of Automodel's own layers", SETUP),
     RULE("policy.optimizer.name", JOB_VALUE, "optimizer.kind", "torch.optim.AdamW, Adam, SGD",
          SETUP),
     RULE("policy.optimizer.kwargs.foreach", JOB_SWITCH, "optimizer.step",
@@ -92,11 +96,15 @@ const struct job_flag nemo_rl_flags[] = {
     RULE(NEMO_MEGATRON ".freeze_moe_router", JOB_SWITCH, "frozen.modules", "router", MEGATRON),
     IDLE(NEMO_MEGATRON ".optimizer.params_dtype", JOB_VALUE,
          "of the optimizer's own copy, which is f32", MEGATRON),
-    MEMORY(NEMO_MEGATRON ".defer_fp32_logits", JOB_SWITCH, NULL, "logits are read whole here",
-           MEGATRON),
-    MEMORY(NEMO_MEGATRON ".use_linear_ce_fusion_loss", JOB_SWITCH, NULL,
-           "logits are read whole here", MEGATRON),
-    MEMORY("policy.logprob_chunk_size", JOB_VALUE, NULL, "logits are read whole here", POLICY),
+    IDLE(NEMO_MEGATRON ".defer_fp32_logits", JOB_SWITCH,
+         "with logprob_chunk_size, which needs it; the 16-bit logits beside the f32 ones alone",
+         LOSS),
+    RULE(NEMO_MEGATRON ".use_linear_ce_fusion_loss", JOB_SWITCH, "stack.cross_entropy",
+         "linear_log_probs", UTILS),
+    RULE(NEMO_MEGATRON ".linear_ce_fusion_chunk_size", JOB_VALUE, "stack.loss_chunks",
+         "of so many tokens, 256 unless given", UTILS),
+    RULE("policy.logprob_chunk_size", JOB_VALUE, "stack.cross_entropy",
+         "log_probs_part of Megatron, of so many tokens each; log_softmax without", LOSS),
     IDLE(NEMO_MEGATRON ".empty_unused_memory_level", JOB_VALUE,
          "what the allocator keeps is given back between phases", MEGATRON),
     NEITHER(NEMO_MEGATRON ".pipeline_dtype", JOB_VALUE, MEGATRON),

@@ -12,6 +12,8 @@
 #define SUPERVISED "openrlhf openrlhf/cli/train_sft.py"
 #define PAIRS "openrlhf openrlhf/cli/train_dpo.py"
 #define ZERO "openrlhf openrlhf/utils/deepspeed/deepspeed_utils.py"
+#define STRATEGY "openrlhf openrlhf/utils/deepspeed/deepspeed.py"
+#define ACTOR "openrlhf openrlhf/trainer/ray/ppo_actor.py"
 
 static const struct job_flag flags[] = {
     RULE("pretrain", JOB_VALUE, "model", "by its name on the hub, or its folder", CLI),
@@ -52,27 +54,36 @@ static const struct job_flag flags[] = {
     RULE("vllm_gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",
          "0.95 unless given", CLI),
     RULE("deepspeed_enable_sleep", JOB_SWITCH, "workload.colocated.away",
-         "states, and the critic's, unless adam_offload has them there", CLI),
+         "states, critic_states, unless adam_offload has them there", CLI),
     RULE("init_kl_coef", JOB_VALUE, "workload.colocated.reference", "1 unless it is 0", CLI),
-    RULE("ref_reward_offload ref_offload", JOB_SWITCH, "workload.colocated.away", "reference",
-         CLI),
+    RULE("ref_reward_offload ref_offload", JOB_SWITCH, "workload.colocated.away",
+         "reference, frozen, of ZeRO-3; below it both stay", STRATEGY),
     RULE("advantage_estimator", JOB_VALUE, "workload.colocated.critic",
          "gae, which holds unless given: 1", CLI),
-    MEMORY("reward_pretrain", JOB_VALUE, NULL,
-           "a model that scores takes no memory here: --set workload.colocated.parameters=8e9",
-           CLI),
-    MEMORY("critic_pretrain", JOB_VALUE, NULL, "a critic of the actor's shape stands in", CLI),
-    MEMORY("enable_ema", JOB_SWITCH, NULL, "the mean of the weights, in host memory", CLI),
+    RULE("reward_pretrain", JOB_VALUE, "workload.colocated.parameters",
+         "with colocate_all_models, unless scores come from elsewhere", CLI),
+    RULE("critic_pretrain", JOB_VALUE, "workload.colocated.critic_parameters",
+         "of another model than pretrain; the reward model's unless given", CLI),
+    RULE("enable_ema", JOB_SWITCH, "workload.colocated.average",
+         "1, in host memory under ZeRO-3", ACTOR),
     MEMORY("aux_loss_coef", JOB_VALUE, "0", TRAINER_AUX_LOSS, CLI),
     IDLE("packing_samples", JOB_SWITCH, "all sequences have the longest length here", CLI),
-    IDLE("flash_attn attn_implementation", JOB_VALUE, "flash attention is planned", CLI),
-    IDLE("remote_rm_url agent_func_path", JOB_LIST, "scores come from elsewhere", CLI),
+    IDLE("flash_attn", JOB_SWITCH, "flash attention is planned", CLI),
+    RULE("attn_implementation", JOB_VALUE, "stack.attention", "eager unfused", CLI),
+    RULE("freeze_visual_encoder", JOB_SWITCH, "workload.encoder.train", "none", CLI),
+    MEMORY("fsdp2_enable_sleep", JOB_SWITCH, NULL,
+           "a trainer of FSDP2's is planned as DeepSpeed", CLI),
+    RULE("remote_rm_url", JOB_LIST, "workload.colocated.parameters",
+         "0: scores come from elsewhere", CLI),
+    RULE("agent_func_path", JOB_LIST, "workload.colocated.parameters",
+         "0: scores come from elsewhere", CLI),
     IDLE("vllm_num_engines", JOB_VALUE, "as many as the devices give", CLI),
     IDLE("entropy_loss_coef", JOB_VALUE, "logits are in f32 either way", CLI),
     TIME("use_liger_kernel", JOB_SWITCH, NULL,
          "torch's kernels stand in; the logits are made either way", CLI),
     TIME("deepcompile", JOB_SWITCH, NULL, NULL, ZERO),
-    TIME("async_train", JOB_SWITCH, NULL, "the step alone is planned", CLI),
+    RULE("async_train", JOB_SWITCH, "workload.colocated.engine",
+         "none: colocate_all_models is of DeepSpeed's models then", CLI),
     NEITHER("ref_num_nodes", JOB_VALUE, CLI),
     NEITHER("ref_num_gpus_per_node", JOB_VALUE, CLI),
     NEITHER("reward_num_nodes", JOB_VALUE, CLI),
@@ -89,6 +100,8 @@ static const struct job_flag flags[] = {
     NEITHER("actor_learning_rate", JOB_VALUE, CLI),
     NEITHER("critic_learning_rate", JOB_VALUE, CLI),
     NEITHER("prompt_data", JOB_VALUE, CLI),
+    NEITHER("max_new_tokens", JOB_VALUE, CLI), /* of max_len */
+    NEITHER("image_key", JOB_VALUE, CLI),
     NEITHER("input_key", JOB_VALUE, CLI),
     NEITHER("label_key", JOB_VALUE, CLI),
     NEITHER("output_key", JOB_VALUE, SUPERVISED),
@@ -241,30 +254,98 @@ static enum status set_length(struct job *job)
 
 /* ---- what stands beside the actor ---- */
 
-/* Of another model what is not on the actor's devices is left out. */
-static enum status set_models(struct job *job, bool all, struct away *away)
+struct beside {
+    bool all;    /* models share the actor's devices */
+    bool whole;  /* below ZeRO-3: on every device, where offloading does nothing
+                    (get_ds_eval_config: stage 0, whose engine moves the model there) */
+    bool sleeps; /* DeepSpeed's states leave while others have their turn */
+    bool scored; /* by a model of the job's own */
+    const char *scorer;
+};
+
+static enum status read_beside(struct job *job, bool all, struct beside *b)
 {
-    static const char kl_flag[] = "init_kl_coef", estimator_flag[] = "advantage_estimator";
-    const char *estimator = "gae";
+    bool moved = false;
+    *b = (struct beside){.all = all, .whole = job_drafted(job, "parallel.zero", 2) < 3};
+    TRY(job_switch(job, "deepspeed_enable_sleep", &b->sleeps));
+    TRY(job_switch(job, "adam_offload", &moved));
+    TRY(job_word(job, "reward_pretrain", &b->scorer));
+    b->sleeps = b->sleeps && !moved; /* else Adam's are there already */
+    b->scored =
+        b->scorer && !job_given(job, "remote_rm_url") && !job_given(job, "agent_func_path");
+    return STATUS_OK;
+}
+
+/* Both beside the actor by colocate_all_models, the reference by colocate_actor_ref, too. */
+static enum status set_frozen(struct job *job, const struct beside *b, struct away *away)
+{
+    static const char kl_flag[] = "init_kl_coef", offload_flag[] = "ref_reward_offload",
+                      reward_flag[] = "reward_pretrain";
     double kl = 0.01;
-    bool beside = all, offloaded = false, sleeps = false, moved = false;
+    bool beside = b->all, offloaded = false;
     TRY(job_switch(job, "colocate_actor_ref", &beside));
     TRY(job_real(job, kl_flag, &kl));
-    TRY(job_word(job, estimator_flag, &estimator));
-    TRY(job_switch(job, "ref_reward_offload", &offloaded));
-    TRY(job_switch(job, "deepspeed_enable_sleep", &sleeps));
-    TRY(job_switch(job, "adam_offload", &moved));
-    if ((all || beside) && kl > 0)
+    TRY(job_switch(job, offload_flag, &offloaded));
+    offloaded = offloaded && !b->whole;
+    if ((b->all || beside) && kl > 0) {
         job_set_count(job, "workload.colocated.reference", 1,
                       "init_kl_coef colocate_actor_ref colocate_all_models");
-    if ((all || beside) && kl > 0 && offloaded)
-        away_add(job, away, "reference", "ref_reward_offload");
-    if (all && text_equal(estimator, "gae"))
-        job_set_count(job, "workload.colocated.critic", 1, "advantage_estimator");
-    if (all && text_equal(estimator, "gae") && sleeps && !moved)
-        job_warn(job, job_setting(job, "deepspeed_enable_sleep")->mark,
-                 "states of the critic, which wait in host memory while the actor steps, "
-                 "matter to memory: they stay on the device here");
+        if (offloaded)
+            away_add(job, away, "reference", offload_flag);
+    }
+    uint64_t n = b->all && b->scored ? scorer_parameters(job, b->scorer) : 0;
+    if (n)
+        job_set_count(job, "workload.colocated.parameters", n, reward_flag);
+    if (n && offloaded)
+        away_add(job, away, "frozen", offload_flag);
+    if (b->all && b->scored && !n)
+        job_warn(job, job_setting(job, reward_flag)->mark,
+                 "the reward model's size matters to memory and is not known: --set "
+                 "workload.colocated.parameters=8e9");
+    return STATUS_OK;
+}
+
+/* Made of what it is told, else of the reward model, else of the actor (train_ppo_ray.py); its
+ * states leave with DeepSpeed's while the actor steps, its weights stay. */
+static enum status set_critic(struct job *job, const struct beside *b, struct away *away)
+{
+    static const char estimator_flag[] = "advantage_estimator", path_flag[] = "critic_pretrain";
+    const char *estimator = "gae", *actor = NULL, *path = b->scored ? b->scorer : NULL;
+    TRY(job_word(job, estimator_flag, &estimator));
+    TRY(job_word(job, "pretrain", &actor));
+    TRY(job_word(job, path_flag, &path));
+    if (!b->all || !text_equal(estimator, "gae"))
+        return STATUS_OK;
+    const char *said = "critic_pretrain reward_pretrain advantage_estimator";
+    bool other = path && actor && !models_are_alike(job, path, actor);
+    uint64_t n = other ? scorer_parameters(job, path) : 0;
+    if (n)
+        job_set_count(job, "workload.colocated.critic_parameters", n, said);
+    else
+        job_set_count(job, "workload.colocated.critic", 1, said);
+    if (other && !n)
+        job_warn(job, job_place(job),
+                 "the critic's own shape ('%s') matters to memory and is not known: the "
+                 "actor's stands in; --set workload.colocated.critic=0 --set "
+                 "workload.colocated.critic_parameters=8e9",
+                 path);
+    if (b->sleeps)
+        away_add(job, away, "critic_states", "deepspeed_enable_sleep");
+    return STATUS_OK;
+}
+
+/* A running mean of the actor's weights, made as the reference is, always to be offloaded
+ * (trainer/ray/ppo_actor.py). */
+static enum status set_average(struct job *job, const struct beside *b, struct away *away)
+{
+    static const char flag[] = "enable_ema";
+    bool mean = false;
+    TRY(job_switch(job, flag, &mean));
+    if (!mean)
+        return STATUS_OK;
+    job_set_count(job, "workload.colocated.average", 1, flag);
+    if (!b->whole)
+        away_add(job, away, "average", flag);
     return STATUS_OK;
 }
 
@@ -278,18 +359,39 @@ static enum status set_engine(struct job *job)
         .tp_flag = "vllm_tensor_parallel_size",
         .fraction_flag = "vllm_gpu_memory_utilization",
     };
-    bool all = false, waits = false, moved = false;
+    struct beside beside;
+    bool all = false, apart = false;
     TRY(job_switch(job, "colocate_all_models", &all));
+    TRY(job_switch(job, "async_train", &apart)); /* which colocates DeepSpeed's models alone */
     TRY(job_switch(job, "vllm_enable_sleep", &engine.sleeps));
-    TRY(job_switch(job, "deepspeed_enable_sleep", &waits));
-    TRY(job_switch(job, "adam_offload", &moved));
     TRY(colocated_read(job, &engine));
-    if (waits && !moved) /* what Adam's offloading does not have there already */
+    TRY(read_beside(job, all, &beside));
+    if (beside.sleeps)
         engine.states_flag = "deepspeed_enable_sleep";
-    if (all)
+    if (all && !apart)
         colocated_set(job, &engine, &away);
-    TRY(set_models(job, all, &away));
+    TRY(set_critic(job, &beside, &away));
+    TRY(set_frozen(job, &beside, &away));
+    TRY(set_average(job, &beside, &away));
     away_set(job, &away);
+    return STATUS_OK;
+}
+
+/* How attention is made, and what of an encoder is trained. */
+static enum status set_model(struct job *job)
+{
+    static const char attention_flag[] = "attn_implementation",
+                      encoder_flag[] = "freeze_visual_encoder";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *attention = "";
+    bool frozen = false, known;
+    TRY(job_word(job, attention_flag, &attention));
+    TRY(job_switch(job, encoder_flag, &frozen));
+    TRY(job_part(job, "model", plan, &known));
+    if (text_equal(attention, "eager"))
+        job_set(job, "stack.attention", "unfused", attention_flag);
+    if (frozen && known && plan->model.encoder.layers)
+        job_set(job, "workload.encoder.train", "none", encoder_flag);
     return STATUS_OK;
 }
 
@@ -300,6 +402,7 @@ static enum status openrlhf_finish(struct job *job)
     if (kind == RUN_PPO)
         TRY(set_length(job));
     TRY(deepspeed_share(job));
+    TRY(set_model(job));
     if (job_given(job, "use_liger_kernel")) /* no loss of its own: logits come out */
         job_set(job, "stack.cross_entropy", "torch", "use_liger_kernel");
     if (kind == RUN_PPO) {

@@ -14,6 +14,7 @@ enum call {
     CALL_ADAPTER, /* LoraConfig */
     CALL_ADAPT,   /* FastLanguageModel.get_peft_model */
     CALL_BITS,    /* BitsAndBytesConfig */
+    CALL_MXFP4,   /* Mxfp4Config */
     CALL_ARGUMENTS, /* TrainingArguments, SFTConfig */
     CALL_TRAINER,   /* Trainer, SFTTrainer */
     CALL_PREPARE,   /* prepare_model_for_kbit_training */
@@ -75,6 +76,7 @@ static enum call kind_of(struct arena *arena, const char *callee)
         enum call kind;
     } names[] = {{"LoraConfig", CALL_ADAPTER},
                  {"BitsAndBytesConfig", CALL_BITS},
+                 {"Mxfp4Config", CALL_MXFP4},
                  {"TrainingArguments", CALL_ARGUMENTS},
                  {"Seq2SeqTrainingArguments", CALL_ARGUMENTS},
                  {"UnslothTrainingArguments", CALL_ARGUMENTS},
@@ -116,6 +118,7 @@ static const struct {
     {CALL_ADAPTER, "target_parameters", "lora_target_parameters"},
     {CALL_ADAPTER, "modules_to_save", "lora_modules_to_save"},
     {CALL_BITS, "bnb_4bit_use_double_quant", "use_bnb_nested_quant"},
+    {CALL_MXFP4, "dequantize", SCRIPT_WIDENED},
     {CALL_TRAINER, "model", "model_name_or_path"},
 };
 
@@ -375,6 +378,7 @@ static void read_itself(struct script *script, enum call call, const struct pyth
     static const char *const switches[CALLS] = {[CALL_ADAPTER] = "use_peft",
                                                 [CALL_ADAPT] = "use_peft",
                                                 [CALL_PREPARE] = SCRIPT_PREPARED,
+                                                [CALL_MXFP4] = SCRIPT_MXFP4,
                                                 [CALL_AGAIN] = "gradient_checkpointing"};
     const struct python_argument *first = v->n && !v->items[0].name ? &v->items[0] : NULL;
     bool names = call == CALL_MODEL || (call == CALL_TRAINER && first && first->value.quoted);
@@ -431,7 +435,8 @@ static void read_field(struct script *script, const struct python_statement *sta
         bool of = n == (size_t)(dot - statement->target) &&
                   strncmp(script->roots[i].name, statement->target, n) == 0;
         enum call kind = script->roots[i].kind;
-        if (of && (kind == CALL_ARGUMENTS || kind == CALL_ADAPTER || kind == CALL_BITS))
+        if (of && (kind == CALL_ARGUMENTS || kind == CALL_ADAPTER || kind == CALL_BITS ||
+                   kind == CALL_MXFP4))
             add_setting(script, flag_of(kind, dot + 1), &statement->value, statement->mark);
     }
 }

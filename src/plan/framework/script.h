@@ -9,7 +9,9 @@
 #define SCRIPT_CONFIG "arguments_class" /* "SFTConfig", "TrainingArguments" */
 #define SCRIPT_TRAINER "trainer_class"  /* "SFTTrainer" */
 #define SCRIPT_PREPARED "prepare_model_for_kbit_training"
-#define SCRIPT_STANDBY "UNSLOTH_VLLM_STANDBY" /* of the environment, which a script may set */
+#define SCRIPT_MXFP4 "Mxfp4Config"
+#define SCRIPT_WIDENED "Mxfp4Config.dequantize" /* to 16 bits, as the checkpoint is read */
+#define SCRIPT_STANDBY "UNSLOTH_VLLM_STANDBY"   /* of the environment, which a script may set */
 
 /* Rows of both tables. */
 #define SCRIPT_ROWS                                                                            \
@@ -20,6 +22,9 @@
              SFT),                                                                             \
         RULE(SCRIPT_PREPARED, JOB_SWITCH, "lora.plain_format", "f32, and layers run again",    \
              SCRIPT_PEFT),                                                                     \
+        RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "with dequantize", TRAINER),       \
+        RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype; off: warns",       \
+             TRAINER),                                                                         \
         NEITHER("device_map", JOB_VALUE, TRAINER),                                             \
         NEITHER("trust_remote_code", JOB_VALUE, TRAINER),                                      \
         NEITHER("use_cache", JOB_VALUE, TRAINER),                                              \

@@ -8,8 +8,11 @@
 
 static const struct job_flag flags[] = {
     SCRIPT_ROWS,
-    MEMORY("quantization_config", JOB_VALUE, NULL,
-           "a base in 16 bits stands in for what the script makes elsewhere", TRAINER),
+    MEMORY(
+        "quantization_config", JOB_VALUE, NULL,
+        "of BitsAndBytesConfig and Mxfp4Config it is read where the script makes it: of others "
+        "a base in 16 bits stands in",
+        TRAINER),
 };
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
@@ -140,9 +143,23 @@ static void tell_format(struct job *job)
                  "precision.weights=bf16");
 }
 
+/* A checkpoint in mxfp4 is read into 16 bits where it is told; no trainer has it as it is. */
+static enum status warn_of_mxfp4(struct job *job)
+{
+    bool kept = false, widened = false;
+    TRY(job_switch(job, SCRIPT_MXFP4, &kept));
+    TRY(job_switch(job, SCRIPT_WIDENED, &widened));
+    if (kept && !widened)
+        job_warn(job, job_setting(job, SCRIPT_MXFP4)->mark,
+                 "a base that stays in mxfp4 matters to memory and is not modelled: it is "
+                 "planned in the format it computes in");
+    return STATUS_OK;
+}
+
 static enum status trl_script_finish(struct job *job)
 {
     bool prepared = false;
+    TRY(warn_of_mxfp4(job));
     TRY(tell_prepared(job, &prepared));
     tell_format(job);
     TRY(trainer_share(job));

@@ -4,6 +4,7 @@
  * (slime/utils/arguments.py), 1cddc5d32ecd (backends/megatron_utils/arguments.py) and
  * 028e29090ec8 (backends/megatron_utils/actor.py). */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -15,6 +16,7 @@
 #define ARGUMENTS "slime slime/utils/arguments.py"
 #define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
 #define ACTOR "slime slime/backends/megatron_utils/actor.py"
+#define LOSS "slime slime/backends/megatron_utils/loss.py"
 
 static const struct job_flag flags[] = {
     RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
@@ -58,9 +60,16 @@ static const struct job_flag flags[] = {
     IDLE("ref-load", JOB_VALUE, "the reference waits in host memory", ACTOR),
     IDLE("advantage-estimator", JOB_VALUE,
          "a critic (ppo) is a trainer of its own that takes turns with the actor", ARGUMENTS),
-    MEMORY("recompute-loss-function", JOB_SWITCH, NULL,
-           "what the loss saves is kept from forward to backward here", ARGUMENTS),
-    MEMORY("log-probs-chunk-size", JOB_VALUE, "-1", "logits are read whole here", ARGUMENTS),
+    IDLE("recompute-loss-function", JOB_SWITCH,
+         "f32 logits wait in place of their softmax: as many bytes", LOSS),
+    IDLE("log-probs-chunk-size", JOB_VALUE,
+         "every part's softmax waits for backward, all of them as much as one", LOSS),
+    RULE(
+        "entropy-coef", JOB_VALUE, "stack.cross_entropy",
+        "log_softmax where it is not 0: f32 logits wait, too, and have a gradient of their own",
+        LOSS),
+    RULE("rollout-temperature", JOB_VALUE, "stack.cross_entropy",
+         "log_softmax where it is not 1: divided logits beside the others", LOSS),
     RULE("only-train-params-name-list", JOB_LIST, "frozen.modules",
          "parts none of whose names is found", ARGUMENTS),
     RULE("freeze-params-name-list", JOB_LIST, "frozen.modules", "parts whose names are found",
@@ -79,7 +88,6 @@ static const struct job_flag flags[] = {
     NEITHER("eval-prompt-data", JOB_LIST, ARGUMENTS),
     NEITHER("kl-loss-coef", JOB_VALUE, ARGUMENTS),
     NEITHER("kl-loss-type", JOB_VALUE, ARGUMENTS),
-    NEITHER("entropy-coef", JOB_VALUE, ARGUMENTS),
     NEITHER("eps-clip", JOB_VALUE, ARGUMENTS),
     NEITHER("eps-clip-high", JOB_VALUE, ARGUMENTS),
     NEITHER("lora-alpha", JOB_VALUE, ARGUMENTS),
@@ -108,7 +116,7 @@ static enum status read_model(struct job *job)
 {
     static const char flag[] = "hf-checkpoint";
     const char *path = NULL;
-    TRY(job_word(job, flag, &path));
+    TRY(job_path(job, flag, &path));
     if (!path || draft_find(&job->draft, "model") || job_given(job, "num-layers"))
         return STATUS_OK;
     const char *model = model_name_of_path(path, job->arena);
@@ -264,6 +272,20 @@ static enum status read_frozen(struct job *job)
     return STATUS_OK;
 }
 
+/* Log-probabilities of all rows: eight bytes a logit, or twelve, which is what log_softmax
+ * holds, too (loss.py at 2fc48831501c; utils/ppo_utils.py, _VocabParallelLogProbEntropy). */
+static enum status read_loss(struct job *job)
+{
+    static const char entropy_flag[] = "entropy-coef", heat_flag[] = "rollout-temperature";
+    double entropy = 0, heat = 1;
+    TRY(job_real(job, entropy_flag, &entropy));
+    TRY(job_real(job, heat_flag, &heat));
+    const bool more = fabs(entropy) > 0 || fabs(heat - 1) > 0;
+    job_set(job, "stack.cross_entropy", more ? "log_softmax" : "log_probs",
+            fabs(entropy) > 0 ? entropy_flag : heat_flag);
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
     static const char backend_flag[] = "train-backend";
@@ -275,6 +297,7 @@ static enum status slime_finish(struct job *job)
     TRY(read_model(job));
     TRY(read_batch(job));
     TRY(megatron_finish(job));
+    TRY(read_loss(job));
     TRY(read_engine(job));
     TRY(read_adapter(job));
     return read_frozen(job);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/framework/swift.h"
 #include "plan/framework/trainer.h"
 
@@ -257,15 +258,25 @@ static enum status set_loss(struct job *job)
     return STATUS_OK;
 }
 
-/* The head is run over answers alone (grpo_trainer.py, logits_to_keep). */
-static void warn_of_logits(struct job *job, const struct swift_rlhf *rlhf)
+/* The head is run over answers and the token before them (grpo_trainer.py, logits_to_keep + 1);
+ * of sequences cut over ranks nothing of that was read. */
+static enum status set_logits(struct job *job, const struct swift_rlhf *rlhf)
 {
+    static const char answer_flag[] = "max_completion_length";
     const struct draft_item *loss = draft_find(&job->draft, "stack.cross_entropy");
-    bool fused = loss && text_equal(loss->words[0], "fused");
-    if (rlhf && text_equal(rlhf->name, "grpo") && !fused)
+    bool fused = loss && text_equal(loss->words[0], "fused"), overflow = false;
+    uint64_t answer = 512;
+    if (!rlhf || !text_equal(rlhf->name, "grpo") || fused)
+        return STATUS_OK;
+    TRY(job_count(job, answer_flag, &answer));
+    if (job_drafted(job, "parallel.cp", 1) == 1)
+        job_set_count(job, "workload.logits_to_keep", checked_add(answer, 1, &overflow),
+                      answer_flag);
+    else
         job_warn(job, job_place(job),
                  "logits of prompts, which grpo does not make, matter to memory: they are "
                  "counted here");
+    return STATUS_OK;
 }
 
 /* Stage 3 gathers what it hands to an engine, all of it or in so many parts (rollout_mixin.py,
@@ -300,8 +311,7 @@ static enum status swift_finish(struct job *job)
     TRY(swift_set_frozen(job, false));
     TRY(swift_set_beside(job, rlhf, false));
     warn_of_gathering(job);
-    warn_of_logits(job, rlhf);
-    return STATUS_OK;
+    return set_logits(job, rlhf);
 }
 
 const struct job_framework job_swift = {

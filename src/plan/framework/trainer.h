@@ -34,6 +34,9 @@
              GRPO),                                                                            \
         RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
              "not known here: a warning", GRPO),                                               \
+        MEMORY("reward_model_path", JOB_VALUE, NULL,                                           \
+               "a model that scores, and PPO's second one trained in the policy's pass",       \
+               GRPO),                                                                          \
         IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
         RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
              "times the batch, without use_vllm; gradient_accumulation_steps unless given",    \

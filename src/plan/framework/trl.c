@@ -106,6 +106,8 @@ enum status trl_assume(struct job *job)
     if (!half)
         job_assume(job, "bf16", "true", "bf16: true unless fp16, base_config.py");
     job_assume(job, "lora_dropout", "0.05", "lora_dropout: 0.05, model_config.py");
+    job_assume(job, "per_device_train_batch_size", "8",
+               "per_device_train_batch_size: 8, training_args.py");
     if (generates(command))
         return STATUS_OK;
     job_assume(job, "max_length", "1024",

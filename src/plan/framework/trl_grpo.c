@@ -114,6 +114,22 @@ static enum status read_reference(struct job *job, bool rloo)
     return STATUS_OK;
 }
 
+/* Of DeepSpeed a model that scores is an engine of its own in 16 bits, shared out from ZeRO-3
+ * on (prepare_deepspeed); of FSDP it is whole, in its checkpoint's format or f32. */
+static enum status read_reward(struct job *job, const char *flag)
+{
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    uint64_t n = path ? scorer_parameters(job, path) : 0;
+    if (n && trainer_sharer(job) == TRAINER_DEEPSPEED)
+        job_set_count(job, "workload.colocated.parameters", n, flag);
+    else if (path)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "the reward model, which stands whole on every device, matters to memory and "
+                 "is not planned: --set workload.colocated.parameters=");
+    return STATUS_OK;
+}
+
 /* Adapters are merged before they are copied, of whole weights where ZeRO-3 shares them out. */
 static void warn_of_merge(struct job *job)
 {
@@ -125,7 +141,18 @@ static void warn_of_merge(struct job *job)
                  "not modelled: ZeRO-3 merges adapters so");
 }
 
-/* The loss reads completions alone (logits_to_keep), which a plan cannot say. */
+/* Logits are made of a completion and of the token before it (grpo_trainer.py: logits_to_keep +
+ * 1); where the whole length alone is given, a completion has the default's. */
+static enum status set_logits(struct job *job)
+{
+    uint64_t completion = 256;
+    bool overflow = false;
+    TRY(job_count(job, completion_flag, &completion));
+    job_set_count(job, "workload.logits_to_keep", checked_add(completion, 1, &overflow),
+                  completion_flag);
+    return STATUS_OK;
+}
+
 enum status trl_finish_grpo(struct job *job, bool rloo)
 {
     static const char reward_flag[] = "reward_model_name_or_path";
@@ -137,12 +164,7 @@ enum status trl_finish_grpo(struct job *job, bool rloo)
         TRY(trl_set_generation(job));
     if (vllm)
         warn_of_merge(job);
-    job_warn(job, job_place(job),
-             "the loss reads no logits of prompts, which matter to memory: those of whole "
-             "sequences are planned, which is more");
-    if (job_given(job, reward_flag))
-        job_warn(job, job_setting(job, reward_flag)->mark,
-                 "the reward model's size matters to memory and is not known: --set "
-                 "workload.colocated.parameters=");
+    TRY(set_logits(job));
+    TRY(read_reward(job, reward_flag));
     return read_reference(job, rloo);
 }

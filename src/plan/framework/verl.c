@@ -19,13 +19,32 @@ static enum status verl_prepare(struct job *job)
 
 /* ---- the update ---- */
 
+enum status verl_read_micro(struct job *job, const char *own, const char *all, uint64_t *micro,
+                            const char **flag)
+{
+    uint64_t rows = 0, world = 0, cp = job_drafted(job, "parallel.cp", 1);
+    *micro = 0;
+    *flag = own;
+    TRY(job_count(job, own, micro));
+    TRY(job_count(job, all, &rows));
+    TRY(job_world(job, &world));
+    if (*micro || !rows || !world)
+        return STATUS_OK;
+    *flag = all;
+    const uint64_t ranks = world / (cp ? cp : 1);
+    *micro = ranks && rows > ranks ? rows / ranks : 1;
+    return STATUS_OK;
+}
+
 static enum status read_batch(struct job *job)
 {
+    const char *micro_flag;
     uint64_t prompt = 512, response = 512, micro = 0, mini = 256, n = 1, most = 16384;
     bool dynamic = false;
     TRY(job_count(job, "data.max_prompt_length", &prompt));
     TRY(job_count(job, "data.max_response_length", &response));
-    TRY(job_count(job, "actor.ppo_micro_batch_size_per_gpu", &micro));
+    TRY(verl_read_micro(job, "actor.ppo_micro_batch_size_per_gpu", "actor.ppo_micro_batch_size",
+                        &micro, &micro_flag));
     TRY(job_count(job, "actor.ppo_mini_batch_size", &mini));
     TRY(job_count(job, "rollout.n", &n));
     TRY(job_count(job, "actor.ppo_max_token_len_per_gpu", &most));
@@ -50,7 +69,7 @@ static enum status read_batch(struct job *job)
     job_set_count(job, "workload.sequence_length", longest,
                   "data.max_response_length data.max_prompt_length");
     if (micro)
-        job_set_count(job, "workload.micro_batch", micro, "actor.ppo_micro_batch_size_per_gpu");
+        job_set_count(job, "workload.micro_batch", micro, micro_flag);
     job_set_count(job, "workload.global_batch", checked_mul(mini, n, &overflow),
                   "actor.ppo_mini_batch_size rollout.n");
     return STATUS_OK;
@@ -119,8 +138,7 @@ enum status verl_read_loss(struct job *job, bool actor)
     bool fused = false;
     TRY(job_switch(job, flag, &fused));
     TRY(job_word(job, backend_flag, &backend));
-    const struct draft_item *stack = draft_find(&job->draft, "stack");
-    bool megatron = stack && text_equal(stack->words[0], "megatron");
+    const bool megatron = verl_is_megatron(job);
     if (!fused)
         return actor && !megatron ? set_loss(job) : STATUS_OK;
     if (megatron || text_equal(backend, "triton")) {
@@ -239,6 +257,9 @@ static enum status read_ends(struct job *job)
     struct megatron_ends ends = {.first = job_given(job, first), .last = job_given(job, last)};
     uint64_t layers;
     ends.flag = ends.first ? first : last;
+    TRY(job_switch(job, VERL_TRANSFORMER ".account_for_embedding_in_pipeline_split",
+                   &ends.embedding));
+    TRY(job_switch(job, VERL_TRANSFORMER ".account_for_loss_in_pipeline_split", &ends.loss));
     TRY(job_layers(job, &layers));
     TRY(job_count(job, first, &ends.first_layers));
     TRY(job_count(job, last, &ends.last_layers));
@@ -328,18 +349,6 @@ enum status verl_read_layout(struct job *job)
 
 /* ---- what stands beside it ---- */
 
-/* One of a strategy's switch and the other's; which of them is on. */
-static enum status either_on(struct job *job, const char *const flags[2], const char **on)
-{
-    *on = NULL;
-    for (size_t i = 0; i < 2; i++) {
-        bool set = false;
-        TRY(job_switch(job, flags[i], &set));
-        *on = set ? flags[i] : *on;
-    }
-    return STATUS_OK;
-}
-
 /* Whether the engine gives way to the trainer. The actor waits in host memory while it
  * generates, as it is told: parameters, with Megatron's buffers of gradients, and the
  * optimizer's states; gradients alone move nothing (engine/megatron/transformer_impl.py). */
@@ -361,8 +370,8 @@ static enum status read_engine(struct job *job, struct away *away)
     TRY(job_word(job, "rollout.name", &name));
     TRY(job_switch(job, "rollout.free_cache_engine", &engine.sleeps));
     TRY(colocated_read(job, &engine));
-    TRY(either_on(job, weights, &engine.weights_flag));
-    TRY(either_on(job, states, &engine.states_flag));
+    TRY(verl_either_on(job, weights, &engine.weights_flag));
+    TRY(verl_either_on(job, states, &engine.states_flag));
     if (!text_equal(name, "hf"))
         colocated_set(job, &engine, away);
     else
@@ -372,85 +381,11 @@ static enum status read_engine(struct job *job, struct away *away)
     return STATUS_OK;
 }
 
-static enum status read_models(struct job *job, struct away *away)
-{
-    static const char *const offload[] = {"ref.fsdp_config.param_offload",
-                                          "ref.megatron.param_offload"};
-    bool loss = false, reward = false;
-    const char *there;
-    TRY(job_switch(job, "actor.use_kl_loss", &loss));
-    TRY(job_switch(job, "algorithm.use_kl_in_reward", &reward));
-    TRY(either_on(job, offload, &there));
-    bool adapters =
-        draft_find(&job->draft, "lora.rank") != NULL; /* the base is the reference */
-    if ((!loss && !reward) || adapters)
-        return STATUS_OK;
-    job_set_count(job, "workload.colocated.reference", 1,
-                  "actor.use_kl_loss algorithm.use_kl_in_reward");
-    if (there)
-        away_add(job, away, "reference", there);
-    return STATUS_OK;
-}
-
-/* Names of one model, as its base and what was made of it are. */
-static bool are_alike(struct job *job, const char *one, const char *other)
-{
-    const char *names[] = {model_name_or_folder(one, job->arena),
-                           model_name_or_folder(other, job->arena)};
-    return text_equal(one, other) || (names[0] && names[1] && text_equal(names[0], names[1]));
-}
-
-/* A critic that waits in host memory gives way to the actor; if the actor does not to it, both
- * are there while it is trained. */
-static enum status read_turns(struct job *job, struct away *away)
-{
-    static const char weights_flag[] = "critic.model.fsdp_config.param_offload",
-                      states_flag[] = "critic.model.fsdp_config.optimizer_offload";
-    bool weights = false, states = false, actor = away->n > 1; /* its weights and states do */
-    TRY(job_switch(job, weights_flag, &weights));
-    TRY(job_switch(job, states_flag, &states));
-    if (weights && states && actor)
-        away_add(job, away, "critic", weights_flag);
-    else if (weights || states)
-        job_warn(
-            job, job_setting(job, weights ? weights_flag : states_flag)->mark,
-            "what of the critic waits in host memory matters to memory and is not modelled "
-            "%s: all of it stays on the device here",
-            weights && states ? "where the actor does not give way to it" : "in part");
-    return STATUS_OK;
-}
-
-/* A critic is trained where the estimator needs one, or as it is told (critic.yaml). */
-static enum status read_critic(struct job *job, struct away *away)
-{
-    static const char estimator_flag[] = "algorithm.adv_estimator",
-                      enable_flag[] = "critic.enable", path_flag[] = "critic.model.path";
-    const char *estimator = "gae", *enable = "null", *path = NULL, *actor = NULL;
-    TRY(job_word(job, estimator_flag, &estimator));
-    TRY(job_word(job, enable_flag, &enable));
-    TRY(job_word(job, path_flag, &path));
-    TRY(job_word(job, "model.path", &actor));
-    bool trained = text_equal(enable, "null")
-                       ? text_equal(estimator, "gae")
-                       : text_equal(enable, "True") || text_equal(enable, "true");
-    if (!trained)
-        return STATUS_OK;
-    job_set_count(job, "workload.colocated.critic", 1,
-                  arena_printf(job->arena, "%s %s", enable_flag, estimator_flag));
-    if (path && actor && !are_alike(job, path, actor))
-        job_warn(job, job_setting(job, path_flag)->mark,
-                 "the critic's own shape matters to memory and is not modelled: the actor's "
-                 "stands in");
-    return read_turns(job, away);
-}
-
 /* Megatron's layers alone are asked (models/mcore/mbridge.py, freeze_moe_router). */
 static enum status read_frozen(struct job *job)
 {
     static const char flag[] = "model.override_config.moe_config.freeze_moe_router";
-    const struct draft_item *stack = draft_find(&job->draft, "stack");
-    bool megatron = stack && text_equal(stack->words[0], "megatron");
-    return megatron ? frozen_set_part(job, "router", flag) : STATUS_OK;
+    return verl_is_megatron(job) ? frozen_set_part(job, "router", flag) : STATUS_OK;
 }
 
 static enum status verl_finish(struct job *job)
@@ -463,8 +398,7 @@ static enum status verl_finish(struct job *job)
     TRY(verl_read_loss(job, true));
     TRY(read_frozen(job));
     TRY(read_engine(job, &away));
-    TRY(read_critic(job, &away));
-    TRY(read_models(job, &away));
+    TRY(verl_read_models(job, &away));
     away_set(job, &away);
     return STATUS_OK;
 }

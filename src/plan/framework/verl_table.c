@@ -8,6 +8,8 @@
 #define MEGATRON "verl verl/trainer/config/actor/megatron_actor.yaml"
 #define FSDP "verl verl/trainer/config/engine/fsdp.yaml"
 #define CRITIC "verl verl/trainer/config/critic/critic.yaml"
+#define REF "verl verl/trainer/config/ref/dp_ref.yaml"
+#define REWARD "verl verl/trainer/config/reward_model"
 
 /* The same sections of a supervised job. */
 #define ENGINE_TRANSFORMER "engine.override_transformer_config"
@@ -31,6 +33,8 @@ const struct job_flag verl_flags[] = {
          "times rollout.n; 256 unless given", PPO),
     RULE("actor.ppo_micro_batch_size_per_gpu", JOB_VALUE, "workload.micro_batch",
          "as it stands, unless use_dynamic_bsz", PPO),
+    RULE("actor.ppo_micro_batch_size", JOB_VALUE, "workload.micro_batch",
+         "of all ranks, where ppo_micro_batch_size_per_gpu is not given", PPO),
     RULE("actor.use_dynamic_bsz", JOB_VALUE, "workload.micro_batch",
          "1 of ppo_max_token_len_per_gpu x sequence parallel", PPO),
     RULE("actor.ppo_max_token_len_per_gpu", JOB_VALUE, "workload.sequence_length",
@@ -78,6 +82,12 @@ const struct job_flag verl_flags[] = {
     RULE(VERL_TRANSFORMER ".num_layers_in_last_pipeline_stage " ENGINE_TRANSFORMER
                           ".num_layers_in_last_pipeline_stage",
          JOB_VALUE, "parallel.stages", "the rest shared out", MEGATRON),
+    RULE(VERL_TRANSFORMER ".account_for_embedding_in_pipeline_split " ENGINE_TRANSFORMER
+                          ".account_for_embedding_in_pipeline_split",
+         JOB_VALUE, "parallel.stages", "the embedding counts as a layer", MEGATRON),
+    RULE(VERL_TRANSFORMER ".account_for_loss_in_pipeline_split " ENGINE_TRANSFORMER
+                          ".account_for_loss_in_pipeline_split",
+         JOB_VALUE, "parallel.stages", "the loss counts as a layer", MEGATRON),
     RULE(VERL_TRANSFORMER ".moe_token_dispatcher_type " ENGINE_TRANSFORMER
                           ".moe_token_dispatcher_type",
          JOB_VALUE, "moe.path",
@@ -102,23 +112,35 @@ const struct job_flag verl_flags[] = {
     RULE("rollout.n", JOB_VALUE, "workload.global_batch", "responses of a prompt", PPO),
     RULE("actor.use_kl_loss", JOB_VALUE, "workload.colocated.reference", "1", PPO),
     RULE("algorithm.use_kl_in_reward", JOB_VALUE, "workload.colocated.reference", "1", PPO),
-    RULE("ref.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.away", "reference",
-         PPO),
+    IDLE("ref.fsdp_config.param_offload", JOB_VALUE,
+         "a reference of FSDP's waits in host memory either way", REF),
     RULE("ref.megatron.param_offload", JOB_VALUE, "workload.colocated.away", "reference",
          MEGATRON),
     RULE("algorithm.adv_estimator", JOB_VALUE, "workload.colocated.critic",
          "gae, the default: 1", PPO),
     RULE("critic.enable", JOB_VALUE, "workload.colocated.critic", "whatever the estimator is",
          CRITIC),
-    RULE("critic.model.path", JOB_VALUE, "workload.colocated.critic",
-         "of the actor's shape here", CRITIC),
+    RULE("critic.model.path", JOB_VALUE, "workload.colocated.critic_parameters",
+         "of another model than the actor's", CRITIC),
+    RULE("critic.ppo_micro_batch_size_per_gpu", JOB_VALUE, NULL,
+         "above twice the actor's: warns", CRITIC),
+    RULE("critic.ppo_micro_batch_size", JOB_VALUE, NULL, "the same of all ranks", CRITIC),
+    RULE("critic.model.enable_gradient_checkpointing", JOB_VALUE, NULL,
+         "off beside an actor's that is on: warns", CRITIC),
+    RULE("critic.megatron.tensor_model_parallel_size", JOB_VALUE,
+         "workload.colocated.critic_parameters", "of Megatron: the actor's unless given",
+         MEGATRON),
+    RULE("critic.megatron.pipeline_model_parallel_size", JOB_VALUE,
+         "workload.colocated.critic_parameters", "of Megatron: the actor's unless given",
+         MEGATRON),
     RULE("critic.model.fsdp_config.param_offload critic.megatron.param_offload "
          "critic.fsdp.param_offload",
          JOB_VALUE, "workload.colocated.away",
-         "critic, with its optimizer's and where the actor's wait", CRITIC),
+         "critic_weights, where the actor's wait; with its optimizer's critic", CRITIC),
     RULE("critic.model.fsdp_config.optimizer_offload critic.megatron.optimizer_offload "
          "critic.fsdp.optimizer_offload",
-         JOB_VALUE, "workload.colocated.away", "critic, with its parameters'", CRITIC),
+         JOB_VALUE, "workload.colocated.away",
+         "critic_states, where the actor's wait; with its parameters' critic", CRITIC),
     RULE("trainer.n_gpus_per_node", JOB_VALUE, "cluster", "8 unless given", PPO),
     RULE("trainer.nnodes", JOB_VALUE, "cluster", "1 unless given", PPO),
     RULE("actor.fsdp_config.param_offload", JOB_VALUE, "workload.colocated.away",
@@ -149,8 +171,22 @@ const struct job_flag verl_flags[] = {
          "router; of Megatron", MEGATRON),
     TIME("actor.fsdp_config.forward_prefetch engine.forward_prefetch", JOB_VALUE, "False",
          "of FSDP1: the next layer is gathered one layer earlier in forward", FSDP),
-    MEMORY("reward_model.enable reward.reward_model.enable", JOB_VALUE, "False",
-           "a model of its own that scores takes no memory here", PPO),
+    RULE("reward_model.enable reward.reward_model.enable", JOB_VALUE,
+         "workload.colocated.parameters", "with reward_model.model.path", REWARD),
+    RULE(
+        "reward_model.model.path reward.reward_model.model_path reward.reward_model.model.path",
+        JOB_VALUE, "workload.colocated.parameters",
+        "of FSDP in host memory; of an engine's, which sleeps, none", REWARD),
+    RULE("reward_model.enable_resource_pool reward.reward_model.enable_resource_pool",
+         JOB_VALUE, "workload.colocated.parameters", "0: devices of its own", REWARD),
+    RULE("reward_model.rollout.name reward.reward_model.rollout.name", JOB_VALUE,
+         "workload.colocated.parameters", "0: an engine, which sleeps", REWARD),
+    RULE("reward_model.megatron.param_offload", JOB_VALUE, "workload.colocated.away", "frozen",
+         REWARD),
+    RULE("reward_model.megatron.tensor_model_parallel_size", JOB_VALUE,
+         "workload.colocated.parameters", "its part", REWARD),
+    RULE("reward_model.megatron.pipeline_model_parallel_size", JOB_VALUE,
+         "workload.colocated.parameters", "its part", REWARD),
     RULE("actor.entropy_coeff", JOB_VALUE, "stack.cross_entropy",
          "te unless it is 0, which is in_place; of FSDP", ACTOR),
     RULE("actor.use_torch_compile actor.fsdp_config.use_torch_compile", JOB_VALUE,

@@ -73,10 +73,20 @@ void job_set_rows(struct job *job, const char *format, const char *flags)
         job_set(job, keys[i], format, flags);
 }
 
+enum status job_path(struct job *job, const char *flag, const char **path)
+{
+    const struct setting *s = job_setting(job, flag);
+    const char *slash = s && s->trouble && s->n == 1 ? strrchr(s->values[0], '/') : NULL;
+    if (!slash || !model_name_from(NAMES_HUB, slash + 1, job->arena))
+        return job_word(job, flag, path);
+    *path = slash + 1;
+    return STATUS_OK;
+}
+
 enum status job_set_model(struct job *job, const char *flag)
 {
     const char *path = NULL;
-    TRY(job_word(job, flag, &path));
+    TRY(job_path(job, flag, &path));
     if (!path || draft_find(&job->draft, "model"))
         return STATUS_OK;
     const char *model = model_name_or_folder(path, job->arena);

@@ -110,6 +110,8 @@ static const struct model_name {
     {"qwen2.5-32b", "qwen2.5-32b", NULL, NULL, NULL, "Qwen/Qwen2.5-32B", NULL},
     {"qwen2.5-72b", "qwen2.5-72b", NULL, NULL, NULL, "Qwen/Qwen2.5-72B", NULL},
     {"qwen2.5-7b", "qwen2.5-coder-7b", NULL, NULL, NULL, NULL, NULL}, /* same shapes */
+    {"qwen2.5-7b", "qwen2-7b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen2.5-7b", "qwen2.5-math-7b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-14b", "qwen2.5-coder-14b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-32b", "qwen2.5-coder-32b", NULL, NULL, NULL, NULL, NULL},
     {"qwen2.5-32b", "qwq-32b", NULL, NULL, NULL, NULL, NULL},
@@ -266,6 +268,7 @@ static const struct {
     {"qwen3-4b-instruct-2507", 262144},
     {"qwen3-4b-thinking-2507", 262144},
     {"qwen2.5-7b-instruct", 32768},
+    {"qwen2-7b-instruct", 32768},
     {"qwen2.5-14b-instruct", 32768},
     {"qwen2.5-32b-instruct", 32768},
     {"qwen2.5-72b-instruct", 32768},
@@ -380,6 +383,15 @@ const char *model_name_of_path(const char *path, struct arena *arena)
     const char *name = without_slashes(path, arena);
     const char *model = model_name_or_folder(name, arena);
     return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
+}
+
+const char *model_name_inside(const char *path, struct arena *arena)
+{
+    const char *model = model_name_of_path(path, arena);
+    const char *at = text_base_name(without_slashes(path, arena));
+    while (!model && (at = strchr(at, '-')) != NULL)
+        model = model_name_from(NAMES_HUB, ++at, arena);
+    return model;
 }
 
 const char *model_name_to(enum model_catalog catalog, const char *name)

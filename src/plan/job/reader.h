@@ -216,6 +216,9 @@ enum status job_count(struct job *job, const char *name, uint64_t *value);
 enum status job_integer(struct job *job, const char *name, int64_t *value); /* -1 too */
 enum status job_real(struct job *job, const char *name, double *value);
 enum status job_word(struct job *job, const char *name, const char **value);
+/* The same of a model's folder, of which the last part is enough where it is one's name: what
+ * stands in front, "$MODELS/Qwen3-8B", may be known to the shell alone. */
+enum status job_path(struct job *job, const char *name, const char **value);
 enum status job_switch(struct job *job, const char *name, bool *value);
 
 /* The value of the draft as a number; `fallback` when there is none, or when it is not one. */
@@ -316,6 +319,10 @@ const char *model_name_or_folder(const char *name, struct arena *arena);
 
 /* The same of a path, which may end with '/': by its last part. */
 const char *model_name_of_path(const char *path, struct arena *arena);
+
+/* The same of one that may have other words in front of the model's it was made of:
+ * "Skywork-Reward-Llama-3.1-8B". */
+const char *model_name_inside(const char *path, struct arena *arena);
 
 /* The longest sequence of a hub's checkpoint where it is not that of our model of its shape, 0
  * elsewhere. */

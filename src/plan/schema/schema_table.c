@@ -404,7 +404,8 @@ const struct field schema_table[] = {
         "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
         "the step"),
     COUNT("stack.loss_chunks", stack.loss_chunks, 1, 1e6, "8",
-          "cross_entropy chunked: parts that the logits are made in"),
+          "cross_entropy in parts: as many, one after the other, which the logits are made or "
+          "read in"),
     BOOL("stack.loss_parallel", stack.loss_parallel, "true",
          "torchtitan: the loss reads each tp rank's part of the logits; false: all on each"),
     WORDS("stack.graph_modules", stack.graph_modules, "[]",
@@ -452,6 +453,9 @@ const struct field schema_table[] = {
     WORD("workload.mode", workload.mode, words_mode, "train", "what a step is"),
     COUNT("workload.sequence_length", workload.sequence_length, 1, 1e9, "4096",
           "tokens of a sequence"),
+    COUNT("workload.logits_to_keep", workload.logits_to_keep, 0, 1e9, "0",
+          "train: tokens at the end of a sequence whose logits the loss reads (transformers' "
+          "logits_to_keep); 0: all"),
     COUNT("workload.micro_batch", workload.micro_batch, 1, 1e9, "1",
           "sequences per data-parallel rank and micro-step"),
     COUNT("workload.global_batch", workload.global_batch, 0, 1e12, "0",
@@ -575,6 +579,12 @@ const struct field schema_table[] = {
     COUNT("workload.colocated.critic", workload.colocated.critic, 0, 100, "0",
           "models of its shape that are trained in turn with it (verl's critic): their weights "
           "and states stay on the device, shared out as its own"),
+    COUNT("workload.colocated.critic_parameters", workload.colocated.critic_parameters, 0, 1e14,
+          "0",
+          "parameters of models of other shapes that are trained in turn with it, of a tp and "
+          "pp rank, shared out as zero shares its own"),
+    COUNT("workload.colocated.average", workload.colocated.average, 0, 100, "0",
+          "running means of its weights (EMA) in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
           "parameters of other frozen models (reward), likewise"),
     COUNT("workload.colocated.sequences", workload.colocated.sequences, 0, 1e9, "0",
@@ -850,6 +860,11 @@ const struct field schema_table[] = {
     BOOL("lora.share_experts", lora.share_experts, "false",
          "megatron: one adapter of a matrix for all experts that a rank holds (Bridge's "
          "share_expert_adapters), in place of one for each"),
+    BOOL("lora.skip_experts", lora.skip_experts, "false",
+         "routed experts have no adapters, whatever lora.targets says of dense networks"),
+    COUNT("lora.expert_rank", lora.expert_rank, 0, 1e6, "0",
+          "rank of the adapters of routed experts (NeMo AutoModel's moe_rank_scaling); 0: "
+          "lora.rank"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",

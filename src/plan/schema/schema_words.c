@@ -37,7 +37,10 @@ const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", 
 const char *const words_backend[] = {"flash", "unfused", NULL};
 const char *const words_on_overflow[] = {"fail", "drop", NULL};
 const char *const words_popularity[] = {"per_step", "fixed", NULL};
-const char *const words_loss[] = {"f32", "in_place", "te", "torch", "chunked", "fused", NULL};
+const char *const words_loss[] = {
+    "f32",   "in_place",  "te",          "torch",          "chunked",
+    "fused", "log_probs", "log_softmax", "log_probs_part", "linear_log_probs",
+    NULL};
 const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
@@ -45,7 +48,9 @@ const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};
 const char *const words_frozen[] = {"embed_tokens",   "lm_head",   "norms",
                                     "attention",      "router",    "experts",
                                     "shared_experts", "dense_mlp", NULL};
-const char *const words_away[] = {"weights", "states", "reference", "critic", "engine", NULL};
+const char *const words_away[] = {
+    "weights",        "states",        "reference", "critic",  "engine",
+    "critic_weights", "critic_states", "frozen",    "average", NULL};
 const char *const words_encoder[] = {"all", "projector", "none", NULL};
 const char *const words_encoder_again[] = {"auto", "none", "full", NULL};
 const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",

@@ -185,7 +185,7 @@ static enum status read_document(struct shell_reader *reader, const struct comma
     if (!name && command->words.n > 1 && text_equal(command->words.items[0].text, "tee"))
         name = command->words.items[1].text;
     if (!name)
-        return STATUS_OK;
+        return shell_read_into(reader, &command->words, text_string(&text), trouble, body.mark);
     if (trouble)
         return err_at(reader->err, STATUS_INPUT, body.mark, "file '%s' is not known: %s", name,
                       trouble);

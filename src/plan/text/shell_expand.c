@@ -147,11 +147,19 @@ static enum status add_default(struct building *b, struct cursor cursor, bool qu
     return add_value(b, text_string(&inner.text), whole);
 }
 
+/* Every shell has it, and no job is planned by what it is: the end of a path says enough. */
+static bool is_home(const char *name)
+{
+    return text_equal(name, "HOME");
+}
+
 static enum status add_variable(struct building *b, const char *name, bool array, bool joined,
                                 bool quoted)
 {
     const struct shell *shell = b->reader->shell;
     const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
+    if (!v && is_home(name))
+        return add_value(b, "~", quoted);
     if (!v)
         trouble(b, arena_printf(b->reader->arena, "variable '%s' is not set", name));
     else if (v->trouble)
@@ -171,8 +179,10 @@ static bool is_set(const struct building *b, const char *name, bool and_not_empt
 {
     const struct shell *shell = b->reader->shell;
     const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
-    return v && (!and_not_empty || v->trouble || (v->value.n && v->value.items[0].text[0]) ||
-                 (v->value.n && v->value.items[0].trouble));
+    if (!v)
+        return is_home(name);
+    return (!and_not_empty || v->trouble || (v->value.n && v->value.items[0].text[0]) ||
+            (v->value.n && v->value.items[0].trouble));
 }
 
 /* The cursor stands behind "${"; `end` is the closing bracket. */
@@ -393,4 +403,28 @@ enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
     *out = b.text;
     *why = b.trouble;
     return STATUS_OK;
+}
+
+enum status shell_read_into(struct shell_reader *reader, const struct shell_words *command,
+                            const char *text, const char *trouble, struct mark mark)
+{
+    static const char blanks[] = " \t\r\n";
+    const struct shell_word *words = command->items;
+    size_t n = command->n, length;
+    bool whole = false; /* "-d ''": up to the end, not of one line */
+    for (size_t i = 1; i < n; i++)
+        whole = whole || (!words[i].text[0] && text_starts(words[i - 1].text, "-"));
+    if (n < 2 || !text_equal(words[0].text, "read") || !whole ||
+        shell_name_length(words[n - 1].text, words[n - 1].text + strlen(words[n - 1].text)) !=
+            strlen(words[n - 1].text))
+        return STATUS_OK;
+    text += strspn(text, blanks);
+    for (length = strlen(text); length && strchr(blanks, text[length - 1]);)
+        length--;
+    struct shell_variable variable = {.name = words[n - 1].text};
+    const struct shell_word value = {
+        .text = arena_strndup(reader->arena, text, length), .mark = mark, .trouble = trouble};
+    reader->expanded += length;
+    shell_words_add(&variable.value, value, reader->arena);
+    return shell_set_variable(reader, variable, mark);
 }

@@ -46,6 +46,11 @@ enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
 enum status shell_set_variable(struct shell_reader *reader, struct shell_variable variable,
                                struct mark mark);
 
+/* The variable that "read -r -d '' NAME <<EOF" fills with a text, whose ends IFS takes off;
+ * other commands fill none. */
+enum status shell_read_into(struct shell_reader *reader, const struct shell_words *command,
+                            const char *text, const char *trouble, struct mark mark);
+
 /* The variables that Slurm gives a batch script by its own #SBATCH words from `first` on:
  * SLURM_NNODES for --nodes, and so on (sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"). */
 enum status shell_slurm_variables(struct shell_reader *reader, size_t first);

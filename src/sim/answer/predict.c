@@ -11,7 +11,7 @@
 #include "sim/step/evaluate.h"
 #include "sim/answer/notes.h"
 #include "work/piece/matmul.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 /* The list evaluated for another demand of routing. */

@@ -12,7 +12,7 @@
 #include "work/path/path.h"
 #include "work/rows/blocks.h"
 #include "work/list/dtype.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 enum { ENGINE_LANES = 128, FEW_EXPERTS = 32, MANY_EXPERTS = 64 };
 

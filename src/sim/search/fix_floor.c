@@ -29,8 +29,8 @@ static uint64_t spread_bytes(struct fix_search *search, const struct plan *plan)
 static bool has_floor(const struct plan *plan)
 {
     const struct colocated *c = &plan->workload.colocated;
-    bool beside =
-        c->engine != ENGINE_NONE || c->reference || c->critic || c->parameters || c->sequences;
+    bool beside = c->engine != ENGINE_NONE || c->reference || c->critic ||
+                  c->critic_parameters || c->average || c->parameters || c->sequences;
     return plan->workload.mode == MODE_TRAIN && !plan_is_engine(plan) &&
            !plan->parallel.stage && !beside && !plan_steps_whole(plan);
 }

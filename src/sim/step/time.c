@@ -8,7 +8,7 @@
 #include "plan/derive.h"
 #include "sim/moe/intensity.h"
 #include "sim/step/link_spread.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/stack/stack.h"
 
 /* ---- what routing asks for ---- */

@@ -12,7 +12,7 @@
 #include "sim/step/time.h"
 #include "sim/time/price.h"
 #include "sim/time/stretch.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 enum { LONGEST = 12, PLAYED_STEPS = 32 };
 

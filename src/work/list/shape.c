@@ -167,13 +167,23 @@ static void fill_parallel(const struct plan *plan, uint64_t *v)
     v[SLOT_UNITS] = plan->cluster.device.units;
 }
 
+/* Rows whose logits a rank makes. A split context lays a sequence's end on its last ranks: of
+ * those the fullest has as many as it has tokens, at most. */
+static uint64_t head_rows(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    bool overflow = false;
+    uint64_t rows = checked_mul(plan_tokens(plan), plan_token_ranks(plan), &overflow);
+    uint64_t kept = checked_mul(w->micro_batch, w->logits_to_keep, &overflow);
+    return plan_keeps_logits(plan) ? lesser(rows, kept) : rows;
+}
+
 /* Rows whose logits Liger's fused linear cross entropy makes at once: ceil(rows / ceil(V / H)),
  * rounded up to a power of two (training-stacks.md 5). */
 static uint64_t loss_rows(const struct plan *plan)
 {
-    bool overflow = false;
     uint64_t hidden = plan->model.hidden, vocab = plan->model.vocab, power = 1;
-    uint64_t rows = checked_mul(plan_tokens(plan), plan_token_ranks(plan), &overflow);
+    uint64_t rows = head_rows(plan);
     uint64_t parts = ceil_div(vocab, hidden ? hidden : 1);
     uint64_t part = ceil_div(rows, parts ? parts : 1);
     while (power < part && power < (UINT64_C(1) << 62))
@@ -195,6 +205,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
 {
     const struct workload *w = &plan->workload;
     v[SLOT_ACCUMULATION] = plan_accumulation(plan);
+    v[SLOT_HEAD_ROWS] = head_rows(plan);
     v[SLOT_LOSS_ROWS] = loss_rows(plan);
     v[SLOT_COMPETING] = competing_groups(plan);
     v[SLOT_TOKENS] = plan_tokens(plan);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* name, symbol in formulas, meaning */
 #define SLOT_LIST(X)                                                                           \
@@ -19,6 +19,7 @@
     X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
     X(MAX_SEQS, "n_seqs", "sequences an engine takes into a step, at most")                    \
     X(ACCUMULATION, "n_micro", "micro-batches of a step")                                      \
+    X(HEAD_ROWS, "n_head", "rows of a micro-batch whose logits are made")                      \
     X(LOSS_ROWS, "n_loss", "rows of logits that a fused loss makes at once")                   \
     X(COMPETING, "n_compete", "groups of tokens that compete for an expert's slots")           \
     X(UNITS, "n_sm", "SMs or CUs of the device")                                               \

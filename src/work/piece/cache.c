@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "plan/engine.h"
 #include "work/list/dtype.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 
 const char *cache_name(enum mixer mixer)
 {

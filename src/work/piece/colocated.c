@@ -8,7 +8,7 @@
  * actor's do while it steps. */
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"
 
@@ -23,6 +23,14 @@ static bool waits(const struct plan *plan, enum colocated_away what)
         if (away->value[i] == what)
             return true;
     return false;
+}
+
+/* Of a critic what is in `category`: gradients go with the weights. */
+static bool critic_waits(const struct plan *plan, enum category category)
+{
+    bool weights = category == CATEGORY_WEIGHTS || category == CATEGORY_GRADIENTS;
+    return waits(plan, AWAY_CRITIC) ||
+           waits(plan, weights ? AWAY_CRITIC_WEIGHTS : AWAY_CRITIC_STATES);
 }
 
 static void add(struct work *work, struct buffer like)
@@ -53,7 +61,7 @@ static void add_frozen(const struct plan *plan, struct work *work)
     struct sizes *z = &work->sizes;
     const struct shards own = step_shards(plan, work, 3);
     struct size others = size_const(z, c->parameters);
-    bool away = waits(plan, AWAY_REFERENCE);
+    bool away = waits(plan, AWAY_REFERENCE), means_away = waits(plan, AWAY_AVERAGE);
     if (plan->parallel.zero >= 3)
         others = size_ceil_div(z, others, step_sharers(plan, z).dense);
     const struct {
@@ -63,7 +71,9 @@ static void add_frozen(const struct plan *plan, struct work *work)
         bool away;
     } rows[] = {{"reference_weights", own.dense, c->reference, away},
                 {"expert_reference_weights", own.experts, c->reference, away},
-                {"frozen_weights", others, c->parameters > 0, false}};
+                {"average_weights", own.dense, c->average, means_away},
+                {"expert_average_weights", own.experts, c->average, means_away},
+                {"frozen_weights", others, c->parameters > 0, waits(plan, AWAY_FROZEN)}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count)
             add_model(work,
@@ -75,39 +85,63 @@ static void add_frozen(const struct plan *plan, struct work *work)
                       rows[i].away);
 }
 
+/* What is shared out from a stage of ZeRO on of a model trained in turn: of this one's shape,
+ * or with parameters of its own. */
+static struct shards trained_shards(const struct plan *plan, struct work *work,
+                                    unsigned from_zero, bool other)
+{
+    struct sizes *z = &work->sizes;
+    const struct shards own = {.dense =
+                                   size_const(z, plan->workload.colocated.critic_parameters),
+                               .experts = size_const(z, 0)};
+    return other ? step_share_out(plan, z, own, from_zero) : step_shards(plan, work, from_zero);
+}
+
 /* Of a model that waits for its turn: FSDP and DeepSpeed free gradients behind a step, Megatron
  * keeps its buffers of them. */
-static void add_critic(const struct plan *plan, struct work *work)
+static void add_critics(const struct plan *plan, struct work *work, bool other, uint64_t n)
 {
     const struct precision *p = &plan->precision;
-    const struct shards weights = step_shards(plan, work, 3);
-    const struct shards gradients = step_shards(plan, work, 2);
-    const struct shards states = step_shards(plan, work, 1);
-    uint64_t n = plan->workload.colocated.critic;
     const struct {
-        const char *dense, *experts;
-        struct shards of;
+        const char *names[3]; /* dense, experts, of other shapes */
+        unsigned from_zero;
         enum category category;
         enum dtype dtype;
         uint64_t count;
     } rows[] = {
-        {"critic_weights", "expert_critic_weights", weights, CATEGORY_WEIGHTS, p->weights, 1},
-        {"critic_gradients", "expert_critic_gradients", gradients, CATEGORY_GRADIENTS,
-         plan_is_megatron(plan) ? p->gradients : DTYPE_NONE, 1},
-        {"critic_master", "expert_critic_master", states, CATEGORY_MASTER, p->master, 1},
-        {"critic_moments", "expert_critic_moments", states, CATEGORY_OPTIMIZER, p->moments, 2},
+        {{"critic_weights", "expert_critic_weights", "other_critic_weights"},
+         3,
+         CATEGORY_WEIGHTS,
+         p->weights,
+         1},
+        {{"critic_gradients", "expert_critic_gradients", "other_critic_gradients"},
+         2,
+         CATEGORY_GRADIENTS,
+         plan_is_megatron(plan) ? p->gradients : DTYPE_NONE,
+         1},
+        {{"critic_master", "expert_critic_master", "other_critic_master"},
+         1,
+         CATEGORY_MASTER,
+         p->master,
+         1},
+        {{"critic_moments", "expert_critic_moments", "other_critic_moments"},
+         1,
+         CATEGORY_OPTIMIZER,
+         p->moments,
+         2},
     };
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows && n > 0; i++) {
         bool experts = i % 2 != 0;
-        if (rows[i / 2].dtype != DTYPE_NONE)
-            add_model(work,
-                      (struct buffer){
-                          .name = experts ? rows[i / 2].experts : rows[i / 2].dense,
-                          .category = rows[i / 2].category,
-                          .dtype = rows[i / 2].dtype,
-                          .dims = {experts ? rows[i / 2].of.experts : rows[i / 2].of.dense},
-                          .count = size_const(&work->sizes, rows[i / 2].count * n)},
-                      waits(plan, AWAY_CRITIC));
+        const struct shards of = trained_shards(plan, work, rows[i / 2].from_zero, other);
+        if (rows[i / 2].dtype == DTYPE_NONE || (experts && other))
+            continue;
+        add_model(work,
+                  (struct buffer){.name = rows[i / 2].names[other ? 2 : experts],
+                                  .category = rows[i / 2].category,
+                                  .dtype = rows[i / 2].dtype,
+                                  .dims = {experts ? of.experts : of.dense},
+                                  .count = size_const(&work->sizes, rows[i / 2].count * n)},
+                  critic_waits(plan, rows[i / 2].category));
     }
 }
 
@@ -285,7 +319,8 @@ void step_colocated(const struct plan *plan, struct work *work, size_t first)
         leave(plan, work, first, turn);
     }
     add_frozen(plan, work);
-    add_critic(plan, work);
+    add_critics(plan, work, false, c->critic);
+    add_critics(plan, work, true, c->critic_parameters > 0);
     if (generates)
         add_generation(plan, work, turn);
     if (c->engine != ENGINE_NONE)

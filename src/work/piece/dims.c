@@ -3,7 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/piece/recipe.h"
 
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
@@ -84,6 +84,7 @@ static void fill_rows(struct dims *d)
     rows[ROW_TILE] = plan_mlp_tiles(d->plan) > 1
                          ? size_ceil_by(z, rows[ROW_FULL], plan_mlp_tiles(d->plan))
                          : rows[ROW_FULL];
+    rows[ROW_HEAD] = plan_keeps_logits(d->plan) ? size_slot(z, SLOT_HEAD_ROWS) : rows[ROW_FULL];
     rows[ROW_NETWORK] = dims_over(z, plan_dense_replicas(d->plan), rows[ROW_FULL]);
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);
     rows[ROW_SENT] = rows[ROW_RECEIVED] = rows[ROW_ROUTED] = rows_routed(x);

@@ -12,6 +12,7 @@ enum row {
     ROW_LOCAL,           /* T: after sequence parallelism */
     ROW_FULL,            /* T tp: the sequence gathered over tp, T without sp */
     ROW_TILE,            /* of those, what a dense network takes at once */
+    ROW_HEAD,            /* of those, rows whose logits are made */
     ROW_NETWORK,         /* those, of all replicas that dense networks are split over */
     ROW_SENT,            /* T K, or E C with capacity */
     ROW_RECEIVED_TOKENS, /* n: one row per received token */

@@ -9,7 +9,7 @@
 #ifndef MOEPLAN_WORK_PIECE_ENCODER_H
 #define MOEPLAN_WORK_PIECE_ENCODER_H
 
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/list/size.h"
 #include "work/list/work.h"
 

@@ -205,11 +205,17 @@ static bool is_asked(const struct plan *plan, const struct target *target)
            (target->usual && (words->n == 0 || plan_lists(words, "all-linear")));
 }
 
+uint64_t lora_rank(const struct plan *plan, const struct layer_matrix *matrix)
+{
+    bool own = matrix->expert && lora_is_on(plan) && plan->lora.expert_rank > 0;
+    return own ? plan->lora.expert_rank : plan->lora.rank;
+}
+
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix)
 {
     struct lora_sides sides = {0, size_const(z, 0), size_const(z, 0)};
-    if (!lora_is_there(plan))
+    if (!lora_is_there(plan) || (matrix->expert && lora_is_on(plan) && plan->lora.skip_experts))
         return sides;
     for (size_t i = 0; i < TARGETS; i++) {
         const struct target *t = &targets[i];
@@ -227,6 +233,11 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         sides.outputs = size_add(z, sides.outputs, out);
         sides.widest = size_max(z, sides.widest, out);
     }
+    /* Automodel's experts have gate and up side by side, with one pair of matrices beside both
+     * (components/_peft/lora_experts.py, GroupedExpertsLoRA) */
+    if (matrix->expert && lora_is_on(plan) && plan->stack.kind == STACK_TORCHTITAN &&
+        sides.n > 1)
+        sides = (struct lora_sides){1, sides.outputs, sides.outputs};
     return sides;
 }
 
@@ -270,7 +281,7 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     if (shared && is_whole(m->out))
         out = size_ceil_div(z, out, ranks);
     struct size both = size_add(z, in, out);
-    struct size one = size_times(z, both, plan->lora.rank);
+    struct size one = size_times(z, both, lora_rank(plan, m));
     if (lora_has_magnitudes(plan))
         one = size_add(z, one, out);
     struct size all = size_mul(z, layers, one);

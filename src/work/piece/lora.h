@@ -59,6 +59,8 @@ enum dtype lora_gradients(const struct plan *plan);
 /* Whether outputs have magnitudes beside the adapters (DoRA). */
 bool lora_has_magnitudes(const struct plan *plan);
 
+/* Of the adapters of a matrix. */
+uint64_t lora_rank(const struct plan *plan, const struct layer_matrix *matrix);
 /* Adapters of a matrix: of q, k and v each its own; their widths of output, summed and the
  * largest. n 0: none. */
 struct lora_sides {

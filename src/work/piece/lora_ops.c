@@ -46,7 +46,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     if (!m || (m->expert && lora_merges(l->plan)))
         return c;
     struct arena *arena = l->arena;
-    struct size rank = size_const(l->z, l->plan->lora.rank);
+    struct size rank = size_const(l->z, lora_rank(l->plan, m));
     struct size low = size_times(l->z, rank, sides.n), wide = layer_width(l, c);
     bool apart = m->expert && !lora_shares_experts(l->plan);
     struct size e = apart ? l->e : l->one;
@@ -85,12 +85,13 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
 uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
 {
     struct lora_sides sides;
-    if (!lora_merges(l->plan) || !adapted(l, matrix, &sides))
+    const struct layer_matrix *m = lora_merges(l->plan) ? adapted(l, matrix, &sides) : NULL;
+    if (!m)
         return w;
     struct arena *arena = l->arena;
     struct sizes *z = l->z;
     struct buffer merged = l->work->buffers[w];
-    const struct size rank = size_const(z, l->plan->lora.rank), n = merged.dims[2];
+    const struct size rank = size_const(z, lora_rank(l->plan, m)), n = merged.dims[2];
     struct size rows[] = {size_mul(z, merged.dims[0], merged.dims[1]), rank};
     struct size wide[] = {rows[0], n};
     uint16_t a = layer_buffer(l, arena_join(arena, "w_lora_a_", matrix), CATEGORY_WEIGHTS,

@@ -7,7 +7,7 @@
 #include "plan/derive.h"
 #include "plan/frozen.h"
 #include "plan/layout.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/encoder.h"
 #include "work/piece/stage_parts.h"
 

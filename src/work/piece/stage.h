@@ -9,7 +9,7 @@
 #define MOEPLAN_WORK_PIECE_STAGE_H
 
 #include "plan/layers.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 enum { STAGE_MOMENTS = 16 };
 

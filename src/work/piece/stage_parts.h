@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_WORK_PIECE_STAGE_PARTS_H
 #define MOEPLAN_WORK_PIECE_STAGE_PARTS_H
 
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/stage.h"
 
 /* How many of the stage's layers have experts, and how many have none. */

@@ -33,12 +33,13 @@ uint16_t step_embedding(struct step *s)
     return step_reduced(s, "layer_input", x);
 }
 
-/* Rows whose logits are made: all when training, else the last of every sequence. */
+/* Rows whose logits are made: when training what the loss reads, else the last of every
+ * sequence. */
 static struct size head_rows(struct step *s)
 {
     struct sizes *z = s->l.z;
     if (s->training)
-        return s->d.rows[ROW_FULL];
+        return s->d.rows[ROW_HEAD];
     uint64_t per = s->decode ? s->plan->workload.tokens_per_sequence : 1;
     return size_times(z, size_slot(z, SLOT_MICRO_BATCH), per ? per : 1);
 }
@@ -51,10 +52,8 @@ static struct size losses(struct step *s)
 
 static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
 {
-    if (s->training)
-        return x;
-    uint16_t last =
-        step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, s->d.width[COL_STREAMS]);
+    struct size width = s->l.work->buffers[x].dims[1];
+    uint16_t last = step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, width);
     uint16_t op = step_op(s, "take_last", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, last)));
     s->l.work->ops[op].bytes_read = s->l.work->buffers[last].bytes;
     return last;
@@ -203,11 +202,15 @@ uint16_t step_head(struct step *s, uint16_t x)
     uint16_t mtp = project_mtp(s, x);
     size_t projected = l->work->n_ops;
     l->layers = size_mul(l->z, l->layers, losses(s));
-    uint16_t normed =
-        step_norm(s, "final_norm", step_one(s, last_rows(s, step_weighed(s, x), rows)));
+    uint16_t weighed = step_weighed(s, x);
+    if (!s->training)
+        weighed = last_rows(s, weighed, rows);
+    uint16_t normed = step_norm(s, "final_norm", step_one(s, weighed));
     uint16_t in = s->training                       ? step_gathered(s, "head_in", normed)
                   : plan_head_replicas(s->plan) > 1 ? layer_join(l, "head_in", normed)
                                                     : normed;
+    if (s->training && plan_keeps_logits(s->plan))
+        in = last_rows(s, in, rows);
     uint16_t logits = logits_of(s, in, l->work->buffers[in].dims[0]);
     if (!s->training) {
         sample(s, logits, rows);

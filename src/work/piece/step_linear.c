@@ -1,7 +1,7 @@
 /* Layers of type linear as ops: projections, a convolution over the sequence, the recurrence in
  * chunks (in decode token by token against its state), a gated norm. Sources: layer-kinds.md
  * 1.2 to 1.6. */
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 #include "work/piece/cache.h"
 #include "work/piece/step.h"
 
@@ -54,7 +54,7 @@ static uint16_t steps(struct step *s, uint16_t channels, uint16_t *parts)
     return step_product(s, "step_up", down, "steps", CATEGORY_ATTENTION);
 }
 
-/* Core FLOP of the rank's part of a token, as a size; work/list/mixer.c counts the same of a
+/* Core FLOP of the rank's part of a token, as a size; plan/mixer.c counts the same of a
  * model. */
 static struct size core_flop(struct step *s)
 {

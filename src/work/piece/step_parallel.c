@@ -2,7 +2,7 @@
  * gradients reduced, and rows handed to the next stage. */
 #include "plan/derive.h"
 #include "plan/frozen.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
 #include "work/stack/stack.h"

@@ -179,6 +179,7 @@ enum {
     COPIES,
     KAHAN,
     TABLE,
+    ENDS,
     PARTS
 };
 
@@ -196,6 +197,7 @@ static const struct {
     [COPIES] = {"quantized_weights", "expert_quantized_weights", false, true},
     [KAHAN] = {"kahan_sums", "expert_kahan_sums", true, true},
     [TABLE] = {"embedding_moments", "", true, true},
+    [ENDS] = {"moments_of_ends", "", true, true},
 };
 
 static void find_parts(const struct step *s, struct pair of[PARTS])

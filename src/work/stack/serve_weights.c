@@ -1,7 +1,7 @@
 /* Weights of a serving rank, component by component; see serve.h. */
 #include "work/list/letters.h"
 #include "work/list/dtype.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 #include "work/piece/cache.h"
 #include "work/piece/matrix.h"
 #include "plan/derive.h"

@@ -55,6 +55,7 @@ struct logits {
     enum dtype dtype; /* NONE: the activations' */
     enum life life;
     enum head_op first, last;
+    uint64_t parts; /* above 0: so many of one part's rows, made and dropped part by part */
 };
 
 /* In place, the loss writes the gradient over the 16-bit logits (TransformerEngine's
@@ -64,21 +65,56 @@ struct logits {
  * not). PyTorch on a cast: the cast, its log-softmax, in backward the gradient of the cast.
  * Source: training-stacks.md 5. */
 static const struct logits in_place[] = {
-    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits f32[] = {
-    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits te[] = {
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"d_logits", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS, 0},
 };
 static const struct logits torch[] = {
-    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
-    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS},
-    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS},
-    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+};
+
+/* Log-probabilities for reinforcement learning, of logits that the model casts to f32. slime
+ * (slime/utils/ppo_utils.py, _VocabParallelLogProbEntropy): one buffer becomes the softmax, and
+ * in backward the gradient. NeMo-RL (nemo_rl/distributed/model_utils.py at 0433dae8dd63,
+ * DistributedLogprob): shifted logits, then their log-softmax, beside the f32 ones; the
+ * gradient is apart. In parts (ChunkedDistributedLogprob) the 16-bit logits wait, and of each
+ * part there are the same three; in backward its logits, softmax and labels one-hot in 64 bits,
+ * twice. With the head in it (ChunkedDistributedHiddenStatesToLogprobs) no logits wait. */
+static const struct logits log_probs[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+static const struct logits log_softmax[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+static const struct logits log_probs_part[] = {
+    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 3},
+    {"softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"one_hot_labels", DTYPE_I64, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+};
+
+static const struct logits linear_log_probs[] = {
+    {"log_softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 3},
+    {"softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
+    {"one_hot_labels", DTYPE_I64, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 2},
 };
 
 static const struct {
@@ -89,8 +125,16 @@ static const struct {
     {                                                                                          \
         list, sizeof list / sizeof *list                                                       \
     }
-    [LOSS_F32] = ROWS(f32),     [LOSS_IN_PLACE] = ROWS(in_place), [LOSS_TE] = ROWS(te),
-    [LOSS_TORCH] = ROWS(torch), [LOSS_CHUNKED] = ROWS(torch),     [LOSS_FUSED] = {NULL, 0},
+    [LOSS_F32] = ROWS(f32),
+    [LOSS_IN_PLACE] = ROWS(in_place),
+    [LOSS_TE] = ROWS(te),
+    [LOSS_TORCH] = ROWS(torch),
+    [LOSS_CHUNKED] = ROWS(torch),
+    [LOSS_FUSED] = {NULL, 0},
+    [LOSS_LOG_PROBS] = ROWS(log_probs),
+    [LOSS_LOG_SOFTMAX] = ROWS(log_softmax),
+    [LOSS_LOG_PROBS_PART] = ROWS(log_probs_part),
+    [LOSS_LINEAR_PROBS] = ROWS(linear_log_probs),
 #undef ROWS
 };
 
@@ -103,13 +147,10 @@ static enum cross_entropy loss_of(const struct train *t)
     return compiled && stack->cross_entropy == LOSS_TORCH ? LOSS_F32 : stack->cross_entropy;
 }
 
-/* Rows whose logits are there at once. */
-static struct size rows_at_once(struct train *t)
+/* Rows of one part of the loss. */
+static struct size rows_of_part(struct train *t)
 {
-    struct size rows = t->d.rows[ROW_FULL];
-    if (t->plan->stack.cross_entropy != LOSS_CHUNKED)
-        return rows;
-    return size_ceil_by(t->z, rows, t->plan->stack.loss_chunks);
+    return size_ceil_by(t->z, t->d.rows[ROW_HEAD], t->plan->stack.loss_chunks);
 }
 
 static void add_logits(struct train *t)
@@ -121,16 +162,17 @@ static void add_logits(struct train *t)
     for (size_t i = 0; i < losses_of[loss].n; i++) {
         const struct logits *row = &losses_of[loss].rows[i];
         bool saved = row->life == LIFE_SAVED && loss != LOSS_CHUNKED;
-        head_tensor(t,
-                    (struct buffer){.name = row->name,
-                                    .category = CATEGORY_LOGITS,
-                                    .dtype = row->dtype == DTYPE_NONE
-                                                 ? t->plan->precision.activations
-                                                 : row->dtype,
-                                    .dims = {rows_at_once(t), vocab},
-                                    .count = saved ? losses(t) : size_const(t->z, 1),
-                                    .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
-                    row->first, row->last);
+        bool part = row->parts > 0 || loss == LOSS_CHUNKED;
+        head_tensor(
+            t,
+            (struct buffer){
+                .name = row->name,
+                .category = CATEGORY_LOGITS,
+                .dtype = row->dtype == DTYPE_NONE ? t->plan->precision.activations : row->dtype,
+                .dims = {part ? rows_of_part(t) : t->d.rows[ROW_HEAD], vocab},
+                .count = saved ? losses(t) : size_const(t->z, row->parts ? row->parts : 1),
+                .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
+            row->first, row->last);
     }
 }
 
@@ -168,7 +210,7 @@ static void add_parts(struct train *t)
         struct size rows, columns;
         bool holds;
     } rows[] = {
-        {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
+        {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_HEAD], hidden, true},
         {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, trains_head(t->plan)},
         {"logits", CATEGORY_LOGITS, sixteen, size_slot(t->z, SLOT_LOSS_ROWS), vocab, fused},
         {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, hidden, widens_head(t->plan)},
@@ -183,6 +225,43 @@ static void add_parts(struct train *t)
                                         .life = LIFE_TRANSIENT,
                                         .source = "training-stacks.md 5"},
                         HEAD_LOGITS, HEAD_BACK_LOGITS);
+}
+
+/* What NeMo-RL's head and log-softmax of a part hold besides: rows of all tp ranks, as parts
+ * and joined; in backward an f32 copy of the head, a part's gradient of it and that turned
+ * around, the sum of them, and gradients of the rows as parts and joined. */
+static void add_linear_parts(struct train *t)
+{
+    struct size hidden = t->d.width[COL_HIDDEN], vocab = t->d.width[COL_VOCAB];
+    const bool gathers = t->plan->parallel.tp > 1, trained = trains_head(t->plan);
+    const struct {
+        const char *name;
+        enum category category;
+        enum dtype dtype;
+        struct size rows;
+        uint64_t copies;
+        enum head_op first;
+    } rows[] = {
+        {"gathered_head_input", CATEGORY_ACTIVATION, t->plan->precision.activations,
+         t->d.rows[ROW_HEAD], gathers ? 2 : 0, HEAD_LOSS},
+        {"f32_head_weight", CATEGORY_WEIGHTS, DTYPE_F32, vocab, 1, HEAD_BACK_LOSS},
+        {"part_d_head_weight", CATEGORY_GRADIENTS, DTYPE_F32, vocab, trained ? 2 : 0,
+         HEAD_BACK_LOSS},
+        {"d_head_weight", CATEGORY_GRADIENTS, t->plan->precision.weights, vocab, trained,
+         HEAD_BACK_LOSS},
+        {"d_head_input", CATEGORY_ACTIVATION, DTYPE_F32, t->d.rows[ROW_HEAD], 2,
+         HEAD_BACK_LOSS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].copies)
+            head_tensor(t,
+                        (struct buffer){.name = rows[i].name,
+                                        .category = rows[i].category,
+                                        .dtype = rows[i].dtype,
+                                        .dims = {rows[i].rows, hidden},
+                                        .count = size_const(t->z, rows[i].copies),
+                                        .life = LIFE_TRANSIENT},
+                        rows[i].first, HEAD_BACK_LOSS);
 }
 
 static void add_head(struct train *t)
@@ -212,8 +291,10 @@ static void add_head(struct train *t)
     add_logits(t);
     add_parts(t);
     enum cross_entropy loss = t->plan->stack.cross_entropy;
-    if (trains_head(t->plan) && !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED &&
-        loss != LOSS_FUSED)
+    if (loss == LOSS_LINEAR_PROBS)
+        add_linear_parts(t);
+    if (trains_head(t->plan) && loss != LOSS_LINEAR_PROBS &&
+        !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED && loss != LOSS_FUSED)
         head_tensor(t,
                     (struct buffer){.name = "d_head_weight",
                                     .category = CATEGORY_GRADIENTS,

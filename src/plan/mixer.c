@@ -1,5 +1,5 @@
 /* See mixer.h. Every product is checked: a model file may hold anything. */
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 
 #include "base/checked.h"
 

@@ -7,8 +7,8 @@
  *
  * Not counted: multi-token prediction modules unless model.mtp_enabled. An encoder of images
  * counts among the parameters and not among the active ones: no text passes it. */
-#ifndef MOEPLAN_WORK_LIST_PARAMS_H
-#define MOEPLAN_WORK_LIST_PARAMS_H
+#ifndef MOEPLAN_PLAN_PARAMS_H
+#define MOEPLAN_PLAN_PARAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "plan/derive.h"
 #include "plan/frozen.h"
-#include "work/list/params.h"
+#include "plan/params.h"
 
 static void take_attention(struct params *params)
 {

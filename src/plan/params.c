@@ -1,9 +1,9 @@
 /* Parameter counts; see params.h. Every product is checked: a model file may hold anything. */
-#include "work/list/params.h"
+#include "plan/params.h"
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/list/mixer.h"
+#include "plan/mixer.h"
 
 static uint64_t part_total(struct params_part part, bool *overflow)
 {

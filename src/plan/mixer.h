@@ -1,8 +1,8 @@
 /* Parameters and FLOPs of one layer's mixer; formulas of layer-kinds.md section 1. */
-#ifndef MOEPLAN_WORK_LIST_MIXER_H
-#define MOEPLAN_WORK_LIST_MIXER_H
+#ifndef MOEPLAN_PLAN_MIXER_H
+#define MOEPLAN_PLAN_MIXER_H
 
-#include "work/list/params.h"
+#include "plan/params.h"
 
 /* Parameters of a mixer with what belongs to it: projections, norms and biases inside, the taps
  * of a convolution among the matrices, an indexer. Sets *overflow. */
