@@ -18,26 +18,22 @@ uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
     return checked_mul(checked_mul(a, b, &overflow), c, &overflow);
 }
 
-static void write_words(char *to, size_t used, const char *format, va_list words)
-{
-    vsnprintf(to + used, RULE_TEXT - used, format, words);
-}
-
 void rule_say(char *to, const char *format, ...)
 {
     va_list words;
     va_start(words, format);
     if (to)
-        write_words(to, 0, format, words);
+        vsnprintf(to, RULE_TEXT, format, words);
     va_end(words);
 }
 
 void rule_add(char *to, const char *format, ...)
 {
+    size_t used = to ? strlen(to) : 0;
     va_list words;
     va_start(words, format);
     if (to)
-        write_words(to, strlen(to), format, words);
+        vsnprintf(to + used, RULE_TEXT - used, format, words);
     va_end(words);
 }
 
