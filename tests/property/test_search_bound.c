@@ -522,7 +522,7 @@ static void test_lists(void **state)
         arena_release(&f.arena);
     }
     printf("%zu lists shared\n", shared);
-    draws_reach("shared", shared, draws_of(360));
+    draws_reach("shared", shared, draws_of(330));
 }
 
 /* Matrices of these have one shape by chance under some layouts, and then share buffers. */
