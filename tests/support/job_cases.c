@@ -569,6 +569,10 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=2048 workload.micro_batch=4 memory.fraction=0.6 "
      "precision.kv_cache=fp8",
      1},
+    {"vllm/served-as.sh", "cluster=h100",
+     "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
+    {"trtllm/snapshot.sh", "",
+     "parallel.tp=4 model.layers=36 stack.experts=cutlass workload.max_num_seqs=800", 0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
