@@ -1,7 +1,8 @@
 /* vision_config and audio_config: encoders of a multimodal model; see import_hf.h.
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
- * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
+ * (src/transformers/models/{qwen2_vl,
+ * qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
  * mistral3,glm4v_moe,kimi_k25,qwen3_omni_moe}), and Kimi-VL's MoonViT
  * (vllm/model_executor/models/{moonvit,kimi_vl}.py). A
  * configuration that lacks one of the numbers without a default leaves the encoder out. */
@@ -139,6 +140,15 @@ static void qwen2_5_vl(struct vision *v, struct encoder *e)
     e->norm_bias = false;
     e->embedding = linear(e->inputs, e->hidden, false);
     e->projector = merger(e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
+}
+
+/* Plain networks, and norms with biases; hidden_size is the width of what it gives out. */
+static void qwen2_vl(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    e->embedding = linear(e->inputs, e->hidden, false);
+    e->projector = merger(e, 2 * e->hidden, v->text_hidden);
 }
 
 /* Square images of one size, a class token, norms around the layers; pixel shuffle by a half
@@ -368,6 +378,7 @@ static const struct {
      qwen3_vl,
      ""},
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl, ""},
+    {{"qwen2_vl", "qwen2_vl_vision", NULL}, qwen2_vl, ""},
     {{"ernie4_5_vl_moe", "ernie4_5_vl_moe_vision", "DFNRope_vision_transformer", NULL},
      ernie_vl,
      ""},
