@@ -8,19 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/hf/import_hf.h"
 #include "plan/params.h"
-
-static void read_config(const char *name, struct arena *arena, struct model *model,
-                        struct text *notes)
-{
-    struct err err = {0};
-    struct node *root = NULL;
-    const char *path = arena_printf(arena, "tests/configs/%s.json", name);
-    if (source_read_file(path, arena, &root, &err) || import_hf_model(root, model, &err))
-        fail_msg("%s: %s (%s)", name, err.text, err.hint);
-    import_hf_notes(root, model, notes);
-}
+#include "support/configs.h"
 
 #define BESIDE "attention and network side by side are planned one behind the other\n"
 
@@ -66,7 +55,7 @@ static void parameters_are_those_of_the_checkpoints(void **state)
         struct model model = {0};
         struct params p;
         struct text notes = {.arena = &arena};
-        read_config(rows[i].name, &arena, &model, &notes);
+        config_read(rows[i].name, &arena, &model, &notes);
         params_count(&model, &p);
         print_message("%s\n", rows[i].name);
         assert_int_equal(p.parameters, rows[i].parameters - rows[i].left_out);
@@ -95,22 +84,12 @@ static void small_qwen_models_predict_a_token_further(void **state)
         struct model model = {0};
         struct params p;
         struct text notes = {.arena = &arena};
-        read_config(rows[i].name, &arena, &model, &notes);
+        config_read(rows[i].name, &arena, &model, &notes);
         model.mtp_enabled = true;
         params_count(&model, &p);
         assert_int_equal(p.parameters, rows[i].parameters);
         arena_release(&arena);
     }
-}
-
-static enum status read_text(const char *text, struct arena *arena, struct model *model,
-                             struct text *notes, struct err *err)
-{
-    struct node *root = NULL;
-    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
-    TRY(import_hf_model(root, model, err));
-    import_hf_notes(root, model, notes);
-    return STATUS_OK;
 }
 
 #define OF(type)                                                                               \
@@ -149,7 +128,7 @@ static void keys_say_what_a_layer_has(void **state)
         struct err err = {0};
         struct text notes = {.arena = &arena};
         print_message("%s\n", rows[i].text);
-        if (read_text(rows[i].text, &arena, &model, &notes, &err))
+        if (config_read_text(rows[i].text, &arena, &model, &notes, &err))
             fail_msg("%s", err.text);
         assert_int_equal(model.norms_per_layer, rows[i].norms);
         assert_int_equal(model.attention.kv_heads, rows[i].kv_heads);
@@ -184,7 +163,8 @@ static void what_is_not_modelled_is_refused(void **state)
         struct model model = {0};
         struct err err = {0};
         struct text notes = {.arena = &arena};
-        assert_int_equal(read_text(rows[i].text, &arena, &model, &notes, &err), STATUS_INPUT);
+        assert_int_equal(config_read_text(rows[i].text, &arena, &model, &notes, &err),
+                         STATUS_INPUT);
         assert_string_equal(err.text, rows[i].message);
         arena_release(&arena);
     }
@@ -197,7 +177,7 @@ static void command_r7b_has_windows(void **state)
     struct arena arena = {0};
     struct model model = {0};
     struct text notes = {.arena = &arena};
-    read_config("command-r7b", &arena, &model, &notes);
+    config_read("command-r7b", &arena, &model, &notes);
     assert_int_equal(model.layer_types.n, 4);
     assert_int_equal(model.layer_types.value[2], LAYER_WINDOW);
     assert_int_equal(model.layer_types.value[3], LAYER_FULL);
