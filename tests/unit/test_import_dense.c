@@ -46,6 +46,9 @@ static void parameters_are_those_of_the_checkpoints(void **state)
         {"lfm2-1.2b", 1170340608, 0, ""},
         {"deepseek-moe-16b", 16375728128, 0, ""},
         {"grok-2", 269515497472, 0, ""},
+        /* 938,158,976 with the 19 words fewer of InternVL2.5-1B */
+        {"internvl3-1b", 938158976 + 2 * 19 * 896, 0, ""},
+        {"glm-4.1v-9b", 10292777472, 0, ""},
         {"qwen2-vl-7b", 8291375616, 0, ""},
         {"qwen3.5-2b", 2213241664, 0, ""},
         {"qwen3.5-9b", 9409813744, 0, ""},

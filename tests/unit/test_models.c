@@ -172,6 +172,14 @@ static const struct {
     {"gemma-3-270m", 268098176},
     {"open-llama-3b", 3426473600},
     {"grok-2", 269515497472},
+    {"internvl3-8b", 7944373760},
+    {"internvl3.5-8b", 8528318464},
+    {"glm-4.1v-9b", 10292777472},
+    {"lfm2-350m", 354483968},
+    {"lfm2-700m", 742489344},
+    {"lfm2-1.2b", 1170340608},
+    {"lfm2-2.6b", 2569272320},
+    {"apertus-8b", 8053338176 - 2 * 32}, /* of xIELU */
 };
 
 static void models_have_their_exact_parameters(void **state)

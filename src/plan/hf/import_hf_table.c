@@ -1305,7 +1305,7 @@ const struct import_family import_families[] = {
     {{"glm", "GlmForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(glm)},
      import_finish_llama},
-    {{"glm4", "Glm4ForCausalLM", NULL},
+    {{"glm4", "glm4v", "glm4v_text", "Glm4ForCausalLM", "Glm4vForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(glm), FIELDS(glm4)},
      import_finish_llama},
     {{"chatglm", "ChatGLMModel", "ChatGLMForConditionalGeneration", NULL},

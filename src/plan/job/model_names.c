@@ -338,6 +338,16 @@ static const struct model_name {
     {"grok-2", "grok-2", NULL, NULL, NULL, "xai-org/grok-2", NULL},
     {"minimax-text-01", "minimax-m1-40k", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"minimax-text-01", "minimax-m1-80k", NULL, NULL, NULL, NULL, NULL},
+    {"internvl3-8b", "internvl3-8b", NULL, NULL, NULL, "OpenGVLab/InternVL3-8B", NULL},
+    {"internvl3.5-8b", "internvl3_5-8b", NULL, NULL, NULL, "OpenGVLab/InternVL3_5-8B", NULL},
+    {"lfm2-350m", "lfm2-350m", NULL, NULL, NULL, "LiquidAI/LFM2-350M", NULL},
+    {"lfm2-700m", "lfm2-700m", NULL, NULL, NULL, "LiquidAI/LFM2-700M", NULL},
+    {"lfm2-1.2b", "lfm2-1.2b", NULL, NULL, NULL, "LiquidAI/LFM2-1.2B", NULL},
+    {"lfm2-2.6b", "lfm2-2.6b", NULL, NULL, NULL, "LiquidAI/LFM2-2.6B", NULL},
+    {"lfm2-1.2b", "lfm2.5-1.2b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"lfm2-350m", "lfm2.5-350m", NULL, NULL, NULL, NULL, NULL},
+    {"apertus-8b", "apertus-8b", NULL, NULL, NULL, "swiss-ai/Apertus-8B-2509", NULL},
+    {"glm-4.1v-9b", "glm-4.1v-9b", NULL, NULL, NULL, "THUDM/GLM-4.1V-9B-Thinking", NULL},
 };
 
 enum { N_NAMES = sizeof names / sizeof *names };
