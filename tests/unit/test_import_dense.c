@@ -1,6 +1,6 @@
 /* Dense families, and what stands beside them: configurations as published, and how many
  * elements their checkpoints have as the hub counts them (safetensors.total), or as tools print
- * them of the loaded model. */
+ * them of the loaded model, found in public repositories where not said otherwise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,32 +26,31 @@ static void parameters_are_those_of_the_checkpoints(void **state)
         {"ernie-4.5-0.3b", 360748032, 0, ""},
         /* two numbers of xIELU a layer */
         {"apertus-8b", 8053338176, 2 * 32, "two learned numbers a layer are not counted\n"},
-        {"starcoder2-15b", 15957889024, 0, ""},
         {"phi-2", 2779683840, 0, BESIDE},
         {"pythia-6.9b", 6857302016, 0, BESIDE},
         {"falcon-7b", 7217189760 - UINT64_C(65024) * 4544, 0, BESIDE},
-        {"falcon-40b", 41303293952, 0, BESIDE},
         {"aya-expanse-8b", 8028033024, 0, BESIDE},
-        {"command-r-plus", 103810674688, 0, BESIDE},
-        {"command-r7b", 8028033024, 0, BESIDE},
         {"stablelm-2-1.6b", 1644515328, 0, ""},
         {"glm-4-9b-0414", 9400279040, 0, ""},
-        {"glm-4-32b-0414", 32566081536, 0, ""},
         {"glm-4-9b-chat", 9399951360, 0, ""},
-        {"exaone-3.5-7.8b", 7818448896, 0, ""},
         {"internlm2-7b", 7737708544, 0, ""},
-        {"internlm3-8b", 8804241408, 0, ""},
-        {"baichuan2-7b", 7505973248, 0, ""},
         {"minicpm-2b", 2724880896, 0, ""},
         {"lfm2-1.2b", 1170340608, 0, ""},
         {"deepseek-moe-16b", 16375728128, 0, ""},
         {"grok-2", 269515497472, 0, ""},
-        /* 938,158,976 with the 19 words fewer of InternVL2.5-1B */
-        {"internvl3-1b", 938158976 + 2 * 19 * 896, 0, ""},
-        {"glm-4.1v-9b", 10292777472, 0, ""},
         {"qwen2-vl-7b", 8291375616, 0, ""},
         {"qwen3.5-2b", 2213241664, 0, ""},
         {"qwen3.5-9b", 9409813744, 0, ""},
+        /* what the shapes give: no copy of the checkpoints' own counts was found */
+        {"falcon-40b", 41303293952, 0, BESIDE},
+        {"command-r-plus", 103810674688, 0, BESIDE},
+        {"command-r7b", 8028033024, 0, BESIDE},
+        {"starcoder2-15b", 15957889024, 0, ""},
+        {"exaone-3.5-7.8b", 7818448896, 0, ""},
+        {"internlm3-8b", 8804241408, 0, ""},
+        {"baichuan2-7b", 7505973248, 0, ""},
+        {"glm-4.1v-9b", 10292777472, 0, ""},
+        {"internvl3-1b", 938193024, 0, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

@@ -305,8 +305,6 @@ static const struct model_name {
     {"glm-4-9b", "glm-4-9b", NULL, NULL, NULL, "THUDM/glm-4-9b-chat", NULL},
     {"glm-4-9b-0414", "glm-4-9b-0414", NULL, NULL, NULL, "THUDM/GLM-4-9B-0414", NULL},
     {"glm-4-9b-0414", "glm-z1-9b-0414", NULL, NULL, NULL, NULL, NULL},
-    {"glm-4-32b-0414", "glm-4-32b-0414", NULL, NULL, NULL, "THUDM/GLM-4-32B-0414", NULL},
-    {"glm-4-32b-0414", "glm-z1-32b-0414", NULL, NULL, NULL, NULL, NULL},
     {"olmo-2-7b", "olmo-2-1124-7b", NULL, NULL, NULL, "allenai/OLMo-2-1124-7B", NULL},
     {"olmo-2-13b", "olmo-2-1124-13b", NULL, NULL, NULL, "allenai/OLMo-2-1124-13B", NULL},
     {"olmo-2-32b", "olmo-2-0325-32b", NULL, NULL, NULL, "allenai/OLMo-2-0325-32B", NULL},
