@@ -579,6 +579,24 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/leader-worker.yaml", "cluster=h200",
      "cluster.nodes=2 parallel.dp=16 parallel.ep=16 workload.micro_batch=512", 0},
+    {"vllm/offline.py", "cluster=h200",
+     "parallel.tp=4 parallel.ep=4 memory.fraction=0.85 workload.context_length=16384 "
+     "workload.max_num_batched_tokens=16384 workload.tokens_per_sequence=4 stack.graphs=full "
+     "precision.weights=fp8_block",
+     0},
+    {"vllm/async-engine.py", "cluster=h100",
+     "parallel.tp=2 workload.micro_batch=128 workload.max_num_batched_tokens=0 "
+     "precision.kv_cache=fp8 model.layers=36",
+     0},
+    {"vllm/ray-config.py", "",
+     "cluster.node.devices=8 parallel.tp=8 parallel.ep=8 workload.context_length=32768", 0},
+    {"sglang/engine.py", "cluster=h200",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 memory.fraction=0.8 workload.micro_batch=64",
+     0},
+    {"trtllm/llm-api.py", "cluster=b200",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 memory.fraction=0.75 precision.kv_cache=fp8 "
+     "stack.experts=cutlass workload.speculation.tokens=1 workload.max_num_batched_tokens=4096",
+     0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",

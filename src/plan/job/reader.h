@@ -206,6 +206,13 @@ enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
 /* A file's text where its name would be: settings that stand where the flag does. */
 enum status job_flag_text(struct job *job, const char *flag, unsigned layer);
 
+/* A value of a script as a setting; one that only the script knows is none yet. None adds
+ * nothing. */
+struct python;
+struct python_value;
+void job_add_python(struct job *job, const struct python *python, const char *name,
+                    const struct python_value *value, struct mark mark);
+
 /* Hints that one of the file's launches, such as that on `line`, can be chosen. */
 enum status job_hint_line(struct job *job, unsigned line);
 
