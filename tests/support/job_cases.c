@@ -75,7 +75,8 @@ const struct job_case job_cases[] = {
     {"verl/dapo-megatron.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.cp=2 parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
-     "workload.packing.length=8192 workload.colocated.engine=awake "
+     "workload.packing.length=8192 workload.global_batch=128 "
+     "workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
      "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
      0},
@@ -105,9 +106,16 @@ const struct job_case job_cases[] = {
      "workload.colocated.critic=1 workload.colocated.reference=0 stack.kind=megatron "
      "parallel.ep=8 parallel.tp=1",
      0},
+    /* nine of a rank, in six micro-batches: two of 9,216 tokens in the fullest, 18,432 for
+       16,384; of 82,944 tokens that makes five, in groups of two stages six */
+    {"verl/uneven-tokens.sh", "",
+     "workload.sequence_length=18432 workload.packing.length=9216 workload.micro_batch=1 "
+     "parallel.vpp=2 workload.global_batch=24",
+     0},
     {"verl/sft-engine.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.pp=2 parallel.ep=4 parallel.etp=1 "
      "workload.sequence_length=4096 workload.micro_batch=1 workload.packing.length=2048 "
+     "workload.global_batch=48 "
      "optimizer.precision_aware=native optimizer.offload=0 recompute.kind=full "
      "workload.colocated.engine=none cluster.nodes=2",
      0},
@@ -198,13 +206,13 @@ const struct job_case job_cases[] = {
     {"nemo-rl/grpo-longer.yaml", "",
      "parallel.tp=4 parallel.pp=4 parallel.cp=2 parallel.stages=[] optimizer.offload=0 "
      "workload.sequence_length=32768 workload.micro_batch=1 workload.packing.length=16384 "
-     "precision.gradients=f32 moe.path=deepep moe.library=deepep workload.colocated.tp=4 "
+     "workload.global_batch=256 precision.gradients=f32 moe.path=deepep moe.library=deepep workload.colocated.tp=4 "
      "cluster.nodes=16",
      0},
     {"nemo-rl/grpo-automodel.yaml", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.zero=3 parallel.reshard=never "
      "moe.path=deepep workload.micro_batch=4 workload.sequence_length=4096 "
-     "precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.global_batch=256 precision.weights=f32 precision.activations=bf16 recompute.kind=full "
      "workload.colocated.tp=2 workload.colocated.fraction=0.6 cluster.nodes=2",
      1},
     {"nemo-rl/grpo-apart.sh", "",
@@ -231,7 +239,7 @@ const struct job_case job_cases[] = {
     {"nemo-rl/sft-missing.yaml", "",
      "stack.kind=fsdp model.name=llama-3.1-8b parallel.tp=2 workload.sequence_length=16384 "
      "workload.micro_batch=1 workload.packing.length=8192 recompute.kind=full "
-     "workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
+     "workload.global_batch=64 workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
      1},
     {"nemo-rl/lora.yaml", "",
      "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "
@@ -979,9 +987,10 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=false "
      "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
      0},
+    /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
-     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=256 "
+     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "
      "workload.packing.length=8192 parallel.tp=4 parallel.sp=true parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32 "
@@ -990,7 +999,7 @@ const struct job_case job_cases[] = {
      1},
     {"slime/deepseek-r1.sh", "",
      "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
-     "workload.global_batch=256 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
+     "workload.global_batch=128 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
      "parallel.ep=32 moe.path=deepep moe.library=deepep",
      0},
     {"slime/qwen3.5-35b.sh", "",
@@ -1000,13 +1009,14 @@ const struct job_case job_cases[] = {
      0},
     {"slime/lora.sh", "",
      "lora.rank=32 parallel.ep=8 workload.sequence_length=20480 cluster.nodes=1 "
+     "workload.global_batch=104 "
      "workload.colocated.engine=asleep workload.colocated.tp=1 "
      "workload.colocated.fraction=0.7 workload.colocated.reference=0",
      0},
     {"slime/sft.sh", "",
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
-     0},
+     1},
     {"swift/lora.sh", "",
      "stack.kind=fsdp model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=1 "
      "parallel.zero=0 workload.sequence_length=4096 workload.micro_batch=2 "
@@ -1285,7 +1295,8 @@ const struct job_case job_cases[] = {
     {"openrlhf/ppo.sh", "cluster=h100",
      "parallel.zero=2 workload.colocated.engine=none workload.colocated.critic=0 "
      "workload.colocated.reference=0 workload.sequence_length=16192 "
-     "workload.packing.length=3072 workload.micro_batch=1 workload.colocated.parameters=0",
+     "workload.packing.length=3072 workload.micro_batch=1 workload.global_batch=64 "
+     "workload.colocated.parameters=0",
      0},
     {"openrlhf/dpo.sh", "cluster=h100",
      "workload.micro_batch=2 workload.global_batch=512 workload.sequence_length=8192 "

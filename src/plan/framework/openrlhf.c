@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/framework/packed.h"
 #include "plan/framework/trainer.h"
 
 #define CLI "openrlhf openrlhf/cli/train_ppo_ray.py"
@@ -241,15 +242,20 @@ static enum status set_length(struct job *job)
     TRY(job_count(job, "train_max_tokens_per_gpu", &most));
     TRY(job_switch(job, "use_dynamic_batch", &dynamic));
     uint64_t length = whole ? whole : checked_add(prompt, answer, &overflow);
-    job_set_count(job, "workload.sequence_length", length, lengths);
-    if (!dynamic)
+    if (!dynamic) {
+        job_set_count(job, "workload.sequence_length", length, lengths);
         return STATUS_OK;
-    job_set_count(job, "workload.micro_batch", 1, "use_dynamic_batch");
-    job_set_count(job, "workload.sequence_length", most > length ? most : length,
-                  "train_max_tokens_per_gpu use_dynamic_batch");
-    if (length < most)
-        job_set_count(job, "workload.packing.length", length, lengths);
-    return STATUS_OK;
+    }
+    /* of all that a sequence is split over (utils/seqlen_balancing.py) */
+    most = checked_mul(most, job_drafted(job, "parallel.cp", 1), &overflow);
+    most = checked_mul(most, job_drafted(job, "parallel.tp", 1), &overflow);
+    return packed_set(job, &(struct packed_batch){
+                               .most = most,
+                               .longest = length,
+                               .sequences = job_drafted(job, "workload.global_batch", 0),
+                               .most_flags = "train_max_tokens_per_gpu use_dynamic_batch",
+                               .longest_flags = lengths,
+                               .sequences_flags = "train_batch_size"});
 }
 
 /* ---- what stands beside the actor ---- */

@@ -11,6 +11,7 @@
 #include "plan/framework/colocated.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
+#include "plan/framework/packed.h"
 #include "plan/job/rows.h"
 
 #define ARGUMENTS "slime slime/utils/arguments.py"
@@ -143,42 +144,44 @@ static enum status longest(struct job *job, uint64_t *length)
     return STATUS_OK;
 }
 
-static enum status read_length(struct job *job)
-{
-    static const char most_flag[] = "max-tokens-per-gpu",
-                      length_flags[] = "rollout-max-context-len rollout-max-response-len";
-    uint64_t most = 0, length = 0, cp = job_drafted(job, "parallel.cp", 1);
-    bool dynamic = false, overflow = false;
-    TRY(job_switch(job, "use-dynamic-batch-size", &dynamic));
-    TRY(job_count(job, most_flag, &most));
-    TRY(longest(job, &length));
-    if (dynamic && !most)
-        return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
-    if (dynamic) {
-        uint64_t packed = checked_mul(most, cp, &overflow); /* beyond any limit of a key's */
-        job_set_count(job, "workload.micro_batch", 1, "use-dynamic-batch-size");
-        job_set_count(job, "workload.sequence_length", packed > length ? packed : length,
-                      packed > length ? most_flag : length_flags);
-        if (length && length < packed)
-            job_set_count(job, "workload.packing.length", length, length_flags);
-    } else if (length && !job_given(job, "seq-length")) {
-        job_set_count(job, "workload.sequence_length", length, length_flags);
-    }
-    return STATUS_OK;
-}
-
-static enum status read_batch(struct job *job)
+/* Samples of a step: Megatron's flag, or a rollout's part (arguments.py). */
+static enum status read_samples(struct job *job)
 {
     static const char steps_flag[] = "num-steps-per-rollout";
     uint64_t prompts = 0, samples = 1, steps = 0;
     bool overflow = false;
-    TRY(read_length(job));
     TRY(job_count(job, "rollout-batch-size", &prompts));
     TRY(job_count(job, "n-samples-per-prompt", &samples));
     TRY(job_count(job, steps_flag, &steps));
     if (steps && prompts && !job_given(job, "global-batch-size"))
         job_set_count(job, "workload.global_batch",
                       checked_mul(prompts, samples, &overflow) / steps, steps_flag);
+    return STATUS_OK;
+}
+
+static enum status read_batch(struct job *job)
+{
+    static const char most_flag[] = "max-tokens-per-gpu",
+                      length_flags[] = "rollout-max-context-len rollout-max-response-len";
+    uint64_t most = 0, length = 0, cp = job_drafted(job, "parallel.cp", 1);
+    bool dynamic = false, overflow = false;
+    TRY(read_samples(job));
+    TRY(job_switch(job, "use-dynamic-batch-size", &dynamic));
+    TRY(job_count(job, most_flag, &most));
+    TRY(longest(job, &length));
+    if (dynamic && !most)
+        return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
+    if (dynamic)
+        return packed_set(
+            job, &(struct packed_batch){
+                     .most = checked_mul(most, cp, &overflow),
+                     .longest = length,
+                     .sequences = job_drafted(job, "workload.global_batch", 0),
+                     .most_flags = most_flag,
+                     .longest_flags = length_flags,
+                     .sequences_flags = "global-batch-size num-steps-per-rollout"});
+    if (length && !job_given(job, "seq-length"))
+        job_set_count(job, "workload.sequence_length", length, length_flags);
     return STATUS_OK;
 }
 
@@ -295,8 +298,8 @@ static enum status slime_finish(struct job *job)
         return job_fail(job, backend_flag, "slime's trainer '%s' is not read: megatron is",
                         backend);
     TRY(read_model(job));
-    TRY(read_batch(job));
     TRY(megatron_finish(job));
+    TRY(read_batch(job)); /* whose micro-batches the layout has a say in */
     TRY(read_loss(job));
     TRY(read_engine(job));
     TRY(read_adapter(job));
