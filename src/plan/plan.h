@@ -281,6 +281,7 @@ struct colocated {
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t critic_parameters;   /* of models of other shapes that are, too */
+    bool critic_joint;            /* both are trained in its own pass, not in turn */
     uint64_t average;             /* running means of its weights */
     uint64_t parameters;          /* of other frozen models */
     uint64_t sequences;           /* that the model itself generates at once, without engine */

@@ -206,13 +206,15 @@ const struct job_case job_cases[] = {
     {"nemo-rl/grpo-longer.yaml", "",
      "parallel.tp=4 parallel.pp=4 parallel.cp=2 parallel.stages=[] optimizer.offload=0 "
      "workload.sequence_length=32768 workload.micro_batch=1 workload.packing.length=16384 "
-     "workload.global_batch=256 precision.gradients=f32 moe.path=deepep moe.library=deepep workload.colocated.tp=4 "
+     "workload.global_batch=256 precision.gradients=f32 moe.path=deepep moe.library=deepep "
+     "workload.colocated.tp=4 "
      "cluster.nodes=16",
      0},
     {"nemo-rl/grpo-automodel.yaml", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.zero=3 parallel.reshard=never "
      "moe.path=deepep workload.micro_batch=4 workload.sequence_length=4096 "
-     "workload.global_batch=256 precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.global_batch=256 precision.weights=f32 precision.activations=bf16 "
+     "recompute.kind=full "
      "workload.colocated.tp=2 workload.colocated.fraction=0.6 cluster.nodes=2",
      1},
     {"nemo-rl/grpo-apart.sh", "",
@@ -239,7 +241,8 @@ const struct job_case job_cases[] = {
     {"nemo-rl/sft-missing.yaml", "",
      "stack.kind=fsdp model.name=llama-3.1-8b parallel.tp=2 workload.sequence_length=16384 "
      "workload.micro_batch=1 workload.packing.length=8192 recompute.kind=full "
-     "workload.global_batch=64 workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
+     "workload.global_batch=64 workload.colocated.reference=0 cluster.nodes=2 "
+     "cluster.node.devices=8",
      1},
     {"nemo-rl/lora.yaml", "",
      "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "
@@ -1333,6 +1336,13 @@ const struct job_case job_cases[] = {
     {"automodel/frozen-language.yaml", "",
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] workload.encoder.train=all", 1},
     {"trl/mxfp4.py", "", "precision.weights=bf16 lora.rank=8 model.name=gpt-oss-20b", 1},
+    /* Qwen3-8B without its head, but for a row: 8,190,735,360 - 151,935 x 4,096 */
+    {"deepspeed/trl-ppo.sh", "workload.sequence_length=1024",
+     "model.name=qwen3-8b workload.colocated.critic=1 workload.colocated.critic_joint=true "
+     "workload.colocated.parameters=7568409600 workload.colocated.reference=1 "
+     "workload.colocated.sequences=1 recompute.kind=full workload.global_batch=128 "
+     "precision.weights=bf16",
+     2},
     {"deepspeed/trl-gspo.sh", "",
      "workload.micro_batch=8 workload.logits_to_keep=1025 workload.sequence_length=3072 "
      "workload.colocated.engine=awake parallel.zero=3",

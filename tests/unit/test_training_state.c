@@ -211,6 +211,11 @@ static void models_beside_training(void **state)
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.critic=1",
          {61064245248 + 12 * UINT64_C(30532122624) / 8, 0, 0}},
         {"workload.colocated.critic=1", {2 * UINT64_C(76788016128), 0, 0}},
+        /* in the same pass: with its gradients, twice all there is */
+        {"stack=fsdp parallel.ep=1 parallel.zero=3 precision.weights=f32 "
+         "precision.gradients=f32 precision.master=none moe.path=ragged_a2a "
+         "workload.colocated.critic=1 workload.colocated.critic_joint=true",
+         {2 * UINT64_C(61064245248), 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=awake",
          {61064245248, 0, 0}},
         /* in host memory: the reference, the critic without Megatron's buffer of gradients */

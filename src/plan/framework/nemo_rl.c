@@ -170,6 +170,7 @@ static enum status read_micro_batch(struct job *job, uint64_t length, uint64_t p
         return packed_set(job, &(struct packed_batch){.most = packed,
                                                       .longest = length,
                                                       .sequences = sequences,
+                                                      .switch_flags = packs_flag,
                                                       .most_flags = packed_flag,
                                                       .longest_flags = length_flag,
                                                       .sequences_flags = batch_flag});

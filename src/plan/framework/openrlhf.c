@@ -249,13 +249,14 @@ static enum status set_length(struct job *job)
     /* of all that a sequence is split over (utils/seqlen_balancing.py) */
     most = checked_mul(most, job_drafted(job, "parallel.cp", 1), &overflow);
     most = checked_mul(most, job_drafted(job, "parallel.tp", 1), &overflow);
-    return packed_set(job, &(struct packed_batch){
-                               .most = most,
-                               .longest = length,
-                               .sequences = job_drafted(job, "workload.global_batch", 0),
-                               .most_flags = "train_max_tokens_per_gpu use_dynamic_batch",
-                               .longest_flags = lengths,
-                               .sequences_flags = "train_batch_size"});
+    return packed_set(
+        job, &(struct packed_batch){.most = most,
+                                    .longest = length,
+                                    .sequences = job_drafted(job, "workload.global_batch", 0),
+                                    .switch_flags = "use_dynamic_batch",
+                                    .most_flags = "train_max_tokens_per_gpu use_dynamic_batch",
+                                    .longest_flags = lengths,
+                                    .sequences_flags = "train_batch_size"});
 }
 
 /* ---- what stands beside the actor ---- */

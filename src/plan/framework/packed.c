@@ -1,7 +1,7 @@
 /* See packed.h. How many micro-batches a rank makes of n sequences of L tokens, P at most in
  * one: of sequences that vary they are nearly full, so as many as their tokens fill, n x L / P,
- * and n at most. So counts verl (utils/seqlen_balancing.py, rearrange_micro_batches), which then
- * spreads sequences evenly; slime (utils/dp_schedule.py), OpenRLHF (trainer/ppo_utils/
+ * and n at most. So counts verl (utils/seqlen_balancing.py, rearrange_micro_batches), which
+ * then spreads sequences evenly; slime (utils/dp_schedule.py), OpenRLHF (trainer/ppo_utils/
  * replay_buffer.py, setup_dynamic_batch) and NeMo-RL (distributed/batched_data_dict.py,
  * shard_by_batch_size) fit each into the first with room, which of equal lengths takes more of
  * fewer tokens each. Interleaved stages take whole groups of them (verl's and slime's
@@ -77,10 +77,10 @@ enum status packed_set(struct job *job, const struct packed_batch *batch)
         filled = fill(batch, length, sequences);
     bool own = filled.tokens == batch->most, one = filled.tokens <= length;
     job_set_count(job, "workload.sequence_length", filled.tokens,
-                  own   ? batch->most_flags
-                  : one ? batch->longest_flags
+                  one   ? batch->longest_flags
+                  : own ? batch->most_flags
                         : batch->sequences_flags);
-    job_set_count(job, "workload.micro_batch", 1, batch->most_flags);
+    job_set_count(job, "workload.micro_batch", 1, batch->switch_flags);
     if (batch->longest && !one)
         job_set_count(job, "workload.packing.length", length, batch->longest_flags);
     if (!batch->longest && batch->sequences)

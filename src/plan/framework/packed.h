@@ -11,7 +11,7 @@ struct packed_batch {
     uint64_t sequences; /* of a step, over all ranks; 0: not said */
     bool even;          /* tokens say how many there are, and sequences are spread over them:
                            one may have more tokens than `most` */
-    const char *most_flags, *longest_flags, *sequences_flags;
+    const char *switch_flags, *most_flags, *longest_flags, *sequences_flags;
 };
 
 /* workload.sequence_length, packing.length, micro_batch and global_batch where every sequence

@@ -172,14 +172,15 @@ static enum status read_batch(struct job *job)
     if (dynamic && !most)
         return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
     if (dynamic)
-        return packed_set(
-            job, &(struct packed_batch){
-                     .most = checked_mul(most, cp, &overflow),
-                     .longest = length,
-                     .sequences = job_drafted(job, "workload.global_batch", 0),
-                     .most_flags = most_flag,
-                     .longest_flags = length_flags,
-                     .sequences_flags = "global-batch-size num-steps-per-rollout"});
+        return packed_set(job,
+                          &(struct packed_batch){
+                              .most = checked_mul(most, cp, &overflow),
+                              .longest = length,
+                              .sequences = job_drafted(job, "workload.global_batch", 0),
+                              .switch_flags = "use-dynamic-batch-size",
+                              .most_flags = most_flag,
+                              .longest_flags = length_flags,
+                              .sequences_flags = "global-batch-size num-steps-per-rollout"});
     if (length && !job_given(job, "seq-length"))
         job_set_count(job, "workload.sequence_length", length, length_flags);
     return STATUS_OK;

@@ -61,7 +61,8 @@ static enum status read_batch(struct job *job)
                      .longest = longest,
                      .sequences = checked_mul(mini, n, &overflow),
                      .even = true,
-                     .most_flags = "actor.ppo_max_token_len_per_gpu actor.use_dynamic_bsz",
+                     .switch_flags = "actor.use_dynamic_bsz",
+                     .most_flags = "actor.ppo_max_token_len_per_gpu",
                      .longest_flags = "data.max_response_length data.max_prompt_length",
                      .sequences_flags = "actor.ppo_mini_batch_size rollout.n"});
     if (!micro && !job_requested(job, "workload.micro_batch")) {

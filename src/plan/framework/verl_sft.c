@@ -100,6 +100,7 @@ static enum status read_batch(struct job *job)
                  .longest = length,
                  .sequences = batch,
                  .even = true,
+                 .switch_flags = dynamic_flag,
                  .most_flags = most_flag,
                  .longest_flags = length_flag,
                  .sequences_flags = batch_flag});

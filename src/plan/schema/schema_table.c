@@ -583,6 +583,10 @@ const struct field schema_table[] = {
           "0",
           "parameters of models of other shapes that are trained in turn with it, of a tp and "
           "pp rank, shared out as zero shares its own"),
+    BOOL("workload.colocated.critic_joint", workload.colocated.critic_joint, "false",
+         "fsdp, deepspeed: critics are trained in the model's own pass (TRL's PPO): their "
+         "gradients and, of its shape, the inputs of layers that run again stand beside its "
+         "own; their pass is not timed"),
     COUNT("workload.colocated.average", workload.colocated.average, 0, 100, "0",
           "running means of its weights (EMA) in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
