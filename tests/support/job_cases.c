@@ -941,7 +941,8 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=500000 recompute.offload=[layer_input] "
      "recompute.mlp_tiles=16",
      1},
-    {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
+    {"axolotl/stays-mxfp4.yaml", "cluster=h100",
+     "model.name=gpt-oss-20b lora.rank=8 precision.weights=mxfp4 stack.attention=unfused", 0},
     {"sglang/abbreviated.sh", "",
      "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "
      "parallel.tp=2 precision.weights=int4 stack.graphs=none",
@@ -1020,6 +1021,10 @@ const struct job_case job_cases[] = {
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
      1},
+    {"swift/gpt-oss.sh", "",
+     "model.name=gpt-oss-20b lora.rank=8 lora.targets=[] precision.weights=bf16 "
+     "stack.attention=unfused parallel.zero=0 workload.sequence_length=2048",
+     2},
     {"swift/lora.sh", "",
      "stack.kind=fsdp model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=1 "
      "parallel.zero=0 workload.sequence_length=4096 workload.micro_batch=2 "

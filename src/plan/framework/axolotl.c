@@ -39,7 +39,7 @@ static const struct job_flag flags[] = {
     MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
     RULE("model_quantization_config", JOB_VALUE, "precision.weights",
-         "dequantized as it is loaded; else a warning", LOADER),
+         "Mxfp4Config without dequantize, beside adapters: mxfp4; other formats warn", LOADER),
     RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
          "see model_quantization_config", LOADER),
     RULE("tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
@@ -225,14 +225,17 @@ static enum status tell_adapter(struct job *job)
 
 /* A checkpoint that stays as few bits as it has (transformers, Mxfp4Config: dequantize is false
  * unless given). */
-static enum status warn_of_base(struct job *job)
+static enum status set_base(struct job *job)
 {
     static const char flag[] = "model_quantization_config";
     const char *config;
     bool dequantized = false;
     TRY(word_of(job, flag, &config));
     TRY(job_switch(job, "model_quantization_config_kwargs.dequantize", &dequantized));
-    if (config[0] && !dequantized)
+    bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
+    if (text_equal(config, "Mxfp4Config") && !dequantized && adapters)
+        job_set(job, "precision.weights", "mxfp4", flag);
+    else if (config[0] && !dequantized)
         job_warn(job, job_setting(job, flag)->mark,
                  "a base that %s leaves quantised matters to memory and is not modelled: it is "
                  "planned in the format it computes in",
@@ -273,13 +276,18 @@ static enum status tell_recompute(struct job *job, bool *offloads)
 
 static enum status set_attention(struct job *job)
 {
+    static const char *const others[] = {"flash_attention", "sdp_attention", "flex_attention"};
     const char *kind;
-    bool eager = false;
+    bool eager = false, asked = false;
     TRY(word_of(job, "attention", &kind));
     TRY(job_switch(job, "eager_attention", &eager));
     if (eager || text_equal(kind, "eager"))
         job_set(job, "stack.attention", "unfused", "eager_attention attention");
-    return STATUS_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others && !asked; i++)
+        TRY(job_switch(job, others[i], &asked));
+    return asked || kind[0] || job_given(job, "attn_implementation")
+               ? STATUS_OK
+               : trainer_assume_eager(job);
 }
 
 /* Experts over ranks beside those that share the rest out. Both backends send a token once to
@@ -432,11 +440,11 @@ static enum status axolotl_finish(struct job *job)
     bool offloads;
     TRY(tell_formats(job));
     TRY(tell_adapter(job));
-    TRY(warn_of_base(job));
     TRY(tell_batch(job));
     TRY(tell_recompute(job, &offloads));
     job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");
     TRY(trainer_share(job));
+    TRY(set_base(job));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));

@@ -22,9 +22,9 @@
              SFT),                                                                             \
         RULE(SCRIPT_PREPARED, JOB_SWITCH, "lora.plain_format", "f32, and layers run again",    \
              SCRIPT_PEFT),                                                                     \
-        RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "with dequantize", TRAINER),       \
-        RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype; off: warns",       \
+        RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "mxfp4, beside adapters",          \
              TRAINER),                                                                         \
+        RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype", TRAINER),         \
         NEITHER("device_map", JOB_VALUE, TRAINER),                                             \
         NEITHER("trust_remote_code", JOB_VALUE, TRAINER),                                      \
         NEITHER("use_cache", JOB_VALUE, TRAINER),                                              \

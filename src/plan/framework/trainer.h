@@ -211,6 +211,9 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
 
+/* Attention of models that transformers has no fused one of, where no flag asks for any. */
+enum status trainer_assume_eager(struct job *job);
+
 /* The value of the framework's own switch, or where that is "auto" or missing of the trainer's
  * (NULL: it has none); false and not known where neither says it. */
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);

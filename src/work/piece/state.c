@@ -247,14 +247,14 @@ static void keep_quantised(struct state *s, struct shards shards)
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
     if (s->plan->parallel.zero >= 3)
         plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
-    plain = size_min(z, plain, shards.dense);
+    plain = lora_quantises_dense(s->plan) ? size_min(z, plain, shards.dense) : shards.dense;
     shards.dense = size_sub(z, shards.dense, plain);
     const struct shards scales_of = scales(s, scale, shards);
     const struct size elements[] = {shards.dense, shards.experts};
     const struct size n_scales[] = {scales_of.dense, scales_of.experts};
     static const char *const names[] = {"weights", "expert_weights"};
     bool whole = lora_expert_format(s->plan) != format;
-    for (unsigned i = 0; i < (whole ? 1 : 2); i++) {
+    for (unsigned i = lora_quantises_dense(s->plan) ? 0 : 1; i < (whole ? 1 : 2); i++) {
         struct size n = n_scales[i];
         struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
         bytes = size_add(z, bytes, size_scale_bytes(z, format, n));
