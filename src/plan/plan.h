@@ -240,6 +240,7 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
+    enum balance_loss balance_loss;
     enum on_overflow on_overflow;   /* of moe.buffer as a factor */
     uint64_t loss_chunks;           /* cross_entropy: chunked */
     bool loss_parallel;             /* over tp, each rank its part of the vocabulary */

@@ -1023,14 +1023,16 @@ const struct job_case job_cases[] = {
      1},
     {"swift/gpt-oss.sh", "",
      "model.name=gpt-oss-20b lora.rank=8 lora.targets=[] precision.weights=bf16 "
-     "stack.attention=unfused parallel.zero=0 workload.sequence_length=2048",
-     2},
+     "stack.attention=unfused parallel.zero=0 workload.sequence_length=2048 "
+     "stack.balance_loss=masked",
+     1},
     {"swift/lora.sh", "",
      "stack.kind=fsdp model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=1 "
      "parallel.zero=0 workload.sequence_length=4096 workload.micro_batch=2 "
      "workload.global_batch=16 lora.rank=16 lora.format=bf16 precision.weights=bf16 "
-     "precision.moments=bf16 recompute.kind=full stack.attention=flash",
-     1},
+     "precision.moments=bf16 recompute.kind=full stack.attention=flash "
+     "stack.balance_loss=masked",
+     0},
     {"swift/full-zero3.slurm", "",
      "stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=8 cluster.nodes=2 "
      "workload.sequence_length=16384 workload.micro_batch=1 workload.global_batch=64 "

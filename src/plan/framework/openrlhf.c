@@ -67,8 +67,10 @@ static const struct job_flag flags[] = {
          "of another model than pretrain; the reward model's unless given", CLI),
     RULE("enable_ema", JOB_SWITCH, "workload.colocated.average",
          "1, in host memory under ZeRO-3", ACTOR),
-    MEMORY("aux_loss_coef", JOB_VALUE, "0", TRAINER_AUX_LOSS, CLI),
-    IDLE("packing_samples", JOB_SWITCH, "all sequences have the longest length here", CLI),
+    RULE("aux_loss_coef", JOB_VALUE, "stack.balance_loss",
+         "above 0: masked; joint with packing_samples", CLI),
+    RULE("packing_samples", JOB_SWITCH, "stack.balance_loss",
+         "no mask; all sequences have the longest length here", CLI),
     IDLE("flash_attn", JOB_SWITCH, "flash attention is planned", CLI),
     RULE("attn_implementation", JOB_VALUE, "stack.attention", "eager unfused", CLI),
     RULE("freeze_visual_encoder", JOB_SWITCH, "workload.encoder.train", "none", CLI),
@@ -391,7 +393,9 @@ static enum status set_model(struct job *job)
                       encoder_flag[] = "freeze_visual_encoder";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     const char *attention = "";
-    bool frozen = false, known;
+    bool frozen = false, packs = false, known;
+    TRY(job_switch(job, "packing_samples", &packs));
+    TRY(trainer_set_balance(job, "aux_loss_coef", packs));
     TRY(job_word(job, attention_flag, &attention));
     TRY(job_switch(job, encoder_flag, &frozen));
     TRY(job_part(job, "model", plan, &known));

@@ -251,11 +251,13 @@ static enum status set_formats(struct job *job, const char *method)
 
 static enum status set_loss(struct job *job)
 {
-    bool cut = false;
+    bool cut = false, packs = false;
     TRY(job_switch(job, "use_cce", &cut));
+    TRY(job_switch(job, "padding_free", &packs));
+    TRY(job_switch(job, "packing", &packs));
     if (cut)
         job_set(job, "stack.cross_entropy", "fused", "use_cce");
-    return STATUS_OK;
+    return trainer_set_balance(job, "router_aux_loss_coef", packs);
 }
 
 /* The head is run over answers and the token before them (grpo_trainer.py, logits_to_keep + 1);

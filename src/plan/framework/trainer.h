@@ -130,14 +130,18 @@
         NEITHER("compute_environment", JOB_VALUE, ACCELERATE),                                 \
         NEITHER("main_training_function", JOB_VALUE, ACCELERATE),                              \
         NEITHER("rdzv_backend", JOB_VALUE, ACCELERATE),                                        \
+        MEMORY("auto_find_batch_size", JOB_VALUE, "false",                                     \
+               "a batch that does not fit is halved: the one given is planned", TRAINER),      \
+        TIME("torch_compile", JOB_VALUE, "false",                                              \
+             "kernels of torch's own are planned, which keep no less", TRAINER),               \
+        IDLE("torch_empty_cache_steps", JOB_VALUE,                                             \
+             "what the allocator keeps is given back; what is allocated is the same",          \
+             TRAINER),                                                                         \
+        NEITHER("max_grad_norm", JOB_VALUE, TRAINER), /* clipped where they are */             \
+        NEITHER("dataloader_pin_memory", JOB_VALUE, TRAINER),                                  \
         NEITHER("learning_rate", JOB_VALUE, TRAINER),                                          \
         NEITHER("output_dir", JOB_VALUE, TRAINER),                                             \
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
-
-/* What transformers' own loss of balance takes (load_balancing_loss_func of its models). */
-#define TRAINER_AUX_LOSS                                                                       \
-    "scores of all layers wait for one loss, which spreads each choice over the experts in 8 " \
-    "bytes"
 
 /* A file that a framework brings along, by its name without folders; `known` ends with NULL. */
 struct trainer_file {
@@ -210,6 +214,10 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
+
+/* transformers' own loss of balance, of all layers at once, where a flag weighs it above 0;
+ * batches have a mask of padding unless sequences are laid end to end (`packs`). */
+enum status trainer_set_balance(struct job *job, const char *flag, bool packs);
 
 /* Attention of models that transformers has no fused one of, where no flag asks for any. */
 enum status trainer_assume_eager(struct job *job);

@@ -399,6 +399,7 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.workspace", STACK(TRAINERS)),
     WHEN("stack.attention", STACK(TRAINERS)),
     WHEN("stack.cross_entropy", STACK(TRAINERS | BIT(STACK_MAXTEXT))),
+    WHEN("stack.balance_loss", TRAINS, STACK(HUGGINGFACE), ABOVE("model.moe.experts", 0)),
     WHEN("stack.on_overflow", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
     WHEN("stack.graph_modules", TRAINS, STACK(MEGATRONS),

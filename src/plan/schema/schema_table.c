@@ -399,6 +399,9 @@ const struct field schema_table[] = {
          "what attention keeps for backward: row statistics, or the square of scores"),
     WORD("stack.cross_entropy", stack.cross_entropy, words_loss, "f32",
          "how the loss treats logits: an f32 copy, or a gradient in their place"),
+    WORD("stack.balance_loss", stack.balance_loss, words_balance, "layer",
+         "fsdp, deepspeed: the loss that balances experts; of all layers at once it spreads "
+         "each choice over them in 64 bits, and the mask, too"),
     WORD(
         "stack.on_overflow", stack.on_overflow, words_on_overflow, "fail",
         "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
