@@ -1017,6 +1017,14 @@ const struct job_case job_cases[] = {
      "workload.colocated.engine=asleep workload.colocated.tp=1 "
      "workload.colocated.fraction=0.7 workload.colocated.reference=0",
      0},
+    /* 32 samples of a rank are 262,144 tokens, 14.2 times 18,432 */
+    {"slime/fsdp.sh", "",
+     "stack.kind=fsdp model.name=qwen3-30b-a3b parallel.zero=3 parallel.cp=2 "
+     "precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.sequence_length=18432 workload.packing.length=8192 workload.global_batch=60 "
+     "workload.colocated.engine=asleep workload.colocated.tp=2 stack.cross_entropy=log_probs "
+     "optimizer.step=foreach cluster.node.devices=8",
+     1},
     {"slime/sft.sh", "",
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",

@@ -17,13 +17,20 @@
 #define ARGUMENTS "slime slime/utils/arguments.py"
 #define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
 #define ACTOR "slime slime/backends/megatron_utils/actor.py"
+#define FSDP "slime slime/backends/fsdp_utils/arguments.py"
 #define LOSS "slime slime/backends/megatron_utils/loss.py"
 
 static const struct job_flag flags[] = {
     RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
     RULE("actor-num-gpus-per-node", JOB_VALUE, "cluster", "8 unless given", ARGUMENTS),
     RULE("hf-checkpoint", JOB_VALUE, "model", "by its name, where no size is given", ARGUMENTS),
-    RULE("train-backend", JOB_VALUE, "stack", "megatron; others are refused", ARGUMENTS),
+    RULE("train-backend", JOB_VALUE, "stack", "megatron, fsdp; others are refused", ARGUMENTS),
+    RULE("gradient-checkpointing", JOB_SWITCH, "recompute.kind", "of fsdp: full", FSDP),
+    RULE("fsdp-cpu-offload", JOB_SWITCH, "optimizer.offload", "1, and the parameters", FSDP),
+    RULE("attn-implementation", JOB_VALUE, "stack.attention",
+         "of fsdp: eager unfused; flash_attention_2 unless given", FSDP),
+    NEITHER("fsdp-cpu-backend", JOB_VALUE, FSDP),
+    NEITHER("fsdp-state-dict-cpu-offload", JOB_SWITCH, FSDP),
     RULE("rollout-batch-size", JOB_VALUE, "workload.global_batch",
          "x n-samples-per-prompt / num-steps-per-rollout", ARGUMENTS),
     RULE("n-samples-per-prompt", JOB_VALUE, "workload.global_batch", "1 unless given",
@@ -98,15 +105,26 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 
 static const struct job_framework *const shares[] = {&job_megatron, NULL};
 
+/* The same job on FSDP2. */
+static const struct job_framework on_fsdp;
+
+static const char backend_flag[] = "train-backend";
+
 /* What slime sets whatever Megatron's defaults are (arguments.py, set_default_megatron_args and
  * validate_args). */
 static enum status slime_prepare(struct job *job)
 {
+    const char *backend = "megatron";
     TRY(job_read_size(job, "actor-num-nodes", "actor-num-gpus-per-node"));
+    job_assume(job, "micro-batch-size", "1", "micro_batch_size: 1");
+    TRY(job_word(job, backend_flag, &backend));
+    if (text_equal(backend, "fsdp"))
+        job->framework = &on_fsdp;
+    if (text_equal(backend, "fsdp"))
+        return job->err->status;
     job_assume(job, "use-distributed-optimizer", "true", "use_distributed_optimizer: true");
     if (!job_given(job, "fp16"))
         job_assume(job, "bf16", "true", "bf16 unless fp16");
-    job_assume(job, "micro-batch-size", "1", "micro_batch_size: 1");
     job_assume(job, "moe-token-dispatcher-type", "alltoall", "alltoall in place of allgather");
     return job->err->status;
 }
@@ -290,14 +308,68 @@ static enum status read_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* ---- on FSDP2 ---- */
+
+/* Loaded as from_pretrained does without a format, gathered in 16 bits and reduced in f32, by
+ * torch's AdamW (actor.py, apply_fsdp2); another release of transformers loads 16 bits. */
+static enum status set_sharded(struct job *job)
+{
+    static const char *const f32[] = {"precision.weights", "precision.gradients",
+                                      "precision.moments"};
+    bool half = false;
+    TRY(job_switch(job, "fp16", &half));
+    job_set(job, "stack", "fsdp", backend_flag);
+    job_set(job, "parallel.zero", "3", backend_flag);
+    job_set(job, "parallel.reshard", "always", backend_flag);
+    for (size_t i = 0; i < sizeof f32 / sizeof *f32; i++)
+        job_set(job, f32[i], "f32", "");
+    job_set(job, "precision.master", "none", "");
+    job_set(job, "precision.compute", half ? "f16" : "bf16", "fp16");
+    job_set_rows(job, half ? "f16" : "bf16", "fp16");
+    job_set(job, "optimizer.step", "foreach", "");
+    if (!job_requested(job, "precision.weights"))
+        job_warn(job, job_setting(job, backend_flag)->mark,
+                 "no flag gives the format of weights, which matters to memory: float32 is "
+                 "planned, transformers' before its release 5; since, it is the checkpoint's: "
+                 "--set precision.weights=bf16");
+    return STATUS_OK;
+}
+
+static enum status finish_fsdp(struct job *job)
+{
+    static const char again_flag[] = "gradient-checkpointing",
+                      moved_flag[] = "fsdp-cpu-offload",
+                      attention_flag[] = "attn-implementation";
+    bool again = false, moved = false;
+    const char *attention = "flash_attention_2";
+    TRY(job_switch(job, again_flag, &again));
+    TRY(job_switch(job, moved_flag, &moved));
+    TRY(job_word(job, attention_flag, &attention));
+    job_set(job, "workload.mode", "train", "");
+    job_set(job, "recompute.kind", again ? "full" : "none", again_flag);
+    if (moved) {
+        job_set(job, "optimizer.offload", "1", moved_flag);
+        job_set(job, "optimizer.offload_params", "true", moved_flag);
+    }
+    if (text_equal(attention, "eager"))
+        job_set(job, "stack.attention", "unfused", attention_flag);
+    TRY(set_sharded(job));
+    TRY(read_batch(job));
+    TRY(read_loss(job));
+    return read_engine(job);
+}
+
 static enum status slime_finish(struct job *job)
 {
-    static const char backend_flag[] = "train-backend";
     const char *backend = "megatron";
     TRY(job_word(job, backend_flag, &backend));
+    if (job->framework == &on_fsdp) {
+        TRY(read_model(job));
+        return finish_fsdp(job);
+    }
     if (!text_equal(backend, "megatron"))
-        return job_fail(job, backend_flag, "slime's trainer '%s' is not read: megatron is",
-                        backend);
+        return job_fail(job, backend_flag,
+                        "slime's trainer '%s' is not read: megatron and fsdp are", backend);
     TRY(read_model(job));
     TRY(megatron_finish(job));
     TRY(read_batch(job)); /* whose micro-batches the layout has a say in */
@@ -307,17 +379,12 @@ static enum status slime_finish(struct job *job)
     return read_frozen(job);
 }
 
-const struct job_framework job_slime = {
-    .name = "slime",
-    .title = "a slime job, its actor's update",
-    .stack = "megatron",
-    .source = "THUDM/slime 002fa9d6bac4",
-    .syntax = JOB_DASHES,
-    .flags = flags,
-    .n_flags = &n_flags,
-    .shares = shares,
-    .prepare = slime_prepare,
-    .finish = slime_finish,
-    .names = NAMES_HUB,
-    .trains = true,
-};
+#define SLIME                                                                                  \
+    .name = "slime", .title = "a slime job, its actor's update",                               \
+    .source = "THUDM/slime 002fa9d6bac4", .syntax = JOB_DASHES, .flags = flags,                \
+    .n_flags = &n_flags, .shares = shares, .prepare = slime_prepare, .finish = slime_finish,   \
+    .names = NAMES_HUB, .trains = true
+
+const struct job_framework job_slime = {SLIME, .stack = "megatron"};
+
+static const struct job_framework on_fsdp = {SLIME, .stack = "fsdp"};
