@@ -1025,6 +1025,10 @@ const struct job_case job_cases[] = {
      "workload.colocated.engine=asleep workload.colocated.tp=2 stack.cross_entropy=log_probs "
      "optimizer.step=foreach cluster.node.devices=8",
      1},
+    {"slime/mtp.sh", "",
+     "model.name=glm-4.7-flash model.mtp_layers=1 model.mtp_enabled=true parallel.pp=2 "
+     "workload.sequence_length=65536 workload.packing.length=32768 workload.global_batch=512",
+     1},
     {"slime/sft.sh", "",
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
@@ -1340,6 +1344,11 @@ const struct job_case job_cases[] = {
      0},
     {"nemo-rl/log-probs-part.yaml", "",
      "stack.cross_entropy=log_probs_part stack.loss_chunks=32 workload.sequence_length=32768",
+     0},
+    /* four of 4,096 tokens are 16,384; a step has one batch of each rank */
+    {"automodel/dynamic-batches.yaml", "",
+     "stack.kind=fsdp workload.micro_batch=4 workload.sequence_length=4096 "
+     "workload.global_batch=32 recompute.kind=none",
      0},
     {"automodel/experts-rank.yaml", "",
      "lora.rank=64 lora.expert_rank=8 lora.skip_experts=false", 0},

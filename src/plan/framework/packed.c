@@ -10,8 +10,7 @@
 
 #include "base/checked.h"
 
-/* Ranks that have sequences of their own; 0: not known. */
-static enum status data_ranks(struct job *job, uint64_t *ranks)
+enum status packed_ranks(struct job *job, uint64_t *ranks)
 {
     static const char *const shares[] = {"parallel.tp", "parallel.pp", "parallel.cp"};
     uint64_t world = 0, together = 1;
@@ -37,7 +36,7 @@ enum status packed_set_rows(struct job *job, uint64_t rows, uint64_t sequences,
 {
     uint64_t ranks = 0;
     bool overflow = false;
-    TRY(data_ranks(job, &ranks));
+    TRY(packed_ranks(job, &ranks));
     if (!ranks || !rows || !sequences)
         return STATUS_OK;
     uint64_t each = in_groups(job, ceil_div(ceil_div(sequences, ranks), rows));
@@ -70,7 +69,7 @@ enum status packed_set(struct job *job, const struct packed_batch *batch)
     const uint64_t length = batch->longest ? batch->longest : batch->most;
     uint64_t ranks = 0, sequences = 0;
     struct filled filled = {batch->most > length ? batch->most : length, 0};
-    TRY(data_ranks(job, &ranks));
+    TRY(packed_ranks(job, &ranks));
     if (ranks && batch->sequences)
         sequences = ceil_div(batch->sequences, ranks);
     if (sequences && length)

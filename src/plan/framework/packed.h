@@ -14,6 +14,9 @@ struct packed_batch {
     const char *switch_flags, *most_flags, *longest_flags, *sequences_flags;
 };
 
+/* Ranks that have sequences of their own; 0: not known. */
+enum status packed_ranks(struct job *job, uint64_t *ranks);
+
 /* workload.sequence_length, packing.length, micro_batch and global_batch where every sequence
  * is a longest one, as everywhere in a job; behind the layout, which says how many ranks have
  * sequences of their own. Without `sequences`, or where the ranks are not known, a step's

@@ -83,6 +83,7 @@ static const struct job_flag flags[] = {
     RULE("freeze-params-name-list", JOB_LIST, "frozen.modules", "parts whose names are found",
          ARGUMENTS),
     IDLE("overlap-cpu-optimizer-d2h-h2d", JOB_SWITCH, "what moves is the same", MEGATRON),
+    IDLE("enable-mtp-training", JOB_SWITCH, "with mtp-num-layers", ARGUMENTS),
     NEITHER("rollout-num-gpus", JOB_VALUE, ARGUMENTS),
     NEITHER("num-gpus-per-node", JOB_VALUE, ARGUMENTS),
     NEITHER("sglang-cuda-graph-bs", JOB_LIST, ARGUMENTS),
@@ -372,6 +373,8 @@ static enum status slime_finish(struct job *job)
                         "slime's trainer '%s' is not read: megatron and fsdp are", backend);
     TRY(read_model(job));
     TRY(megatron_finish(job));
+    if (job_drafted(job, "model.mtp_layers", 0)) /* of a model by its name, too */
+        job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
     TRY(read_batch(job)); /* whose micro-batches the layout has a say in */
     TRY(read_loss(job));
     TRY(read_engine(job));
