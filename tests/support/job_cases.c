@@ -1026,7 +1026,7 @@ const struct job_case job_cases[] = {
      "optimizer.step=foreach cluster.node.devices=8",
      1},
     {"slime/mtp.sh", "",
-     "model.name=glm-4.7-flash model.mtp_layers=1 model.mtp_enabled=true parallel.pp=2 "
+     "model.mtp_layers=1 model.mtp_enabled=true parallel.pp=2 "
      "workload.sequence_length=65536 workload.packing.length=32768 workload.global_batch=512",
      1},
     {"slime/sft.sh", "",

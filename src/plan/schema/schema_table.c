@@ -827,7 +827,7 @@ const struct field schema_table[] = {
     WORD("optimizer.precision_aware", optimizer.aware, words_aware, "none",
          "megatron, primus: whether the update works on states as they are stored"),
     WORD("optimizer.step", optimizer.step, words_step, "fused",
-         "torch.optim: one kernel, or lists of f32 temporaries beside the states"),
+         "torch.optim: one kernel, or a list as large as the second moment beside the states"),
     REAL("optimizer.offload", optimizer.offload, 0, 1, "0",
          "part of the parameters whose states and update are moved to host memory"),
     BOOL(

@@ -2,7 +2,7 @@
 #moeplan cluster=h100
 ray job submit --address="http://127.0.0.1:8265" -- python3 train.py \
    --train-backend fsdp --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate \
-   --hf-checkpoint /root/Qwen3-30B-A3B --ref-load /root/Qwen3-30B-A3B \
+   --hf-checkpoint /models/Qwen3-30B-A3B --ref-load /models/Qwen3-30B-A3B \
    --rollout-batch-size 16 --n-samples-per-prompt 8 --global-batch-size 128 \
    --rollout-max-response-len 8192 --use-dynamic-batch-size --max-tokens-per-gpu 9216 \
    --context-parallel-size 2 --gradient-checkpointing --attn-implementation flash_attention_3 \

@@ -3,7 +3,7 @@
 SCRIPT_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" &>/dev/null && pwd)"
 source "${SCRIPT_DIR}/../scripts/models/glm4.7-30B-A3B.sh"
 CKPT_ARGS=(
-   --hf-checkpoint $BASE_DIR/GLM-4.7-Flash
+   --hf-checkpoint $BASE_DIR/GLM-4.7-Flash/
    --ref-load $BASE_DIR/GLM-4.7-Flash_torch_dist/
 )
 ROLLOUT_ARGS=(
