@@ -217,6 +217,10 @@ const struct job_case job_cases[] = {
      "recompute.kind=full "
      "workload.colocated.tp=2 workload.colocated.fraction=0.6 cluster.nodes=2",
      1},
+    {"nemo-rl/section-renamed.yaml", "",
+     "stack.kind=torchtitan parallel.ep=8 parallel.cp=2 parallel.zero=3 moe.path=deepep "
+     "recompute.kind=full cluster.nodes=1",
+     0},
     {"nemo-rl/grpo-apart.sh", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.reshard=always "
      "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",

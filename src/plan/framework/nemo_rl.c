@@ -45,9 +45,25 @@ static enum status drop_unless(struct job *job, const char *switch_flag, const c
     return STATUS_OK;
 }
 
+/* The newest files say policy.automodel_cfg for the same section (6f79f7244413). */
+static void take_new_name(struct job *job)
+{
+    static const char head[] = "policy.automodel_cfg.";
+    for (size_t i = 0; i < job->n_settings; i++) {
+        struct setting *s = &job->settings[i];
+        const char *name;
+        if (!text_starts(s->name, head))
+            continue;
+        name = arena_printf(job->arena, NEMO_DTENSOR ".%s", s->name + strlen(head));
+        s->flag = job_flag_find(job->framework, name, strlen(name));
+        s->name = s->flag ? name : s->name;
+    }
+}
+
 static enum status choose_trainer(struct job *job)
 {
     bool dtensor, megatron = false;
+    take_new_name(job);
     TRY(job_switch(job, on_megatron, &megatron));
     dtensor = !megatron;
     TRY(job_switch(job, on_dtensor, &dtensor));
