@@ -997,6 +997,10 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=500000 recompute.offload=[layer_input] "
      "recompute.mlp_tiles=16",
      1},
+    {"axolotl/router-loss.yml", "",
+     "model.name=mixtral-8x7b lora.rank=32 precision.weights=nf4_double stack.kind=deepspeed "
+     "parallel.zero=2 stack.balance_loss=joint",
+     1},
     {"axolotl/stays-mxfp4.yaml", "cluster=h100",
      "model.name=gpt-oss-20b lora.rank=8 precision.weights=mxfp4 stack.attention=unfused", 0},
     {"sglang/abbreviated.sh", "",

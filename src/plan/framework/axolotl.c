@@ -15,6 +15,7 @@
 #define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
 #define PLUGINS "axolotl src/axolotl/integrations"
 #define TILES "axolotl src/axolotl/monkeypatch/tiled_mlp/patch.py"
+#define TRAINER_BASE "axolotl src/axolotl/core/trainers/base.py"
 #define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 
 static const struct job_flag flags[] = {
@@ -49,7 +50,14 @@ static const struct job_flag flags[] = {
            "the base's layers are on the device here, not in host memory", CONFIG),
     MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
            ADAPTERS),
-    MEMORY("qat", JOB_VALUE, NULL, "copies in few bits take no memory here", CONFIG),
+    MEMORY("lisa_n_layers", JOB_VALUE, "0", "every layer is trained in each step here", CONFIG),
+    MEMORY("qat qat.weight_dtype qat.activation_dtype", JOB_VALUE, NULL,
+           "copies in few bits take no memory here", CONFIG),
+    RULE("model_config.output_router_logits overrides_of_model_config.output_router_logits",
+         JOB_VALUE, "stack.balance_loss",
+         "masked; joint with sample_packing on a kernel that packs", TRAINER_BASE),
+    NEITHER("model_config.router_aux_loss_coef overrides_of_model_config.router_aux_loss_coef",
+            JOB_VALUE, CONFIG),
     RULE("unfrozen_parameters", JOB_LIST, "frozen.modules",
          "parts and layers none of whose names match; of a range of rows all have states",
          CONFIG),
@@ -109,6 +117,7 @@ static const struct job_flag flags[] = {
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
     NEITHER("flex_attention", JOB_VALUE, CONFIG),
+    NEITHER("xformers_attention", JOB_VALUE, CONFIG),
     RULE("eager_attention", JOB_VALUE, "stack.attention", "unfused", CONFIG),
     RULE("attention", JOB_VALUE, "stack.attention", "eager: unfused", CONFIG),
     IDLE("pad_to_sequence_len", JOB_VALUE, "the longest batch is planned either way", CONFIG),
@@ -376,6 +385,27 @@ static enum status set_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* The loss is computed whatever its coefficient; packed sequences lose their mask where the
+ * kernel knows them by their positions. */
+static enum status set_balance(struct job *job)
+{
+    static const char flag[] = "model_config.output_router_logits";
+    static const char *const kernels[] = {"flash_attention", "xformers_attention",
+                                          "flex_attention"};
+    const char *kernel;
+    bool on = false, packs = false;
+    TRY(job_switch(job, flag, &on));
+    if (!on)
+        return STATUS_OK;
+    TRY(job_switch(job, "sample_packing", &packs));
+    TRY(word_of(job, "attn_implementation", &kernel));
+    bool knows = kernel[0] && !text_equal(kernel, "sdpa") && !text_equal(kernel, "eager");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels && !knows; i++)
+        TRY(job_switch(job, kernels[i], &knows));
+    job_set(job, "stack.balance_loss", packs && knows ? "joint" : "masked", flag);
+    return STATUS_OK;
+}
+
 static enum status set_preference(struct job *job)
 {
     const char *rl;
@@ -452,6 +482,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(set_tiles(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
+    TRY(set_balance(job));
     return set_preference(job);
 }
 
