@@ -16,6 +16,7 @@
 
 #define ARGUMENTS "slime slime/utils/arguments.py"
 #define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
+#define PROVIDER "slime slime/backends/megatron_utils/model_provider.py"
 #define ACTOR "slime slime/backends/megatron_utils/actor.py"
 #define FSDP "slime slime/backends/fsdp_utils/arguments.py"
 #define LOSS "slime slime/backends/megatron_utils/loss.py"
@@ -24,6 +25,8 @@ static const struct job_flag flags[] = {
     RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
     RULE("actor-num-gpus-per-node", JOB_VALUE, "cluster", "8 unless given", ARGUMENTS),
     RULE("hf-checkpoint", JOB_VALUE, "model", "by its name, where no size is given", ARGUMENTS),
+    RULE("megatron-to-hf-mode", JOB_VALUE, "stack.vocab_multiple",
+         "bridge: 1, the model's own vocabulary", PROVIDER),
     RULE("train-backend", JOB_VALUE, "stack", "megatron, fsdp; others are refused", ARGUMENTS),
     RULE("gradient-checkpointing", JOB_SWITCH, "recompute.kind", "of fsdp: full", FSDP),
     RULE("fsdp-cpu-offload", JOB_SWITCH, "optimizer.offload", "1, and the parameters", FSDP),
@@ -360,6 +363,16 @@ static enum status finish_fsdp(struct job *job)
     return read_engine(job);
 }
 
+/* The model as Megatron-Bridge makes it of its configuration (model_provider.py). */
+static enum status read_bridge(struct job *job)
+{
+    const char *mode = "raw";
+    TRY(job_word(job, "megatron-to-hf-mode", &mode));
+    if (text_equal(mode, "bridge"))
+        megatron_keep_vocabulary(job);
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
     const char *backend = "megatron";
@@ -373,6 +386,7 @@ static enum status slime_finish(struct job *job)
                         "slime's trainer '%s' is not read: megatron and fsdp are", backend);
     TRY(read_model(job));
     TRY(megatron_finish(job));
+    TRY(read_bridge(job));
     if (job_drafted(job, "model.mtp_layers", 0)) /* of a model by its name, too */
         job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
     TRY(read_batch(job)); /* whose micro-batches the layout has a say in */

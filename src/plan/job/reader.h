@@ -206,6 +206,9 @@ enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
 /* A file's text where its name would be: settings that stand where the flag does. */
 enum status job_flag_text(struct job *job, const char *flag, unsigned layer);
 
+/* Hints that one of the file's launches, such as that on `line`, can be chosen. */
+enum status job_hint_line(struct job *job, unsigned line);
+
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
 /* Its value where that is one word that is known, or NULL. */
