@@ -241,6 +241,7 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
+    enum balance_loss balance_loss;
     enum on_overflow on_overflow;   /* of moe.buffer as a factor */
     uint64_t loss_chunks;           /* cross_entropy: chunked */
     bool loss_parallel;             /* over tp, each rank its part of the vocabulary */
@@ -282,6 +283,7 @@ struct colocated {
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t critic_parameters;   /* of models of other shapes that are, too */
+    bool critic_joint;            /* both are trained in its own pass, not in turn */
     uint64_t average;             /* running means of its weights */
     uint64_t parameters;          /* of other frozen models */
     uint64_t sequences;           /* that the model itself generates at once, without engine */

@@ -232,7 +232,7 @@ enum status job_integer(struct job *job, const char *name, int64_t *value); /* -
 enum status job_real(struct job *job, const char *name, double *value);
 enum status job_word(struct job *job, const char *name, const char **value);
 /* The same of a model's folder, of which the last part is enough where it is one's name: what
- * stands in front, "$MODELS/Qwen3-8B", may be known to the shell alone. */
+ * stands in front, "$MODELS/Qwen3-8B/", may be known to the shell alone. */
 enum status job_path(struct job *job, const char *name, const char **value);
 enum status job_switch(struct job *job, const char *name, bool *value);
 
