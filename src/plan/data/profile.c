@@ -161,18 +161,6 @@ static bool lists(const char *devices, const char *device)
     return false;
 }
 
-bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
-{
-    if (!profile->n_runs)
-        return false;
-    struct arena arena = {0};
-    struct text left = {.arena = &arena};
-    profile_left_runs(profile, plan, &left);
-    bool leaves = left.length > 0;
-    arena_release(&arena);
-    return leaves;
-}
-
 static bool has_model(const struct profile *profile, const char *name)
 {
     if (!profile->models || !profile->models[0])
@@ -192,11 +180,15 @@ static bool has_device(const struct profile *profile, const struct plan *plan,
     return !profile->device[0] || lists(profile->device, device);
 }
 
-bool profile_is_outside(const struct profile *profile, const struct plan *plan)
+bool profile_is_elsewhere(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
-    return !has_device(profile, plan, device) || !has_model(profile, plan->model_name) ||
-           profile_is_unlike(profile, plan);
+    return !has_device(profile, plan, device) || !has_model(profile, plan->model_name);
+}
+
+bool profile_is_outside(const struct profile *profile, const struct plan *plan)
+{
+    return profile_is_elsewhere(profile, plan) || profile_is_unlike(profile, plan);
 }
 
 void profile_outside_of(const struct profile *profile, const struct plan *plan,

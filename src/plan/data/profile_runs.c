@@ -1,38 +1,78 @@
 /* What a profile's runs had, and whether a plan leaves it; see profile.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/data/profile.h"
-#include "plan/schema/schema.h"
 
-/* "4..16" holds 8; any other text holds itself. */
-static bool holds(const char *allowed, const char *value)
+static bool is_number(const struct field *field)
 {
-    const char *dots = strstr(allowed, "..");
-    double low, high, x;
-    char first[64];
-    if (!dots || (size_t)(dots - allowed) >= sizeof first)
-        return text_equal(allowed, value);
-    memcpy(first, allowed, (size_t)(dots - allowed));
-    first[dots - allowed] = '\0';
-    return number_real(first, &low) && number_real(dots + 2, &high) && number_real(value, &x) &&
-           x >= low && x <= high;
+    return field->type == FIELD_COUNT || field->type == FIELD_REAL;
+}
+
+/* A word that may stand for a number of another key is a text here. */
+static bool is_word(const struct field *field)
+{
+    return field->type == FIELD_WORD && !field->number;
+}
+
+static bool read_word(const struct field *field, struct profile_held *held)
+{
+    for (unsigned i = 0; field->words[i]; i++) {
+        if (!text_equal(field->words[i], held->text))
+            continue;
+        held->low = held->high = i;
+        return held->counts = true;
+    }
+    return false;
+}
+
+bool profile_held_read(const struct field *field, const char *text, struct profile_held *held)
+{
+    *held = (struct profile_held){.text = text};
+    if (is_word(field))
+        return read_word(field, held);
+    if (!is_number(field))
+        return true;
+    if (number_real(text, &held->low))
+        held->high = held->low;
+    else if (!number_limits(text, &held->low, &held->high))
+        return false;
+    return held->counts = true;
+}
+
+static bool run_holds(const struct profile_run *run, const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct text value = {.arena = &arena};
+    bool counts = is_number(run->field) || is_word(run->field), holds = false;
+    double x = counts ? schema_number(run->field, plan) : 0;
+    if (!counts)
+        schema_print(run->field, plan, &value);
+    for (size_t i = 0; i < run->n && !holds; i++) {
+        const struct profile_held *held = &run->held[i];
+        holds = held->counts ? x >= held->low && x <= held->high
+                             : text_equal(held->text, text_string(&value));
+    }
+    arena_release(&arena);
+    return holds;
+}
+
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
+{
+    for (size_t i = 0; i < profile->n_runs; i++)
+        if (!run_holds(&profile->runs[i], plan))
+            return true;
+    return false;
 }
 
 void profile_left_runs(const struct profile *profile, const struct plan *plan, struct text *out)
 {
-    struct arena arena = {0};
     for (size_t i = 0; i < profile->n_runs; i++) {
         const struct profile_run *run = &profile->runs[i];
-        struct text value = {.arena = &arena};
-        bool held = false;
-        schema_print(schema_find(run->key), plan, &value);
-        for (size_t j = 0; run->values[j] && !held; j++)
-            held = holds(run->values[j], text_string(&value));
-        if (!held)
-            text_printf(out, "%s%s %s", out->length ? ", " : "", run->key, text_string(&value));
+        if (run_holds(run, plan))
+            continue;
+        text_printf(out, "%s%s ", out->length ? ", " : "", run->field->key);
+        schema_print(run->field, plan, out);
     }
-    arena_release(&arena);
 }

@@ -13,17 +13,24 @@ static double step_constant(const struct profile *profile, enum profile_quantity
     return c ? c->y[0] : 0;
 }
 
-double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+double time_error_as(const struct profile *profile, const struct plan *plan, bool elsewhere,
+                     bool unlike)
 {
     double error = step_constant(profile, PROFILE_ERROR, plan);
-    bool left = profile_is_outside(profile, plan);
-    if (outside)
-        *outside = left;
-    if (left)
+    if (elsewhere || unlike)
         error = fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan));
-    if (left && profile_is_unlike(profile, plan))
+    if (unlike)
         error = fmax(error, step_constant(profile, PROFILE_UNLIKE, plan));
     return error;
+}
+
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+{
+    bool elsewhere = profile_is_elsewhere(profile, plan),
+         unlike = profile_is_unlike(profile, plan);
+    if (outside)
+        *outside = elsewhere || unlike;
+    return time_error_as(profile, plan, elsewhere, unlike);
 }
 
 /* What Python takes for a launch where none of the profile's own runs says it, or NULL. */
