@@ -193,6 +193,7 @@ struct profile_run {
     const struct field *field;
     const struct profile_held *held; /* [n] */
     size_t n;
+    bool sometimes; /* some plans do not read the key, and leave nothing then */
 };
 
 struct profile {

@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "plan/read/catalog.h"
 #include "plan/read/part.h"
+#include "plan/read/unread.h"
 #include "plan/data/profile.h"
 #include "plan/schema/schema.h"
 #include "plan/source.h"
@@ -385,7 +386,8 @@ static enum status read_run(struct reader *r, const struct node *key, struct pro
         return err_at(r->err, STATUS_INPUT, key->key_mark, "'%s' is no key of one value",
                       key->key);
     struct profile_held *held = arena_alloc(r->arena, list ? key->n + 1 : 1, sizeof *held);
-    *run = (struct profile_run){.field = field, .held = held};
+    *run = (struct profile_run){
+        .field = field, .held = held, .sometimes = unread_when(field, r->arena) != NULL};
     for (const struct node *v = list ? key->first : key; v; v = list ? v->next : NULL) {
         TRY(is_scalar(r, v, "runs"));
         if (profile_held_read(field, v->text, &held[run->n++]))

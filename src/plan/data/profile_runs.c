@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/data/profile.h"
+#include "plan/read/unread.h"
 
 static bool is_number(const struct field *field)
 {
@@ -41,6 +42,13 @@ bool profile_held_read(const struct field *field, const char *text, struct profi
     return held->counts = true;
 }
 
+static bool is_unread(const struct profile_run *run, const struct plan *plan,
+                      struct arena *arena)
+{
+    const struct unread_plan of = {plan, plan->moe.path};
+    return run->sometimes && unread_reason(run->field, &of, arena);
+}
+
 static bool run_holds(const struct profile_run *run, const struct plan *plan)
 {
     struct arena arena = {0};
@@ -54,6 +62,7 @@ static bool run_holds(const struct profile_run *run, const struct plan *plan)
         holds = held->counts ? x >= held->low && x <= held->high
                              : text_equal(held->text, text_string(&value));
     }
+    holds = holds || is_unread(run, plan, &arena);
     arena_release(&arena);
     return holds;
 }
