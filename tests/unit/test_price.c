@@ -410,7 +410,40 @@ static void rings_use_every_link_at_once(void **state)
         comm_levels(&place, &ask, bytes);
         near_to(bytes[PROFILE_SCALE_OUT], cases[i].out, "network");
         near_to(bytes[PROFILE_SCALE_UP], cases[i].up, "inside");
+        rates.port_bytes_per_s = 0;
         near_to(comm_s(&rates, &place, &ask), fmax(cases[i].out, cases[i].up / 9), "seconds");
+        rates.port_bytes_per_s = 9; /* all 15 parts leave the rank by it, whoever gets them */
+        near_to(comm_s(&rates, &place, &ask), fmax(cases[i].out, 15.0 / 9), "by one port");
+    }
+}
+
+/* Eight L40S a node: gathers of two nodes take 15 of 16 parts through a port of 25 GB/s, where
+ * 7 of 8 of them would go beside the network; one node is as it was. */
+static void peers_and_network_share_a_port(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        double ratio;
+    } cases[] = {{"cluster=l40s-8x1", 1}, {"cluster=l40s-8x2", 8.0 / 7}};
+    static const struct profile none = {.n = 0};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        double s[2];
+        plan_set("model: qwen3-30b-a3b\nstack: torchtitan\nworkload: {sequence_length: 4096}\n",
+                 cases[i].set, &arena, &plan);
+        assert_true(plan.cluster.node.port_bandwidth == 25e9);
+        for (unsigned shared = 0; shared < 2; shared++) {
+            struct rates rates;
+            plan.cluster.node.port_bandwidth = shared ? 25e9 : 0;
+            rates_init(&rates, &plan, PATH_RAGGED_A2A, &none, NULL);
+            const struct comm_place place = comm_place(&plan, GROUP_DP);
+            const struct comm_ask ask = {.item = PROFILE_ALL_GATHER, .bytes = 15e9};
+            s[shared] = comm_s(&rates, &place, &ask);
+        }
+        near_to(s[1] / s[0], cases[i].ratio, cases[i].set);
+        arena_release(&arena);
     }
 }
 
@@ -490,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_token_crosses_the_network_once),
         cmocka_unit_test(the_host_updates_at_its_own_pace),
         cmocka_unit_test(rings_use_every_link_at_once),
+        cmocka_unit_test(peers_and_network_share_a_port),
         cmocka_unit_test(four_bits_have_a_peak_of_their_own),
         cmocka_unit_test(layers_without_a_recipe_take_their_own_time),
     };
