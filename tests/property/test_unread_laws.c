@@ -430,7 +430,6 @@ static const struct silent silents[] = {
     {"cluster.device.peak.bf16", "the rate of another precision.compute"},
     {"cluster.device.peak.fp8", "the rate of another precision.compute"},
     {"cluster.node.link_latency", "of groups inside a node"},
-    {"cluster.node.port_bandwidth", "of groups that cross nodes, or slower than the links"},
     {"cluster.node.link_jitter", "of the tails of times, beside the expected ones"},
     {"cluster.network.jitter", "of the tails of times, beside the expected ones"},
     {"cluster.network.bandwidth", "of groups that cross nodes"},

@@ -336,6 +336,30 @@ static void a_token_crosses_the_network_once(void **state)
     arena_release(&arena);
 }
 
+/* DeepSeek-V3 chooses 4 of 8 groups of 32 experts, then 8 of theirs, two a group: of 8 nodes 4,
+ * of 16 half of each chosen group's two by chance; of 64 ranks one of eight of a group. */
+static void groups_of_experts_bound_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        double node, rank;
+    } cases[] = {{"model=deepseek-v3 cluster=h100-8x8 parallel.ep=64", 0.5,
+                  0.5 * (1 - 28.0 * 27 / (32 * 31))},
+                 {"model=deepseek-v3 cluster=h100-8x16 parallel.ep=128",
+                  0.5 * (1 - 16.0 * 15 / (32 * 31)), 0.5 * (1 - 30.0 * 29 / (32 * 31))}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper s;
+        build(cases[i].set, &arena, &plan, &profile, &s);
+        near_to(s.pricing.once, cases[i].node / (cases[i].rank * 8), cases[i].set);
+        stepper_release(&s);
+        arena_release(&arena);
+    }
+}
+
 /* Seconds of an op by its name; *bytes: what it reads and writes. */
 static double seconds_of(const struct stepper *s, const char *name, double *bytes)
 {
@@ -521,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_family_shares_its_profile),
         cmocka_unit_test(sizes_outside_are_told),
         cmocka_unit_test(a_token_crosses_the_network_once),
+        cmocka_unit_test(groups_of_experts_bound_nodes),
         cmocka_unit_test(the_host_updates_at_its_own_pace),
         cmocka_unit_test(rings_use_every_link_at_once),
         cmocka_unit_test(peers_and_network_share_a_port),

@@ -8,7 +8,7 @@
 
 struct search_errors {
     const struct profile *profile;
-    bool elsewhere;     /* of all plans: they have one device and model */
+    bool asked, elsewhere; /* of all plans: they have one device and model */
     double (*known)[2]; /* by path, and whether no run was like the plan; below 0: not asked */
 };
 
@@ -18,7 +18,6 @@ struct search_errors *search_errors_create(const struct search_ask *ask, struct 
     e->profile = ask->profile;
     if (!e->profile)
         return e;
-    e->elsewhere = profile_is_elsewhere(e->profile, ask->plan);
     e->known = arena_alloc(arena, paths_count(), sizeof *e->known);
     for (unsigned i = 0; i < paths_count(); i++)
         e->known[i][0] = e->known[i][1] = -1;
@@ -28,6 +27,8 @@ struct search_errors *search_errors_create(const struct search_ask *ask, struct 
 static double error_of(struct search_errors *e, const struct plan *plan)
 {
     bool unlike = profile_is_unlike(e->profile, plan);
+    e->elsewhere = e->asked ? e->elsewhere : profile_is_elsewhere(e->profile, plan);
+    e->asked = true;
     double *known = &e->known[plan->moe.path][unlike];
     if (*known < 0)
         *known = time_error_as(e->profile, plan, e->elsewhere, unlike);
