@@ -76,7 +76,8 @@ static void print_waits(struct screen *screen, const struct time_report *t)
         text_printf(&text, ", bubble %s", screen_seconds(a, t->bubble_s));
     if (t->host_sync_s > 0)
         text_printf(&text, ", waits %s", screen_seconds(a, t->host_sync_s));
-    text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
+    if (screen->view->plan->model.moe.experts)
+        text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
     screen_item(screen, "", text_string(&text));
 }
 
