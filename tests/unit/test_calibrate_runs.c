@@ -78,9 +78,9 @@ static void a_users_own_runs(void **state)
     assert_string_equal(profile.device, "b200");
     assert_string_equal(profile.models[0], "deepseek-v2");
     assert_null(profile.models[1]);
-    assert_false(profile_is_outside(&profile, &first));
+    assert_int_equal(profile_standing(&profile, &first), RUNS_LIKE);
     first.parallel.zero = 3; /* none of the six */
-    assert_true(profile_is_unlike(&profile, &first));
+    assert_int_equal(profile_standing(&profile, &first), RUNS_UNLIKE);
     for (size_t i = 0; i < profile.n; i++)
         if (profile.constants[i].is == PROFILE_ERROR && profile.constants[i].depth == 0)
             assert_true(fabs(profile.constants[i].y[0] / c.error - 1) < 0.01);

@@ -242,7 +242,7 @@ static enum status read_recipe_call(struct script *script,
     if (script->recipe.line) {
         err_at(job->err, STATUS_INPUT, statement->mark,
                "a second configuration, after that on line %u", script->recipe.line);
-        return err_hint(job->err, "choose one, as in import --line %u", script->recipe.line);
+        return job_hint_line(job, script->recipe.line);
     }
     script->recipe = statement->mark;
     remember_root(script, statement->target, "");

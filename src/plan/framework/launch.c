@@ -70,6 +70,7 @@ static const struct entry {
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "dynamo.vllm", NULL, &job_vllm}, /* workers of Dynamo take engines' flags */
     {ENTRY_MODULE, "dynamo.sglang", NULL, &job_sglang},
+    {ENTRY_MODULE, "dynamo.trtllm", NULL, &job_trtllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
     {ENTRY_WORDS, "sglang", "serve", &job_sglang},
     {ENTRY_WORDS, "trtllm-serve", "serve", &job_trtllm},
@@ -384,8 +385,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
         if (chosen.command) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
-            return err_hint(job->err, "choose one, as in import --line %u",
-                            chosen.command->mark.line);
+            return job_hint_line(job, chosen.command->mark.line);
         }
         chosen = found;
     }

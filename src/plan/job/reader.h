@@ -146,9 +146,11 @@ struct job {
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
     size_t entry; /* of them, the first behind the words that start the framework */
-    const struct shell_words *command; /* the whole of it; NULL: the job is no script */
-    const struct shell *shell;         /* NULL: the job is no script */
-    size_t before;                     /* variables of the script before the launch */
+    const struct shell_word *positional; /* the first that is known, and no flag nor one's
+                                          * value; NULL: none */
+    const struct shell_words *command;   /* the whole of it; NULL: the job is no script */
+    const struct shell *shell;           /* NULL: the job is no script */
+    size_t before;                       /* variables of the script before the launch */
     bool cluster_taken;
     bool described; /* "#moeplan model.layers=" and the like give the model */
 };
@@ -200,6 +202,12 @@ enum status job_add_file(struct job *job, const char *name, unsigned layer, bool
  * job_flag_file: the file that the flag's word names, if it is given. */
 enum status job_need_file(struct job *job, const char *flag, const char *name, unsigned layer);
 enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
+
+/* A file's text where its name would be: settings that stand where the flag does. */
+enum status job_flag_text(struct job *job, const char *flag, unsigned layer);
+
+/* Hints that one of the file's launches, such as that on `line`, can be chosen. */
+enum status job_hint_line(struct job *job, unsigned line);
 
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
@@ -305,7 +313,16 @@ extern const size_t megatron_n_flags;
 enum status megatron_prepare(struct job *job);
 enum status megatron_finish(struct job *job);
 
-/* ---- names of models and devices elsewhere; see model_names.c ---- */
+/* ---- names of devices elsewhere; see device_names.c ---- */
+
+/* The cluster that has the device of a node's label or a job's description, "NVIDIA-H200",
+ * "H100", "nvidia-h100-80gb", "AMD-Instinct-MI300X-OAM"; NULL: none of ours. */
+const char *device_name_from(const char *name, struct arena *arena);
+
+/* Drafts the cluster that a container's description asks for, where nobody names one. */
+void job_set_device(struct job *job);
+
+/* ---- names of models elsewhere; see model_names.c ---- */
 
 /* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);

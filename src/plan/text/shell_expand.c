@@ -243,13 +243,35 @@ static const char *expression(struct arena *arena, const char *at, const char *e
     return text_string(&plain);
 }
 
+/* What an expression gives; where it has more than numbers and names, as "${N:-8} * 2", with
+ * that put in as between double quotes. *known false: only a shell can tell. */
+static enum status evaluate(struct shell_reader *reader, const char *sum, int64_t *value,
+                            bool *known)
+{
+    struct cursor inside = {sum, sum + strlen(sum), reader->cursor.mark};
+    struct text text = {.arena = reader->arena};
+    const char *why = NULL;
+    *known = shell_arithmetic(reader->shell, sum, strlen(sum), value);
+    if (*known || reader->nesting == SHELL_NESTING)
+        return STATUS_OK;
+    reader->nesting++;
+    enum status status = shell_expand_text(reader, inside, &text, &why);
+    reader->nesting--;
+    *known = !status && !why &&
+             shell_arithmetic(reader->shell, text_string(&text), text.length, value);
+    return status;
+}
+
 /* "$(...)" and "$((...))"; the cursor stands behind "$(". */
 static enum status expand_round(struct building *b, struct cursor *cursor, const char *end)
 {
     struct arena *arena = b->reader->arena;
     const char *sum = expression(arena, cursor->at, end);
     int64_t value = 0;
-    if (sum && shell_arithmetic(b->reader->shell, sum, strlen(sum), &value)) {
+    bool known = false;
+    if (sum)
+        TRY(evaluate(b->reader, sum, &value, &known));
+    if (known) {
         const char *text = arena_printf(arena, "%" PRId64, value);
         return add(b, text, strlen(text));
     }
@@ -427,4 +449,40 @@ enum status shell_read_into(struct shell_reader *reader, const struct shell_word
     reader->expanded += length;
     shell_words_add(&variable.value, value, reader->arena);
     return shell_set_variable(reader, variable, mark);
+}
+
+/* ---- a script in quotes ---- */
+
+/* Appends what stands in quotes as the inner shell sees it: within double ones some characters
+ * are escaped. */
+static void append_quoted(const char *at, const char *end, bool twice, struct text *text)
+{
+    for (; at < end; at++) {
+        at += twice && *at == '\\' && at + 1 < end && strchr("\"\\$`", at[1]);
+        text_append_n(text, at, 1);
+    }
+}
+
+bool shell_read_quotes(struct shell_reader *reader, struct cursor *script)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct text text = {.arena = reader->arena};
+    const char *start = cursor->at, *end = NULL;
+    *script = *cursor;
+    while (cursor->at < cursor->end && !strchr(" \t\n;|&()<>", *cursor->at)) {
+        bool quoted = *cursor->at == '\'' || *cursor->at == '"';
+        const char *first = cursor->at + (quoted || *cursor->at == '\\');
+        end = quoted ? shell_quote_end(cursor) : first < cursor->end ? first + 1 : first;
+        if (!end)
+            return false;
+        append_quoted(first, end, quoted && *cursor->at == '"', &text);
+        while (cursor->at < end + quoted)
+            cursor_step(cursor);
+    }
+    const char *inner = text_string(&text);
+    bool same = cursor->at == end + 1 && start + 1 + text.length == end;
+    cursor_step(script);
+    script->at = same ? script->at : inner;
+    script->end = same ? end : inner + text.length;
+    return true;
 }

@@ -15,6 +15,33 @@ struct cursor {
     struct mark mark;
 };
 
+enum { SHELL_BRANCHES = 32 };
+
+enum shell_branch_kind {
+    SHELL_OTHER, /* loops, functions, groups */
+    SHELL_IF,
+    SHELL_CASE_HEAD, /* before "in" */
+    SHELL_CASE_PATTERN,
+    SHELL_CASE_BODY
+};
+
+/* An if, case, loop or group that is open; see shell_branch.h. */
+struct shell_branch {
+    enum shell_branch_kind kind;
+    size_t first;                            /* command of the condition that is read */
+    size_t n_commands, n_variables, n_files; /* where the part began that is read */
+    bool skips, certain;                     /* it does not run; it does */
+    bool done, maybe;                        /* a part before it does; one may */
+    unsigned fits;                           /* of case: whether a pattern does */
+    const char *word;
+    bool trouble;
+};
+
+struct shell_branches {
+    struct shell_branch items[SHELL_BRANCHES];
+    size_t n; /* deeper ones are counted alone */
+};
+
 struct shell_reader {
     struct shell *shell;
     struct arena *arena;
@@ -23,6 +50,7 @@ struct shell_reader {
     size_t expanded; /* bytes made so far */
     size_t variable_capacity, command_capacity, file_capacity;
     unsigned nesting;
+    struct shell_branches branches;
     struct shell_words prefix; /* in front of every command: srun ... bash -c */
 };
 
@@ -37,6 +65,11 @@ enum status shell_read_word(struct shell_reader *reader, struct shell_words *fie
 
 /* The closing quote of the one that the cursor stands on; NULL: there is none. */
 const char *shell_quote_end(const struct cursor *cursor);
+
+/* The script that a word of quotes and of what stands between them is, 'a '\''b'\'' c'. Its
+ * lines are those of the word, its columns where nothing is escaped. The cursor steps behind
+ * the word; false: a quote is not closed. */
+bool shell_read_quotes(struct shell_reader *reader, struct cursor *script);
 
 /* The text between two places with variables put in, as between double quotes. */
 enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,

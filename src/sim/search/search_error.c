@@ -8,8 +8,10 @@
 
 struct search_errors {
     const struct profile *profile;
-    bool asked, elsewhere; /* of all plans: they have one device and model */
-    double (*known)[2]; /* by path, and whether no run was like the plan; below 0: not asked */
+    bool asked;
+    enum profile_standing like; /* of plans that leave no key of the runs: of their one device
+                                 * and model */
+    double (*known)[RUNS_UNLIKE + 1]; /* by path and standing; below 0: not asked */
 };
 
 struct search_errors *search_errors_create(const struct search_ask *ask, struct arena *arena)
@@ -20,18 +22,26 @@ struct search_errors *search_errors_create(const struct search_ask *ask, struct 
         return e;
     e->known = arena_alloc(arena, paths_count(), sizeof *e->known);
     for (unsigned i = 0; i < paths_count(); i++)
-        e->known[i][0] = e->known[i][1] = -1;
+        e->known[i][RUNS_LIKE] = e->known[i][RUNS_ELSEWHERE] = e->known[i][RUNS_UNLIKE] = -1;
     return e;
+}
+
+static enum profile_standing standing_of(struct search_errors *e, const struct plan *plan)
+{
+    if (profile_is_unlike(e->profile, plan))
+        return RUNS_UNLIKE;
+    if (!e->asked)
+        e->like = profile_standing(e->profile, plan);
+    e->asked = true;
+    return e->like;
 }
 
 static double error_of(struct search_errors *e, const struct plan *plan)
 {
-    bool unlike = profile_is_unlike(e->profile, plan);
-    e->elsewhere = e->asked ? e->elsewhere : profile_is_elsewhere(e->profile, plan);
-    e->asked = true;
-    double *known = &e->known[plan->moe.path][unlike];
+    enum profile_standing standing = standing_of(e, plan);
+    double *known = &e->known[plan->moe.path][standing];
     if (*known < 0)
-        *known = time_error_as(e->profile, plan, e->elsewhere, unlike);
+        *known = time_error_as(e->profile, plan, standing);
     return *known;
 }
 

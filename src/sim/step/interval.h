@@ -11,10 +11,10 @@
  * resolved. */
 double time_error(const struct profile *profile, const struct plan *plan, bool *outside);
 
-/* The same of a plan of which it is known whether it is of another device or model, and of
- * another key: it follows from the plan's path and precision besides. */
-double time_error_as(const struct profile *profile, const struct plan *plan, bool elsewhere,
-                     bool unlike);
+/* The same of a plan that stands so to the profile's runs: it follows from path and precision
+ * besides. */
+double time_error_as(const struct profile *profile, const struct plan *plan,
+                     enum profile_standing standing);
 
 /* By how much less and more a step of these seconds may take: the error's factor, and beside it
  * what the host's `eager` may be wherever Python launches the step and no run of the profile
