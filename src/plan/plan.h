@@ -156,6 +156,7 @@ struct model {
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
     bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool mlp_bias;           /* dense networks have biases (StarCoder2) */
     bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */
     bool head_bias;          /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;

@@ -415,6 +415,7 @@ static enum status read_megatron(struct job *job)
         job_assume(job, text_equal(format, "bf16") ? "bf16" : "fp16", "true",
                    "policy.precision");
     TRY(megatron_finish(job));
+    megatron_keep_vocabulary(job);
     TRY(read_recompute(job, NEMO_MEGATRON ".activation_checkpointing"));
     TRY(set_megatron_formats(job, format));
     TRY(read_megatron_adapter(job));

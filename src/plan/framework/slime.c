@@ -15,6 +15,7 @@
 
 #define ARGUMENTS "slime slime/utils/arguments.py"
 #define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
+#define PROVIDER "slime slime/backends/megatron_utils/model_provider.py"
 #define ACTOR "slime slime/backends/megatron_utils/actor.py"
 #define LOSS "slime slime/backends/megatron_utils/loss.py"
 
@@ -22,6 +23,8 @@ static const struct job_flag flags[] = {
     RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
     RULE("actor-num-gpus-per-node", JOB_VALUE, "cluster", "8 unless given", ARGUMENTS),
     RULE("hf-checkpoint", JOB_VALUE, "model", "by its name, where no size is given", ARGUMENTS),
+    RULE("megatron-to-hf-mode", JOB_VALUE, "stack.vocab_multiple",
+         "bridge: 1, the model's own vocabulary", PROVIDER),
     RULE("train-backend", JOB_VALUE, "stack", "megatron; others are refused", ARGUMENTS),
     RULE("rollout-batch-size", JOB_VALUE, "workload.global_batch",
          "x n-samples-per-prompt / num-steps-per-rollout", ARGUMENTS),
@@ -286,6 +289,16 @@ static enum status read_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* The model as Megatron-Bridge makes it of its configuration (model_provider.py). */
+static enum status read_bridge(struct job *job)
+{
+    const char *mode = "raw";
+    TRY(job_word(job, "megatron-to-hf-mode", &mode));
+    if (text_equal(mode, "bridge"))
+        megatron_keep_vocabulary(job);
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
     static const char backend_flag[] = "train-backend";
@@ -297,6 +310,7 @@ static enum status slime_finish(struct job *job)
     TRY(read_model(job));
     TRY(read_batch(job));
     TRY(megatron_finish(job));
+    TRY(read_bridge(job));
     TRY(read_loss(job));
     TRY(read_engine(job));
     TRY(read_adapter(job));

@@ -320,6 +320,7 @@ static enum status read_megatron(struct job *job)
         return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
     job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
     job_set(job, "parallel.zero", "1", strategy_flags);
+    megatron_keep_vocabulary(job);
     set_megatron_formats(job);
     TRY(read_ends(job));
     TRY(read_states(job));

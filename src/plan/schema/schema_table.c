@@ -92,6 +92,8 @@ const struct field schema_table[] = {
           "network (DeepSeek-V4: 4); trained on stack megatron"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
+    BOOL("model.mlp_bias", model.mlp_bias, "false",
+         "dense networks have biases (StarCoder2, Phi-2, GPT-NeoX)"),
     BOOL("model.layer_scale", model.layer_scale, "false",
          "one learned factor on every layer's output (Gemma 4)"),
     BOOL("model.head_bias", model.head_bias, "false",
