@@ -305,6 +305,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),
     WHEN("model.indexer.block", BLOCKS),
+    WHEN("model.mlp_bias", HAS_DENSE),
+    WHEN("model.mlp_bias", ABOVE("model.mtp_layers", 0)),
     WHEN("model.encoder.hidden", ENCODES),
     WHEN("model.encoder.heads", ENCODES, SEES),
     WHEN("model.encoder.intermediate", ENCODES),

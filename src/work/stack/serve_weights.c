@@ -303,7 +303,7 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     params_count(&plan->model, &params);
     const struct params_part *window = &params.mixer[MIXER_WINDOW];
     const struct params_part *plain = &params.mixer[MIXER_REUSE]; /* without an indexer */
-    bool own = plan_splits_attention(plan);
+    bool own = plan_splits_attention(plan), dense = model_ffns(&plan->model, FFN_DENSE) > 0;
     if (model_attention_mixer(&plan->model) == MIXER_WINDOW)
         plain = window;
     uint64_t attention = plain->norms + plain->biases;
@@ -325,7 +325,8 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
         own ? size_times(s, layers_of(plan, s, WINDOW_LAYERS), window->norms + window->biases)
             : size_const(s, 0),
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.layer_scale),
-        size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases),
+        dense ? size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases)
+              : size_const(s, 0),
         size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
         size_times(
             s, size_mul(s, layers_of(plan, s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
