@@ -288,9 +288,10 @@ bool engine_norm_reduced(const struct plan *plan)
 {
     enum generation generation = plan_generation(plan);
     bool sums = plan->parallel.tp > 1 && plan->model.moe.experts > 0 && plan_dp(plan) == 1;
-    bool served = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
-    if (!sums || !served || plan->stack.kind != STACK_SGLANG)
-        return sums && served && plan->stack.kind == STACK_TRTLLM;
+    if (!sums || plan->workload.mode == MODE_TRAIN)
+        return false;
+    if (plan->stack.kind != STACK_SGLANG)
+        return plan->stack.kind == STACK_TRTLLM;
     return (generation == GENERATION_SM90 || generation == GENERATION_SM100) &&
            !path_reads(plan->moe.path, READS_DEEPEP) && tokens_of(plan) <= SGLANG_REDUCED;
 }

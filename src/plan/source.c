@@ -500,6 +500,11 @@ struct node *node_get(const struct node *node, const char *key)
     return NULL;
 }
 
+const struct node *node_entries(const struct node *node)
+{
+    return node && node->kind == NODE_MAPPING ? node->first : NULL;
+}
+
 bool node_is_null(const struct node *node)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};

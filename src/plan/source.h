@@ -54,6 +54,9 @@ enum status source_read_option(const char *option, const char *text, struct aren
 /* The value under a key of a mapping; NULL when absent, or when node is not a mapping. */
 struct node *node_get(const struct node *node, const char *key);
 
+/* The first value of a mapping; NULL: none, or it is no mapping. */
+const struct node *node_entries(const struct node *node);
+
 /* An empty value: nothing, null or ~, without quotes. */
 bool node_is_null(const struct node *node);
 

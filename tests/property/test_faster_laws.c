@@ -123,50 +123,49 @@ static void compare(const struct time_report *was, const struct time_report *is,
              seed);
 }
 
-static void check(const struct plan *plan, uint64_t seed, unsigned *timed)
+/* What a law of a faster cluster asks of a plan's report, and of the same plan's there. */
+typedef void (*judge_fn)(const struct time_report *was, const struct time_report *is,
+                         const struct faster *faster, const struct plan *plan, uint64_t seed);
+
+/* The plan on its own cluster, and on each faster one that `--why` names or on all of them. */
+static void each_faster(const struct plan *plan, uint64_t seed, bool why, judge_fn judge,
+                        unsigned *timed)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct profile profile;
     struct time_report was, is;
     assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
-    bool answered = time_it(plan, &profile, false, &arena, &was) == STATUS_OK && !was.overflows;
+    bool answered = time_it(plan, &profile, why, &arena, &was) == STATUS_OK && !was.overflows;
     for (unsigned i = 0; answered && i < CHANGES; i++) {
         struct plan faster = *plan;
+        if (why && !changes[i].said)
+            continue;
         changes[i].change(&faster.cluster);
         assert_int_equal(time_it(&faster, &profile, false, &arena, &is), STATUS_OK);
-        compare(&was, &is, &changes[i], plan, seed);
+        judge(&was, &is, &changes[i], plan, seed);
     }
     *timed += answered;
     arena_release(&arena);
 }
 
+static void check(const struct plan *plan, uint64_t seed, unsigned *timed)
+{
+    each_faster(plan, seed, false, compare, timed);
+}
+
 static void faster_is_never_later(void **state)
 {
     (void)state;
-    unsigned timed = 0;
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
-        struct plan plan;
-        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        check(&plan, seed, &timed);
-    }
+    unsigned timed = plans_shaped_try(draws_of(DRAWS), 1, check);
     draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
 static void faster_is_never_later_to_requests(void **state)
 {
     (void)state;
-    unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 2) {
-        struct plan plan;
-        if (!plan_served(&plan, seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        check(&plan, seed, &timed);
-    }
+    unsigned timed = plans_served_try(draws_of(DRAWS), 2, check);
     draws_reach("timed", timed, draws_of(DRAWS) / 8.0);
 }
 
@@ -180,42 +179,26 @@ static double said_of(const struct time_report *report, const char *name)
     return (double)NAN;
 }
 
+static void compare_said(const struct time_report *was, const struct time_report *is,
+                         const struct faster *faster, const struct plan *plan, uint64_t seed)
+{
+    double said = said_of(was, faster->said);
+    if (!(fabs(said - is->step_s) <= 1e-9 * is->step_s))
+        fail_msg("seed %" PRIu64 ", %s, %s, %s: '%s' said %.12g, is %.12g", seed,
+                 words_stack[plan->stack.kind], words_mode[plan->workload.mode],
+                 words_path[plan->moe.path], faster->said, said, is->step_s);
+}
+
 static void check_said(const struct plan *plan, uint64_t seed, unsigned *timed)
 {
-    struct arena arena = {0};
-    struct err err = {0};
-    struct profile profile;
-    struct time_report was, is;
-    assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
-    bool answered = time_it(plan, &profile, true, &arena, &was) == STATUS_OK && !was.overflows;
-    for (unsigned i = 0; answered && i < CHANGES; i++) {
-        struct plan faster = *plan;
-        if (!changes[i].said)
-            continue;
-        changes[i].change(&faster.cluster);
-        assert_int_equal(time_it(&faster, &profile, false, &arena, &is), STATUS_OK);
-        double said = said_of(&was, changes[i].said);
-        if (!(fabs(said - is.step_s) <= 1e-9 * is.step_s))
-            fail_msg("seed %" PRIu64 ", %s, %s, %s: '%s' said %.12g, is %.12g", seed,
-                     words_stack[plan->stack.kind], words_mode[plan->workload.mode],
-                     words_path[plan->moe.path], changes[i].said, said, is.step_s);
-    }
-    *timed += answered;
-    arena_release(&arena);
+    each_faster(plan, seed, true, compare_said, timed);
 }
 
 static void faster_is_as_said(void **state)
 {
     (void)state;
-    unsigned timed = 0;
     draws_print(WHY);
-    for (uint64_t seed = 1; seed <= draws_of(WHY); seed++) {
-        struct plan plan;
-        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        check_said(&plan, seed, &timed);
-    }
+    unsigned timed = plans_shaped_try(draws_of(WHY), 1, check_said);
     draws_reach("timed", timed, draws_of(WHY) / 3.0);
 }
 

@@ -69,6 +69,24 @@ static void broken(uint64_t seed, const struct plan *plan, const char *law, doub
              words_path[plan->moe.path], law, a, b);
 }
 
+/* What a law asks of a plan's times as it grows. */
+typedef void (*judge_fn)(const struct plan *plan, uint64_t seed, const struct step_time *at,
+                         const char *law);
+
+static unsigned each_grown(grow_fn grow, judge_fn judge, const char *law)
+{
+    unsigned timed = 0;
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
+        struct plan plan;
+        struct step_time at[TIMES];
+        if (!grown(&plan, seed, grow, at))
+            continue;
+        judge(&plan, seed, at, law);
+        timed++;
+    }
+    return timed;
+}
+
 /* ---- more to do ---- */
 
 static bool grow_batch(struct plan *plan, uint64_t times)
@@ -92,28 +110,22 @@ static bool grow_length(struct plan *plan, uint64_t times)
     return true;
 }
 
-static unsigned check_more(grow_fn grow, const char *law)
+static void no_less(const struct plan *plan, uint64_t seed, const struct step_time *at,
+                    const char *law)
 {
-    unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
-        struct plan plan;
-        struct step_time at[TIMES];
-        if (!grown(&plan, seed, grow, at))
-            continue;
-        for (unsigned i = 1; i < TIMES; i++)
-            if (at[i].step_s < at[i - 1].step_s * (1 - 1e-9))
-                broken(seed, &plan, law, at[i - 1].step_s, at[i].step_s);
-        timed++;
-    }
-    return timed;
+    for (unsigned i = 1; i < TIMES; i++)
+        if (at[i].step_s < at[i - 1].step_s * (1 - 1e-9))
+            broken(seed, plan, law, at[i - 1].step_s, at[i].step_s);
 }
 
 static void more_never_takes_less(void **state)
 {
     (void)state;
     draws_print(DRAWS);
-    draws_reach("batches", check_more(grow_batch, "more sequences"), draws_of(DRAWS) / 4.0);
-    draws_reach("lengths", check_more(grow_length, "longer ones"), draws_of(DRAWS) / 8.0);
+    unsigned batches = each_grown(grow_batch, no_less, "more sequences"),
+             lengths = each_grown(grow_length, no_less, "longer ones");
+    draws_reach("batches", batches, draws_of(DRAWS) / 4.0);
+    draws_reach("lengths", lengths, draws_of(DRAWS) / 8.0);
 }
 
 /* ---- more replicas ---- */
@@ -127,27 +139,25 @@ static bool grow_replicas(struct plan *plan, uint64_t times)
     return w->mode == MODE_TRAIN && plan->cluster.mesh.n == 0 && !plan->parallel.dp_shard;
 }
 
-static void replicas_compute_what_they_did(void **state)
+static void as_much(const struct plan *plan, uint64_t seed, const struct step_time *at,
+                    const char *law)
 {
     static const enum time_part computes[] = {TIME_PRODUCTS, TIME_ATTENTION, TIME_ELEMENTWISE,
                                               TIME_MOVES};
+    (void)law;
+    for (unsigned i = 0; i < sizeof computes / sizeof *computes; i++)
+        for (unsigned k = 1; k < TIMES; k++) {
+            double a = at[0].part_s[computes[i]], b = at[k].part_s[computes[i]];
+            if (fabs(a - b) > 1e-9 * fmax(a, b))
+                broken(seed, plan, time_part_name(computes[i]), a, b);
+        }
+}
+
+static void replicas_compute_what_they_did(void **state)
+{
     (void)state;
-    unsigned timed = 0;
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
-        struct plan plan;
-        struct step_time at[TIMES];
-        if (!grown(&plan, seed, grow_replicas, at))
-            continue;
-        for (unsigned i = 0; i < sizeof computes / sizeof *computes; i++)
-            for (unsigned k = 1; k < TIMES; k++) {
-                double a = at[0].part_s[computes[i]], b = at[k].part_s[computes[i]];
-                if (fabs(a - b) > 1e-9 * fmax(a, b))
-                    broken(seed, &plan, time_part_name(computes[i]), a, b);
-            }
-        timed++;
-    }
-    draws_reach("timed", timed, draws_of(DRAWS) / 8.0);
+    draws_reach("timed", each_grown(grow_replicas, as_much, "as much"), draws_of(DRAWS) / 8.0);
 }
 
 /* ---- more micro-batches ---- */
@@ -160,22 +170,20 @@ static bool grow_steps(struct plan *plan, uint64_t times)
     return w->mode == MODE_TRAIN && plan->parallel.pp == 1;
 }
 
+static void adds_up(const struct plan *plan, uint64_t seed, const struct step_time *at,
+                    const char *law)
+{
+    double one = at[1].step_s - at[0].step_s, other = at[2].step_s - at[1].step_s;
+    if (fabs(one - other) > 1e-9 * at[2].step_s)
+        broken(seed, plan, law, one, other);
+}
+
 static void micro_batches_add_up(void **state)
 {
     (void)state;
-    unsigned timed = 0;
+    const char *law = "two more micro-batches, and two";
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
-        struct plan plan;
-        struct step_time at[TIMES];
-        if (!grown(&plan, seed, grow_steps, at))
-            continue;
-        double one = at[1].step_s - at[0].step_s, other = at[2].step_s - at[1].step_s;
-        if (fabs(one - other) > 1e-9 * at[2].step_s)
-            broken(seed, &plan, "two more micro-batches, and two", one, other);
-        timed++;
-    }
-    draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
+    draws_reach("timed", each_grown(grow_steps, adds_up, law), draws_of(DRAWS) / 10.0);
 }
 
 /* ---- what runs again ---- */

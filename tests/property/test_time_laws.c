@@ -53,15 +53,8 @@ static void check(const struct plan *plan, uint64_t seed, unsigned *timed)
 static void steps_keep_their_bounds(void **state)
 {
     (void)state;
-    unsigned timed = 0;
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
-        struct plan plan;
-        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        check(&plan, seed, &timed);
-    }
+    unsigned timed = plans_shaped_try(draws_of(DRAWS), 1, check);
     draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
@@ -98,15 +91,8 @@ static void check_shared(const struct plan *plan, uint64_t seed, unsigned *timed
 static void shared_lists_time_alike(void **state)
 {
     (void)state;
-    unsigned timed = 0;
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS) / 2; seed++) {
-        struct plan plan;
-        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        check_shared(&plan, seed, &timed);
-    }
+    unsigned timed = plans_shaped_try(draws_of(DRAWS) / 2, 1, check_shared);
     draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
@@ -220,30 +206,23 @@ static void ask_all(const struct plan *plan, uint64_t seed, unsigned *timed)
 static void one_plan_has_one_time(void **state)
 {
     (void)state;
-    unsigned timed = 0;
     draws_print(DRAWS);
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
-        struct plan plan;
-        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
-            continue;
-        plan.moe.routing.samples = 5;
-        ask_all(&plan, seed, &timed);
-    }
+    unsigned timed = plans_shaped_try(draws_of(DRAWS), 3, ask_all);
     draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
 }
 
 /* The decode step of all requests that are held, at the context of the mean one. */
+static void ask_served(const struct plan *plan, uint64_t seed, unsigned *timed)
+{
+    struct plan sampled = *plan;
+    sampled.moe.routing.samples = seed % 4 ? 5 : 40;
+    ask_all(&sampled, seed, timed);
+}
+
 static void a_served_plan_has_one_time(void **state)
 {
     (void)state;
-    unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
-        struct plan plan;
-        if (!plan_served(&plan, seed))
-            continue;
-        plan.moe.routing.samples = seed % 4 ? 5 : 40;
-        ask_all(&plan, seed, &timed);
-    }
+    unsigned timed = plans_served_try(draws_of(DRAWS), 3, ask_served);
     draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
 }
 

@@ -527,6 +527,52 @@ const struct job_case job_cases[] = {
      "parallel.tp=2 parallel.ep=8 workload.micro_batch=4 parallel.zero=3 "
      "recompute.kind=selective",
      0},
+    {"vllm/dynamo-values.yaml", "",
+     "cluster.node.devices=1 cluster.device.peak.bf16=989TFLOP/s stack.graphs=full "
+     "stack.graph_batch=64 "
+     "workload.tokens_per_sequence=4 workload.context_length=131072 workload.micro_batch=64",
+     0},
+    {"vllm/ray-serve.yaml", "",
+     "cluster.node.devices=8 cluster.device.peak.bf16=989TFLOP/s parallel.tp=8 parallel.ep=8 "
+     "workload.context_length=16384 workload.micro_batch=256 precision.kv_cache=fp8 "
+     "stack.graphs=full",
+     0},
+    {"vllm/ray-service.yaml", "",
+     "cluster.node.devices=4 cluster.device.peak.bf16=312TFLOP/s parallel.tp=4 "
+     "memory.fraction=0.88 "
+     "model.layers=32",
+     0},
+    {"vllm/production-stack.yaml", "cluster=h200",
+     "cluster.node.devices=4 parallel.tp=4 parallel.ep=4 workload.context_length=65536 "
+     "workload.micro_batch=128 memory.fraction=0.92 precision.kv_cache=fp8 "
+     "stack.graphs=auto",
+     0},
+    {"vllm/kserve.yaml", "cluster=h100",
+     "cluster.node.devices=2 parallel.tp=2 model.layers=48 workload.context_length=40960", 0},
+    {"vllm/kserve-llm.yaml", "cluster=h200",
+     "cluster.nodes=2 parallel.dp=16 parallel.ep=16 moe.path=deepep_ll "
+     "workload.context_length=32768",
+     0},
+    {"vllm/skypilot-device.yaml", "",
+     "cluster.node.devices=8 cluster.device.peak.bf16=989TFLOP/s parallel.tp=8", 0},
+    {"sglang/dynamo-config.yaml", "",
+     "cluster.node.devices=8 cluster.device.peak.bf16=2.25PFLOP/s parallel.tp=1 parallel.dp=8 "
+     "parallel.ep=8 memory.fraction=0.82 memory.cache_block=64 workload.micro_batch=64",
+     0},
+    {"trtllm/dynamo.yaml", "",
+     "cluster.node.devices=4 cluster.device.peak.bf16=989TFLOP/s parallel.tp=1 parallel.dp=4 "
+     "parallel.ep=4 workload.mode=decode workload.micro_batch=256 "
+     "workload.max_num_batched_tokens=1024 stack.graph_batch=256 precision.kv_cache=fp8",
+     0},
+    {"trtllm/dynamo-prefill.sh", "",
+     "cluster.node.devices=4 parallel.tp=4 parallel.ep=4 workload.mode=prefill "
+     "workload.sequence_length=2048 workload.micro_batch=4 memory.fraction=0.6 "
+     "precision.kv_cache=fp8",
+     1},
+    {"vllm/served-as.sh", "cluster=h100",
+     "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
+    {"trtllm/snapshot.sh", "",
+     "parallel.tp=4 model.layers=36 stack.experts=cutlass workload.max_num_seqs=800", 0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",

@@ -344,6 +344,37 @@ bool plan_served(struct plan *plan, uint64_t seed)
     return true;
 }
 
+/* By the seed the stacks in turn. */
+static bool shaped_in_turn(struct plan *plan, uint64_t seed)
+{
+    return plan_shaped(plan, (enum stack_kind)(seed % STACK_COUNT), seed);
+}
+
+static unsigned try_each(unsigned n, unsigned step, bool (*drawn)(struct plan *, uint64_t),
+                         plan_law law)
+{
+    enum { SAMPLES = 5 };
+    unsigned tried = 0;
+    for (uint64_t seed = 1; seed <= n; seed += step) {
+        struct plan plan;
+        if (!drawn(&plan, seed))
+            continue;
+        plan.moe.routing.samples = SAMPLES;
+        law(&plan, seed, &tried);
+    }
+    return tried;
+}
+
+unsigned plans_shaped_try(unsigned n, unsigned step, plan_law law)
+{
+    return try_each(n, step, shaped_in_turn, law);
+}
+
+unsigned plans_served_try(unsigned n, unsigned step, plan_law law)
+{
+    return try_each(n, step, plan_served, law);
+}
+
 /* Gives a few keys any value where rules hold, all or none as the stack then builds the list or
  * refuses: one list is built for all, which is most of the time this takes. */
 static void vary_built(struct rng *rng, struct plan *plan)

@@ -11,6 +11,14 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed);
 /* Such a plan of an engine that serves requests: of how many, and how long, by the seed. */
 bool plan_served(struct plan *plan, uint64_t seed);
 
+/* Tries a law on a drawn plan; *tried counts those it could be tried on. */
+typedef void (*plan_law)(const struct plan *plan, uint64_t seed, unsigned *tried);
+
+/* Tries a law on the plans of seeds 1, 1 + step, ... up to n, the stacks in turn, or of such
+ * engines, each by five samples of its routing: how many it could be tried on. */
+unsigned plans_shaped_try(unsigned n, unsigned step, plan_law law);
+unsigned plans_served_try(unsigned n, unsigned step, plan_law law);
+
 /* Such a plan of a mode, with most keys away from their defaults: each change is kept where all
  * rules hold and the stack still builds the list, so that a law is never tried on a refusal.
  * plan_random obeys the rules alone, and a stack builds one of four of its plans. False where

@@ -57,7 +57,8 @@ static const char *value(const struct plan *plan, const char *key, struct arena 
 static const char *with_unit(const char *value, struct arena *arena)
 {
     size_t digits = strspn(value, "0123456789.");
-    bool unit = text_equal(value + digits, "GiB") || text_equal(value + digits, "GB");
+    bool unit = text_equal(value + digits, "GiB") || text_equal(value + digits, "GB") ||
+                text_ends(value + digits, "FLOP/s");
     return digits && unit ? arena_printf(arena, "%.*s %s", (int)digits, value, value + digits)
                           : value;
 }

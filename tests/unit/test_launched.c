@@ -11,40 +11,16 @@
 #include "sim/step/interval.h"
 #include "sim/time/launched.h"
 #include "support/plans.h"
+#include "support/timed.h"
 
 static const char decode[] = "model: qwen3-30b-a3b\ncluster: h100-2x1\nstack: vllm\n"
                              "workload: {mode: decode, micro_batch: 8, context_length: 2048}\n"
                              "parallel: {tp: 2}\n";
 
-/* A step of the plan above with settings, by the profile it takes. */
-struct timed {
-    struct arena arena;
-    struct plan plan;
-    struct profile profile;
-    struct stepper s;
-    struct step_time step;
-};
-
-static void timed_open(struct timed *t, const char *set)
-{
-    struct err err = {0};
-    *t = (struct timed){.s = {.routing = NULL}};
-    plan_set(decode, set, &t->arena, &t->plan);
-    assert_int_equal(profile_load(&t->plan, &t->arena, &t->profile, &err), STATUS_OK);
-    assert_int_equal(stepper_build(&t->s, &t->plan, &t->profile, &t->arena, &err), STATUS_OK);
-    assert_true(stepper_time(&t->s, NULL, &t->step));
-}
-
-static void timed_close(struct timed *t)
-{
-    stepper_release(&t->s);
-    arena_release(&t->arena);
-}
-
 static double step_s(const char *set)
 {
     struct timed t;
-    timed_open(&t, set);
+    timed_open(&t, decode, set);
     timed_close(&t);
     return t.step.step_s;
 }
@@ -54,7 +30,7 @@ static double kernels_of(const char *set)
 {
     struct timed t;
     double sum = 0;
-    timed_open(&t, set);
+    timed_open(&t, decode, set);
     for (size_t i = 0; i < t.s.work.n_ops; i++)
         if (t.s.work.ops[i].segment == SEGMENT_MOE)
             sum += launched_s(&t.s, GRAPHS_NONE, &t.s.work.ops[i],
@@ -127,7 +103,7 @@ static void intervals_have_what_a_launch_may_be(void **state)
     double more[3];
     for (size_t i = 0; i < 3; i++) {
         struct timed t;
-        timed_open(&t, sets[i]);
+        timed_open(&t, decode, sets[i]);
         more[i] = interval_of(&t.s, &t.profile, NULL, t.step.step_s, 0.4).more;
         timed_close(&t);
     }

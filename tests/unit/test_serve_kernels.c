@@ -13,37 +13,13 @@
 #include "sim/step/serve_time.h"
 #include "sim/time/step_time.h"
 #include "support/plans.h"
+#include "support/timed.h"
 #include "work/stack/stack.h"
 
 static const char decode[] = "model: deepseek-r1\ncluster: b200-8x1\nstack: sglang\n"
                              "precision: {compute: fp8, kv_cache: fp8}\n"
                              "workload: {mode: decode, micro_batch: 16, context_length: 2048}\n"
                              "parallel: {tp: 8, ep: 1, etp: 8}\n";
-
-/* A step of the plan above with settings. */
-struct timed {
-    struct arena arena;
-    struct plan plan;
-    struct profile profile;
-    struct stepper s;
-    struct step_time step;
-};
-
-static void timed_open(struct timed *t, const char *set)
-{
-    struct err err = {0};
-    *t = (struct timed){.s = {.routing = NULL}};
-    plan_set(decode, set, &t->arena, &t->plan);
-    assert_int_equal(profile_load(&t->plan, &t->arena, &t->profile, &err), STATUS_OK);
-    assert_int_equal(stepper_build(&t->s, &t->plan, &t->profile, &t->arena, &err), STATUS_OK);
-    assert_true(stepper_time(&t->s, NULL, &t->step));
-}
-
-static void timed_close(struct timed *t)
-{
-    stepper_release(&t->s);
-    arena_release(&t->arena);
-}
 
 /* Of a layer with experts. */
 static const struct op *op_of(const struct timed *t, const char *name)
@@ -108,7 +84,7 @@ static void kernels_of_a_layer_begin(void **state)
     static const char *const nowhere[] = {"place", "fan_out", "mask_tail", "reduce_routed_out",
                                           "reduce_shared_sum"};
     struct timed t;
-    timed_open(&t, "workload.micro_batch=16");
+    timed_open(&t, decode, "workload.micro_batch=16");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (fabs(kernels(&t, rows[i].op) - rows[i].kernels) > 1e-6)
             fail_msg("%s: %.6f kernels, by hand %.0f", rows[i].op, kernels(&t, rows[i].op),
@@ -127,8 +103,8 @@ static void every_rank_has_all_tokens(void **state)
     static const char *const ops[] = {"attention_norm", "q_down",   "kv_down", "q_latent_norm",
                                       "add_mlp_input",  "mlp_norm", "router",  "add_shared"};
     struct timed split, whole;
-    timed_open(&split, "parallel.ep=8 parallel.etp=1 workload.micro_batch=64");
-    timed_open(&whole, "parallel.ep=1 parallel.etp=8 workload.micro_batch=64");
+    timed_open(&split, decode, "parallel.ep=8 parallel.etp=1 workload.micro_batch=64");
+    timed_open(&whole, decode, "parallel.ep=1 parallel.etp=8 workload.micro_batch=64");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         assert_false(op_of(&whole, ops[i])->done & DONE_EVERYWHERE);
         close_to(price(&split, ops[i]).s, price(&whole, ops[i]).s);
@@ -145,7 +121,7 @@ static void scales_of_blocks_cost_their_share(void **state)
 {
     (void)state;
     struct timed t;
-    timed_open(&t, "workload.micro_batch=16");
+    timed_open(&t, decode, "workload.micro_batch=16");
     struct kernel_rates *k = &t.s.pricing.rates.kernel[PROFILE_GEMM];
     k->block_share = 1;
     double q_up = price(&t, "q_up").compute_s, router = price(&t, "router").compute_s;
@@ -153,7 +129,7 @@ static void scales_of_blocks_cost_their_share(void **state)
     close_to(price(&t, "q_up").compute_s, 4 * q_up);
     close_to(price(&t, "router").compute_s, router);
     timed_close(&t);
-    timed_open(&t, "precision.weights=nvfp4");
+    timed_open(&t, decode, "precision.weights=nvfp4");
     t.s.pricing.rates.kernel[PROFILE_GEMM].block_share = 1;
     double out = price(&t, "attention_out").compute_s;
     t.s.pricing.rates.kernel[PROFILE_GEMM].block_share = 0.25;

@@ -23,8 +23,7 @@ enum status validate_table(const struct csv *csv, struct arena *arena, struct va
                            struct err *err)
 {
     if (curve_is_table(csv) && out->sets && out->sets->n)
-        return err_set(err, STATUS_USAGE,
-                       "'%s' has no plans that '--set' or '--seed' could change", csv->file);
+        return published_no_sets(csv, err);
     if (curve_is_table(csv))
         return validate_curves(csv, arena, out, err);
     if (published_is_runs(csv))

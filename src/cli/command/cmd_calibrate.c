@@ -269,8 +269,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
         return err_set(err, STATUS_USAGE,
                        "'--model' chooses runs; of kernels every model is left out in turn");
     if (call->general.set.n || call->general.seed)
-        return err_set(err, STATUS_USAGE,
-                       "'%s' has no plans that '--set' or '--seed' could change", csv.file);
+        return published_no_sets(&csv, err);
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));

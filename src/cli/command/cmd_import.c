@@ -119,8 +119,8 @@ static enum status import_model(const struct invocation *call, const struct node
 
 /* ---- jobs ---- */
 
-static void write_comments(const struct job_result *job, bool warnings, const char *title,
-                           struct text *out)
+static void write_comments(const struct job_result *job, const char *file, bool warnings,
+                           const char *title, struct text *out)
 {
     bool any = false;
     for (size_t i = 0; i < job->notes.n; i++) {
@@ -132,8 +132,10 @@ static void write_comments(const struct job_result *job, bool warnings, const ch
         any = true;
         text_append(out, "#   ");
         text_append_visible(out, note->text);
+        bool other = note->mark.file && !text_equal(note->mark.file, file);
         if (note->mark.line)
-            text_printf(out, " (line %u)", note->mark.line);
+            text_printf(out, " (%s%sline %u)", other ? note->mark.file : "", other ? ", " : "",
+                        note->mark.line);
         text_append(out, "\n");
     }
 }
@@ -144,8 +146,8 @@ static void write_job_yaml(const struct invocation *call, struct job_result *job
     text_append(&yaml, "# ");
     text_append_visible(&yaml, call->operands[0]);
     text_printf(&yaml, ", imported by moeplan " MOEPLAN_VERSION " from %s\n", job->taken_for);
-    write_comments(job, true, "not modelled:", &yaml);
-    write_comments(job, false,
+    write_comments(job, call->operands[0], true, "not modelled:", &yaml);
+    write_comments(job, call->operands[0], false,
                    "not read, matters to neither memory nor time, "
                    "or not known:",
                    &yaml);
@@ -239,12 +241,13 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
            "neither a HuggingFace configuration (no 'model_type') nor a job of a known "
            "framework");
     if (text_ends(call->operands[0], ".yaml") || text_ends(call->operands[0], ".yml"))
-        return err_hint(err,
-                        "jobs in YAML are MaxText's (base_config), Accelerate's, axolotl's, "
-                        "LLaMA-Factory's, ms-swift's, AutoModel's, NeMo-RL's, "
-                        "Megatron-Bridge's, Primus's, Kubernetes manifests, Compose files and "
-                        "SkyPilot's tasks; '--from FRAMEWORK' says whose it is, or import the "
-                        "launch script, as in 'trl sft --config FILE' for TRL's");
+        return err_hint(
+            err,
+            "jobs in YAML are MaxText's (base_config), Accelerate's, axolotl's, "
+            "LLaMA-Factory's, ms-swift's, AutoModel's, NeMo-RL's, "
+            "Megatron-Bridge's, Primus's, Ray Serve's, Kubernetes manifests, Compose "
+            "files and SkyPilot's tasks; '--from FRAMEWORK' says whose it is, or import the "
+            "launch script, as in 'trl sft --config FILE' for TRL's");
     return err_hint(err, "config.json of one of: %s", text_string(&known));
 }
 
@@ -295,10 +298,14 @@ const struct command command_import = {
         "Trainer (DeepSpeed, FSDP), TRL, axolotl, LLaMA-Factory, ms-swift and Megatron-SWIFT, "
         "NeMo AutoModel, NeMo-RL, slime, verl, vLLM, SGLang and TensorRT-LLM, YAML of MaxText, "
         "Bridge, Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift, AutoModel and NeMo-RL, "
-        "torchtitan TOML, DeepSpeed JSON; launches in Kubernetes manifests, Compose files and "
-        "SkyPilot's tasks. Nothing in a job is run.\n"
+        "torchtitan TOML, DeepSpeed JSON; launches in Kubernetes manifests (Dynamo's and "
+        "KServe's "
+        "services, RayService), Compose files and SkyPilot's tasks; Ray Serve's applications "
+        "and values of vLLM's Helm chart. Nothing in a job is run.\n"
         "\n"
-        "A job names no device: --set cluster=h100 does, and gets the job's size. Flags that "
+        "A job names no device, but for labels of Kubernetes' nodes, Ray Serve's and "
+        "SkyPilot's "
+        "accelerators: --set cluster=h100 does, and gets the job's size. Flags that "
         "matter to memory or time and are not modelled are warned of, the rest of what was not "
         "read is listed. A line '#moeplan key=value' in a job sets what the framework has no "
         "flag for.\n"

@@ -149,67 +149,6 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME])
         *c = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
 }
 
-/* Whether a list of devices, "h100, h200", has one. */
-static bool lists(const char *devices, const char *device)
-{
-    size_t n = strlen(device);
-    for (const char *at = devices; at[0]; at += strcspn(at, ",")) {
-        at += strspn(at, ", ");
-        if (strcspn(at, ", ") == n && strncmp(at, device, n) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
-{
-    if (!profile->n_runs)
-        return false;
-    struct arena arena = {0};
-    struct text left = {.arena = &arena};
-    profile_left_runs(profile, plan, &left);
-    bool leaves = left.length > 0;
-    arena_release(&arena);
-    return leaves;
-}
-
-static bool has_model(const struct profile *profile, const char *name)
-{
-    if (!profile->models || !profile->models[0])
-        return true;
-    for (size_t i = 0; profile->models[i]; i++) {
-        size_t n = strlen(profile->models[i]);
-        if (strncmp(name, profile->models[i], n) == 0 && (name[n] == '\0' || name[n] == ' '))
-            return true;
-    }
-    return false;
-}
-
-static bool has_device(const struct profile *profile, const struct plan *plan,
-                       char device[PLAN_NAME])
-{
-    profile_device(plan, device);
-    return !profile->device[0] || lists(profile->device, device);
-}
-
-bool profile_is_outside(const struct profile *profile, const struct plan *plan)
-{
-    char device[PLAN_NAME];
-    return !has_device(profile, plan, device) || !has_model(profile, plan->model_name) ||
-           profile_is_unlike(profile, plan);
-}
-
-void profile_outside_of(const struct profile *profile, const struct plan *plan,
-                        struct text *out)
-{
-    char device[PLAN_NAME];
-    if (!has_model(profile, plan->model_name))
-        text_printf(out, "model %s", plan->model_name);
-    if (!has_device(profile, plan, device))
-        text_printf(out, "%sdevice %s", out->length ? ", " : "", device);
-    profile_left_runs(profile, plan, out);
-}
-
 /* Of this name on the plan's device, on its family, anywhere. */
 static bool find_named(const struct plan *plan, const char *name, struct arena *arena,
                        char **path)

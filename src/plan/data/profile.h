@@ -226,16 +226,17 @@ double profile_value(const struct constant *constant, double x, bool *outside);
 /* The device that a plan's cluster has, as the catalogue calls it: "mi355x" of "mi355x-8x8". */
 void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 
-/* Whether a plan is of another device or model than the profile was measured on, or of a key
- * (`runs`) that none of its runs had. */
-bool profile_is_outside(const struct profile *profile, const struct plan *plan);
+/* How a plan stands to the runs of a profile. */
+enum profile_standing {
+    RUNS_LIKE,      /* some run was like it, or the profile says nothing of its runs */
+    RUNS_ELSEWHERE, /* none was of its device or model */
+    RUNS_UNLIKE     /* of a key (`runs`) it has what none had, wherever it runs */
+};
+enum profile_standing profile_standing(const struct profile *profile, const struct plan *plan);
 
 /* What of it no run had: "model glm-4.6, device h20, parallel.zero 3"; nothing within. */
 void profile_outside_of(const struct profile *profile, const struct plan *plan,
                         struct text *out);
-
-/* Whether a plan leaves `runs`. */
-bool profile_is_unlike(const struct profile *profile, const struct plan *plan);
 
 /* The keys of `runs` that a plan leaves, "moe.path allgather, parallel.ep 1"; appends nothing
  * when there are none. */

@@ -66,6 +66,12 @@ static enum status all_sets(const struct csv *csv, size_t row,
     return STATUS_OK;
 }
 
+enum status published_no_sets(const struct csv *csv, struct err *err)
+{
+    return err_set(err, STATUS_USAGE, "'%s' has no plans that '--set' or '--seed' could change",
+                   csv->file);
+}
+
 enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,
                            struct plan *plan, struct err *err)
 {

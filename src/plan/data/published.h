@@ -18,6 +18,9 @@ struct published_sets {
     size_t n;
 };
 
+/* STATUS_USAGE: what is said of such keys where a table is none of runs. */
+enum status published_no_sets(const struct csv *csv, struct err *err);
+
 /* The plan of a row: the file of its cell `plan`, below the folder that holds the table's
  * models/ (or, when the cell is empty, everything from `set`), with `set`. */
 enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,

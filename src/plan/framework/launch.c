@@ -70,6 +70,7 @@ static const struct entry {
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "dynamo.vllm", NULL, &job_vllm}, /* workers of Dynamo take engines' flags */
     {ENTRY_MODULE, "dynamo.sglang", NULL, &job_sglang},
+    {ENTRY_MODULE, "dynamo.trtllm", NULL, &job_trtllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
     {ENTRY_WORDS, "sglang", "serve", &job_sglang},
     {ENTRY_WORDS, "trtllm-serve", "serve", &job_trtllm},

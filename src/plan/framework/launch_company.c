@@ -8,6 +8,17 @@ static bool ends_in_either(const char *text, const char *a, const char *b)
     return text_ends(text, a) || text_ends(text, b);
 }
 
+/* Whether a word from `i` on begins with one of these. */
+static bool any_starts(const struct shell_words *words, size_t i, const char *const *starts,
+                       size_t n)
+{
+    for (; i < words->n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (text_starts(words->items[i].text, starts[j]))
+                return true;
+    return false;
+}
+
 /* Overrides of a recipe: what pretrain_gpt.py of Megatron-LM does not take. */
 static bool has_overrides(const struct shell_words *words, size_t i)
 {
@@ -40,35 +51,25 @@ static bool is_llamafactory(const struct shell_words *words, size_t i)
         return false;
     if (i + 1 < words->n && (ends_in_either(words->items[i + 1].text, ".yaml", ".json")))
         return !text_ends(words->items[i + 1].text, "base.yaml");
-    for (size_t j = i + 1; j < words->n; j++)
-        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-            if (text_starts(words->items[j].text, own[k]))
-                return true;
-    return false;
+    return any_starts(words, i + 1, own, sizeof own / sizeof *own);
 }
 
 /* train.py of slime says how many devices the actor has. */
 static bool is_slime(const struct shell_words *words, size_t i)
 {
+    static const char *const own[] = {"--actor-num-"};
     const char *name = text_base_name(words->items[i].text);
-    if (!text_equal(name, "train.py") && !text_equal(name, "train_async.py"))
-        return false;
-    for (size_t j = i + 1; j < words->n; j++)
-        if (text_starts(words->items[j].text, "--actor-num-"))
-            return true;
-    return false;
+    return (text_equal(name, "train.py") || text_equal(name, "train_async.py")) &&
+           any_starts(words, i + 1, own, 1);
 }
 
 /* "train_sft.py" of OpenRLHF before it was a module: its batch is called like nobody else's. */
 static bool is_openrlhf(const struct shell_words *words, size_t i)
 {
+    static const char *const own[] = {"--micro_train_batch_size"};
     const char *name = text_base_name(words->items[i].text);
-    if (!text_starts(name, "train_") || !text_ends(name, ".py"))
-        return false;
-    for (size_t j = i + 1; j < words->n; j++)
-        if (text_starts(words->items[j].text, "--micro_train_batch_size"))
-            return true;
-    return false;
+    return text_starts(name, "train_") && text_ends(name, ".py") &&
+           any_starts(words, i + 1, own, 1);
 }
 
 /* "uv run examples/run_grpo.py --config FILE policy.precision=float16": others' scripts have
@@ -79,13 +80,12 @@ static bool is_nemo_rl(const struct shell_words *words, size_t i)
                                         "run_rm",   "run_vlm_grpo", "run_distillation"};
     static const char *const own[] = {"policy.", "+policy.", "++policy.", "grpo.", "cluster."};
     const char *text = words->items[i].text, *name = text_base_name(text);
-    bool named = false, told = strstr(text, "examples/run_") != NULL;
+    bool named = false;
     for (size_t j = 0; j < sizeof names / sizeof *names; j++)
         named = named || text_starts(name, names[j]);
-    for (size_t j = i + 1; j < words->n; j++)
-        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-            told = told || text_starts(words->items[j].text, own[k]);
-    return named && told && text_ends(name, ".py");
+    return named && text_ends(name, ".py") &&
+           (strstr(text, "examples/run_") ||
+            any_starts(words, i + 1, own, sizeof own / sizeof *own));
 }
 
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */

@@ -46,7 +46,8 @@ enum status launch_none(struct job *job, const struct shell *shell)
         job->err,
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
         "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-        "trtllm-serve, verl.trainer.main_ppo and sft_trainer, axolotl train, "
+        "trtllm-serve, dynamo.vllm, .sglang and .trtllm, verl.trainer.main_ppo and "
+        "sft_trainer, axolotl train, "
         "llamafactory-cli train, swift sft, megatron sft, automodel finetune, slime's "
         "train.py, NeMo-RL's run_grpo.py, openrlhf.cli.train_sft, accelerate launch, "
         "trl sft, dpo or grpo with DeepSpeed or FSDP, --deepspeed FILE.json, --fsdp WORDS, "

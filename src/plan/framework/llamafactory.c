@@ -262,10 +262,10 @@ static enum status set_mini(struct job *job)
     static const char flag[] = "use_adam_mini";
     bool used = false;
     TRY(job_switch(job, flag, &used));
-    if (used)
+    if (used) {
         job_set(job, "optimizer.kind", "adam_mini", flag);
-    if (used)
         job_set(job, "precision.moments", "f32", flag);
+    }
     return job->err->status;
 }
 

@@ -90,7 +90,7 @@ static enum status read_fsdp(struct job *job)
     const struct trainer_file *known = trainer_known(shardings, name);
     job_assume(job, "fsdp_version", "2", "fsdp_version: 2, sft_args.py");
     if (name[0] == '{')
-        TRY(trainer_add_text(job, flag, JOB_FILE + 1));
+        TRY(job_flag_text(job, flag, JOB_FILE + 1));
     else if (known)
         TRY(trainer_add_known(job, known, JOB_FILE + 1));
     else if (text_ends(name, ".json"))

@@ -137,9 +137,6 @@ const struct trainer_file *trainer_known(const struct trainer_file *known, const
 enum status trainer_add_known(struct job *job, const struct trainer_file *known,
                               unsigned layer);
 
-/* A file's text where its name would be, which stands where the flag does. */
-enum status trainer_add_text(struct job *job, const char *flag, unsigned layer);
-
 /* The format of weights as they are loaded, where what is trained is raised to f32 beside them;
  * NULL: it is one. */
 const char *trainer_loaded(struct job *job);

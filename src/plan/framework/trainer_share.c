@@ -69,16 +69,6 @@ enum status trainer_add_known(struct job *job, const struct trainer_file *known,
     return status;
 }
 
-enum status trainer_add_text(struct job *job, const char *flag, unsigned layer)
-{
-    const struct setting text = *job_setting(job, flag); /* it moves as others are added */
-    unsigned before = job->layer;
-    job->layer = layer;
-    enum status status = job_add_mapping(job, "", &text);
-    job->layer = before;
-    return status;
-}
-
 /* DeepSpeed's file: as it is there, else as the framework brings it; or its text. */
 static enum status read_deepspeed(struct job *job, const struct trainer_file *known)
 {
@@ -90,7 +80,7 @@ static enum status read_deepspeed(struct job *job, const struct trainer_file *kn
         return STATUS_OK;
     TRY(job_word(job, flag, &name));
     if (name[0] == '{')
-        return trainer_add_text(job, flag, JOB_FILE + 1);
+        return job_flag_text(job, flag, JOB_FILE + 1);
     TRY(job_add_file(job, name, JOB_FILE + 1, &found));
     known = found ? NULL : trainer_known(known, text_base_name(name));
     if (known)

@@ -76,3 +76,13 @@ enum status job_flag_file(struct job *job, const char *flag, unsigned layer)
     TRY(job_word(job, flag, &name));
     return job_need_file(job, flag, name, layer);
 }
+
+enum status job_flag_text(struct job *job, const char *flag, unsigned layer)
+{
+    const struct setting text = *job_setting(job, flag); /* it moves as others are added */
+    unsigned before = job->layer;
+    job->layer = layer;
+    enum status status = job_add_mapping(job, "", &text);
+    job->layer = before;
+    return status;
+}

@@ -565,6 +565,7 @@ enum status job_finish(struct job *job, const char *text, size_t length)
         TRY(job->framework->prepare(job));
     TRY(apply_lines(job, text, length));
     TRY(apply_sets(job, true));
+    job_set_device(job);
     TRY(size_cluster(job));
     *asked = job->draft; /* what the user says holds against the framework's own */
     job->asked = asked;

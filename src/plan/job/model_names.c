@@ -301,9 +301,17 @@ static const char *without_slashes(const char *name, struct arena *arena)
     return arena_strndup(arena, name, n);
 }
 
+/* The last part of a path, in lower case; of a snapshot in the hub's cache, .../models--OWNER--
+ * NAME/snapshots/HASH, its name. */
 static const char *lower_base(const char *name, struct arena *arena)
 {
-    char *lower = arena_strdup(arena, text_base_name(without_slashes(name, arena)));
+    static const char cached[] = "/models--";
+    const char *base = text_base_name(without_slashes(name, arena));
+    const char *folder = strstr(name, cached);
+    const char *owner = folder ? strstr(folder + sizeof cached - 1, "--") : NULL;
+    if (owner)
+        base = arena_strndup(arena, owner + 2, strcspn(owner + 2, "/"));
+    char *lower = arena_strdup(arena, base);
     for (char *at = lower; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     return lower;

@@ -201,6 +201,9 @@ enum status job_add_file(struct job *job, const char *name, unsigned layer, bool
 enum status job_need_file(struct job *job, const char *flag, const char *name, unsigned layer);
 enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
 
+/* A file's text where its name would be: settings that stand where the flag does. */
+enum status job_flag_text(struct job *job, const char *flag, unsigned layer);
+
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
 /* Its value where that is one word that is known, or NULL. */
@@ -305,7 +308,16 @@ extern const size_t megatron_n_flags;
 enum status megatron_prepare(struct job *job);
 enum status megatron_finish(struct job *job);
 
-/* ---- names of models and devices elsewhere; see model_names.c ---- */
+/* ---- names of devices elsewhere; see device_names.c ---- */
+
+/* The cluster that has the device of a node's label or a job's description, "NVIDIA-H200",
+ * "H100", "nvidia-h100-80gb", "AMD-Instinct-MI300X-OAM"; NULL: none of ours. */
+const char *device_name_from(const char *name, struct arena *arena);
+
+/* Drafts the cluster that a container's description asks for, where nobody names one. */
+void job_set_device(struct job *job);
+
+/* ---- names of models elsewhere; see model_names.c ---- */
 
 /* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);

@@ -104,6 +104,18 @@ static enum status check_fraction(struct job *job)
                   "a fraction of memory is above 0 and at most 1, not '%s'", f->words[0]);
 }
 
+/* A folder that is not here may hold what its name to clients says, if that is known. */
+static const char *served_as(struct job *job, const char *path, struct mark mark)
+{
+    const struct setting *s = job_setting(job, "served-model-name");
+    const char *served = s && s->n == 1 && !s->trouble ? s->values[0] : NULL;
+    if (!served || !strchr(path, '/') || !model_name_from(NAMES_HUB, served, job->arena))
+        return path;
+    job_warn(job, mark, "what '%s' holds is not here: it is taken for '%s', as it is served",
+             path, served);
+    return served;
+}
+
 enum status serving_set_model(struct job *job, const char *flag)
 {
     TRY(check_fraction(job));
@@ -128,6 +140,10 @@ enum status serving_set_model(struct job *job, const char *flag)
     const char *model = model_name_or_folder(name, job->arena);
     if (!model && job->described)
         return set_checkpoint(job, name, NULL);
+    if (!model) {
+        name = served_as(job, name, mark);
+        model = model_name_from(NAMES_HUB, name, job->arena);
+    }
     if (!model)
         return job_unknown_model(job, mark, name);
     draft_set(&job->draft, "model", model, mark, name);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/serving/serving.h"
@@ -12,16 +13,24 @@
 #define OLDER                                                                                  \
     "tensorrt_llm/_torch/pyexecutor/config.py" /* until 0.20: pytorch_backend_config */
 #define SERVE "tensorrt_llm/commands/serve.py"
+#define DYNAMO                                                                                 \
+    "ai-dynamo/dynamo components/src/dynamo/trtllm 0a6a115c6cd1" /* backend_args.py */
 
 static const struct job_flag flags[] = {
-    RULE("model", JOB_VALUE, "model", "or the word behind trtllm-serve", SERVE),
+    RULE("model model-path", JOB_VALUE, "model", "or the word behind trtllm-serve", SERVE),
     RULE("extra-llm-api-options config", JOB_VALUE, NULL, "a YAML file below the command line",
          SERVE),
+    RULE("extra-engine-args", JOB_VALUE, NULL,
+         "of dynamo.trtllm: a YAML file above the command line", DYNAMO),
+    RULE("override-engine-args", JOB_VALUE, NULL,
+         "of dynamo.trtllm: its entries, above the command line", DYNAMO),
+    RULE("disaggregation-mode", JOB_VALUE, "workload.mode", "of dynamo.trtllm: prefill; decode",
+         DYNAMO),
     RULE("tp-size tensor-parallel-size", JOB_VALUE, "parallel.tp",
          "with attention DP: 1, and dp as many", ARGUMENTS),
     DIRECT("pp-size pipeline-parallel-size", JOB_VALUE, "parallel.pp", NULL, "1", ARGUMENTS),
-    RULE("ep-size moe-expert-parallel-size", JOB_VALUE, "parallel.ep", "etp: tp / ep",
-         ARGUMENTS),
+    RULE("ep-size moe-expert-parallel-size expert-parallel-size", JOB_VALUE, "parallel.ep",
+         "etp: tp / ep", ARGUMENTS),
     RULE("enable-attention-dp", JOB_SWITCH, "parallel.dp", "the tensor-parallel ranks",
          ARGUMENTS),
     RULE("max-batch-size", JOB_VALUE, "workload.max_num_seqs", "and micro_batch; 2048",
@@ -29,7 +38,8 @@ static const struct job_flag flags[] = {
     DIRECT("max-num-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
            ARGUMENTS),
     NEEDED("max-seq-len", JOB_VALUE, "workload.context_length", NULL, NULL, ARGUMENTS),
-    DIRECT("kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction",
+    DIRECT("kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction "
+           "free-gpu-memory-fraction",
            JOB_VALUE, "memory.fraction", NULL, NULL, ARGUMENTS),
     DIRECT("kv-cache-config.tokens-per-block", JOB_VALUE, "memory.cache_block", NULL, NULL,
            ARGUMENTS),
@@ -85,6 +95,19 @@ static const struct job_flag flags[] = {
     TIME("enable-overlap-scheduler", JOB_SWITCH, "true", NULL, OLDER),
     TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
+    MEMORY("cache-transceiver-config.max-tokens-in-buffer", JOB_VALUE, NULL,
+           "what caches are sent from", ARGUMENTS),
+    TIME("moe-config.use-low-precision-moe-combine", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("allreduce-strategy", JOB_VALUE, "AUTO", NULL, ARGUMENTS),
+    TIME("stream-interval", JOB_VALUE, "1", NULL, ARGUMENTS),
+    NEITHER("moe-tensor-parallel-size", JOB_VALUE, ARGUMENTS), /* tp / ep */
+    NEITHER("cache-transceiver-config.backend", JOB_VALUE, ARGUMENTS),
+    NEITHER("print-iter-log", JOB_SWITCH, ARGUMENTS),
+    NEITHER("served-model-name", JOB_VALUE, DYNAMO),
+    NEITHER("publish-events-and-metrics publish-kv-events", JOB_SWITCH, DYNAMO),
+    NEITHER("kv-block-size", JOB_VALUE, DYNAMO), /* of its events */
+    NEITHER("request-plane", JOB_VALUE, DYNAMO),
+    NEITHER("modality", JOB_VALUE, DYNAMO),
     NEITHER("backend", JOB_VALUE, SERVE),
     NEITHER("host", JOB_VALUE, SERVE),
     NEITHER("port", JOB_VALUE, SERVE),
@@ -121,6 +144,9 @@ static enum status trtllm_prepare(struct job *job)
 {
     struct degrees d;
     TRY(job_flag_file(job, "extra-llm-api-options", JOB_FILE));
+    TRY(job_flag_file(job, "extra-engine-args", JOB_ENVIRONMENT));
+    if (job_given(job, "override-engine-args"))
+        TRY(job_flag_text(job, "override-engine-args", JOB_ENVIRONMENT));
     TRY(read_degrees(job, &d));
     job->size = (struct job_size){.world = d.tp * d.pp};
     return STATUS_OK;
@@ -137,14 +163,34 @@ static void set_layout(struct job *job, const struct degrees *d)
             "enable-attention-dp ep-size");
 }
 
+/* A worker for prompts alone: a step of whole ones, or of a part of one. */
+static enum status set_prompts(struct job *job, uint64_t sequences)
+{
+    static const char flags_of[] = "max-num-tokens max-seq-len";
+    uint64_t tokens = 8192, longest = 0;
+    TRY(job_count(job, "max-num-tokens", &tokens));
+    TRY(job_count(job, "max-seq-len", &longest));
+    uint64_t each = longest && longest < tokens ? longest : tokens;
+    job_set(job, "workload.mode", "prefill", "disaggregation-mode");
+    job_set_count(job, "workload.sequence_length", each, flags_of);
+    job_set_count(job, "workload.micro_batch", lesser(sequences, each ? tokens / each : 1),
+                  flags_of);
+    job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
+    return STATUS_OK;
+}
+
 static enum status set_batch(struct job *job)
 {
     uint64_t sequences = 2048, beams = 1;
+    const char *mode = "";
+    TRY(job_word(job, "disaggregation-mode", &mode));
     TRY(job_count(job, "max-batch-size", &sequences));
     TRY(job_count(job, "max-beam-width", &beams));
     if (!beams || beams > 1024)
         return job_fail(job, "max-beam-width", "takes 1 to 1024 beams");
     sequences *= beams;
+    if (text_equal(mode, "prefill"))
+        return set_prompts(job, sequences);
     job_set(job, "workload.mode", "decode", "");
     job_set_count(job, "workload.micro_batch", sequences, "max-batch-size"); /* of a stage */
     job_set(job, "workload.queue", "true", "");

@@ -5,19 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "plan/text/shell_expand.h"
-#include "plan/source.h"
-
-struct writer {
-    struct text *out;
-    unsigned line;            /* where the next word would stand */
-    const struct node *env;   /* of the container: a list of names and values, or a mapping */
-    const struct node *group; /* pods of a LeaderWorkerSet; or NULL */
-    bool compose;             /* "${X:-d}" is filled in, "$(X)" is not */
-};
-
-static const char group_size[] =
-    "LWS_GROUP_SIZE"; /* which its pods have in their environment */
+#include "plan/text/container_writer.h"
 
 /* ---- lines ---- */
 
@@ -38,7 +26,8 @@ bool container_is(const char *text, size_t length)
     const char *end = text + length;
     bool runs = false, resources = false; /* SkyPilot's */
     for (const char *at = text; at < end; at = next_line(at, end)) {
-        if (line_starts(at, end, "apiVersion:") || line_starts(at, end, "services:"))
+        if (line_starts(at, end, "apiVersion:") || line_starts(at, end, "services:") ||
+            container_engine_line(at, end))
             return true;
         runs = runs || line_starts(at, end, "run:");
         resources = resources || line_starts(at, end, "resources:");
@@ -46,132 +35,38 @@ bool container_is(const char *text, size_t length)
     return runs && resources;
 }
 
-/* ---- words ---- */
-
-/* Words stand on the lines of the text, so that messages name them. */
-static void go_to_line(struct writer *w, unsigned line)
-{
-    for (; w->line < line; w->line++)
-        text_append(w->out, " \\\n");
-}
-
-static const struct node *env_value(const struct writer *w, const char *name, size_t length)
-{
-    if (w->group && length == sizeof group_size - 1 && !strncmp(name, group_size, length))
-        return w->group;
-    for (const struct node *item = w->env ? w->env->first : NULL; item; item = item->next) {
-        const struct node *called = node_get(item, "name"), *value = node_get(item, "value");
-        const char *text = item->key ? item->key : called ? called->text : "";
-        if (strlen(text) == length && strncmp(text, name, length) == 0)
-            return item->key ? item : value;
-    }
-    return NULL;
-}
-
-static void append_char(struct writer *w, char c)
-{
-    w->line += c == '\n';
-    text_printf(w->out, c == '\'' ? "'\\''" : "%c", c);
-}
-
-/* In single quotes; Kubernetes fills in $(NAME) of the container's own variables. */
-static void append_literal(struct writer *w, const char *text)
-{
-    text_append(w->out, "'");
-    for (; *text; text++) {
-        const char *close = strncmp(text, "$(", 2) == 0 ? strchr(text, ')') : NULL;
-        const struct node *value =
-            close ? env_value(w, text + 2, (size_t)(close - text - 2)) : NULL;
-        if (!value || value->kind != NODE_SCALAR) {
-            append_char(w, *text);
-            continue;
-        }
-        for (const char *at = value->text; *at; at++)
-            append_char(w, *at);
-        text = close;
-    }
-    text_append(w->out, "'");
-}
-
-/* In double quotes: Compose fills in variables as a shell does. */
-static void append_filled(struct writer *w, const char *text)
-{
-    text_append(w->out, "\"");
-    for (; *text; text++) {
-        w->line += *text == '\n';
-        text_printf(w->out, strchr("\"\\`", *text) ? "\\%c" : "%c", *text);
-    }
-    text_append(w->out, "\"");
-}
-
-static void append_word(struct writer *w, const struct node *node)
-{
-    go_to_line(w, node->mark.line);
-    text_append(w->out, " ");
-    if (w->compose)
-        append_filled(w, node->text);
-    else
-        append_literal(w, node->text);
-}
-
-/* A list of words, or of a Compose file one text that is split as a shell does. */
-static bool append_words(struct writer *w, const struct node *node)
-{
-    if (!node || node_is_null(node))
-        return false;
-    if (node->kind == NODE_SCALAR) {
-        go_to_line(w, node->mark.line);
-        text_append(w->out, " ");
-        for (const char *at = node->text; *at; at++)
-            text_printf(w->out, "%c", *at == '\n' ? ' ' : *at);
-        return true;
-    }
-    for (const struct node *word = node->first; word; word = word->next)
-        if (word->kind == NODE_SCALAR)
-            append_word(w, word);
-    return node->first != NULL;
-}
-
 /* ---- containers ---- */
 
-static void export_one(struct writer *w, const char *name, size_t length, const char *value)
-{
-    bool plain = length && shell_name_length(name, name + length) == length;
-    if (!plain || strchr(value, '\n'))
-        return;
-    text_printf(w->out, "export %.*s=", (int)length, name);
-    append_literal(w, value);
-    text_append(w->out, "; ");
-}
-
 /* "- name: A, value: x" of Kubernetes, "A: x" and "- A=x" of Compose. */
-static void append_env(struct writer *w)
+static void append_env(struct container_writer *w)
 {
     if (w->group)
-        export_one(w, group_size, strlen(group_size), w->group->text);
+        container_export(w, CONTAINER_GROUP, strlen(CONTAINER_GROUP), w->group->text);
     for (const struct node *item = w->env ? w->env->first : NULL; item; item = item->next) {
-        const struct node *name = node_get(item, "name"), *value = node_get(item, "value");
+        const struct node *name = node_get(item, "name");
+        const char *value = container_env_text(w, item);
         const char *equals = item->kind == NODE_SCALAR ? strchr(item->text, '=') : NULL;
         if (item->kind == NODE_SCALAR && item->key)
-            export_one(w, item->key, strlen(item->key), item->text);
+            container_export(w, item->key, strlen(item->key), item->text);
         else if (equals)
-            export_one(w, item->text, (size_t)(equals - item->text), equals + 1);
-        else if (name && value && value->kind == NODE_SCALAR)
-            export_one(w, name->text, strlen(name->text), value->text);
+            container_export(w, item->text, (size_t)(equals - item->text), equals + 1);
+        else if (name && value)
+            container_export(w, name->text, strlen(name->text), value);
     }
 }
 
 /* On its own line where that is before the command's. */
-static void export_image(struct writer *w, const struct node *image, const struct node *command)
+static void export_image(struct container_writer *w, const struct node *image,
+                         const struct node *command)
 {
     if (!image || image->kind != NODE_SCALAR)
         return;
     if (image->mark.line <= command->mark.line)
-        go_to_line(w, image->mark.line);
-    export_one(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image->text);
+        container_go_to(w, image->mark.line);
+    container_export(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image->text);
 }
 
-static void write_container(struct writer *w, const struct node *container)
+static void write_container(struct container_writer *w, const struct node *container)
 {
     const struct node *image = node_get(container, "image");
     const struct node *entry = node_get(container, w->compose ? "entrypoint" : "command");
@@ -180,28 +75,80 @@ static void write_container(struct writer *w, const struct node *container)
         return;
     w->env = node_get(container, w->compose ? "environment" : "env");
     export_image(w, image, entry ? entry : args);
+    if (w->device)
+        container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
     append_env(w);
-    if (!append_words(w, entry) && image && image->kind == NODE_SCALAR) {
-        go_to_line(w, image->mark.line);
+    if (!container_words(w, entry) && image && image->kind == NODE_SCALAR) {
+        container_go_to(w, image->mark.line);
         text_append(w->out, "docker run ");
-        append_filled(w, image->text);
+        container_filled(w, image->text);
     }
-    append_words(w, args);
-    text_append(w->out, "\n");
-    w->line++;
+    container_words(w, args);
+    container_end_line(w);
+    container_mount(w, container);
 }
 
-static void write_containers(struct writer *w, const struct node *node)
+/* ---- pods ---- */
+
+/* Labels of nodes that say which device they have: NVIDIA's and AMD's operators, GKE. */
+static bool is_device_label(const char *key)
+{
+    static const char *const labels[] = {"nvidia.com/gpu.product", "amd.com/gpu.product-name",
+                                         "cloud.google.com/gke-accelerator",
+                                         "cloud.google.com/gke-tpu-accelerator"};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (text_equal(key, labels[i]))
+            return true;
+    return false;
+}
+
+/* What a pod's nodeSelector or affinity asks for; NULL: any device. */
+static const char *device_of(const struct node *node)
+{
+    const struct node *key = node_get(node, "key"), *values = node_get(node, "values");
+    const struct node *relation = node_get(node, "operator");
+    if (node && node->kind == NODE_SCALAR)
+        return node->key && is_device_label(node->key) ? node->text : NULL;
+    if (key && is_device_label(key->text))
+        return relation && text_equal(relation->text, "In") && values && values->n == 1
+                   ? values->first->text
+                   : NULL;
+    const char *found = NULL;
+    for (const struct node *item = node ? node->first : NULL; item && !found; item = item->next)
+        found = device_of(item);
+    return found;
+}
+
+/* Dynamo has one container of a service beside its pod's other words. */
+static void write_pod(struct container_writer *w, const struct node *node)
 {
     const struct node *list = node_get(node, w->compose ? "services" : "containers");
+    const struct node *main = w->compose ? NULL : node_get(node, "mainContainer");
+    const char *selected = device_of(node_get(node, "nodeSelector"));
+    selected = selected ? selected : device_of(node_get(node, "affinity"));
+    w->device = selected ? selected : w->device;
+    w->volumes = node_get(node, "volumes");
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         write_container(w, item);
+    if (main)
+        write_container(w, main);
+}
+
+static void write_containers(struct container_writer *w, const struct node *node)
+{
+    const struct container_writer outer = *w;
     const struct node *leader = node_get(node, "leaderTemplate"),
                       *size = node_get(node, "size");
+    bool pod = node_get(node, w->compose ? "services" : "containers") ||
+               (!w->compose && node_get(node, "mainContainer"));
     w->group = leader && size && size->kind == NODE_SCALAR ? size : w->group;
-    for (const struct node *child = list ? NULL : node->first; child; child = child->next)
+    if (pod)
+        write_pod(w, node);
+    for (const struct node *child = pod ? NULL : node->first; child; child = child->next)
         if (!leader || !text_equal(child->key, "workerTemplate")) /* the same launch again */
             write_containers(w, child);
+    w->device = outer.device;
+    w->volumes = outer.volumes;
 }
 
 /* ---- tasks ---- */
@@ -220,15 +167,32 @@ static uint64_t devices_of(const struct node *accelerators)
     return number_count(digits, &n) ? n : 1;
 }
 
+/* The device itself: before the colon, or the mapping's key. */
+static const char *named_of(const struct node *accelerators, struct arena *arena)
+{
+    const struct node *one = accelerators;
+    if (one && one->kind != NODE_SCALAR)
+        one = one->first;
+    if (!one || one->kind != NODE_SCALAR)
+        return NULL;
+    return one->key && one != accelerators
+               ? one->key
+               : arena_strndup(arena, one->text, strcspn(one->text, ":"));
+}
+
 /* A task of SkyPilot: the text of `run` on each of its nodes, whose environment has `envs`, and
  * how many nodes and devices there are (sky/skylet/constants.py). */
-static void write_task(struct writer *w, const struct node *root, const struct node *run)
+static void write_task(struct container_writer *w, const struct node *root,
+                       const struct node *run)
 {
     const struct node *nodes = node_get(root, "num_nodes");
     const struct node *resources = node_get(root, "resources");
     uint64_t devices = devices_of(node_get(resources, "accelerators"));
+    const char *device = named_of(node_get(resources, "accelerators"), w->out->arena);
     w->env = node_get(root, "envs");
     append_env(w);
+    if (device)
+        container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), device);
     text_printf(w->out, "export SKYPILOT_NUM_NODES=%s; ",
                 nodes && nodes->kind == NODE_SCALAR ? nodes->text : "1");
     if (devices)
@@ -244,8 +208,9 @@ static void write_task(struct writer *w, const struct node *root, const struct n
 
 /* A manifest is often several documents: each is read behind as many empty lines as stand
  * before it. */
-static enum status write_document(struct writer *w, const char *name, const char *start,
-                                  const char *end, unsigned lines, struct err *err)
+static enum status read_document(struct container_writer *w, const char *name,
+                                 const char *start, const char *end, unsigned lines,
+                                 struct err *err)
 {
     struct text padded = {.arena = w->out->arena};
     struct node *root = NULL;
@@ -256,14 +221,23 @@ static enum status write_document(struct writer *w, const char *name, const char
     if (strspn(text, " \t\r\n") == padded.length)
         return STATUS_OK;
     TRY(source_read_job(name, text, padded.length, w->out->arena, &root, err));
-    const struct node *run = node_get(root, "run");
-    if (run && run->kind == NODE_SCALAR && node_get(root, "resources")) {
-        write_task(w, root, run);
-        return STATUS_OK;
+    if (w->n_documents == CONTAINER_DOCUMENTS) {
+        err_at(err, STATUS_INPUT, root->mark, "more than %d documents in one file",
+               CONTAINER_DOCUMENTS);
+        return err_hint(err, "cut out the one that starts the engine");
     }
-    w->compose = node_get(root, "services") != NULL;
-    write_containers(w, root);
+    w->documents[w->n_documents++] = root;
     return STATUS_OK;
+}
+
+static void write_document(struct container_writer *w, const struct node *root)
+{
+    const struct node *run = node_get(root, "run");
+    w->compose = node_get(root, "services") != NULL;
+    if (run && run->kind == NODE_SCALAR && node_get(root, "resources"))
+        write_task(w, root, run);
+    else if (!container_engine(w, root))
+        write_containers(w, root);
 }
 
 static bool has_content(const char *start, const char *end)
@@ -279,18 +253,21 @@ static bool has_content(const char *start, const char *end)
 enum status container_script(const char *name, const char *text, size_t length,
                              struct text *script, struct err *err)
 {
-    struct writer w = {.out = script, .line = 1};
+    struct container_writer w = {.out = script, .line = 1, .files = {.arena = script->arena}};
     const char *end = text + length, *start = text;
     unsigned lines = 0, before = 0; /* of the text; before the document */
     for (const char *at = text; at <= end; at = next_line(at, end), lines++) {
         if (at < end && !line_starts(at, end, "---"))
             continue;
         if (has_content(start, at))
-            TRY(write_document(&w, name, start, at, before, err));
+            TRY(read_document(&w, name, start, at, before, err));
         if (at == end)
             break;
         start = next_line(at, end);
         before = lines + 1;
     }
+    for (size_t i = 0; i < w.n_documents; i++)
+        write_document(&w, w.documents[i]);
+    text_append(script, text_string(&w.files));
     return STATUS_OK;
 }

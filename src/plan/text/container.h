@@ -1,6 +1,8 @@
 /* Launches in descriptions of containers: Kubernetes manifests (Pod, Deployment, Job, whatever
- * has `containers`), Compose files (`services`) and tasks of SkyPilot (`run` and `resources`),
- * as the commands that they run. */
+ * has `containers`; graphs of Dynamo), Compose files (`services`) and tasks of SkyPilot (`run`
+ * and `resources`), as the commands that they run; applications of Ray Serve, values of vLLM's
+ * production stack and services of KServe, which say vLLM's settings, as `vllm serve` with
+ * them. ConfigMaps of a manifest are its environments' values and its volumes' files. */
 #ifndef MOEPLAN_PLAN_TEXT_CONTAINER_H
 #define MOEPLAN_PLAN_TEXT_CONTAINER_H
 
@@ -13,13 +15,17 @@
 /* The variable that a launch's script has its container's image in. */
 #define CONTAINER_IMAGE "MOEPLAN_IMAGE"
 
-/* Whether a YAML text looks like one: a line begins with "apiVersion:", "services:", or "run:"
- * and another with "resources:". */
+/* The variable that has the device which the description asks for, as it calls it. */
+#define CONTAINER_DEVICE "MOEPLAN_DEVICE"
+
+/* Whether a YAML text looks like one: a line begins with "apiVersion:", "services:" or a key of
+ * those that say settings, or with "run:" and another with "resources:". */
 bool container_is(const char *text, size_t length);
 
 /* The commands as a shell script whose words stand on the lines that they have in the text; a
- * container whose image starts the server by itself as "docker run IMAGE ...". Nothing where no
- * container says a command. STATUS_INPUT with the place for what is no YAML. */
+ * container whose image starts the server by itself as "docker run IMAGE ...". Here-documents
+ * with files of volumes follow. Nothing where no container says a command. STATUS_INPUT with
+ * the place for what is no YAML. */
 enum status container_script(const char *name, const char *text, size_t length,
                              struct text *script, struct err *err);
 

@@ -474,45 +474,20 @@ static bool is_script(const struct shell_reader *reader, const struct shell_word
     return text_equal(name, "bash") || text_equal(name, "sh");
 }
 
-/* What stands between double quotes, as the inner shell sees it; places are kept where nothing
- * is escaped. */
-static struct cursor unescape(struct shell_reader *reader, struct cursor body)
-{
-    struct text text = {.arena = reader->arena};
-    bool escaped = false;
-    for (const char *at = body.at; at < body.end; at++) {
-        bool skip = *at == '\\' && at + 1 < body.end && strchr("\"\\$`", at[1]);
-        escaped = escaped || skip;
-        at += skip;
-        text_append_n(&text, at, 1);
-    }
-    if (!escaped)
-        return body;
-    const char *inner = text_string(&text);
-    return (struct cursor){inner, inner + text.length, body.mark};
-}
-
 /* Its commands, each behind the words that start the inner shell. */
 static enum status read_script(struct shell_reader *reader, const struct command *command)
 {
-    struct cursor *cursor = &reader->cursor;
-    struct mark mark = cursor->mark;
-    const char *end = shell_quote_end(cursor);
-    bool twice = *cursor->at == '"';
-    if (!end || reader->nesting == SHELL_NESTING)
-        return err_at(reader->err, STATUS_INPUT, mark,
-                      end ? "shells inside each other" : "a quote is not closed");
-    cursor_step(cursor);
     struct shell_reader inner = *reader;
-    inner.cursor.end = end;
-    if (twice)
-        inner.cursor = unescape(reader, inner.cursor);
+    struct mark mark = reader->cursor.mark;
+    bool closed = shell_read_quotes(reader, &inner.cursor);
+    if (!closed || reader->nesting == SHELL_NESTING)
+        return err_at(reader->err, STATUS_INPUT, mark,
+                      closed ? "shells inside each other" : "a quote is not closed");
     inner.nesting++;
     for (size_t i = 0; i < command->words.n; i++)
         shell_words_add(&inner.prefix, command->words.items[i], reader->arena);
     enum status status = read_commands(&inner, command->depth);
-    while (cursor->at <= end)
-        cursor_step(cursor);
+    struct cursor *cursor = &reader->cursor;
     inner.cursor = *cursor;
     inner.nesting = reader->nesting;
     inner.prefix = reader->prefix;

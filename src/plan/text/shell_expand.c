@@ -428,3 +428,39 @@ enum status shell_read_into(struct shell_reader *reader, const struct shell_word
     shell_words_add(&variable.value, value, reader->arena);
     return shell_set_variable(reader, variable, mark);
 }
+
+/* ---- a script in quotes ---- */
+
+/* Appends what stands in quotes as the inner shell sees it: within double ones some characters
+ * are escaped. */
+static void append_quoted(const char *at, const char *end, bool twice, struct text *text)
+{
+    for (; at < end; at++) {
+        at += twice && *at == '\\' && at + 1 < end && strchr("\"\\$`", at[1]);
+        text_append_n(text, at, 1);
+    }
+}
+
+bool shell_read_quotes(struct shell_reader *reader, struct cursor *script)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct text text = {.arena = reader->arena};
+    const char *start = cursor->at, *end = NULL;
+    *script = *cursor;
+    while (cursor->at < cursor->end && !strchr(" \t\n;|&()<>", *cursor->at)) {
+        bool quoted = *cursor->at == '\'' || *cursor->at == '"';
+        const char *first = cursor->at + (quoted || *cursor->at == '\\');
+        end = quoted ? shell_quote_end(cursor) : first < cursor->end ? first + 1 : first;
+        if (!end)
+            return false;
+        append_quoted(first, end, quoted && *cursor->at == '"', &text);
+        while (cursor->at < end + quoted)
+            cursor_step(cursor);
+    }
+    const char *inner = text_string(&text);
+    bool same = cursor->at == end + 1 && start + 1 + text.length == end;
+    cursor_step(script);
+    script->at = same ? script->at : inner;
+    script->end = same ? end : inner + text.length;
+    return true;
+}

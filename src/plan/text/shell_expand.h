@@ -38,6 +38,11 @@ enum status shell_read_word(struct shell_reader *reader, struct shell_words *fie
 /* The closing quote of the one that the cursor stands on; NULL: there is none. */
 const char *shell_quote_end(const struct cursor *cursor);
 
+/* The script that a word of quotes and of what stands between them is, 'a '\''b'\'' c'. Its
+ * lines are those of the word, its columns where nothing is escaped. The cursor steps behind
+ * the word; false: a quote is not closed. */
+bool shell_read_quotes(struct shell_reader *reader, struct cursor *script);
+
 /* The text between two places with variables put in, as between double quotes. */
 enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
                               struct text *out, const char **trouble);

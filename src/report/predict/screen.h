@@ -55,6 +55,9 @@ void screen_time(struct screen *screen);
 /* Of a served plan first token and tokens, what waits, limits kept. */
 void screen_serving(struct screen *screen, const struct time_report *t);
 
+/* What a profile's runs say of a plan, in two words; NULL: there was one like it. */
+const char *screen_standing(const struct time_report *t);
+
 /* model, software, layout, sequences of a cache */
 void screen_model(struct screen *screen);
 void screen_software(struct screen *screen);

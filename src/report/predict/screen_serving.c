@@ -9,14 +9,13 @@ static void print_requests(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     const struct serve_times *s = &t->serving;
+    const char *word = screen_standing(t);
     screen_item(screen, "serving",
-                arena_printf(a, "first token %s (p50 %s), then %s each (%s to %s by %s%s)",
+                arena_printf(a, "first token %s (p50 %s), then %s each (%s to %s by %s%s%s)",
                              screen_seconds(a, s->ttft_s), screen_seconds(a, s->ttft_p50_s),
                              screen_seconds(a, s->tpot_s), screen_seconds(a, s->tpot_low_s),
-                             screen_seconds(a, s->tpot_high_s), t->profile,
-                             !t->calibrated ? ", uncalibrated"
-                             : t->elsewhere ? "; no run like it"
-                                            : ""));
+                             screen_seconds(a, s->tpot_high_s), t->profile, word ? ", " : "",
+                             word ? word : ""));
 }
 
 /* An open loop: tails, and how much of the capacity is used. */

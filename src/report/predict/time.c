@@ -15,10 +15,15 @@ static const char *step_text(const struct screen *screen, const struct time_repo
                         t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
 }
 
-/* What a profile's runs say of a plan, in two words. */
-static const char *standing_of(const struct time_report *t)
+const char *screen_standing(const struct time_report *t)
 {
-    return !t->calibrated ? " (uncalibrated)" : t->elsewhere ? " (no run like it)" : "";
+    return !t->calibrated ? "uncalibrated" : t->elsewhere ? "no run like it" : NULL;
+}
+
+static const char *standing_of(struct arena *a, const struct time_report *t)
+{
+    const char *word = screen_standing(t);
+    return word ? arena_printf(a, " (%s)", word) : "";
 }
 
 static void print_step(struct screen *screen, const struct time_report *t)
@@ -27,7 +32,7 @@ static void print_step(struct screen *screen, const struct time_report *t)
     struct text text = {.arena = a};
     text_printf(&text, "%s a %s, %s to %s by %s%s", screen_seconds(a, t->step_s),
                 step_text(screen, t), screen_seconds(a, t->low_s), screen_seconds(a, t->high_s),
-                t->profile, standing_of(t));
+                t->profile, standing_of(a, t));
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device",
                     screen_rate(a, t->tokens_per_s_per_device));

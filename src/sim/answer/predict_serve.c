@@ -79,7 +79,8 @@ static void judge_start(const struct plan *plan, const char *key, struct arena *
         if (m->buffers[i].category == CATEGORY_KV_CACHE)
             m->wall = &m->buffers[i];
     const char *text = serve_refusal_text(plan, &out->serving, arena);
-    prepend_notes(&(struct note){key, text, false}, 1, arena, out);
+    const struct note note = note_of(key, text);
+    prepend_notes(&note, 1, arena, out);
 }
 
 /* What the times of requests rest on. */
@@ -158,7 +159,8 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
         (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
         (unsigned long long)out->serving.sequences,
         (unsigned long long)out->serving.context_tokens);
-    prepend_notes(&(struct note){"workload.queue", text, false}, 1, arena, out);
+    const struct note note = note_of("workload.queue", text);
+    prepend_notes(&note, 1, arena, out);
     return STATUS_OK;
 }
 

@@ -280,10 +280,11 @@ static bool beside_suffices(struct fix_search *search, const struct fix_move *mo
     struct evaluation result;
     for (size_t i = 0; i < n; i++) {
         const char *rest = set_beside(search, &moves[i]);
+        if (!rest)
+            continue;
         memcpy(tried, moves, n * sizeof *tried);
-        if (rest)
-            tried[i].set = rest;
-        if (rest && fix_fits(search, tried, n, &result))
+        tried[i].set = rest;
+        if (fix_fits(search, tried, n, &result))
             return true;
     }
     return false;

@@ -15,13 +15,13 @@ static double step_constant(const struct profile *profile, enum profile_quantity
 
 double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
 {
+    enum profile_standing standing = profile_standing(profile, plan);
     double error = step_constant(profile, PROFILE_ERROR, plan);
-    bool left = profile_is_outside(profile, plan);
     if (outside)
-        *outside = left;
-    if (left)
+        *outside = standing != RUNS_LIKE;
+    if (standing != RUNS_LIKE)
         error = fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan));
-    if (left && profile_is_unlike(profile, plan))
+    if (standing == RUNS_UNLIKE)
         error = fmax(error, step_constant(profile, PROFILE_UNLIKE, plan));
     return error;
 }

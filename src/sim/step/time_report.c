@@ -77,7 +77,7 @@ static void report_interval(struct context *c)
 {
     struct time_report *out = c->out;
     const struct profile *profile = c->ask->profile;
-    double error = time_error(profile, &c->stepper->plan, &out->elsewhere);
+    double error = time_error(profile, &c->stepper->plan, NULL);
     struct interval i = interval_of(c->stepper, profile, expected(c), out->step_s, error);
     out->error = error;
     out->low_s = out->step_s / i.less;
@@ -87,7 +87,8 @@ static void report_interval(struct context *c)
     out->calibrated = profile->calibrated;
     struct text unlike = {.arena = c->arena};
     profile_outside_of(profile, &c->stepper->plan, &unlike);
-    out->unlike = unlike.length ? text_string(&unlike) : NULL;
+    out->elsewhere = unlike.length > 0;
+    out->unlike = out->elsewhere ? text_string(&unlike) : NULL;
     out->outside = range_outside(profile, &c->stepper->pricing, &c->stepper->work,
                                  c->stepper->values, c->arena);
 }

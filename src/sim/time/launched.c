@@ -74,8 +74,7 @@ static double kernels(const struct stepper *s, const struct op *op, enum profile
     const struct rates *r = &s->pricing.rates;
     uint16_t weights = op_buffer(&s->work, op, ROLE_WEIGHT);
     bool narrow = weights != WORK_NONE && dtype_bits(s->work.buffers[weights].dtype) <= 8;
-    bool along = op->done & DONE_ALONG || (op->done & DONE_REDUCED && s->pricing.reduced);
-    if (s->op_s[op - s->work.ops] <= 0 || along)
+    if (s->op_s[op - s->work.ops] <= 0 || price_is_along(&s->pricing, op))
         return 0;
     if (price_is_call(&s->pricing, op))
         item = PROFILE_EXPERTS;

@@ -248,11 +248,15 @@ static double times_done(const struct pricing *p, const struct op *op)
     return op->done & DONE_EVERYWHERE ? (double)plan_token_ranks(p->plan) : 1;
 }
 
-/* Whether a kernel begins for it. */
+bool price_is_along(const struct pricing *p, const struct op *op)
+{
+    return op->done & DONE_ALONG || (op->done & DONE_REDUCED && p->reduced);
+}
+
+/* Whether a kernel begins for it while nothing else runs. */
 static bool starts(const struct pricing *p, const struct op *op)
 {
-    return !(op->done & DONE_ALONG || (op->done & DONE_BESIDE && p->beside) ||
-             (op->done & DONE_REDUCED && p->reduced));
+    return !price_is_along(p, op) && !(op->done & DONE_BESIDE && p->beside);
 }
 
 /* What it reads and writes; weights once, however many ranks' tokens. */
@@ -273,8 +277,8 @@ static double bytes_done(const struct pricing *p, const struct work *work, const
 static bool is_of_blocks(const struct pricing *p, const struct work *work, const struct op *op)
 {
     uint16_t weight = op_buffer(work, op, ROLE_WEIGHT);
-    return weight != WORK_NONE && plan_generation(p->plan) == GENERATION_SM100 &&
-           work->buffers[weight].dtype == DTYPE_FP8_BLOCK;
+    return weight != WORK_NONE && work->buffers[weight].dtype == DTYPE_FP8_BLOCK &&
+           plan_generation(p->plan) == GENERATION_SM100;
 }
 
 /* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.

@@ -51,6 +51,9 @@ enum profile_item price_item(const struct op *op, const uint64_t *values);
 /* Whether an op is the experts' product that stands for the whole call. */
 bool price_is_call(const struct pricing *pricing, const struct op *op);
 
+/* Whether the kernel of the op beside it does an op: nothing begins for it. */
+bool price_is_along(const struct pricing *pricing, const struct op *op);
+
 /* What the experts' product gate_up says of the call that it stands for, where the profile has
  * one (rates.experts). */
 void price_experts_call(const struct pricing *pricing, const struct op *op,
