@@ -264,15 +264,6 @@ static void options_give_bytes_a_unit(void **state)
     assert_string_equal(err.hint, "write 50ms, or 50s");
     err_clear(&err);
     assert_int_equal(schema_set(limit, &plan, "50ms", false, option, &err), STATUS_OK);
-    struct mark file = {"plan.yaml", 7, 12}; /* of a file times alone: 0 and bytes need none */
-    assert_int_equal(schema_set(limit, &plan, "500", false, file, &err), STATUS_INPUT);
-    assert_string_equal(err.where, "plan.yaml:7:12");
-    assert_string_equal(err.text, "'workload.limit.tpot' is 500 without a unit");
-    assert_string_equal(err.hint, "write 500ms, or 500s");
-    err_clear(&err);
-    assert_int_equal(schema_set(limit, &plan, "0", false, file, &err), STATUS_OK);
-    assert_int_equal(schema_set(limit, &plan, "500 ms", false, file, &err), STATUS_OK);
-    assert_int_equal(schema_set(field, &plan, "10", false, file, &err), STATUS_OK);
 }
 
 /* An example is one that the key takes. */

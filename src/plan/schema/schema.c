@@ -175,8 +175,7 @@ static enum status read_real(const struct reading *r, double *value)
     return check_limits(r, *value);
 }
 
-/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight.
- * Not so of times: "tpot: 50" of a plan means milliseconds, whatever stands beside it. */
+/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight. */
 static enum status check_unit(const struct reading *r)
 {
     static const struct {
@@ -187,9 +186,8 @@ static enum status check_unit(const struct reading *r)
                  [UNIT_SECONDS] = {"ms", "s"},
                  [UNIT_HERTZ] = {"GHz", "Hz"}};
     double value;
-    bool option = r->mark.file && r->mark.line == 0, time = r->field->unit == UNIT_SECONDS;
-    if (!(option || time) || r->field->unit == UNIT_NONE || !number_real(r->text, &value) ||
-        value == 0)
+    bool option = r->mark.file && r->mark.line == 0;
+    if (!option || r->field->unit == UNIT_NONE || !number_real(r->text, &value) || value == 0)
         return STATUS_OK;
     err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
     return err_hint(r->err, "write %s%s, or %s%s", r->text, units[r->field->unit].usual,
