@@ -573,6 +573,12 @@ const struct job_case job_cases[] = {
      "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
     {"trtllm/snapshot.sh", "",
      "parallel.tp=4 model.layers=36 stack.experts=cutlass workload.max_num_seqs=800", 0},
+    {"vllm/branches.sh", "cluster=h200",
+     "parallel.dp=16 parallel.ep=16 memory.fraction=0.8 precision.kv_cache=fp8 "
+     "workload.micro_batch=256 moe.path=deepep_ll",
+     0},
+    {"vllm/leader-worker.yaml", "cluster=h200",
+     "cluster.nodes=2 parallel.dp=16 parallel.ep=16 workload.micro_batch=512", 0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",

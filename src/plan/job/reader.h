@@ -146,9 +146,11 @@ struct job {
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
     size_t entry; /* of them, the first behind the words that start the framework */
-    const struct shell_words *command; /* the whole of it; NULL: the job is no script */
-    const struct shell *shell;         /* NULL: the job is no script */
-    size_t before;                     /* variables of the script before the launch */
+    const struct shell_word *positional; /* the first that is known, and no flag nor one's
+                                          * value; NULL: none */
+    const struct shell_words *command;   /* the whole of it; NULL: the job is no script */
+    const struct shell *shell;           /* NULL: the job is no script */
+    size_t before;                       /* variables of the script before the launch */
     bool cluster_taken;
     bool described; /* "#moeplan model.layers=" and the like give the model */
 };

@@ -383,6 +383,8 @@ enum status job_add_words(struct job *job, const struct shell_word *words, size_
             TRY(add_flag(job, words + i, n - i, &used));
         else if (overrides && (strchr(text, '=') || text[0] == '~'))
             TRY(add_override(job, words + i));
+        else if (!words[i].trouble && !job->positional)
+            job->positional = words + i;
         else
             warn_of_word(job, words + i);
         i += used;

@@ -125,13 +125,13 @@ enum status serving_set_model(struct job *job, const char *flag)
     TRY(job_word(job, flag, &name));
     if (s)
         mark = s->mark;
-    if (!name && job->n_words && job->words[0].text[0] != '-') {
-        if (job->words[0].trouble)
-            return err_at(job->err, STATUS_INPUT, job->words[0].mark,
-                          "the model is not known: %s", job->words[0].trouble);
-        name = job->words[0].text;
-        mark = job->words[0].mark;
+    if (!name && job->positional) {
+        name = job->positional->text;
+        mark = job->positional->mark;
     }
+    if (!name && job->n_words && job->words[0].trouble && job->words[0].text[0] != '-')
+        return err_at(job->err, STATUS_INPUT, job->words[0].mark, "the model is not known: %s",
+                      job->words[0].trouble);
     const struct draft_item *given = draft_find(&job->draft, "model");
     if (given)
         return set_checkpoint(job, name ? name : "", given->words[0]);

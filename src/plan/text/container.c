@@ -139,9 +139,10 @@ static void write_containers(struct container_writer *w, const struct node *node
     const struct container_writer outer = *w;
     const struct node *leader = node_get(node, "leaderTemplate"),
                       *size = node_get(node, "size");
+    bool group = leader || node_get(node, "workerTemplate"); /* who leads is a worker, then */
     bool pod = node_get(node, w->compose ? "services" : "containers") ||
                (!w->compose && node_get(node, "mainContainer"));
-    w->group = leader && size && size->kind == NODE_SCALAR ? size : w->group;
+    w->group = group && size && size->kind == NODE_SCALAR ? size : w->group;
     if (pod)
         write_pod(w, node);
     for (const struct node *child = pod ? NULL : node->first; child; child = child->next)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/encoding.h"
-#include "plan/text/shell_expand.h"
+#include "plan/text/shell_branch.h"
 
 enum { SHELL_COMMANDS = 65536 };
 
@@ -48,8 +48,8 @@ struct command {
     const char *target;      /* "> file" */
     const char *delimiter;   /* "<<EOF" */
     bool literal, strip;     /* <<'EOF', <<-EOF */
-    bool conditional;        /* && or || stands in front */
-    unsigned depth;          /* of if, case, loops and functions around it */
+    char joined;             /* shell_command's */
+    bool negated;
 };
 
 /* ---- blanks, comments, #SBATCH ---- */
@@ -339,7 +339,8 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
     v.exported = command->exported || (old && old->exported);
     const char *condition = arena_printf(
         reader->arena, "variable '%s' is set under a condition, on line %u", v.name, mark.line);
-    bool conditional = command->depth > 0 || command->conditional;
+    bool conditional =
+        shell_branch_unknown(reader) > 0 || command->joined == '&' || command->joined == '|';
     if (!array && add_pieces(reader, &v, adds, conditional ? condition : NULL))
         return shell_set_variable(reader, v, mark);
     if (adds && !array)
@@ -402,8 +403,9 @@ static enum status keep(struct shell_reader *reader, struct command *command)
         shell_words_add(&words, reader->prefix.items[i], reader->arena);
     for (size_t i = 0; i < command->words.n; i++)
         shell_words_add(&words, command->words.items[i], reader->arena);
-    shell->commands[shell->n_commands++] =
-        (struct shell_command){words, command->mark, shell->n_variables, command->depth > 0};
+    shell->commands[shell->n_commands++] = (struct shell_command){
+        words,           command->mark,   shell->n_variables, shell_branch_unknown(reader) > 0,
+        command->joined, command->negated};
     return restore_assignments(reader, command);
 }
 
@@ -440,9 +442,12 @@ static enum status read_beginning(struct shell_reader *reader, struct command *c
     bool adds;
     enum keyword keyword = keyword_at(cursor, &length);
     if (keyword != KEYWORD_NONE) {
-        command->depth += keyword == KEYWORD_OPENS;
-        command->depth -= keyword == KEYWORD_CLOSES && command->depth > 0;
+        bool forgot =
+            keyword != KEYWORD_EXPORT && shell_branch_word(reader, cursor->at, length);
+        if (forgot)
+            command->first_assignment = reader->shell->n_variables;
         command->exported = keyword == KEYWORD_EXPORT;
+        command->negated = *cursor->at == '!' && !command->negated;
         for (size_t i = 0; i < length; i++)
             cursor_step(cursor);
         return STATUS_OK;
@@ -451,7 +456,7 @@ static enum status read_beginning(struct shell_reader *reader, struct command *c
     if (length)
         return read_assignment(reader, command, length, adds);
     size_t name = command->exported ? shell_name_length(cursor->at, cursor->end) : 0;
-    if (name)
+    if (name && !shell_branch_skips(reader))
         mark_exported(reader, arena_strndup(reader->arena, cursor->at, name));
     command->mark = cursor->mark;
     return shell_read_word(reader, &command->words);
@@ -459,7 +464,7 @@ static enum status read_beginning(struct shell_reader *reader, struct command *c
 
 /* ---- bash -c "..." ---- */
 
-static enum status read_commands(struct shell_reader *reader, unsigned depth);
+static enum status read_commands(struct shell_reader *reader);
 
 /* A quote behind "bash -c", "sh -lc" and their like. */
 static bool is_script(const struct shell_reader *reader, const struct shell_words *words)
@@ -486,11 +491,12 @@ static enum status read_script(struct shell_reader *reader, const struct command
     inner.nesting++;
     for (size_t i = 0; i < command->words.n; i++)
         shell_words_add(&inner.prefix, command->words.items[i], reader->arena);
-    enum status status = read_commands(&inner, command->depth);
+    enum status status = read_commands(&inner);
     struct cursor *cursor = &reader->cursor;
     inner.cursor = *cursor;
     inner.nesting = reader->nesting;
     inner.prefix = reader->prefix;
+    inner.branches = reader->branches;
     *reader = inner;
     return status;
 }
@@ -517,7 +523,11 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
 {
     struct cursor *cursor = &reader->cursor;
     char c = *cursor->at;
-    TRY(keep(reader, command));
+    bool forgot;
+    if (shell_branch_case(reader, &command->words, c, &forgot))
+        command->words.n = 0;
+    else
+        TRY(keep(reader, command));
     cursor_step(cursor);
     bool twice = cursor->at < cursor->end && *cursor->at == c && (c == '&' || c == '|');
     if (twice)
@@ -525,8 +535,9 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
     if (c == '\n' && command->delimiter)
         TRY(read_document(reader, command));
     bool waits = command->delimiter && c != '\n'; /* cat <<EOF && next */
-    struct command next = {.depth = command->depth,
-                           .conditional = twice,
+    struct command next = {.joined = c == '\n' || c == ';' ? '\0'
+                                     : twice               ? c
+                                                           : '(',
                            .first_assignment = reader->shell->n_variables};
     if (waits) {
         next.delimiter = command->delimiter;
@@ -538,10 +549,10 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
     return STATUS_OK;
 }
 
-static enum status read_commands(struct shell_reader *reader, unsigned depth)
+static enum status read_commands(struct shell_reader *reader)
 {
     struct cursor *cursor = &reader->cursor;
-    struct command command = {.depth = depth, .first_assignment = reader->shell->n_variables};
+    struct command command = {.first_assignment = reader->shell->n_variables};
     for (;;) {
         skip_blank(cursor);
         if (cursor->at == cursor->end)
@@ -562,5 +573,5 @@ enum status shell_read(const char *name, const char *text, size_t length, struct
     *shell = (struct shell){0};
     TRY(encoding_check(name, false, text, length, err));
     reader.cursor = (struct cursor){text, text + length, {name, 1, 1}};
-    return read_commands(&reader, 0);
+    return read_commands(&reader);
 }

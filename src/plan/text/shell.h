@@ -2,7 +2,8 @@
  * stand in the script itself put in.
  *
  * Read are line continuations, comments, quotes, assignments, export, arrays, ${V:-default},
- * integer $((...)), what Slurm sets by #SBATCH lines, here-documents that a command writes to a
+ * integer $((...)), branches of if and case where the script says what their conditions
+ * compare, what Slurm sets by #SBATCH lines, here-documents that a command writes to a
  * file, the text of bash -c "..." (its commands, with the words in front of it as theirs), and
  * #SBATCH lines. What only a shell can know (unset variables, $(...), ${V%x}) makes the word
  * carry the reason instead; whoever needs the word reports it. Nothing is looked up in the
@@ -42,7 +43,9 @@ struct shell_command {
     struct shell_words words; /* without its assignments and redirections */
     struct mark mark;
     size_t n_variables; /* of shell.variables stand before it */
-    bool nested;        /* inside if, case, a loop or a function */
+    bool nested;        /* inside if, case, a loop or a function that may not run */
+    char joined;        /* '&' of && and '|' of || in front; another: what no list is */
+    bool negated;       /* '!' stands in front */
 };
 
 /* A here-document that a command writes to a file. */

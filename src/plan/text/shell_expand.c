@@ -243,13 +243,35 @@ static const char *expression(struct arena *arena, const char *at, const char *e
     return text_string(&plain);
 }
 
+/* What an expression gives; where it has more than numbers and names, as "${N:-8} * 2", with
+ * that put in as between double quotes. *known false: only a shell can tell. */
+static enum status evaluate(struct shell_reader *reader, const char *sum, int64_t *value,
+                            bool *known)
+{
+    struct cursor inside = {sum, sum + strlen(sum), reader->cursor.mark};
+    struct text text = {.arena = reader->arena};
+    const char *why = NULL;
+    *known = shell_arithmetic(reader->shell, sum, strlen(sum), value);
+    if (*known || reader->nesting == SHELL_NESTING)
+        return STATUS_OK;
+    reader->nesting++;
+    enum status status = shell_expand_text(reader, inside, &text, &why);
+    reader->nesting--;
+    *known = !status && !why &&
+             shell_arithmetic(reader->shell, text_string(&text), text.length, value);
+    return status;
+}
+
 /* "$(...)" and "$((...))"; the cursor stands behind "$(". */
 static enum status expand_round(struct building *b, struct cursor *cursor, const char *end)
 {
     struct arena *arena = b->reader->arena;
     const char *sum = expression(arena, cursor->at, end);
     int64_t value = 0;
-    if (sum && shell_arithmetic(b->reader->shell, sum, strlen(sum), &value)) {
+    bool known = false;
+    if (sum)
+        TRY(evaluate(b->reader, sum, &value, &known));
+    if (known) {
         const char *text = arena_printf(arena, "%" PRId64, value);
         return add(b, text, strlen(text));
     }

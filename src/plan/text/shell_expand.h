@@ -15,6 +15,33 @@ struct cursor {
     struct mark mark;
 };
 
+enum { SHELL_BRANCHES = 32 };
+
+enum shell_branch_kind {
+    SHELL_OTHER, /* loops, functions, groups */
+    SHELL_IF,
+    SHELL_CASE_HEAD, /* before "in" */
+    SHELL_CASE_PATTERN,
+    SHELL_CASE_BODY
+};
+
+/* An if, case, loop or group that is open; see shell_branch.h. */
+struct shell_branch {
+    enum shell_branch_kind kind;
+    size_t first;                            /* command of the condition that is read */
+    size_t n_commands, n_variables, n_files; /* where the part began that is read */
+    bool skips, certain;                     /* it does not run; it does */
+    bool done, maybe;                        /* a part before it does; one may */
+    unsigned fits;                           /* of case: whether a pattern does */
+    const char *word;
+    bool trouble;
+};
+
+struct shell_branches {
+    struct shell_branch items[SHELL_BRANCHES];
+    size_t n; /* deeper ones are counted alone */
+};
+
 struct shell_reader {
     struct shell *shell;
     struct arena *arena;
@@ -23,6 +50,7 @@ struct shell_reader {
     size_t expanded; /* bytes made so far */
     size_t variable_capacity, command_capacity, file_capacity;
     unsigned nesting;
+    struct shell_branches branches;
     struct shell_words prefix; /* in front of every command: srun ... bash -c */
 };
 

@@ -1,0 +1,25 @@
+/* Branches of a script whose conditions are known: tests of texts and numbers that stand in the
+ * script itself. What a false condition leaves out is forgotten, what a true one runs stands as
+ * if there were no condition; everything else stays "under a condition". */
+#ifndef MOEPLAN_PLAN_TEXT_SHELL_BRANCH_H
+#define MOEPLAN_PLAN_TEXT_SHELL_BRANCH_H
+
+#include "plan/text/shell_expand.h"
+
+/* A word that opens, parts or closes if, case, loops and groups: called where a command may
+ * begin with it. True where what it ends was left out: commands and assignments since the
+ * branch began are gone. */
+bool shell_branch_word(struct shell_reader *reader, const char *word, size_t length);
+
+/* The words of a command, as one of `case` is read: "WORD in", patterns; `end` is the character
+ * that ends it. True where they are none of a command. Sets *forgot as shell_branch_word. */
+bool shell_branch_case(struct shell_reader *reader, const struct shell_words *words, char end,
+                       bool *forgot);
+
+/* Levels of if, case, loops and groups around the next command whose branch may not run. */
+unsigned shell_branch_unknown(const struct shell_reader *reader);
+
+/* Whether what is read now is left out. */
+bool shell_branch_skips(const struct shell_reader *reader);
+
+#endif
