@@ -215,27 +215,34 @@ static void closed_loops_admit_as_engines_do(void **state)
 }
 
 /* AUTO of _torch/model_config.py (resolve_moe_backend): Triton's for gpt-oss on Hopper, the
- * generated kernels for it and for blocks of fp8 on Blackwell, CUTLASS else. */
+ * generated kernels for it and for blocks of fp8 on Blackwell, CUTLASS else; before 1.3 CUTLASS
+ * for gpt-oss too. */
 static void auto_is_as_trtllm_resolves_it(void **state)
 {
     (void)state;
     static const struct {
         const char *cluster, *weights;
         enum expert_backend expected;
+        const char *version;
     } cases[] = {
-        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI},
-        {"h200-8x1", "fp8_block", EXPERTS_CUTLASS},
-        {"h200-8x1", "nvfp4", EXPERTS_MARLIN},
-        {"b200-8x1", "mxfp4", EXPERTS_TRTLLM_GEN},
-        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN},
-        {"b200-8x1", "nvfp4", EXPERTS_CUTLASS},
-        {"b200-8x1", "bf16", EXPERTS_CUTLASS},
+        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, "1.3"},
+        {"h200-8x1", "fp8_block", EXPERTS_CUTLASS, "1.3"},
+        {"h200-8x1", "nvfp4", EXPERTS_MARLIN, "1.3"},
+        {"b200-8x1", "mxfp4", EXPERTS_TRTLLM_GEN, "1.3"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "1.3"},
+        {"b200-8x1", "nvfp4", EXPERTS_CUTLASS, "1.3"},
+        {"b200-8x1", "bf16", EXPERTS_CUTLASS, "1.3"},
+        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, ""},
+        {"h200-8x1", "mxfp4", EXPERTS_CUTLASS, "1.2"},
+        {"b200-8x1", "mxfp4", EXPERTS_CUTLASS, "1.2"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "1.2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
         struct plan plan;
-        const char *set = arena_printf(&arena, "stack=trtllm cluster=%s precision.weights=%s",
-                                       cases[i].cluster, cases[i].weights);
+        const char *set = arena_printf(
+            &arena, "stack=trtllm cluster=%s precision.weights=%s stack.version=%s",
+            cases[i].cluster, cases[i].weights, cases[i].version);
         plan_set(decode, set, &arena, &plan);
         print_message("%s\n", set);
         assert_int_equal(stack_experts(&plan, NULL), cases[i].expected);
