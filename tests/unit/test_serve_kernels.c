@@ -223,26 +223,26 @@ static void auto_is_as_trtllm_resolves_it(void **state)
     static const struct {
         const char *cluster, *weights;
         enum expert_backend expected;
-        const char *version;
+        const char *release;
     } cases[] = {
-        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, "1.3"},
-        {"h200-8x1", "fp8_block", EXPERTS_CUTLASS, "1.3"},
-        {"h200-8x1", "nvfp4", EXPERTS_MARLIN, "1.3"},
-        {"b200-8x1", "mxfp4", EXPERTS_TRTLLM_GEN, "1.3"},
-        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "1.3"},
-        {"b200-8x1", "nvfp4", EXPERTS_CUTLASS, "1.3"},
-        {"b200-8x1", "bf16", EXPERTS_CUTLASS, "1.3"},
+        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, "stack.version=1.3"},
+        {"h200-8x1", "fp8_block", EXPERTS_CUTLASS, "stack.version=1.3"},
+        {"h200-8x1", "nvfp4", EXPERTS_MARLIN, "stack.version=1.3"},
+        {"b200-8x1", "mxfp4", EXPERTS_TRTLLM_GEN, "stack.version=1.3"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "stack.version=1.3"},
+        {"b200-8x1", "nvfp4", EXPERTS_CUTLASS, "stack.version=1.3"},
+        {"b200-8x1", "bf16", EXPERTS_CUTLASS, "stack.version=1.3"},
         {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, ""},
-        {"h200-8x1", "mxfp4", EXPERTS_CUTLASS, "1.2"},
-        {"b200-8x1", "mxfp4", EXPERTS_CUTLASS, "1.2"},
-        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "1.2"},
+        {"h200-8x1", "mxfp4", EXPERTS_CUTLASS, "stack.version=1.2"},
+        {"b200-8x1", "mxfp4", EXPERTS_CUTLASS, "stack.version=1.2"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "stack.version=1.2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
         struct plan plan;
-        const char *set = arena_printf(
-            &arena, "stack=trtllm cluster=%s precision.weights=%s stack.version=%s",
-            cases[i].cluster, cases[i].weights, cases[i].version);
+        const char *set =
+            arena_printf(&arena, "stack=trtllm cluster=%s precision.weights=%s %s",
+                         cases[i].cluster, cases[i].weights, cases[i].release);
         plan_set(decode, set, &arena, &plan);
         print_message("%s\n", set);
         assert_int_equal(stack_experts(&plan, NULL), cases[i].expected);
