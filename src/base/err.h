@@ -35,7 +35,7 @@ struct err {
     enum status status; /* STATUS_OK while nothing failed */
     char where[512];    /* "file:line:column", "file", or "" */
     char text[1024];    /* problem first, subject in quotes, value and limit shown */
-    char hint[1024];    /* what the user can do, or "" */
+    char hint[2048];    /* what the user can do, or "" */
 };
 
 /* Records an error without a place; returns status. Keeps an earlier error. */

@@ -18,6 +18,8 @@ enum status request_read(struct request *request, struct arena *arena, struct jo
                           err));
     else
         TRY(job_read(request->name, &asked, arena, job, err));
+    unsigned line = 0;
+    request->name = request->text ? request->name : job_file(request->name, arena, &line);
     for (size_t i = 0; i < request->n_sets; i++) /* the job put its size behind the device */
         if (!(job->cluster_taken && text_equal(request->sets[i].key, "cluster")))
             request->sets[kept++] = request->sets[i];

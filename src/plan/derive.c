@@ -24,6 +24,14 @@ uint64_t plan_world(const struct plan *plan)
     return checked_mul(plan_devices(plan), plan->cluster.device.logical_cores, &overflow);
 }
 
+uint64_t plan_vocabulary(const struct plan *plan)
+{
+    bool overflow = false;
+    uint64_t multiple = checked_mul(plan->stack.vocab_multiple, plan->parallel.tp, &overflow);
+    bool fills = plan->stack.vocab_multiple > 1 && !overflow;
+    return fills ? round_up(plan->model.vocab, multiple) : plan->model.vocab;
+}
+
 uint64_t plan_comm_bytes(const struct plan *plan)
 {
     return plan_world(plan) > 1 ? plan->stack.comm_bytes_per_rank : 0;

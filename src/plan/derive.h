@@ -14,6 +14,9 @@ uint64_t plan_devices(const struct plan *plan);   /* nodes x devices of a node *
 uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
 uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
 uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
+/* Rows of the vocabulary's tables: those that fill a multiple of stack.vocab_multiple x tp
+ * among them (Megatron-LM training/vocab_utils.py, calculate_padded_vocab_size). */
+uint64_t plan_vocabulary(const struct plan *plan);
 /* Ranks that share one copy of the parameters out: all of the stage's for dense ones, edp for
  * experts; with dp_shard so many of them, the others hold the same (HSDP). */
 struct sharers {

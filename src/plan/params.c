@@ -37,9 +37,10 @@ static struct params_part count_network(const struct model *model, uint64_t widt
     return part;
 }
 
-static struct params_part count_mlp(const struct model *model, uint64_t inter, bool *overflow)
+static struct params_part count_mlp(const struct model *model, uint64_t inter, bool bias,
+                                    bool *overflow)
 {
-    return count_network(model, model->hidden, inter, false, overflow);
+    return count_network(model, model->hidden, inter, bias, overflow);
 }
 
 static struct params_part count_router(const struct model *model, bool *overflow)
@@ -232,19 +233,20 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
         p->mixer[m] = mixer_parameters(model, (enum mixer)m, overflow);
         p->whole[m] = mixer_whole(model, (enum mixer)m, overflow);
     }
-    p->dense_mlp = count_mlp(model, model->dense_intermediate, overflow);
-    p->borrow_mlp = count_mlp(model, model_dense_width(model, MIXER_BORROW), overflow);
+    p->dense_mlp = count_mlp(model, model->dense_intermediate, model->mlp_bias, overflow);
+    p->borrow_mlp =
+        count_mlp(model, model_dense_width(model, MIXER_BORROW), model->mlp_bias, overflow);
     count_layer_embeddings(model, p, overflow);
     p->expert =
         count_network(model, model_row_width(model), moe->intermediate, moe->bias, overflow);
     p->latent.matrices = checked_mul3(2, model->hidden, moe->latent_size, overflow);
     p->latent.norms = moe->latent_norm ? moe->latent_size : 0;
     p->router = count_router(model, overflow);
-    p->shared = count_mlp(model, moe->shared_intermediate, overflow);
+    p->shared = count_mlp(model, moe->shared_intermediate, false, overflow);
     if (moe->shared_gate && moe->shared_intermediate)
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
     p->images = count_images(model, overflow);
-    p->residual = count_mlp(model, model->residual_intermediate, overflow);
+    p->residual = count_mlp(model, model->residual_intermediate, false, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->layer_norms.biases = checked_add(p->layer_norms.biases, model->layer_scale, overflow);
     p->final_norm = count_norms(model, 1, overflow);

@@ -60,6 +60,10 @@ struct params {
     bool overflow;               /* a count passed 64 bits and is saturated */
 };
 
+/* The counts of what a plan's ranks hold: in training, tables of the vocabulary with the rows
+ * that the stack fills up (plan_vocabulary), weights, gradients and states alike. */
+void params_held(const struct plan *plan, struct params *params);
+
 /* Counts the parameters of parts that the plan freezes as none: params_frozen.c. */
 void params_freeze(const struct plan *plan, struct params *params);
 

@@ -6,6 +6,14 @@
 #include "plan/frozen.h"
 #include "plan/params.h"
 
+void params_held(const struct plan *plan, struct params *params)
+{
+    struct model model = plan->model;
+    if (plan->workload.mode == MODE_TRAIN)
+        model.vocab = plan_vocabulary(plan);
+    params_count(&model, params);
+}
+
 static void take_attention(struct params *params)
 {
     for (unsigned m = 0; m < MIXER_COUNT; m++) {

@@ -156,6 +156,7 @@ struct model {
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
     bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool mlp_bias;           /* dense networks have biases (StarCoder2) */
     bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */
     bool head_bias;          /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
@@ -240,6 +241,7 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
+    enum balance_loss balance_loss;
     enum on_overflow on_overflow;   /* of moe.buffer as a factor */
     uint64_t loss_chunks;           /* cross_entropy: chunked */
     bool loss_parallel;             /* over tp, each rank its part of the vocabulary */
@@ -281,6 +283,7 @@ struct colocated {
     uint64_t reference;           /* frozen copies of the model */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t critic_parameters;   /* of models of other shapes that are, too */
+    bool critic_joint;            /* both are trained in its own pass, not in turn */
     uint64_t average;             /* running means of its weights */
     uint64_t parameters;          /* of other frozen models */
     uint64_t sequences;           /* that the model itself generates at once, without engine */

@@ -235,6 +235,10 @@ enum cross_entropy {
     LOSS_LINEAR_PROBS    /* head and log-softmax of a part at once, both again in backward */
 };
 
+/* The loss that balances experts: each layer's of its own scores, or of all layers at once;
+ * with the mask of padding spread as the choices are. */
+enum balance_loss { BALANCE_LAYER, BALANCE_JOINT, BALANCE_MASKED };
+
 /* Whether FSDP keeps a layer's gathered weights from its forward to its backward. */
 enum reshard { RESHARD_AUTO, RESHARD_ALWAYS, RESHARD_NEVER };
 

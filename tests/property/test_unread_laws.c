@@ -164,6 +164,7 @@ static const struct silent {
     {"workload.colocated.tp", "beside an engine's model"},
     {"workload.colocated.fraction", "beside an engine's model"},
     {"workload.colocated.away", "beside an engine's model"},
+    {"workload.colocated.critic_joint", "beside critics"},
     {"stack.loss_chunks", "of the chunked loss"},
     {"precision.quantized_params", "of recipes that quantise weights"},
     {"precision.plain_first", "of recipes that quantise weights"},

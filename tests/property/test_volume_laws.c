@@ -191,9 +191,9 @@ static void check_optimizer(const struct listed *l, uint64_t seed)
             continue;
         written += listed_at(l, op->bytes_written);
         bool whole = l->plan.parallel.zero == 0 || l->plan.parallel.zero == 3;
-        if (plan_trains_one_layer(&l->plan)) /* states are of all layers in turn */
-            whole = false, kept = 0;
-        if (whole ? written != state + kept : written < kept || written > state + kept)
+        bool one = plan_trains_one_layer(&l->plan); /* states are of all layers in turn */
+        uint64_t least = one ? 0 : kept, most = state + kept;
+        if (whole && !one ? written != most : written < least || written > most)
             fail_msg("seed %" PRIu64 ": the optimizer writes %" PRIu64 " bytes of %" PRIu64,
                      seed, written, state + kept);
     }

@@ -75,7 +75,8 @@ const struct job_case job_cases[] = {
     {"verl/dapo-megatron.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.cp=2 parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
-     "workload.packing.length=8192 workload.colocated.engine=awake "
+     "workload.packing.length=8192 workload.global_batch=128 "
+     "workload.colocated.engine=awake "
      "workload.colocated.reference=0 precision.weights=bf16 precision.master=f32 "
      "recompute.kind=none workload.colocated.critic=1 cluster.nodes=4",
      0},
@@ -105,9 +106,16 @@ const struct job_case job_cases[] = {
      "workload.colocated.critic=1 workload.colocated.reference=0 stack.kind=megatron "
      "parallel.ep=8 parallel.tp=1",
      0},
+    /* nine of a rank, in six micro-batches: two of 9,216 tokens in the fullest, 18,432 for
+       16,384; of 82,944 tokens that makes five, in groups of two stages six */
+    {"verl/uneven-tokens.sh", "",
+     "workload.sequence_length=18432 workload.packing.length=9216 workload.micro_batch=1 "
+     "parallel.vpp=2 workload.global_batch=24",
+     0},
     {"verl/sft-engine.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.pp=2 parallel.ep=4 parallel.etp=1 "
      "workload.sequence_length=4096 workload.micro_batch=1 workload.packing.length=2048 "
+     "workload.global_batch=48 "
      "optimizer.precision_aware=native optimizer.offload=0 recompute.kind=full "
      "workload.colocated.engine=none cluster.nodes=2",
      0},
@@ -198,15 +206,21 @@ const struct job_case job_cases[] = {
     {"nemo-rl/grpo-longer.yaml", "",
      "parallel.tp=4 parallel.pp=4 parallel.cp=2 parallel.stages=[] optimizer.offload=0 "
      "workload.sequence_length=32768 workload.micro_batch=1 workload.packing.length=16384 "
-     "precision.gradients=f32 moe.path=deepep moe.library=deepep workload.colocated.tp=4 "
+     "workload.global_batch=256 precision.gradients=f32 moe.path=deepep moe.library=deepep "
+     "workload.colocated.tp=4 "
      "cluster.nodes=16",
      0},
     {"nemo-rl/grpo-automodel.yaml", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.zero=3 parallel.reshard=never "
      "moe.path=deepep workload.micro_batch=4 workload.sequence_length=4096 "
-     "precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.global_batch=256 precision.weights=f32 precision.activations=bf16 "
+     "recompute.kind=full "
      "workload.colocated.tp=2 workload.colocated.fraction=0.6 cluster.nodes=2",
      1},
+    {"nemo-rl/section-renamed.yaml", "",
+     "stack.kind=torchtitan parallel.ep=8 parallel.cp=2 parallel.zero=3 moe.path=deepep "
+     "recompute.kind=full cluster.nodes=1",
+     0},
     {"nemo-rl/grpo-apart.sh", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.reshard=always "
      "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
@@ -231,7 +245,8 @@ const struct job_case job_cases[] = {
     {"nemo-rl/sft-missing.yaml", "",
      "stack.kind=fsdp model.name=llama-3.1-8b parallel.tp=2 workload.sequence_length=16384 "
      "workload.micro_batch=1 workload.packing.length=8192 recompute.kind=full "
-     "workload.colocated.reference=0 cluster.nodes=2 cluster.node.devices=8",
+     "workload.global_batch=64 workload.colocated.reference=0 cluster.nodes=2 "
+     "cluster.node.devices=8",
      1},
     {"nemo-rl/lora.yaml", "",
      "stack.kind=fsdp parallel.tp=4 parallel.sp=true lora.rank=16 lora.format=f32 "
@@ -579,6 +594,24 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/leader-worker.yaml", "cluster=h200",
      "cluster.nodes=2 parallel.dp=16 parallel.ep=16 workload.micro_batch=512", 0},
+    {"vllm/offline.py", "cluster=h200",
+     "parallel.tp=4 parallel.ep=4 memory.fraction=0.85 workload.context_length=16384 "
+     "workload.max_num_batched_tokens=16384 workload.tokens_per_sequence=4 stack.graphs=full "
+     "precision.weights=fp8_block",
+     0},
+    {"vllm/async-engine.py", "cluster=h100",
+     "parallel.tp=2 workload.micro_batch=128 workload.max_num_batched_tokens=0 "
+     "precision.kv_cache=fp8 model.layers=36",
+     0},
+    {"vllm/ray-config.py", "",
+     "cluster.node.devices=8 parallel.tp=8 parallel.ep=8 workload.context_length=32768", 0},
+    {"sglang/engine.py", "cluster=h200",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 memory.fraction=0.8 workload.micro_batch=64",
+     0},
+    {"trtllm/llm-api.py", "cluster=b200",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 memory.fraction=0.75 precision.kv_cache=fp8 "
+     "stack.experts=cutlass workload.speculation.tokens=1 workload.max_num_batched_tokens=4096",
+     0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
@@ -982,7 +1015,12 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=500000 recompute.offload=[layer_input] "
      "recompute.mlp_tiles=16",
      1},
-    {"axolotl/stays-mxfp4.yaml", "cluster=h100", "model.name=gpt-oss-20b lora.rank=8", 1},
+    {"axolotl/router-loss.yml", "",
+     "model.name=mixtral-8x7b lora.rank=32 precision.weights=nf4_double stack.kind=deepspeed "
+     "parallel.zero=2 stack.balance_loss=joint",
+     1},
+    {"axolotl/stays-mxfp4.yaml", "cluster=h100",
+     "model.name=gpt-oss-20b lora.rank=8 precision.weights=mxfp4 stack.attention=unfused", 0},
     {"sglang/abbreviated.sh", "",
      "model.name=qwen3-235b-a22b memory.fraction=0.85 workload.context_length=32768 "
      "parallel.tp=2 precision.weights=int4 stack.graphs=none",
@@ -1031,9 +1069,10 @@ const struct job_case job_cases[] = {
      "stack.kind=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=false "
      "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
      0},
+    /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
-     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=256 "
+     "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "
      "workload.packing.length=8192 parallel.tp=4 parallel.sp=true parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 moe.path=ragged_a2a optimizer.offload=1 "
      "optimizer.precision_aware=native recompute.kind=full precision.gradients=f32 "
@@ -1042,7 +1081,7 @@ const struct job_case job_cases[] = {
      1},
     {"slime/deepseek-r1.sh", "",
      "model.name=deepseek-r1 cluster.nodes=16 workload.sequence_length=65536 "
-     "workload.global_batch=256 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
+     "workload.global_batch=128 workload.packing.length=32768 parallel.pp=4 parallel.cp=4 "
      "parallel.ep=32 moe.path=deepep moe.library=deepep",
      0},
     {"slime/qwen3.5-35b.sh", "",
@@ -1052,19 +1091,38 @@ const struct job_case job_cases[] = {
      0},
     {"slime/lora.sh", "",
      "lora.rank=32 parallel.ep=8 workload.sequence_length=20480 cluster.nodes=1 "
+     "workload.global_batch=104 "
      "workload.colocated.engine=asleep workload.colocated.tp=1 "
      "workload.colocated.fraction=0.7 workload.colocated.reference=0",
      0},
+    /* 32 samples of a rank are 262,144 tokens, 14.2 times 18,432 */
+    {"slime/fsdp.sh", "",
+     "stack.kind=fsdp model.name=qwen3-30b-a3b parallel.zero=3 parallel.cp=2 "
+     "precision.weights=f32 precision.activations=bf16 recompute.kind=full "
+     "workload.sequence_length=18432 workload.packing.length=8192 workload.global_batch=60 "
+     "workload.colocated.engine=asleep workload.colocated.tp=2 stack.cross_entropy=log_probs "
+     "optimizer.step=foreach cluster.node.devices=8",
+     1},
+    {"slime/mtp.sh", "",
+     "model.mtp_layers=1 model.mtp_enabled=true parallel.pp=2 "
+     "workload.sequence_length=65536 workload.packing.length=32768 workload.global_batch=512",
+     1},
     {"slime/sft.sh", "",
      "model.name=qwen3-235b-a22b cluster.nodes=4 workload.sequence_length=9216 "
      "workload.global_batch=128 parallel.ep=32 optimizer.offload=1",
-     0},
+     1},
+    {"swift/gpt-oss.sh", "",
+     "model.name=gpt-oss-20b lora.rank=8 lora.targets=[] precision.weights=bf16 "
+     "stack.attention=unfused parallel.zero=0 workload.sequence_length=2048 "
+     "stack.balance_loss=masked",
+     1},
     {"swift/lora.sh", "",
      "stack.kind=fsdp model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=1 "
      "parallel.zero=0 workload.sequence_length=4096 workload.micro_batch=2 "
      "workload.global_batch=16 lora.rank=16 lora.format=bf16 precision.weights=bf16 "
-     "precision.moments=bf16 recompute.kind=full stack.attention=flash",
-     1},
+     "precision.moments=bf16 recompute.kind=full stack.attention=flash "
+     "stack.balance_loss=masked",
+     0},
     {"swift/full-zero3.slurm", "",
      "stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=8 cluster.nodes=2 "
      "workload.sequence_length=16384 workload.micro_batch=1 workload.global_batch=64 "
@@ -1337,7 +1395,8 @@ const struct job_case job_cases[] = {
     {"openrlhf/ppo.sh", "cluster=h100",
      "parallel.zero=2 workload.colocated.engine=none workload.colocated.critic=0 "
      "workload.colocated.reference=0 workload.sequence_length=16192 "
-     "workload.packing.length=3072 workload.micro_batch=1 workload.colocated.parameters=0",
+     "workload.packing.length=3072 workload.micro_batch=1 workload.global_batch=64 "
+     "workload.colocated.parameters=0",
      0},
     {"openrlhf/dpo.sh", "cluster=h100",
      "workload.micro_batch=2 workload.global_batch=512 workload.sequence_length=8192 "
@@ -1364,6 +1423,11 @@ const struct job_case job_cases[] = {
     {"nemo-rl/log-probs-part.yaml", "",
      "stack.cross_entropy=log_probs_part stack.loss_chunks=32 workload.sequence_length=32768",
      0},
+    /* four of 4,096 tokens are 16,384; a step has one batch of each rank */
+    {"automodel/dynamic-batches.yaml", "",
+     "stack.kind=fsdp workload.micro_batch=4 workload.sequence_length=4096 "
+     "workload.global_batch=32 recompute.kind=none",
+     0},
     {"automodel/experts-rank.yaml", "",
      "lora.rank=64 lora.expert_rank=8 lora.skip_experts=false", 0},
     {"automodel/excluded.yaml", "",
@@ -1374,6 +1438,13 @@ const struct job_case job_cases[] = {
     {"automodel/frozen-language.yaml", "",
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] workload.encoder.train=all", 1},
     {"trl/mxfp4.py", "", "precision.weights=bf16 lora.rank=8 model.name=gpt-oss-20b", 1},
+    /* Qwen3-8B without its head, but for a row: 8,190,735,360 - 151,935 x 4,096 */
+    {"deepspeed/trl-ppo.sh", "workload.sequence_length=1024",
+     "model.name=qwen3-8b workload.colocated.critic=1 workload.colocated.critic_joint=true "
+     "workload.colocated.parameters=7568409600 workload.colocated.reference=1 "
+     "workload.colocated.sequences=1 recompute.kind=full workload.global_batch=128 "
+     "precision.weights=bf16",
+     2},
     {"deepspeed/trl-gspo.sh", "",
      "workload.micro_batch=8 workload.logits_to_keep=1025 workload.sequence_length=3072 "
      "workload.colocated.engine=awake parallel.zero=3",

@@ -9,20 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/hf/import_hf.h"
-#include "plan/hf/import_hf_quant.h"
 #include "plan/params.h"
-
-static void read(const char *name, struct arena *arena, struct model *model, struct text *notes)
-{
-    struct err err = {0};
-    struct node *root = NULL;
-    const char *path = arena_printf(arena, "tests/configs/%s.json", name);
-    if (source_read_file(path, arena, &root, &err) || import_hf_model(root, model, &err) ||
-        import_hf_quant(root, arena, model, notes, &err))
-        fail_msg("%s: %s (%s)", name, err.text, err.hint);
-    import_hf_notes(root, model, notes);
-}
+#include "support/configs.h"
 
 /* Published: to the last one where the shared page counts them (layer-kinds.md 3; Gemma's with
  * the 64 rows that config.json has more than its vocabulary and its encoder: 27,432,406,640 in
@@ -52,7 +40,7 @@ static void parameters_are_published_or_named(void **state)
         struct model model = {0};
         struct params p;
         struct text notes = {.arena = &arena};
-        read(rows[i].name, &arena, &model, &notes);
+        config_read(rows[i].name, &arena, &model, &notes);
         params_count(&model, &p);
         print_message("%s: %llu parameters\n", rows[i].name, (unsigned long long)p.parameters);
         assert_true(fabs((double)p.parameters / rows[i].published - 1) <= rows[i].within);
@@ -72,16 +60,6 @@ static void parameters_are_published_or_named(void **state)
     "{\"model_type\": \"nemotron_h\", \"hidden_size\": 64, \"vocab_size\": 100,"               \
     " \"num_attention_heads\": 4, \"mamba_num_heads\": 8, \"mamba_head_dim\": 16,"             \
     " \"n_routed_experts\": 4, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32,"
-
-static enum status read_text(const char *text, struct arena *arena, struct model *model,
-                             struct text *notes, struct err *err)
-{
-    struct node *root = NULL;
-    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
-    TRY(import_hf_model(root, model, err));
-    import_hf_notes(root, model, notes);
-    return STATUS_OK;
-}
 
 /* A key that nothing reads is said, unless it is null, off, or known to change nothing. */
 static void every_key_is_read_or_named(void **state)
@@ -114,7 +92,7 @@ static void every_key_is_read_or_named(void **state)
         struct model model = {0};
         struct err err = {0};
         struct text notes = {.arena = &arena};
-        if (read_text(rows[i].text, &arena, &model, &notes, &err))
+        if (config_read_text(rows[i].text, &arena, &model, &notes, &err))
             fail_msg("%s: %s", rows[i].text, err.text);
         assert_string_equal(text_string(&notes), rows[i].noted);
         arena_release(&arena);
@@ -130,25 +108,29 @@ static void what_is_left_out_is_what_the_software_takes(void **state)
     struct model model = {0};
     struct err err = {0};
     struct text notes = {.arena = &arena};
-    assert_int_equal(read_text(MAMBA " \"layers_block_type\": [\"mamba\", \"moe\", \"mamba\"]}",
-                               &arena, &model, &notes, &err),
-                     STATUS_OK);
+    assert_int_equal(
+        config_read_text(MAMBA " \"layers_block_type\": [\"mamba\", \"moe\", \"mamba\"]}",
+                         &arena, &model, &notes, &err),
+        STATUS_OK);
     assert_int_equal(model.layers, 3);
-    assert_int_equal(read_text(MAMBA " \"chunk_size\": 64}", &arena, &model, &notes, &err),
-                     STATUS_INPUT);
+    assert_int_equal(
+        config_read_text(MAMBA " \"chunk_size\": 64}", &arena, &model, &notes, &err),
+        STATUS_INPUT);
     assert_string_equal(err.text, "configuration has neither 'layers_block_type' nor "
                                   "'num_hidden_layers'");
-    assert_int_equal(read_text(LLAMA " \"quantization_config\": {\"quant_method\": \"fp8\","
-                                     " \"weight_block_size\": null}}",
-                               &arena, &model, &notes, &err),
+    assert_int_equal(config_read_text(LLAMA
+                                      " \"quantization_config\": {\"quant_method\": \"fp8\","
+                                      " \"weight_block_size\": null}}",
+                                      &arena, &model, &notes, &err),
                      STATUS_OK);
     assert_int_equal(model.checkpoint, DTYPE_FP8);
     assert_int_equal(
-        read_text("{\"model_type\": \"exaone4\", \"num_hidden_layers\": 6, \"hidden_size\": 64,"
-                  " \"vocab_size\": 100, \"num_attention_heads\": 4,"
-                  " \"intermediate_size\": 128, \"sliding_window\": 16,"
-                  " \"sliding_window_pattern\": \"LLLG\"}",
-                  &arena, &model, &notes, &err),
+        config_read_text(
+            "{\"model_type\": \"exaone4\", \"num_hidden_layers\": 6, \"hidden_size\": 64,"
+            " \"vocab_size\": 100, \"num_attention_heads\": 4,"
+            " \"intermediate_size\": 128, \"sliding_window\": 16,"
+            " \"sliding_window_pattern\": \"LLLG\"}",
+            &arena, &model, &notes, &err),
         STATUS_OK);
     static const enum layer_type types[] = {LAYER_WINDOW, LAYER_WINDOW, LAYER_WINDOW,
                                             LAYER_FULL,   LAYER_WINDOW, LAYER_FULL};
@@ -165,7 +147,7 @@ static void an_omni_model_thinks(void **state)
     struct arena arena = {0};
     struct model model = {0};
     struct text notes = {.arena = &arena};
-    read("qwen3-omni-30b-a3b", &arena, &model, &notes);
+    config_read("qwen3-omni-30b-a3b", &arena, &model, &notes);
     assert_int_equal(model.moe.experts, 128);
     assert_int_equal(model.encoder.layers, 27);
     /* 32 layers of 1,280 and 5,120, three convolutions by 480, 16 pitches of them to 1,280 */
@@ -187,7 +169,7 @@ static void kimi_k3_says_what_is_left_out(void **state)
     struct arena arena = {0};
     struct model model = {0};
     struct text notes = {.arena = &arena};
-    read("kimi-k3", &arena, &model, &notes);
+    config_read("kimi-k3", &arena, &model, &notes);
     assert_true(model.attention.output_gate && model.linear.full_rank_gate);
     assert_true(model.moe.latent_norm);
     assert_int_equal(model.moe.latent_size, 3584);
@@ -212,7 +194,7 @@ static void granite_has_experts_behind_every_mixer(void **state)
     struct model model = {0};
     struct params p;
     struct text notes = {.arena = &arena};
-    read("granite-4.0-h-small", &arena, &model, &notes);
+    config_read("granite-4.0-h-small", &arena, &model, &notes);
     params_count(&model, &p);
     assert_int_equal(p.layers[KIND_LINEAR_MOE], 36);
     assert_int_equal(p.layers[KIND_MOE], 4);
@@ -229,7 +211,7 @@ static void the_file_beside_says_the_format(void **state)
     struct arena arena = {0};
     struct model model = {0};
     struct text notes = {.arena = &arena};
-    read("quantised/config", &arena, &model, &notes);
+    config_read("quantised/config", &arena, &model, &notes);
     assert_int_equal(model.checkpoint, DTYPE_NVFP4);
     assert_int_equal(model.plain.n, 1);
     assert_int_equal(model.plain.value[0], PART_ATTENTION_OUT);

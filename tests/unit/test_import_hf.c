@@ -221,7 +221,7 @@ static void broken_configurations_say_where(void **state)
         {"[1]", "config.json:1:1", "configuration must be a mapping", ""},
         {"{\"hidden_size\": 4}", "config.json:1:1",
          "configuration names no architecture: 'model_type' is missing", ""},
-        {"{\"model_type\": \"opt\"}", "config.json:1:16", "architecture 'opt' is not known",
+        {"{\"model_type\": \"xlnet\"}", "config.json:1:16", "architecture 'xlnet' is not known",
          "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, deepseek_v4, glm_moe_dsa, "
          "glm4_moe, "
          "glm4v_moe, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
@@ -235,8 +235,12 @@ static void broken_configurations_say_where(void **state)
          "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
          "gemma, gemma2, gemma3, "
          "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, nemotron-nas, phi3, olmo2, "
-         "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, qwen2, "
-         "qwen2_5_vl, qwen3, qwen3_vl, afmoe, aria, axk1, "
+         "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, "
+         "arcee, apertus, granite, nemotron, starcoder2, phi, gpt_neox, falcon, cohere, "
+         "cohere2, stablelm, ernie4_5, glm, glm4, glm4v, chatglm, exaone, internlm2, "
+         "internlm3, "
+         "baichuan, minicpm, lfm2, deepseek, qwen2, "
+         "qwen2_5_vl, qwen2_vl, qwen3, qwen3_vl, afmoe, aria, axk1, "
          "exaone_moe, hy_v3, solar_open, laguna, mellum, mistral4, flex_olmo, "
          "granitemoeshared, granitemoe_swa, flint, kolibri1, dbrx; or write the "
          "model's own keys, as "

@@ -6,19 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/hf/import_hf.h"
 #include "plan/layers.h"
 #include "plan/params.h"
-
-static enum status read(const char *text, struct arena *arena, struct model *model,
-                        struct text *notes, struct err *err)
-{
-    struct node *root = NULL;
-    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
-    TRY(import_hf_model(root, model, err));
-    import_hf_notes(root, model, notes);
-    return STATUS_OK;
-}
+#include "support/configs.h"
 
 #define STEP                                                                                   \
     "{\"model_type\": \"step3p5\", \"num_hidden_layers\": 6, \"hidden_size\": 64, "            \
@@ -40,16 +30,17 @@ static void step_reads_both_dialects(void **state)
     struct err err = {0};
     struct text notes = {.arena = &arena};
     struct model a = {0}, b = {0};
-    assert_int_equal(
-        read(STEP OWN "\"moe_layers_enum\": \"2,3,4,5\"}", &arena, &a, &notes, &err),
-        STATUS_OK);
-    assert_int_equal(read(STEP "\"num_key_value_heads\": 2, \"n_routed_experts\": 8, "
-                               "\"num_experts_per_tok\": 2, \"scoring_func\": \"sigmoid\", "
-                               "\"num_sliding_attention_heads\": 6, \"mlp_layer_types\": "
-                               "[\"dense\", \"dense\", \"sparse\", \"sparse\", \"sparse\", "
-                               "\"sparse\"]}",
-                          &arena, &b, &notes, &err),
+    assert_int_equal(config_read_text(STEP OWN "\"moe_layers_enum\": \"2,3,4,5\"}", &arena, &a,
+                                      &notes, &err),
                      STATUS_OK);
+    assert_int_equal(
+        config_read_text(STEP "\"num_key_value_heads\": 2, \"n_routed_experts\": 8, "
+                              "\"num_experts_per_tok\": 2, \"scoring_func\": \"sigmoid\", "
+                              "\"num_sliding_attention_heads\": 6, \"mlp_layer_types\": "
+                              "[\"dense\", \"dense\", \"sparse\", \"sparse\", \"sparse\", "
+                              "\"sparse\"]}",
+                         &arena, &b, &notes, &err),
+        STATUS_OK);
     assert_string_equal(text_string(&notes), "");
     assert_memory_equal(&a, &b, sizeof a);
     assert_int_equal(a.dense_layers, 2);
@@ -90,7 +81,7 @@ static void step_reads_its_modules(void **state)
             "\"moe_intermediate_size\": 32, \"sliding_window\": 8, " OWN
             "\"num_nextn_predict_layers\": 1, \"layer_types\": [" SIX "%s}",
             rows[i].types);
-        assert_int_equal(read(text, &arena, &model, &notes, &err), STATUS_OK);
+        assert_int_equal(config_read_text(text, &arena, &model, &notes, &err), STATUS_OK);
         assert_int_equal(model.mtp_layers, 1);
         assert_int_equal(model_mtp_kind(&model), rows[i].kind);
         assert_string_equal(text_string(&notes),
@@ -110,10 +101,12 @@ static void gemma_reads_its_global_heads(void **state)
     struct err err = {0};
     struct text notes = {.arena = &arena};
     struct model shared = {0}, apart = {0};
-    assert_int_equal(read(GEMMA "\"attention_k_eq_v\": true}", &arena, &shared, &notes, &err),
-                     STATUS_OK);
-    assert_int_equal(read(GEMMA "\"attention_k_eq_v\": false}", &arena, &apart, &notes, &err),
-                     STATUS_OK);
+    assert_int_equal(
+        config_read_text(GEMMA "\"attention_k_eq_v\": true}", &arena, &shared, &notes, &err),
+        STATUS_OK);
+    assert_int_equal(
+        config_read_text(GEMMA "\"attention_k_eq_v\": false}", &arena, &apart, &notes, &err),
+        STATUS_OK);
     assert_string_equal(text_string(&notes), "");
     assert_int_equal(model_attention(&shared, MIXER_FULL).kv_heads, 1);
     assert_int_equal(model_attention(&apart, MIXER_FULL).kv_heads, 2);
@@ -134,11 +127,12 @@ static void smaller_gemmas_borrow_keys(void **state)
     struct err err = {0};
     struct text notes = {.arena = &arena};
     struct model model = {0}, plain = {0};
-    assert_int_equal(read(GEMMA "\"hidden_size_per_layer_input\": 8, "
-                                "\"num_kv_shared_layers\": 4, \"use_double_wide_mlp\": true, "
-                                "\"vocab_size_per_layer_input\": 90}",
-                          &arena, &model, &notes, &err),
-                     STATUS_OK);
+    assert_int_equal(
+        config_read_text(GEMMA "\"hidden_size_per_layer_input\": 8, "
+                               "\"num_kv_shared_layers\": 4, \"use_double_wide_mlp\": true, "
+                               "\"vocab_size_per_layer_input\": 90}",
+                         &arena, &model, &notes, &err),
+        STATUS_OK);
     assert_string_equal(text_string(&notes), "");
     assert_int_equal(model.layer_embedding.width, 8);
     assert_int_equal(model.layer_embedding.vocab, 90);
@@ -147,8 +141,9 @@ static void smaller_gemmas_borrow_keys(void **state)
     assert_int_equal(model_mixers(&model, MIXER_WINDOW_BORROW), 3);
     assert_int_equal(model_mixers(&model, MIXER_FULL), 1);
     assert_int_equal(model_mixers(&model, MIXER_WINDOW), 7);
-    assert_int_equal(read(GEMMA "\"use_double_wide_mlp\": true}", &arena, &plain, &notes, &err),
-                     STATUS_OK);
+    assert_int_equal(
+        config_read_text(GEMMA "\"use_double_wide_mlp\": true}", &arena, &plain, &notes, &err),
+        STATUS_OK);
     assert_string_equal(text_string(&notes), "");
     assert_int_equal(plain.borrow_intermediate, 0);
     assert_int_equal(plain.layer_embedding.width, 256);
@@ -171,10 +166,10 @@ static void mimo_reads_its_window_heads(void **state)
     struct err err = {0};
     struct text notes = {.arena = &arena};
     struct model model = {0};
-    assert_int_equal(read(MIMO "\"moe_layer_freq\": [0, 1, 1, 1], "
-                               "\"add_swa_attention_sink_bias\": true, "
-                               "\"num_nextn_predict_layers\": 3}",
-                          &arena, &model, &notes, &err),
+    assert_int_equal(config_read_text(MIMO "\"moe_layer_freq\": [0, 1, 1, 1], "
+                                           "\"add_swa_attention_sink_bias\": true, "
+                                           "\"num_nextn_predict_layers\": 3}",
+                                      &arena, &model, &notes, &err),
                      STATUS_OK);
     assert_string_equal(text_string(&notes), "");
     assert_int_equal(model.window.kv_heads, 4);
@@ -215,7 +210,8 @@ static void what_cannot_be_said_is_refused(void **state)
         struct text notes = {.arena = &arena};
         struct model model = {0};
         print_message("%s\n", cases[i].said);
-        assert_int_equal(read(cases[i].config, &arena, &model, &notes, &err), STATUS_INPUT);
+        assert_int_equal(config_read_text(cases[i].config, &arena, &model, &notes, &err),
+                         STATUS_INPUT);
         assert_string_equal(err.text, cases[i].said);
         assert_int_equal(strncmp(err.where, "config.json:1:", 14), 0);
         arena_release(&arena);

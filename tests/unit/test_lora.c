@@ -304,7 +304,9 @@ static void stacked_experts_stay_whole(void **state)
     assert_null(op_named(&b, "dequantize_w13", PHASE_FORWARD));
     assert_non_null(op_named(&b, "dequantize_w_qkv", PHASE_FORWARD));
     arena_release(&b.arena);
-    /* a checkpoint's own few bits are of its experts, too; nothing else tells them apart */
+    /* a checkpoint's own few bits are of its experts, and the rest stays in 16 */
+    assert_int_equal(state_bytes(STACKED "precision.weights=mxfp4"),
+                     experts / 2 + experts / 32 + 2 * (plain + dense) + 16 * adapters);
     assert_int_equal(state_bytes(STACKED "precision.weights=mxfp4"),
                      state_bytes(QV "precision.weights=mxfp4"));
     assert_int_equal(state_bytes(STACKED), state_bytes(QV));

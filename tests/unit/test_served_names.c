@@ -89,7 +89,6 @@ static void another_model_is_not_taken_for_it(void **state)
     const struct {
         const char *name, *hint;
     } cases[] = {
-        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "name one"},
         {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "name one"},
         {"nvidia/gpt-oss-120b-Eagle3", "name one"},
         {"cerebras/GLM-4.6-REAP-218B-A32B-FP8", "name one"},

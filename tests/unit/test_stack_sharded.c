@@ -453,6 +453,31 @@ static void an_asynchronous_checkpoint_waits_in_host_memory(void **state)
     assert_int_equal(host_bytes(adapters), trained);
 }
 
+/* Scores of 48 layers of 4,096 tokens over 128 experts, 8 of them chosen: 25,165,824 scores and
+ * 201,326,592 places of choices, twice in 64 bits and twice in 32 where there is a mask. The
+ * loss before it has let go of the logits in f32. */
+static void scores_of_all_layers_wait_for_one_loss(void **state)
+{
+    (void)state;
+    const uint64_t scores = UINT64_C(48) * 4096 * 128, choices = 8 * scores;
+#define JOINT "workload.sequence_length=4096 workload.micro_batch=1 stack.balance_loss="
+    assert_int_equal(named(JOINT "masked", "layers_scores"), 2 * scores);
+    assert_int_equal(named(JOINT "masked", "balance_scores"), 2 * 2 * scores);
+    assert_int_equal(named(JOINT "masked", "balance_score_mask"), 8 * scores);
+    assert_int_equal(named(JOINT "masked", "balance_choices"), 2 * 8 * choices);
+    assert_int_equal(named(JOINT "masked", "balance_choices_f32"), 2 * 4 * choices);
+    assert_int_equal(named(JOINT "joint", "balance_score_mask"), 0);
+    assert_int_equal(named(JOINT "joint", "balance_choices"), 8 * choices);
+    assert_int_equal(named(JOINT "joint", "balance_choices_f32"), 4 * choices);
+    assert_int_equal(named(JOINT "layer", "balance_choices"), 0);
+    struct plan_built b;
+    plan_build(base, JOINT "masked stack.cross_entropy=torch", false, &b);
+    const struct buffer *choice = plan_buffer(&b.work, "balance_choices");
+    assert_true(choice->first > plan_buffer(&b.work, "f32_logits")->last);
+    assert_true(choice->first < plan_buffer(&b.work, "d_f32_logits")->first);
+    arena_release(&b.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +487,7 @@ int main(void)
         cmocka_unit_test(what_runs_once_runs_once),
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
+        cmocka_unit_test(scores_of_all_layers_wait_for_one_loss),
         cmocka_unit_test(head_and_log_probabilities_in_parts),
         cmocka_unit_test(what_they_do_not_run_is_refused),
         cmocka_unit_test(experts_of_axolotl_exchange_tokens),

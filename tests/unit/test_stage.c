@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "plan/derive.h"
 #include "support/random_plan.h"
 #include "work/list/shape.h"
 #include "work/piece/stage.h"
@@ -209,10 +210,40 @@ static void a_stage_is_taken_over_whole(void **state)
     assert_memory_equal(stage.value, other.value, sizeof stage.value);
 }
 
+/* Megatron-LM's vocabulary of GPT-2, 50,257: a multiple of 128 x tp (arguments of
+ * calculate_padded_vocab_size); rows that fill it are weights of embedding and head. */
+static void the_vocabulary_is_filled_up(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t multiple, tp, rows;
+    } cases[] = {{1, 2, 50257},   {128, 1, 50304},   {128, 2, 50432},
+                 {128, 8, 51200}, {3232, 2, 51712},  {128, 3, 50304},
+                 {64, 1, 50304},  {50257, 1, 50257}, {100000, 1, 100000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan;
+        plan_tiny(&plan);
+        plan.model.vocab = 50257;
+        plan.model.tied_embeddings = false;
+        plan.parallel.tp = cases[i].tp;
+        plan.stack.vocab_multiple = cases[i].multiple;
+        struct params held, params;
+        params_held(&plan, &held);
+        params_count(&plan.model, &params);
+        assert_int_equal(plan_vocabulary(&plan), cases[i].rows);
+        assert_int_equal(held.parameters - params.parameters,
+                         2 * (cases[i].rows - 50257) * plan.model.hidden);
+        struct slots slots;
+        slots_from_plan(&plan, &slots);
+        assert_int_equal(slots.params.embedding, cases[i].rows * plan.model.hidden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flights_of_the_schedules),
+        cmocka_unit_test(the_vocabulary_is_filled_up),
         cmocka_unit_test(dualpipe_doubles_parameters),
         cmocka_unit_test(interleaved_keeps_its_warm_up_alive),
         cmocka_unit_test(groups_of_micro_batches_warm_up),

@@ -83,7 +83,11 @@ static void worked_states(void **state)
          {61064245248, 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3", {61064245248, 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 optimizer.step=foreach",
-         {61064245248, 30532122624, 0}},
+         {61064245248, 15266061312, 0}},
+        /* in the second moment's format */
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 optimizer.step=foreach "
+         "precision.moments=bf16",
+         {61064245248 - 15266061312, 7633030656, 0}},
     };
     check(rows, sizeof rows / sizeof *rows);
 }
@@ -140,8 +144,8 @@ static void states_of_a_trainer(void **state)
         {TRAINER "ademamix", {10 * part, 0, 0}},
         {TRAINER "ademamix optimizer.offload=1 optimizer.offload_params=true",
          {0, 0, (12 + 4 + 2) * part}},
-        {TRAINER "schedule_free optimizer.step=foreach", {8 * part, 4 * part, 0}},
-        {TRAINER "rmsprop optimizer.step=foreach", {6 * part, 4 * part, 0}},
+        {TRAINER "schedule_free optimizer.step=foreach", {8 * part, 2 * part, 0}},
+        {TRAINER "rmsprop optimizer.step=foreach", {6 * part, 2 * part, 0}},
     };
     check(rows, sizeof rows / sizeof *rows);
     /* the embedding's moments in f32, which no rank shares: 8 bytes for 2 and a scale per 256
@@ -211,6 +215,11 @@ static void models_beside_training(void **state)
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.critic=1",
          {61064245248 + 12 * UINT64_C(30532122624) / 8, 0, 0}},
         {"workload.colocated.critic=1", {2 * UINT64_C(76788016128), 0, 0}},
+        /* in the same pass: with its gradients, twice all there is */
+        {"stack=fsdp parallel.ep=1 parallel.zero=3 precision.weights=f32 "
+         "precision.gradients=f32 precision.master=none moe.path=ragged_a2a "
+         "workload.colocated.critic=1 workload.colocated.critic_joint=true",
+         {2 * UINT64_C(61064245248), 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=awake",
          {61064245248, 0, 0}},
         /* in host memory: the reference, the critic without Megatron's buffer of gradients */

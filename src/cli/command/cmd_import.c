@@ -143,15 +143,17 @@ static void write_comments(const struct job_result *job, const char *file, bool 
 static void write_job_yaml(const struct invocation *call, struct job_result *job)
 {
     struct text yaml = {.arena = call->arena};
+    unsigned line;
+    const char *file = job_file(call->operands[0], call->arena, &line);
     text_append(&yaml, "# ");
-    text_append_visible(&yaml, call->operands[0]);
+    text_append_visible(&yaml, file);
     text_printf(&yaml, ", imported by moeplan " MOEPLAN_VERSION " from %s\n", job->taken_for);
-    write_comments(job, call->operands[0], true, "not modelled:", &yaml);
-    write_comments(job, call->operands[0], false,
+    write_comments(job, file, true, "not modelled:", &yaml);
+    write_comments(job, file, false,
                    "not read, matters to neither memory nor time, "
                    "or not known:",
                    &yaml);
-    draft_print(&job->draft, call->operands[0], &yaml);
+    draft_print(&job->draft, file, &yaml);
     fputs(text_string(&yaml), call->out);
 }
 
@@ -278,6 +280,7 @@ static enum status run_import(const struct invocation *call, struct err *err)
 static const char *const examples[] = {
     "moeplan import DeepSeek-V3/config.json -o my-deepseek.yaml",
     "moeplan import run.sh --set cluster=h100 -o plan.yaml",
+    "moeplan import deploy.yaml:69 --set cluster=h200",
     "moeplan import deepseek.yml --set cluster=mi355x-8x8",
     "moeplan import serve.sh --line 12 --set cluster=h200",
     "moeplan import --flags vllm",
@@ -301,7 +304,8 @@ const struct command command_import = {
         "torchtitan TOML, DeepSpeed JSON; launches in Kubernetes manifests (Dynamo's and "
         "KServe's "
         "services, RayService), Compose files and SkyPilot's tasks; Ray Serve's applications "
-        "and values of vLLM's Helm chart. Nothing in a job is run.\n"
+        "and values of vLLM's Helm chart; programs in Python that make a trainer or an engine. "
+        "Nothing in a job is run.\n"
         "\n"
         "A job names no device, but for labels of Kubernetes' nodes, Ray Serve's and "
         "SkyPilot's "

@@ -30,7 +30,7 @@ struct failure {
     int status;
     int rank;
     char text[1024];
-    char hint[1024];
+    char hint[2048];
 };
 
 struct piece;

@@ -6,11 +6,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/framework/automodel.h"
+#include "plan/framework/packed.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/job/rows.h"
 
 #define SCHEDULER "automodel nemo_automodel/components/training/step_scheduler.py"
+#define DYNAMIC "automodel examples/llm_finetune/qwen/qwen3_4b_chat_dynamic_batching.yaml"
 #define FSDP2 "automodel nemo_automodel/components/distributed/fsdp2.py"
 #define MOE "automodel nemo_automodel/components/moe/parallelizer.py"
 #define BACKEND "automodel nemo_automodel/components/models/common"
@@ -42,6 +45,11 @@ static const struct job_flag flags[] = {
            SCHEDULER),
     RULE("dataset.seq_len dataset.seq_length dataset.max_length", JOB_VALUE,
          "workload.sequence_length", "unless sequences are packed", RECIPE),
+    RULE("dataloader.dynamic_batching.max_tokens_per_batch", JOB_VALUE, "workload.micro_batch",
+         "as many of the longest, in place of local_batch_size", DYNAMIC),
+    RULE("dataloader.dynamic_batching.max_batch_size", JOB_VALUE, "workload.micro_batch",
+         "at most", DYNAMIC),
+    NEITHER("dataloader.dynamic_batching.sort_window", JOB_VALUE, DYNAMIC),
     RULE("packed_sequence.packed_sequence_size", JOB_VALUE, "workload.sequence_length",
          "above 0: of dataset.seq_length each", RECIPE),
     RULE("distributed.strategy", JOB_VALUE, "parallel.zero",
@@ -257,6 +265,33 @@ static enum status read_stages(struct job *job)
 
 /* ---- the step ---- */
 
+/* Batches filled up to so many tokens with padding: of the longest as many as fit; a step has
+ * the batches that one of local_batch_size would have had (examples/llm_finetune/qwen/
+ * qwen3_4b_chat_dynamic_batching.yaml). */
+static enum status read_tokens(struct job *job, uint64_t local, uint64_t length)
+{
+    static const char most_flag[] = "dataloader.dynamic_batching.max_tokens_per_batch",
+                      rows_flag[] = "dataloader.dynamic_batching.max_batch_size";
+    uint64_t most = 0, rows = 0, dp = 0;
+    const uint64_t all = job_drafted(job, "workload.global_batch", 0);
+    bool overflow = false;
+    TRY(job_count(job, most_flag, &most));
+    TRY(job_count(job, rows_flag, &rows));
+    TRY(packed_ranks(job, &dp));
+    if (!most || !length)
+        return STATUS_OK;
+    uint64_t fit = most > length ? most / length : 1;
+    fit = rows && rows < fit ? rows : fit;
+    job_set_count(job, "workload.micro_batch", fit, most_flag);
+    const uint64_t batch = checked_mul(local, dp, &overflow);
+    if (all && batch)
+        job_set_count(
+            job, "workload.global_batch",
+            checked_mul(checked_mul(fit, dp, &overflow), ceil_div(all, batch), &overflow),
+            most_flag);
+    return STATUS_OK;
+}
+
 static enum status read_batch(struct job *job)
 {
     static const char local_flag[] = "step_scheduler.local_batch_size",
@@ -281,7 +316,7 @@ static enum status read_batch(struct job *job)
                  "default stands in, --set workload.sequence_length=4096 says another");
     if (pack && length && length < pack)
         job_set_count(job, "workload.packing.length", length, length_flag);
-    return STATUS_OK;
+    return read_tokens(job, local, pack ? pack : length);
 }
 
 static enum status read_recompute(struct job *job)

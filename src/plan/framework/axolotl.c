@@ -15,6 +15,7 @@
 #define OFFLOAD "axolotl src/axolotl/monkeypatch/gradient_checkpointing/offload_cpu.py"
 #define PLUGINS "axolotl src/axolotl/integrations"
 #define TILES "axolotl src/axolotl/monkeypatch/tiled_mlp/patch.py"
+#define TRAINER_BASE "axolotl src/axolotl/core/trainers/base.py"
 #define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 
 static const struct job_flag flags[] = {
@@ -39,7 +40,7 @@ static const struct job_flag flags[] = {
     MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
     MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
     RULE("model_quantization_config", JOB_VALUE, "precision.weights",
-         "dequantized as it is loaded; else a warning", LOADER),
+         "Mxfp4Config without dequantize, beside adapters: mxfp4; other formats warn", LOADER),
     RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
          "see model_quantization_config", LOADER),
     RULE("tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
@@ -49,7 +50,14 @@ static const struct job_flag flags[] = {
            "the base's layers are on the device here, not in host memory", CONFIG),
     MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
            ADAPTERS),
-    MEMORY("qat", JOB_VALUE, NULL, "copies in few bits take no memory here", CONFIG),
+    MEMORY("lisa_n_layers", JOB_VALUE, "0", "every layer is trained in each step here", CONFIG),
+    MEMORY("qat qat.weight_dtype qat.activation_dtype", JOB_VALUE, NULL,
+           "copies in few bits take no memory here", CONFIG),
+    RULE("model_config.output_router_logits overrides_of_model_config.output_router_logits",
+         JOB_VALUE, "stack.balance_loss",
+         "masked; joint with sample_packing on a kernel that packs", TRAINER_BASE),
+    NEITHER("model_config.router_aux_loss_coef overrides_of_model_config.router_aux_loss_coef",
+            JOB_VALUE, CONFIG),
     RULE("unfrozen_parameters", JOB_LIST, "frozen.modules",
          "parts and layers none of whose names match; of a range of rows all have states",
          CONFIG),
@@ -109,6 +117,7 @@ static const struct job_flag flags[] = {
     NEITHER("flash_attention", JOB_VALUE, CONFIG),
     NEITHER("sdp_attention", JOB_VALUE, CONFIG),
     NEITHER("flex_attention", JOB_VALUE, CONFIG),
+    NEITHER("xformers_attention", JOB_VALUE, CONFIG),
     RULE("eager_attention", JOB_VALUE, "stack.attention", "unfused", CONFIG),
     RULE("attention", JOB_VALUE, "stack.attention", "eager: unfused", CONFIG),
     IDLE("pad_to_sequence_len", JOB_VALUE, "the longest batch is planned either way", CONFIG),
@@ -225,14 +234,17 @@ static enum status tell_adapter(struct job *job)
 
 /* A checkpoint that stays as few bits as it has (transformers, Mxfp4Config: dequantize is false
  * unless given). */
-static enum status warn_of_base(struct job *job)
+static enum status set_base(struct job *job)
 {
     static const char flag[] = "model_quantization_config";
     const char *config;
     bool dequantized = false;
     TRY(word_of(job, flag, &config));
     TRY(job_switch(job, "model_quantization_config_kwargs.dequantize", &dequantized));
-    if (config[0] && !dequantized)
+    bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
+    if (text_equal(config, "Mxfp4Config") && !dequantized && adapters)
+        job_set(job, "precision.weights", "mxfp4", flag);
+    else if (config[0] && !dequantized)
         job_warn(job, job_setting(job, flag)->mark,
                  "a base that %s leaves quantised matters to memory and is not modelled: it is "
                  "planned in the format it computes in",
@@ -273,13 +285,18 @@ static enum status tell_recompute(struct job *job, bool *offloads)
 
 static enum status set_attention(struct job *job)
 {
+    static const char *const others[] = {"flash_attention", "sdp_attention", "flex_attention"};
     const char *kind;
-    bool eager = false;
+    bool eager = false, asked = false;
     TRY(word_of(job, "attention", &kind));
     TRY(job_switch(job, "eager_attention", &eager));
     if (eager || text_equal(kind, "eager"))
         job_set(job, "stack.attention", "unfused", "eager_attention attention");
-    return STATUS_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others && !asked; i++)
+        TRY(job_switch(job, others[i], &asked));
+    return asked || kind[0] || job_given(job, "attn_implementation")
+               ? STATUS_OK
+               : trainer_assume_eager(job);
 }
 
 /* Experts over ranks beside those that share the rest out. Both backends send a token once to
@@ -368,6 +385,27 @@ static enum status set_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* The loss is computed whatever its coefficient; packed sequences lose their mask where the
+ * kernel knows them by their positions. */
+static enum status set_balance(struct job *job)
+{
+    static const char flag[] = "model_config.output_router_logits";
+    static const char *const kernels[] = {"flash_attention", "xformers_attention",
+                                          "flex_attention"};
+    const char *kernel;
+    bool on = false, packs = false;
+    TRY(job_switch(job, flag, &on));
+    if (!on)
+        return STATUS_OK;
+    TRY(job_switch(job, "sample_packing", &packs));
+    TRY(word_of(job, "attn_implementation", &kernel));
+    bool knows = kernel[0] && !text_equal(kernel, "sdpa") && !text_equal(kernel, "eager");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels && !knows; i++)
+        TRY(job_switch(job, kernels[i], &knows));
+    job_set(job, "stack.balance_loss", packs && knows ? "joint" : "masked", flag);
+    return STATUS_OK;
+}
+
 static enum status set_preference(struct job *job)
 {
     const char *rl;
@@ -432,11 +470,11 @@ static enum status axolotl_finish(struct job *job)
     bool offloads;
     TRY(tell_formats(job));
     TRY(tell_adapter(job));
-    TRY(warn_of_base(job));
     TRY(tell_batch(job));
     TRY(tell_recompute(job, &offloads));
     job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");
     TRY(trainer_share(job));
+    TRY(set_base(job));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));
@@ -444,6 +482,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(set_tiles(job));
     TRY(set_attention(job));
     TRY(set_loss(job));
+    TRY(set_balance(job));
     return set_preference(job);
 }
 

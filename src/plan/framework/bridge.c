@@ -341,6 +341,8 @@ static enum status bridge_finish(struct job *job)
                                   "model=qwen3-30b-a3b");
     }
     TRY(megatron_finish(job));
+    if (!job_given(job, "num-layers") || job_given(job, "vocab-size"))
+        megatron_keep_vocabulary(job); /* else it is the tokenizer's */
     TRY(complete_layout(job));
     bool fsdp = false;
     TRY(job_switch(job, "use-megatron-fsdp", &fsdp));

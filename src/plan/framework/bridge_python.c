@@ -5,6 +5,7 @@
 
 #include "plan/framework/megatron.h"
 #include "plan/text/python.h"
+#include "plan/text/python_word.h"
 
 /* The configuration's names in a script, and where settings go. */
 struct script {
@@ -242,7 +243,7 @@ static enum status read_recipe_call(struct script *script,
     if (script->recipe.line) {
         err_at(job->err, STATUS_INPUT, statement->mark,
                "a second configuration, after that on line %u", script->recipe.line);
-        return err_hint(job->err, "choose one, as in import --line %u", script->recipe.line);
+        return job_hint_line(job, script->recipe.line);
     }
     script->recipe = statement->mark;
     remember_root(script, statement->target, "");
@@ -356,13 +357,8 @@ static const char *library_of(const char *text)
     static const char *const names[] = {"unsloth", "trl",       "torchtitan",   "vllm",
                                         "sglang",  "deepspeed", "transformers", NULL};
     for (size_t i = 0; names[i]; i++)
-        for (const char *at = text; (at = strstr(at, names[i])); at++) {
-            size_t n = strlen(names[i]);
-            bool word = strchr(" .\n\r", at[n]) != NULL;
-            if (word && ((at - text >= 7 && strncmp(at - 7, "import ", 7) == 0) ||
-                         (at - text >= 5 && strncmp(at - 5, "from ", 5) == 0)))
-                return names[i];
-        }
+        if (python_imports(text, names[i]))
+            return names[i];
     return NULL;
 }
 
@@ -376,9 +372,10 @@ static enum status refuse_program(struct job *job, const char *text)
         err_at(job->err, STATUS_INPUT, mark,
                "a program that uses %s: what it sets is known when it runs, and is not read",
                library);
-        return err_hint(job->err,
-                        "scripts that make a trainer of TRL's, Unsloth's or transformers' "
-                        "are; of others give the settings as flags, as in vllm serve M");
+        return err_hint(
+            job->err,
+            "scripts that make a trainer of TRL's, Unsloth's or transformers', or an engine, "
+            "are; of others give the settings as flags, as in vllm serve M");
     }
     err_at(job->err, STATUS_INPUT, mark, "no recipe of Megatron-Bridge is called %s",
            line ? "on this line" : "in this script");

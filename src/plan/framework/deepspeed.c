@@ -7,6 +7,7 @@
 #include "plan/schema/schema.h"
 
 #define PARALLEL "accelerate docs/source/concept_guides/sequence_parallelism.md"
+#define LEAF "deepspeed/runtime/zero/leaf_module_config.py"
 #define CONFIG "deepspeed/runtime/config.py"
 #define ZERO "deepspeed/runtime/zero/config.py"
 #define OFFLOAD "deepspeed/runtime/zero/offload_config.py"
@@ -111,6 +112,9 @@ static const struct job_flag flags[] = {
     NEITHER("optimizer.params.weight_decay", JOB_VALUE, CONFIG),
     NEITHER("scheduler.type", JOB_VALUE, CONFIG),
     NEITHER("gradient_clipping", JOB_VALUE, CONFIG),
+    IDLE("zero_optimization.leaf_module.classes zero_optimization.leaf_module.names "
+         "zero_optimization.leaf_module.name_suffixes",
+         JOB_LIST, "weights of a layer, its experts' too, are gathered together here", LEAF),
     NEITHER("steps_per_print", JOB_VALUE, CONFIG),
     NEITHER("wall_clock_breakdown", JOB_VALUE, CONFIG),
 

@@ -385,8 +385,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
         if (chosen.command) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
-            return err_hint(job->err, "choose one, as in import --line %u",
-                            chosen.command->mark.line);
+            return job_hint_line(job, chosen.command->mark.line);
         }
         chosen = found;
     }

@@ -91,7 +91,7 @@ static const struct job_flag flags[] = {
     NEITHER("upcast_layernorm", JOB_SWITCH, MODEL),
     NEITHER("use_reentrant_gc", JOB_SWITCH, MODEL),
     NEITHER("trust_remote_code", JOB_SWITCH, MODEL),
-    MEMORY("moe_aux_loss_coef", JOB_VALUE, NULL, TRAINER_AUX_LOSS, MODEL),
+    RULE("moe_aux_loss_coef", JOB_VALUE, "stack.balance_loss", "above 0: masked", MODEL),
     NEITHER("rope_scaling", JOB_VALUE, MODEL),
     NEITHER("loraplus_lr_ratio", JOB_VALUE, TUNING),
     NEITHER("template", JOB_VALUE, DATA),
@@ -430,6 +430,7 @@ static enum status llamafactory_finish(struct job *job)
     TRY(trainer_share(job));
     TRY(set_turns(job, adapters));
     TRY(set_mini(job));
+    TRY(trainer_set_balance(job, "moe_aux_loss_coef", false));
     TRY(job_switch(job, "use_unsloth_gc", &moved));
     if (moved)
         trainer_offload(job, "use_unsloth_gc");

@@ -19,6 +19,12 @@ bool megatron_is_bridge(const struct job *job);
 /* model.*: megatron_model.c */
 enum status megatron_set_model(struct job *job);
 
+/* A vocabulary that a configuration names is not filled up: Megatron-Bridge
+ * (training/utils, validate_and_set_vocab_size: should_pad_vocab false), whose providers slime
+ * and NeMo-RL build, mbridge (core/llm_bridge.py: hf_config.vocab_size), Megatron-SWIFT
+ * (model/model_config.py: padded_vocab_size is vocab_size). */
+void megatron_keep_vocabulary(struct job *job);
+
 /* model.dense_layers and moe_every of moe-layer-freq, by the layers of the draft. */
 enum status megatron_set_layers(struct job *job);
 

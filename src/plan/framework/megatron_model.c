@@ -195,6 +195,11 @@ static enum status set_vocabulary(struct job *job)
                               "'#moeplan model.vocab=32000' in the job");
 }
 
+void megatron_keep_vocabulary(struct job *job)
+{
+    job_set(job, "stack.vocab_multiple", "1", "");
+}
+
 enum status megatron_set_model(struct job *job)
 {
     static const char *const needed[] = {"num-layers", "hidden-size", "num-attention-heads"};

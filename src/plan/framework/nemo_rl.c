@@ -14,6 +14,7 @@
 #include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/nemo_rl.h"
+#include "plan/framework/packed.h"
 
 static const char on_dtensor[] = NEMO_DTENSOR ".enabled",
                   on_megatron[] = NEMO_MEGATRON ".enabled";
@@ -44,9 +45,25 @@ static enum status drop_unless(struct job *job, const char *switch_flag, const c
     return STATUS_OK;
 }
 
+/* The newest files say policy.automodel_cfg for the same section (6f79f7244413). */
+static void take_new_name(struct job *job)
+{
+    static const char head[] = "policy.automodel_cfg.";
+    for (size_t i = 0; i < job->n_settings; i++) {
+        struct setting *s = &job->settings[i];
+        const char *name;
+        if (!text_starts(s->name, head))
+            continue;
+        name = arena_printf(job->arena, NEMO_DTENSOR ".%s", s->name + strlen(head));
+        s->flag = job_flag_find(job->framework, name, strlen(name));
+        s->name = s->flag ? name : s->name;
+    }
+}
+
 static enum status choose_trainer(struct job *job)
 {
     bool dtensor, megatron = false;
+    take_new_name(job);
     TRY(job_switch(job, on_megatron, &megatron));
     dtensor = !megatron;
     TRY(job_switch(job, on_dtensor, &dtensor));
@@ -142,6 +159,7 @@ static bool has_pairs(const struct job *job)
 }
 
 static const char length_flag[] = "policy.max_total_sequence_length",
+                  batch_flag[] = "policy.train_global_batch_size",
                   micro_flag[] = "policy.train_micro_batch_size",
                   packs_flag[] = "policy.sequence_packing.enabled",
                   packed_flag[] = "policy.sequence_packing.train_mb_tokens",
@@ -150,7 +168,7 @@ static const char length_flag[] = "policy.max_total_sequence_length",
 
 /* Sequences packed into one, or as many of the longest as the tokens of a micro-batch allow. */
 static enum status read_micro_batch(struct job *job, uint64_t length, uint64_t pair,
-                                    bool *filled)
+                                    uint64_t sequences)
 {
     uint64_t micro = 1, packed = 0, sorted = 0;
     bool packs = false, sorts = false, overflow = false;
@@ -164,38 +182,36 @@ static enum status read_micro_batch(struct job *job, uint64_t length, uint64_t p
     uint64_t rows = checked_mul(micro, pair, &overflow);
     if (packs && !packed)
         packed = checked_mul(length, rows, &overflow);
-    *filled = packed > length || sorted;
-    if (packs) {
-        job_set_count(job, "workload.sequence_length", packed > length ? packed : length,
-                      packed > length ? packed_flag : length_flag);
-        job_set_count(job, "workload.micro_batch", 1, packs_flag);
-        if (packed > length)
-            job_set_count(job, "workload.packing.length", length, length_flag);
-        return STATUS_OK;
-    }
+    if (packs)
+        return packed_set(job, &(struct packed_batch){.most = packed,
+                                                      .longest = length,
+                                                      .sequences = sequences,
+                                                      .switch_flags = packs_flag,
+                                                      .most_flags = packed_flag,
+                                                      .longest_flags = length_flag,
+                                                      .sequences_flags = batch_flag});
     if (sorted)
         rows = sorted > length && length ? sorted / length : 1;
     job_set_count(job, "workload.sequence_length", length, length_flag);
     job_set_count(job, "workload.micro_batch", rows, sorted ? sorted_flag : micro_flag);
+    if (sorted)
+        return packed_set_rows(job, rows, sequences, batch_flag);
+    if (sequences)
+        job_set_count(job, "workload.global_batch", sequences, batch_flag);
     return STATUS_OK;
 }
 
 static enum status read_batch(struct job *job)
 {
-    static const char batch_flag[] = "policy.train_global_batch_size";
     uint64_t length = 0, batch = 0, pair = has_pairs(job) ? 2 : 1;
-    bool packed = false, overflow = false;
+    bool overflow = false;
     TRY(job_count(job, length_flag, &length));
     TRY(job_count(job, batch_flag, &batch));
     if (!length && !job_requested(job, "workload.sequence_length")) {
         job_refuse(job, "'%s' is missing", length_flag);
         return err_hint(job->err, "say it, or inherit it: defaults: grpo_math_1B.yaml");
     }
-    TRY(read_micro_batch(job, length, pair, &packed));
-    if (batch && !packed) /* else how many micro-batches they make is the data's */
-        job_set_count(job, "workload.global_batch", checked_mul(batch, pair, &overflow),
-                      batch_flag);
-    return STATUS_OK;
+    return read_micro_batch(job, length, pair, checked_mul(batch, pair, &overflow));
 }
 
 static enum status read_precision(struct job *job, const char **format)
@@ -415,6 +431,7 @@ static enum status read_megatron(struct job *job)
         job_assume(job, text_equal(format, "bf16") ? "bf16" : "fp16", "true",
                    "policy.precision");
     TRY(megatron_finish(job));
+    megatron_keep_vocabulary(job);
     TRY(read_recompute(job, NEMO_MEGATRON ".activation_checkpointing"));
     TRY(set_megatron_formats(job, format));
     TRY(read_megatron_adapter(job));

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/framework/packed.h"
 #include "plan/framework/trainer.h"
 
 #define CLI "openrlhf openrlhf/cli/train_ppo_ray.py"
@@ -66,8 +67,10 @@ static const struct job_flag flags[] = {
          "of another model than pretrain; the reward model's unless given", CLI),
     RULE("enable_ema", JOB_SWITCH, "workload.colocated.average",
          "1, in host memory under ZeRO-3", ACTOR),
-    MEMORY("aux_loss_coef", JOB_VALUE, "0", TRAINER_AUX_LOSS, CLI),
-    IDLE("packing_samples", JOB_SWITCH, "all sequences have the longest length here", CLI),
+    RULE("aux_loss_coef", JOB_VALUE, "stack.balance_loss",
+         "above 0: masked; joint with packing_samples", CLI),
+    RULE("packing_samples", JOB_SWITCH, "stack.balance_loss",
+         "no mask; all sequences have the longest length here", CLI),
     IDLE("flash_attn", JOB_SWITCH, "flash attention is planned", CLI),
     RULE("attn_implementation", JOB_VALUE, "stack.attention", "eager unfused", CLI),
     RULE("freeze_visual_encoder", JOB_SWITCH, "workload.encoder.train", "none", CLI),
@@ -241,15 +244,21 @@ static enum status set_length(struct job *job)
     TRY(job_count(job, "train_max_tokens_per_gpu", &most));
     TRY(job_switch(job, "use_dynamic_batch", &dynamic));
     uint64_t length = whole ? whole : checked_add(prompt, answer, &overflow);
-    job_set_count(job, "workload.sequence_length", length, lengths);
-    if (!dynamic)
+    if (!dynamic) {
+        job_set_count(job, "workload.sequence_length", length, lengths);
         return STATUS_OK;
-    job_set_count(job, "workload.micro_batch", 1, "use_dynamic_batch");
-    job_set_count(job, "workload.sequence_length", most > length ? most : length,
-                  "train_max_tokens_per_gpu use_dynamic_batch");
-    if (length < most)
-        job_set_count(job, "workload.packing.length", length, lengths);
-    return STATUS_OK;
+    }
+    /* of all that a sequence is split over (utils/seqlen_balancing.py) */
+    most = checked_mul(most, job_drafted(job, "parallel.cp", 1), &overflow);
+    most = checked_mul(most, job_drafted(job, "parallel.tp", 1), &overflow);
+    return packed_set(
+        job, &(struct packed_batch){.most = most,
+                                    .longest = length,
+                                    .sequences = job_drafted(job, "workload.global_batch", 0),
+                                    .switch_flags = "use_dynamic_batch",
+                                    .most_flags = "train_max_tokens_per_gpu use_dynamic_batch",
+                                    .longest_flags = lengths,
+                                    .sequences_flags = "train_batch_size"});
 }
 
 /* ---- what stands beside the actor ---- */
@@ -384,7 +393,9 @@ static enum status set_model(struct job *job)
                       encoder_flag[] = "freeze_visual_encoder";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     const char *attention = "";
-    bool frozen = false, known;
+    bool frozen = false, packs = false, known;
+    TRY(job_switch(job, "packing_samples", &packs));
+    TRY(trainer_set_balance(job, "aux_loss_coef", packs));
     TRY(job_word(job, attention_flag, &attention));
     TRY(job_switch(job, encoder_flag, &frozen));
     TRY(job_part(job, "model", plan, &known));

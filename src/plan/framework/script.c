@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/text/python.h"
+#include "plan/text/python_word.h"
 
 /* What a call says of the job. */
 enum call {
@@ -38,17 +39,11 @@ struct script {
 
 /* ---- which calls ---- */
 
-static const char *last_part(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
 /* The class in front of the method: "AutoModelForCausalLM" of "AutoModelForCausalLM.x". */
 static const char *class_of(struct arena *arena, const char *callee)
 {
     const char *dot = strrchr(callee, '.');
-    return dot ? last_part(arena_strndup(arena, callee, (size_t)(dot - callee))) : "";
+    return dot ? python_last_part(arena_strndup(arena, callee, (size_t)(dot - callee))) : "";
 }
 
 static bool is_fast(const char *class)
@@ -91,7 +86,7 @@ static enum call kind_of(struct arena *arena, const char *callee)
                  {"PPOConfig", CALL_ARGUMENTS},
                  {"prepare_model_for_kbit_training", CALL_PREPARE},
                  {"gradient_checkpointing_enable", CALL_AGAIN}};
-    const char *name = last_part(callee), *class = class_of(arena, callee);
+    const char *name = python_last_part(callee), *class = class_of(arena, callee);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (text_equal(name, names[i].name))
             return names[i].kind;
@@ -158,99 +153,6 @@ static bool is_root(const struct script *script, const char *name)
     return false;
 }
 
-/* The devices that are planned compute in bfloat16. */
-static const char *capability(const struct python_value *value)
-{
-    bool not = text_equal(value->callee, "not");
-    const char *asked = last_part(not ? value->items[0].value.callee : value->callee);
-    if (!text_equal(asked, "is_bfloat16_supported") && !text_equal(asked, "is_bf16_supported"))
-        return NULL;
-    return not ? "false" : "true";
-}
-
-/* The word of a literal; NULL: only the script knows it. */
-static const char *literal(const struct python_value *value)
-{
-    static const char torch[] = "torch.";
-    if (value->kind == PYTHON_CALL)
-        return capability(value);
-    if (value->kind != PYTHON_WORD)
-        return NULL;
-    bool given = value->quoted || value->number || text_equal(value->text, "true") ||
-                 text_equal(value->text, "false");
-    if (!given && text_starts(value->text, torch))
-        return value->text + sizeof torch - 1;
-    return given ? value->text : NULL;
-}
-
-/* "--batch-size" of an option is batch_size. */
-static bool is_option(const char *option, const char *field)
-{
-    option += strspn(option, "-");
-    while (*option && (*option == '-' ? '_' : *option) == *field) {
-        option++;
-        field++;
-    }
-    return *option == *field;
-}
-
-/* What a statement declares of a field: add_argument("--x", default=1), x: int = field(default
- * =1), x: int = 1. NULL: nothing. */
-static const struct python_value *declares(const struct python_statement *s, const char *field,
-                                           bool option)
-{
-    const struct python_value *v = &s->value;
-    bool call = v->kind == PYTHON_CALL && v->n > 0;
-    bool adds = call && !s->target && text_equal(last_part(v->callee), "add_argument");
-    const char *said = adds ? literal(&v->items[0].value) : NULL;
-    bool named =
-        option ? said && is_option(said, field) : s->target && text_equal(s->target, field);
-    if (!named || !call)
-        return named ? v : NULL;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].name && text_equal(v->items[i].name, "default"))
-            return &v->items[i].value;
-    return NULL;
-}
-
-/* "args.batch_size": what the script declares it to be, where it does so once: the default of
- * an option, or else of a class's field. NULL: it does not. */
-static const struct python_value *declared(const struct script *script, const char *name)
-{
-    const char *field = last_part(name);
-    for (unsigned pass = 0; pass < 2; pass++) {
-        const struct python_value *found = NULL;
-        size_t n = 0;
-        for (size_t i = 0; i < script->python->n; i++) {
-            const struct python_value *v =
-                declares(&script->python->statements[i], field, pass == 0);
-            n += v != NULL;
-            found = v ? v : found;
-        }
-        if (n)
-            return n == 1 && literal(found) ? found : NULL;
-    }
-    return NULL;
-}
-
-/* A literal, or what is declared of a dotted name; NULL and *trouble: neither. */
-static const char *word_of(const struct script *script, const struct python_value *value,
-                           const char **trouble)
-{
-    struct job *job = script->job;
-    const char *word = literal(value);
-    bool name = value->kind == PYTHON_WORD && !word && strchr(value->text, '.') != NULL;
-    const struct python_value *of = name ? declared(script, value->text) : NULL;
-    if (word || of)
-        return word ? word : literal(of);
-    const char *text = value->kind == PYTHON_CALL
-                           ? arena_printf(job->arena, "%s(..)", value->callee)
-                           : value->text;
-    *trouble = arena_printf(job->arena, "'%.60s' is worked out when the script runs",
-                            text ? text : "");
-    return NULL;
-}
-
 static void add_word(struct script *script, const char *name, const char *word,
                      struct mark mark);
 
@@ -261,7 +163,8 @@ static bool is_half(struct script *script, const char *name, const struct python
 {
     const char *trouble = NULL;
     bool bf16 = text_equal(name, "bf16");
-    if ((!bf16 && !text_equal(name, "fp16")) || word_of(script, value, &trouble))
+    if ((!bf16 && !text_equal(name, "fp16")) ||
+        python_word(script->python, value, script->job->arena, &trouble))
         return false;
     if (bf16) {
         job_warn(script->job, mark, "%s: bf16 is planned", trouble);
@@ -273,24 +176,8 @@ static bool is_half(struct script *script, const char *name, const struct python
 static void add_setting(struct script *script, const char *name,
                         const struct python_value *value, struct mark mark)
 {
-    struct job *job = script->job;
-    bool list = value->kind == PYTHON_LIST;
-    size_t n = list ? value->n : 1;
-    const char **words = arena_alloc(job->arena, n + 1, sizeof *words);
-    struct setting setting = {.name = name, .mark = mark, .values = words, .n = n};
-    if (value->kind == PYTHON_NONE || is_half(script, name, value, mark))
-        return;
-    for (size_t i = 0; i < n; i++) {
-        const char *word =
-            word_of(script, list ? &value->items[i].value : value, &setting.trouble);
-        words[i] = word ? word : "";
-    }
-    setting.flag = job_flag_find(job->framework, name, strlen(name));
-    setting.said = arena_printf(job->arena, "%s=%s", name,
-                                setting.trouble ? "?"
-                                : list          ? "[..]"
-                                                : words[0]);
-    job_add(job, setting);
+    if (value->kind != PYTHON_NONE && !is_half(script, name, value, mark))
+        job_add_python(script->job, script->python, name, value, mark);
 }
 
 static void add_word(struct script *script, const char *name, const char *word,
@@ -387,9 +274,9 @@ static void read_itself(struct script *script, enum call call, const struct pyth
     if (switches[call])
         add_word(script, switches[call], "true", mark);
     if (call == CALL_ARGUMENTS)
-        add_word(script, SCRIPT_CONFIG, last_part(v->callee), mark);
+        add_word(script, SCRIPT_CONFIG, python_last_part(v->callee), mark);
     if (call == CALL_TRAINER)
-        add_word(script, SCRIPT_TRAINER, last_part(v->callee), mark);
+        add_word(script, SCRIPT_TRAINER, python_last_part(v->callee), mark);
 }
 
 /* The first of a kind holds: models loaded again once the training is over, say. */
@@ -457,28 +344,16 @@ static void read_statement(struct script *script, const struct python_statement 
 
 /* ---- the script ---- */
 
-static bool imports(const char *text, const char *library)
-{
-    size_t n = strlen(library);
-    for (const char *at = text; (at = strstr(at, library)); at++) {
-        bool word = strchr(" .\n\r,", at[n]) != NULL;
-        if (word && ((at - text >= 7 && strncmp(at - 7, "import ", 7) == 0) ||
-                     (at - text >= 5 && strncmp(at - 5, "from ", 5) == 0)))
-            return true;
-    }
-    return false;
-}
-
 bool script_is_unsloth(const char *text)
 {
-    return imports(text, "unsloth") && strstr(text, "from_pretrained");
+    return python_imports(text, "unsloth") && strstr(text, "from_pretrained");
 }
 
 bool script_is(const char *text)
 {
     bool trains = strstr(text, "Trainer(") || strstr(text, "Trainer (");
     return script_is_unsloth(text) ||
-           (trains && (imports(text, "trl") || imports(text, "transformers")));
+           (trains && (python_imports(text, "trl") || python_imports(text, "transformers")));
 }
 
 /* os.environ["UNSLOTH_VLLM_STANDBY"] = "1" */

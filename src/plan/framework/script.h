@@ -22,9 +22,9 @@
              SFT),                                                                             \
         RULE(SCRIPT_PREPARED, JOB_SWITCH, "lora.plain_format", "f32, and layers run again",    \
              SCRIPT_PEFT),                                                                     \
-        RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "with dequantize", TRAINER),       \
-        RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype; off: warns",       \
+        RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "mxfp4, beside adapters",          \
              TRAINER),                                                                         \
+        RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype", TRAINER),         \
         NEITHER("device_map", JOB_VALUE, TRAINER),                                             \
         NEITHER("trust_remote_code", JOB_VALUE, TRAINER),                                      \
         NEITHER("use_cache", JOB_VALUE, TRAINER),                                              \
@@ -55,7 +55,6 @@
         NEITHER("warmup_ratio", JOB_VALUE, TRAINER),                                           \
         NEITHER("weight_decay", JOB_VALUE, TRAINER),                                           \
         NEITHER("lr_scheduler_type", JOB_VALUE, TRAINER), NEITHER("seed", JOB_VALUE, TRAINER), \
-        NEITHER("max_grad_norm", JOB_VALUE, TRAINER),                                          \
         NEITHER("adam_beta1", JOB_VALUE, TRAINER), NEITHER("adam_beta2", JOB_VALUE, TRAINER),  \
         NEITHER("adam_epsilon", JOB_VALUE, TRAINER), NEITHER("data_seed", JOB_VALUE, TRAINER), \
         NEITHER("group_by_length", JOB_VALUE, TRAINER),                                        \
@@ -65,7 +64,6 @@
         NEITHER("dataset_num_proc", JOB_VALUE, SFT),                                           \
         NEITHER("dataset_kwargs", JOB_VALUE, SFT),                                             \
         NEITHER("dataloader_num_workers", JOB_VALUE, SFT),                                     \
-        NEITHER("dataloader_pin_memory", JOB_VALUE, SFT),                                      \
         NEITHER("dataloader_drop_last", JOB_VALUE, SFT),                                       \
         NEITHER("remove_unused_columns", JOB_VALUE, SFT),                                      \
         NEITHER("label_names", JOB_VALUE, SFT), NEITHER("bias", JOB_VALUE, PEFT),              \
@@ -79,8 +77,6 @@
         NEITHER("eval_accumulation_steps", JOB_VALUE, TRAINER),                                \
         NEITHER("gradient_checkpointing_kwargs", JOB_VALUE, TRAINER),                          \
         NEITHER("ddp_find_unused_parameters", JOB_VALUE, TRAINER),                             \
-        MEMORY("auto_find_batch_size", JOB_VALUE, "false",                                     \
-               "a batch that does not fit is halved: the one given is planned", TRAINER),      \
         MEMORY("layers_to_transform", JOB_VALUE, NULL,                                         \
                "every layer has adapters of one rank here", SCRIPT_PEFT),                      \
         MEMORY("llm_int8_skip_modules", JOB_LIST, NULL, "every layer is in few bits here",     \
@@ -89,8 +85,7 @@
         MEMORY("padding_free", JOB_VALUE, "false",                                             \
                "all sequences have the longest length "                                        \
                "here",                                                                         \
-               SFT),                                                                           \
-        TIME("torch_compile", JOB_VALUE, "false", NULL, TRAINER)
+               SFT)
 
 #define SCRIPT_PEFT "peft src/peft/tuners/lora/config.py"
 

@@ -143,13 +143,16 @@ static void tell_format(struct job *job)
                  "precision.weights=bf16");
 }
 
-/* A checkpoint in mxfp4 is read into 16 bits where it is told; no trainer has it as it is. */
-static enum status warn_of_mxfp4(struct job *job)
+/* A checkpoint in mxfp4 is read into 16 bits where it is told; adapters alone are trained
+ * beside one that stays as it is. */
+static enum status set_mxfp4(struct job *job)
 {
     bool kept = false, widened = false;
     TRY(job_switch(job, SCRIPT_MXFP4, &kept));
     TRY(job_switch(job, SCRIPT_WIDENED, &widened));
-    if (kept && !widened)
+    if (kept && !widened && draft_find(&job->draft, "lora.rank"))
+        job_set(job, "precision.weights", "mxfp4", SCRIPT_MXFP4);
+    else if (kept && !widened)
         job_warn(job, job_setting(job, SCRIPT_MXFP4)->mark,
                  "a base that stays in mxfp4 matters to memory and is not modelled: it is "
                  "planned in the format it computes in");
@@ -159,10 +162,10 @@ static enum status warn_of_mxfp4(struct job *job)
 static enum status trl_script_finish(struct job *job)
 {
     bool prepared = false;
-    TRY(warn_of_mxfp4(job));
     TRY(tell_prepared(job, &prepared));
     tell_format(job);
     TRY(trainer_share(job));
+    TRY(set_mxfp4(job));
     if (prepared && draft_find(&job->draft, "lora.rank"))
         job_set(job, "lora.plain_format", "f32", SCRIPT_PREPARED);
     return script_set_trainer(job);

@@ -11,18 +11,29 @@
 #include "plan/framework/colocated.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
+#include "plan/framework/packed.h"
 #include "plan/job/rows.h"
 
 #define ARGUMENTS "slime slime/utils/arguments.py"
 #define MEGATRON "slime slime/backends/megatron_utils/arguments.py"
+#define PROVIDER "slime slime/backends/megatron_utils/model_provider.py"
 #define ACTOR "slime slime/backends/megatron_utils/actor.py"
+#define FSDP "slime slime/backends/fsdp_utils/arguments.py"
 #define LOSS "slime slime/backends/megatron_utils/loss.py"
 
 static const struct job_flag flags[] = {
     RULE("actor-num-nodes", JOB_VALUE, "cluster", "1 unless given", ARGUMENTS),
     RULE("actor-num-gpus-per-node", JOB_VALUE, "cluster", "8 unless given", ARGUMENTS),
     RULE("hf-checkpoint", JOB_VALUE, "model", "by its name, where no size is given", ARGUMENTS),
-    RULE("train-backend", JOB_VALUE, "stack", "megatron; others are refused", ARGUMENTS),
+    RULE("megatron-to-hf-mode", JOB_VALUE, "stack.vocab_multiple",
+         "bridge: 1, the model's own vocabulary", PROVIDER),
+    RULE("train-backend", JOB_VALUE, "stack", "megatron, fsdp; others are refused", ARGUMENTS),
+    RULE("gradient-checkpointing", JOB_SWITCH, "recompute.kind", "of fsdp: full", FSDP),
+    RULE("fsdp-cpu-offload", JOB_SWITCH, "optimizer.offload", "1, and the parameters", FSDP),
+    RULE("attn-implementation", JOB_VALUE, "stack.attention",
+         "of fsdp: eager unfused; flash_attention_2 unless given", FSDP),
+    NEITHER("fsdp-cpu-backend", JOB_VALUE, FSDP),
+    NEITHER("fsdp-state-dict-cpu-offload", JOB_SWITCH, FSDP),
     RULE("rollout-batch-size", JOB_VALUE, "workload.global_batch",
          "x n-samples-per-prompt / num-steps-per-rollout", ARGUMENTS),
     RULE("n-samples-per-prompt", JOB_VALUE, "workload.global_batch", "1 unless given",
@@ -75,6 +86,7 @@ static const struct job_flag flags[] = {
     RULE("freeze-params-name-list", JOB_LIST, "frozen.modules", "parts whose names are found",
          ARGUMENTS),
     IDLE("overlap-cpu-optimizer-d2h-h2d", JOB_SWITCH, "what moves is the same", MEGATRON),
+    IDLE("enable-mtp-training", JOB_SWITCH, "with mtp-num-layers", ARGUMENTS),
     NEITHER("rollout-num-gpus", JOB_VALUE, ARGUMENTS),
     NEITHER("num-gpus-per-node", JOB_VALUE, ARGUMENTS),
     NEITHER("sglang-cuda-graph-bs", JOB_LIST, ARGUMENTS),
@@ -97,15 +109,26 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 
 static const struct job_framework *const shares[] = {&job_megatron, NULL};
 
+/* The same job on FSDP2. */
+static const struct job_framework on_fsdp;
+
+static const char backend_flag[] = "train-backend";
+
 /* What slime sets whatever Megatron's defaults are (arguments.py, set_default_megatron_args and
  * validate_args). */
 static enum status slime_prepare(struct job *job)
 {
+    const char *backend = "megatron";
     TRY(job_read_size(job, "actor-num-nodes", "actor-num-gpus-per-node"));
+    job_assume(job, "micro-batch-size", "1", "micro_batch_size: 1");
+    TRY(job_word(job, backend_flag, &backend));
+    if (text_equal(backend, "fsdp"))
+        job->framework = &on_fsdp;
+    if (text_equal(backend, "fsdp"))
+        return job->err->status;
     job_assume(job, "use-distributed-optimizer", "true", "use_distributed_optimizer: true");
     if (!job_given(job, "fp16"))
         job_assume(job, "bf16", "true", "bf16 unless fp16");
-    job_assume(job, "micro-batch-size", "1", "micro_batch_size: 1");
     job_assume(job, "moe-token-dispatcher-type", "alltoall", "alltoall in place of allgather");
     return job->err->status;
 }
@@ -143,42 +166,45 @@ static enum status longest(struct job *job, uint64_t *length)
     return STATUS_OK;
 }
 
-static enum status read_length(struct job *job)
-{
-    static const char most_flag[] = "max-tokens-per-gpu",
-                      length_flags[] = "rollout-max-context-len rollout-max-response-len";
-    uint64_t most = 0, length = 0, cp = job_drafted(job, "parallel.cp", 1);
-    bool dynamic = false, overflow = false;
-    TRY(job_switch(job, "use-dynamic-batch-size", &dynamic));
-    TRY(job_count(job, most_flag, &most));
-    TRY(longest(job, &length));
-    if (dynamic && !most)
-        return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
-    if (dynamic) {
-        uint64_t packed = checked_mul(most, cp, &overflow); /* beyond any limit of a key's */
-        job_set_count(job, "workload.micro_batch", 1, "use-dynamic-batch-size");
-        job_set_count(job, "workload.sequence_length", packed > length ? packed : length,
-                      packed > length ? most_flag : length_flags);
-        if (length && length < packed)
-            job_set_count(job, "workload.packing.length", length, length_flags);
-    } else if (length && !job_given(job, "seq-length")) {
-        job_set_count(job, "workload.sequence_length", length, length_flags);
-    }
-    return STATUS_OK;
-}
-
-static enum status read_batch(struct job *job)
+/* Samples of a step: Megatron's flag, or a rollout's part (arguments.py). */
+static enum status read_samples(struct job *job)
 {
     static const char steps_flag[] = "num-steps-per-rollout";
     uint64_t prompts = 0, samples = 1, steps = 0;
     bool overflow = false;
-    TRY(read_length(job));
     TRY(job_count(job, "rollout-batch-size", &prompts));
     TRY(job_count(job, "n-samples-per-prompt", &samples));
     TRY(job_count(job, steps_flag, &steps));
     if (steps && prompts && !job_given(job, "global-batch-size"))
         job_set_count(job, "workload.global_batch",
                       checked_mul(prompts, samples, &overflow) / steps, steps_flag);
+    return STATUS_OK;
+}
+
+static enum status read_batch(struct job *job)
+{
+    static const char most_flag[] = "max-tokens-per-gpu",
+                      length_flags[] = "rollout-max-context-len rollout-max-response-len";
+    uint64_t most = 0, length = 0, cp = job_drafted(job, "parallel.cp", 1);
+    bool dynamic = false, overflow = false;
+    TRY(read_samples(job));
+    TRY(job_switch(job, "use-dynamic-batch-size", &dynamic));
+    TRY(job_count(job, most_flag, &most));
+    TRY(longest(job, &length));
+    if (dynamic && !most)
+        return job_fail(job, "use-dynamic-batch-size", "it needs --max-tokens-per-gpu");
+    if (dynamic)
+        return packed_set(job,
+                          &(struct packed_batch){
+                              .most = checked_mul(most, cp, &overflow),
+                              .longest = length,
+                              .sequences = job_drafted(job, "workload.global_batch", 0),
+                              .switch_flags = "use-dynamic-batch-size",
+                              .most_flags = most_flag,
+                              .longest_flags = length_flags,
+                              .sequences_flags = "global-batch-size num-steps-per-rollout"});
+    if (length && !job_given(job, "seq-length"))
+        job_set_count(job, "workload.sequence_length", length, length_flags);
     return STATUS_OK;
 }
 
@@ -286,34 +312,96 @@ static enum status read_loss(struct job *job)
     return STATUS_OK;
 }
 
+/* ---- on FSDP2 ---- */
+
+/* Loaded as from_pretrained does without a format, gathered in 16 bits and reduced in f32, by
+ * torch's AdamW (actor.py, apply_fsdp2); another release of transformers loads 16 bits. */
+static enum status set_sharded(struct job *job)
+{
+    static const char *const f32[] = {"precision.weights", "precision.gradients",
+                                      "precision.moments"};
+    bool half = false;
+    TRY(job_switch(job, "fp16", &half));
+    job_set(job, "stack", "fsdp", backend_flag);
+    job_set(job, "parallel.zero", "3", backend_flag);
+    job_set(job, "parallel.reshard", "always", backend_flag);
+    for (size_t i = 0; i < sizeof f32 / sizeof *f32; i++)
+        job_set(job, f32[i], "f32", "");
+    job_set(job, "precision.master", "none", "");
+    job_set(job, "precision.compute", half ? "f16" : "bf16", "fp16");
+    job_set_rows(job, half ? "f16" : "bf16", "fp16");
+    job_set(job, "optimizer.step", "foreach", "");
+    if (!job_requested(job, "precision.weights"))
+        job_warn(job, job_setting(job, backend_flag)->mark,
+                 "no flag gives the format of weights, which matters to memory: float32 is "
+                 "planned, transformers' before its release 5; since, it is the checkpoint's: "
+                 "--set precision.weights=bf16");
+    return STATUS_OK;
+}
+
+static enum status finish_fsdp(struct job *job)
+{
+    static const char again_flag[] = "gradient-checkpointing",
+                      moved_flag[] = "fsdp-cpu-offload",
+                      attention_flag[] = "attn-implementation";
+    bool again = false, moved = false;
+    const char *attention = "flash_attention_2";
+    TRY(job_switch(job, again_flag, &again));
+    TRY(job_switch(job, moved_flag, &moved));
+    TRY(job_word(job, attention_flag, &attention));
+    job_set(job, "workload.mode", "train", "");
+    job_set(job, "recompute.kind", again ? "full" : "none", again_flag);
+    if (moved) {
+        job_set(job, "optimizer.offload", "1", moved_flag);
+        job_set(job, "optimizer.offload_params", "true", moved_flag);
+    }
+    if (text_equal(attention, "eager"))
+        job_set(job, "stack.attention", "unfused", attention_flag);
+    TRY(set_sharded(job));
+    TRY(read_batch(job));
+    TRY(read_loss(job));
+    return read_engine(job);
+}
+
+/* The model as Megatron-Bridge makes it of its configuration (model_provider.py). */
+static enum status read_bridge(struct job *job)
+{
+    const char *mode = "raw";
+    TRY(job_word(job, "megatron-to-hf-mode", &mode));
+    if (text_equal(mode, "bridge"))
+        megatron_keep_vocabulary(job);
+    return STATUS_OK;
+}
+
 static enum status slime_finish(struct job *job)
 {
-    static const char backend_flag[] = "train-backend";
     const char *backend = "megatron";
     TRY(job_word(job, backend_flag, &backend));
+    if (job->framework == &on_fsdp) {
+        TRY(read_model(job));
+        return finish_fsdp(job);
+    }
     if (!text_equal(backend, "megatron"))
-        return job_fail(job, backend_flag, "slime's trainer '%s' is not read: megatron is",
-                        backend);
+        return job_fail(job, backend_flag,
+                        "slime's trainer '%s' is not read: megatron and fsdp are", backend);
     TRY(read_model(job));
-    TRY(read_batch(job));
     TRY(megatron_finish(job));
+    TRY(read_bridge(job));
+    if (job_drafted(job, "model.mtp_layers", 0)) /* of a model by its name, too */
+        job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
+    TRY(read_batch(job)); /* whose micro-batches the layout has a say in */
     TRY(read_loss(job));
     TRY(read_engine(job));
     TRY(read_adapter(job));
     return read_frozen(job);
 }
 
-const struct job_framework job_slime = {
-    .name = "slime",
-    .title = "a slime job, its actor's update",
-    .stack = "megatron",
-    .source = "THUDM/slime 002fa9d6bac4",
-    .syntax = JOB_DASHES,
-    .flags = flags,
-    .n_flags = &n_flags,
-    .shares = shares,
-    .prepare = slime_prepare,
-    .finish = slime_finish,
-    .names = NAMES_HUB,
-    .trains = true,
-};
+#define SLIME                                                                                  \
+    .name = "slime", .title = "a slime job, its actor's update",                               \
+    .source = "THUDM/slime 002fa9d6bac4", .syntax = JOB_DASHES, .flags = flags,                \
+    .n_flags = &n_flags, .shares = shares, .prepare = slime_prepare, .finish = slime_finish,   \
+    .names = NAMES_HUB, .trains = true
+
+const struct job_framework job_slime = {SLIME, .stack = "megatron"};
+
+static const struct job_framework on_fsdp = {SLIME, .stack = "fsdp"};

@@ -136,6 +136,7 @@ static enum status swift_megatron_finish(struct job *job)
     TRY(set_recompute(job));
     TRY(swift_set_length(job, rlhf));
     TRY(megatron_finish(job));
+    megatron_keep_vocabulary(job);
     TRY(set_adapters(job, adapters));
     TRY(swift_set_encoder(job));
     TRY(swift_set_frozen(job, true));

@@ -339,6 +339,26 @@ static void warn_of_length(struct job *job)
                  schema_find(key)->fallback);
 }
 
+/* transformers gives models with sinks no fused attention but kernels that are asked for by
+ * name (models/gpt_oss/modeling_gpt_oss.py: _supports_sdpa is false). */
+enum status trainer_assume_eager(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_part(job, "model", plan, &known));
+    if (known && plan->model.attention.sinks)
+        job_set(job, "stack.attention", "unfused", "attn_implementation");
+    return STATUS_OK;
+}
+
+/* LLaMA-Factory asks for one of gpt-oss whatever it is told (model_utils/attention.py);
+ * Unsloth has its own, OpenRLHF a default; axolotl has flags of its own. */
+static bool has_own_attention(const struct job *job)
+{
+    return job->framework == &job_llamafactory || job->framework == &job_unsloth ||
+           job->framework == &job_openrlhf || job->framework == &job_axolotl;
+}
+
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
     bool trainers, fused = false;
@@ -355,6 +375,8 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
         TRY(job_word(job, "attn_implementation", &attention));
     if (text_equal(attention, "eager") || text_equal(attention, "disabled"))
         job_set(job, "stack.attention", "unfused", "attn_implementation");
+    if (!kernel && !has_own_attention(job))
+        TRY(trainer_assume_eager(job));
     TRY(trl_set_length(job));
     warn_of_length(job);
     TRY(set_adapter(job));

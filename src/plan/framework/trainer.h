@@ -9,6 +9,7 @@
 #define SFT "trl trl/trainer/sft_config.py"
 #define DPO "trl trl/trainer/dpo_config.py"
 #define GRPO "trl trl/trainer/grpo_config.py"
+#define PPO "trl trl/experimental/ppo/ppo_config.py"
 #define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
@@ -34,9 +35,19 @@
              GRPO),                                                                            \
         RULE("reward_model_name_or_path", JOB_VALUE, "workload.colocated.parameters",          \
              "not known here: a warning", GRPO),                                               \
-        MEMORY("reward_model_path", JOB_VALUE, NULL,                                           \
-               "a model that scores, and PPO's second one trained in the policy's pass",       \
-               GRPO),                                                                          \
+        RULE("sft_model_path", JOB_VALUE, "model", "of PPO: what is trained", PPO),            \
+        RULE("reward_model_path", JOB_VALUE, "workload.colocated.critic",                      \
+             "of PPO: 1 or critic_parameters, in the policy's pass, and parameters", PPO),     \
+        RULE("local_rollout_forward_batch_size", JOB_VALUE, "workload.colocated.sequences",    \
+             "of PPO; 64 unless given, a rank's batch at most", PPO),                          \
+        RULE("response_length", JOB_VALUE, NULL,                                               \
+             "of PPO, whose prompts are the data's; 53 unless given", PPO),                    \
+        RULE("num_mini_batches", JOB_VALUE, NULL, "of PPO: in a batch that is generated",      \
+             PPO),                                                                             \
+        IDLE("num_ppo_epochs", JOB_VALUE, "the step stays the same", PPO),                     \
+        NEITHER("total_episodes", JOB_VALUE, PPO), NEITHER("kl_coef", JOB_VALUE, PPO),         \
+        NEITHER("missing_eos_penalty", JOB_VALUE, PPO), NEITHER("vf_coef", JOB_VALUE, PPO),    \
+        NEITHER("stop_token", JOB_VALUE, PPO), NEITHER("whiten_rewards", JOB_SWITCH, PPO),     \
         IDLE("num_generations", JOB_VALUE, "a completion is a sequence of the batch", GRPO),   \
         RULE("steps_per_generation", JOB_VALUE, "workload.colocated.sequences",                \
              "times the batch, without use_vllm; gradient_accumulation_steps unless given",    \
@@ -119,14 +130,18 @@
         NEITHER("compute_environment", JOB_VALUE, ACCELERATE),                                 \
         NEITHER("main_training_function", JOB_VALUE, ACCELERATE),                              \
         NEITHER("rdzv_backend", JOB_VALUE, ACCELERATE),                                        \
+        MEMORY("auto_find_batch_size", JOB_VALUE, "false",                                     \
+               "a batch that does not fit is halved: the one given is planned", TRAINER),      \
+        TIME("torch_compile", JOB_VALUE, "false",                                              \
+             "kernels of torch's own are planned, which keep no less", TRAINER),               \
+        IDLE("torch_empty_cache_steps", JOB_VALUE,                                             \
+             "what the allocator keeps is given back; what is allocated is the same",          \
+             TRAINER),                                                                         \
+        NEITHER("max_grad_norm", JOB_VALUE, TRAINER), /* clipped where they are */             \
+        NEITHER("dataloader_pin_memory", JOB_VALUE, TRAINER),                                  \
         NEITHER("learning_rate", JOB_VALUE, TRAINER),                                          \
         NEITHER("output_dir", JOB_VALUE, TRAINER),                                             \
         NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
-
-/* What transformers' own loss of balance takes (load_balancing_loss_func of its models). */
-#define TRAINER_AUX_LOSS                                                                       \
-    "scores of all layers wait for one loss, which spreads each choice over the experts in 8 " \
-    "bytes"
 
 /* A file that a framework brings along, by its name without folders; `known` ends with NULL. */
 struct trainer_file {
@@ -197,6 +212,13 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
 
+/* transformers' own loss of balance, of all layers at once, where a flag weighs it above 0;
+ * batches have a mask of padding unless sequences are laid end to end (`packs`). */
+enum status trainer_set_balance(struct job *job, const char *flag, bool packs);
+
+/* Attention of models that transformers has no fused one of, where no flag asks for any. */
+enum status trainer_assume_eager(struct job *job);
+
 /* The value of the framework's own switch, or where that is "auto" or missing of the trainer's
  * (NULL: it has none); false and not known where neither says it. */
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);
@@ -233,6 +255,13 @@ const struct trainer_file *trl_file(struct job *job, const char *name);
 /* Flags of a trainer that generates, GRPO's or RLOO's (trl_grpo.c), its lengths, and what it
  * has behind the rest. */
 bool trl_is_grpo(struct job *job);
+/* The same of PPO with a value model of its own, by flags of its script (trl_ppo.c): what it
+ * trains is told in the trainer's words, before the model is known. */
+bool trl_is_ppo(struct job *job);
+enum status trl_tell_ppo(struct job *job);
+enum status trl_finish_ppo(struct job *job);
+/* A model that scores beside the trained ones, where its size is known, else a warning. */
+enum status trl_set_reward(struct job *job, const char *flag);
 enum status trl_set_completions(struct job *job);
 enum status trl_finish_grpo(struct job *job, bool rloo);
 /* workload.colocated.sequences of a trainer whose model generates by itself. */

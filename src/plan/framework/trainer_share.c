@@ -173,6 +173,15 @@ void trainer_offload(struct job *job, const char *flag)
     job_set_list(job, "recompute.offload", &inputs, 1, flag);
 }
 
+enum status trainer_set_balance(struct job *job, const char *flag, bool packs)
+{
+    double weight = 0;
+    TRY(job_real(job, flag, &weight));
+    if (weight > 0)
+        job_set(job, "stack.balance_loss", packs ? "joint" : "masked", flag);
+    return STATUS_OK;
+}
+
 enum status trainer_set_offloading(struct job *job, const char *flag)
 {
     bool again = false;

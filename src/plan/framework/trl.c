@@ -5,7 +5,14 @@
 
 #include "plan/framework/script.h"
 
-enum command { COMMAND_NONE, COMMAND_SFT, COMMAND_DPO, COMMAND_GRPO, COMMAND_RLOO };
+enum command {
+    COMMAND_NONE,
+    COMMAND_SFT,
+    COMMAND_DPO,
+    COMMAND_GRPO,
+    COMMAND_RLOO,
+    COMMAND_PPO
+};
 
 /* "trl sft" starts trl/scripts/sft.py, its flags among the script's (trl/cli.py), which may be
  * started by itself. Trainers that hold more than a model and its reference are not read. */
@@ -84,7 +91,9 @@ static enum command kind_of(struct job *job)
         return command_of_script(job);
     enum command command = command_of(job->command);
     bool script = job->framework == &job_deepspeed || job->framework == &job_fsdp;
-    return command == COMMAND_NONE && script && trl_is_grpo(job) ? COMMAND_GRPO : command;
+    if (command != COMMAND_NONE || !script)
+        return command;
+    return trl_is_ppo(job) ? COMMAND_PPO : trl_is_grpo(job) ? COMMAND_GRPO : command;
 }
 
 static bool generates(enum command command)
@@ -110,6 +119,8 @@ enum status trl_assume(struct job *job)
                "per_device_train_batch_size: 8, training_args.py");
     if (generates(command))
         return STATUS_OK;
+    if (command == COMMAND_PPO)
+        return trl_tell_ppo(job);
     job_assume(job, "max_length", "1024",
                command == COMMAND_SFT ? "max_length: 1024, sft_config.py"
                                       : "max_length: 1024, dpo_config.py");
@@ -177,6 +188,8 @@ enum status trl_finish(struct job *job)
         return job->framework == &job_unsloth ? STATUS_OK : set_loss(job);
     if (generates(command))
         return trl_finish_grpo(job, command == COMMAND_RLOO);
+    if (command == COMMAND_PPO)
+        return trl_finish_ppo(job);
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));
     trainer_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
                       !precomputed);

@@ -116,7 +116,7 @@ static enum status read_reference(struct job *job, bool rloo)
 
 /* Of DeepSpeed a model that scores is an engine of its own in 16 bits, shared out from ZeRO-3
  * on (prepare_deepspeed); of FSDP it is whole, in its checkpoint's format or f32. */
-static enum status read_reward(struct job *job, const char *flag)
+enum status trl_set_reward(struct job *job, const char *flag)
 {
     const char *path = NULL;
     TRY(job_word(job, flag, &path));
@@ -165,6 +165,6 @@ enum status trl_finish_grpo(struct job *job, bool rloo)
     if (vllm)
         warn_of_merge(job);
     TRY(set_logits(job));
-    TRY(read_reward(job, reward_flag));
+    TRY(trl_set_reward(job, reward_flag));
     return read_reference(job, rloo);
 }

@@ -9,6 +9,7 @@
 #include "plan/framework/colocated.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
+#include "plan/framework/packed.h"
 #include "plan/framework/trainer.h"
 #include "plan/framework/verl.h"
 
@@ -53,14 +54,17 @@ static enum status read_batch(struct job *job)
     uint64_t cp = job_drafted(job, "parallel.cp", 1),
              packed = checked_mul(most, cp, &overflow), /* beyond any limit of a key's */
         longest = checked_add(prompt, response, &overflow);
-    if (dynamic) {
-        job_set_count(job, "workload.sequence_length", packed,
-                      "actor.ppo_max_token_len_per_gpu actor.use_dynamic_bsz");
-        job_set_count(job, "workload.micro_batch", 1, "actor.use_dynamic_bsz");
-        job_set_count(job, "workload.packing.length", longest,
-                      "data.max_response_length data.max_prompt_length");
-        return STATUS_OK;
-    }
+    if (dynamic)
+        return packed_set(
+            job, &(struct packed_batch){
+                     .most = packed,
+                     .longest = longest,
+                     .sequences = checked_mul(mini, n, &overflow),
+                     .even = true,
+                     .switch_flags = "actor.use_dynamic_bsz",
+                     .most_flags = "actor.ppo_max_token_len_per_gpu",
+                     .longest_flags = "data.max_response_length data.max_prompt_length",
+                     .sequences_flags = "actor.ppo_mini_batch_size rollout.n"});
     if (!micro && !job_requested(job, "workload.micro_batch")) {
         job_refuse(job, "the micro-batch is missing");
         return err_hint(job->err, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu, or "
@@ -320,6 +324,7 @@ static enum status read_megatron(struct job *job)
         return job_fail(job, dispatcher, "'%s' is no dispatcher of Megatron's", path);
     job_set(job, "moe.path", job_convert(job, paths, path), dispatcher);
     job_set(job, "parallel.zero", "1", strategy_flags);
+    megatron_keep_vocabulary(job);
     set_megatron_formats(job);
     TRY(read_ends(job));
     TRY(read_states(job));

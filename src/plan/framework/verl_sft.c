@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/packed.h"
 #include "plan/framework/verl.h"
 #include "plan/job/rows.h"
 
@@ -93,12 +94,16 @@ static enum status read_batch(struct job *job)
         job_set_count(job, "workload.global_batch", batch, batch_flag);
         return STATUS_OK;
     }
-    uint64_t packed = checked_mul(most, job_drafted(job, "parallel.cp", 1), &overflow);
-    job_set_count(job, "workload.sequence_length", packed, most_flag);
-    job_set_count(job, "workload.micro_batch", 1, dynamic_flag);
-    if (length < packed)
-        job_set_count(job, "workload.packing.length", length, length_flag);
-    return STATUS_OK;
+    return packed_set(
+        job, &(struct packed_batch){
+                 .most = checked_mul(most, job_drafted(job, "parallel.cp", 1), &overflow),
+                 .longest = length,
+                 .sequences = batch,
+                 .even = true,
+                 .switch_flags = dynamic_flag,
+                 .most_flags = most_flag,
+                 .longest_flags = length_flag,
+                 .sequences_flags = batch_flag});
 }
 
 /* Whole shards in host memory (CPUOffload, CPUOffloadPolicy); one of the two alone moves

@@ -45,6 +45,7 @@ const struct node *import_text_config(const struct node *config, const struct no
     const struct node *thinker = mapping(config, "thinker_config");
     *outer = thinker ? thinker : config;
     const struct node *text = mapping(*outer, "text_config");
+    text = text ? text : mapping(*outer, "llm_config"); /* InternVL's name */
     return text ? text : *outer;
 }
 

@@ -105,6 +105,19 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
     return STATUS_OK;
 }
 
+/* Grok-2 has a dense network beside its experts, and a head of its own (the elements of its
+ * checkpoint say so, its configuration does not). */
+enum status import_finish_grok(const struct node *config, struct model *model, struct err *err)
+{
+    (void)err;
+    if (!import_is_true(config, "residual_moe"))
+        return STATUS_OK;
+    model->residual_intermediate = model->moe.intermediate;
+    model->moe.intermediate = import_count(config, "moe_intermediate_size", 0);
+    model->tied_embeddings = import_is_true(config, "tie_word_embeddings");
+    return STATUS_OK;
+}
+
 enum status import_finish_ernie(const struct node *config, struct model *model, struct err *err)
 {
     const struct node *end = node_get(config, "moe_layer_end_index");

@@ -21,6 +21,7 @@ static const char *const read_beside[] = {
     "compress_rate_hca",
     "compress_ratios",
     "conv_bias",
+    "downsample_ratio",
     "enable_moe_block",
     "expert_dtype",
     "expert_layer_offset",
@@ -35,6 +36,7 @@ static const char *const read_beside[] = {
     "index_topk_pattern",
     "indexer_types",
     "layer_types",
+    "llm_config",
     "layers_block_type",
     "linear_attn_config",
     "linear_conv_kernel_dim",
@@ -87,6 +89,15 @@ static const char *const read_beside[] = {
  * which code to load: neither parameters nor activations, cache or state. */
 static const char *const harmless[] = {
     "_name_or_path",
+    "dynamic_image_size", /* how an image is cut: what a sequence has of patches */
+    "force_image_size",
+    "max_dynamic_patch",
+    "min_dynamic_patch",
+    "ps_version",
+    "select_layer",
+    "template",
+    "use_bfloat16",
+    "use_thumbnail",
     "ep_size",
     "expand",            /* mamba_num_heads x mamba_head_dim say it */
     "experts_per_token", /* beside num_experts_per_tok */

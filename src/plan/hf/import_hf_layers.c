@@ -57,7 +57,7 @@ enum status import_dense_first(const struct node *config, const char *key, const
     return STATUS_OK;
 }
 
-static bool is_true(const struct node *config, const char *key)
+bool import_is_true(const struct node *config, const char *key)
 {
     const struct node *value = import_value(config, key, NODE_SCALAR);
     return value && text_equal(value->text, "true");
@@ -229,7 +229,7 @@ static enum status qwen_window(const struct node *config, struct model *model,
                                enum layer_type (*type)(const struct node *, uint64_t),
                                struct err *err)
 {
-    if (is_true(config, "use_sliding_window") && model->attention.window)
+    if (import_is_true(config, "use_sliding_window") && model->attention.window)
         return import_layers(config, model, type, err);
     model->attention.window = 0;
     return STATUS_OK;
@@ -500,7 +500,7 @@ enum status import_finish_lfm2(const struct node *config, struct model *model, s
     model->linear.heads = model->linear.key_heads = 1;
     model->linear.head_dim = model->linear.key_dim = model->hidden;
     if (import_value(config, "tie_word_embeddings", NODE_SCALAR))
-        model->tied_embeddings = is_true(config, "tie_word_embeddings");
+        model->tied_embeddings = import_is_true(config, "tie_word_embeddings");
     return import_layers(config, model, lfm2, err);
 }
 

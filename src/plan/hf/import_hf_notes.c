@@ -59,6 +59,7 @@ static bool is_taken(const struct model *model, const char *key)
         {"hc_mult", model->residual_streams > 1},
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
         {"sparse_attention_config", model->indexer.block > 0},
+        {"mlp_bias", model->mlp_bias},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))
@@ -112,6 +113,10 @@ static void note_assumed(const struct node *config, const struct model *model, s
     else if (is_set(experts) && !text_equal(experts->text, "fp8"))
         note(out, experts,
              "a format of experts that is not known; they are taken for the rest's");
+    const struct node *act = node_get(config, "hidden_act");
+    if (is_set(act) && text_equal(act->text, "xielu"))
+        note(out, act,
+             "xIELU is taken for GELU; its two learned numbers a layer are not counted");
     const struct node *other = node_get(config, "attention_other_setting");
     const struct node *modules = node_get(config, "num_nextn_predict_layers");
     if (model->mtp_layers && is_set(other) && is_set(modules))
@@ -122,6 +127,26 @@ static void note_assumed(const struct node *config, const struct model *model, s
         note(out, streams,
              "copies of the residual are counted in the activations' format, which eager code "
              "has in f32");
+}
+
+/* Layers whose attention and network read the same rows; a layer of ours has them one behind
+ * the other, with a norm each: what is kept of a token for backward is up to 4 H bytes too
+ * much. */
+static void note_side_by_side(const struct node *config, const struct model *model,
+                              struct text *out)
+{
+    static const char *const keys[] = {"use_parallel_residual", "parallel_attn"};
+    const struct node *type = node_get(config, "model_type");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct node *value = node_get(config, keys[i]);
+        if (value && !text_equal(value->text, "true"))
+            return;
+        type = value ? value : type;
+    }
+    if (!type || model_has_parts(model) ||
+        (model->norms_per_layer != 1 && text_equal(type->key, "model_type")))
+        return;
+    note(out, type, "attention and network side by side are planned one behind the other");
 }
 
 /* What this model does not take up although other families do. */
@@ -178,6 +203,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
             continue;
         note_unread(places[i], model, out);
         note_assumed(places[i], model, out);
+        note_side_by_side(places[i], model, out);
         note_modules(places[i], model, out);
         note_unknown(places[i], family, out);
     }

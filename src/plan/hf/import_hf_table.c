@@ -51,7 +51,9 @@ static const struct import_word activations[] = {{"silu", ACTIVATION_SILU},
                                                  {"relu2", ACTIVATION_RELU},
                                                  {"swiglu_oai", ACTIVATION_SWIGLU_OAI},
                                                  {"swigluoai", ACTIVATION_SWIGLU_OAI},
-                                                 {"situ", ACTIVATION_SILU}, /* noted */
+                                                 {"gelu_fast", ACTIVATION_GELU},
+                                                 {"situ", ACTIVATION_SILU},  /* noted */
+                                                 {"xielu", ACTIVATION_GELU}, /* noted */
                                                  {NULL, 0}};
 static const struct import_word scales[] = {{"post", GATE_POST}, {"pre", GATE_PRE}, {NULL, 0}};
 /* topk_method: only noaux_tc selects on scores with a bias. */
@@ -252,6 +254,15 @@ static const struct import_field grok_1[] = {
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
     COUNT(norms_per_layer, NULL, "4"),
     WORD(moe.activation, NULL, "gelu", activations),
+    KNOWN("moe_intermediate_size"), /* import_finish_grok */
+    KNOWN("residual_moe"),
+    KNOWN("attn_factor"),
+    KNOWN("attn_temperature_len"),
+    KNOWN("beta_fast"),
+    KNOWN("beta_slow"),
+    KNOWN("extrapolation_factor"),
+    KNOWN("global_attn_every_n"),
+    KNOWN("scaling_factor"),
 };
 
 static const struct import_field gpt_oss[] = {
@@ -487,6 +498,7 @@ static const struct import_field dense[] = {
     COUNT(attention.window, "sliding_window", "0"),
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(mlp_bias, "mlp_bias", "false"),
 };
 
 static const struct import_field qwen2[] = {
@@ -631,6 +643,198 @@ static const struct import_field seed_oss[] = {
 
 static const struct import_field smollm3[] = {
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+};
+
+/* A network of two matrices. */
+#define TWO_MATRICES(key, act)                                                                 \
+    BOOL(moe.glu, NULL, "false"), WORD(moe.activation, key, act, activations)
+
+static const struct import_field arcee[] = {
+    TWO_MATRICES("hidden_act", "relu2"),
+};
+
+/* xIELU has two learned numbers a layer, which are not counted (activations.py, XIELU). */
+static const struct import_field apertus[] = {
+    TWO_MATRICES("hidden_act", "xielu"), BOOL(attention.qk_norm, "qk_norm", "true"),
+    KNOWN("post_norm"), /* as published: false */
+};
+
+/* NemotronLayerNorm1P has a bias. */
+static const struct import_field nemotron[] = {
+    TWO_MATRICES("hidden_act", "relu2"),
+    BOOL(norm_bias, NULL, "true"),
+};
+
+static const struct import_field starcoder2[] = {
+    TWO_MATRICES("hidden_act", "gelu_pytorch_tanh"),
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    BOOL(attention.bias, "use_bias", "true"),
+    BOOL(attention.output_bias, "use_bias", "true"),
+    BOOL(mlp_bias, "use_bias", "true"),
+    KNOWN("mlp_type"),
+    KNOWN("norm_type"),
+};
+
+/* Attention and network side by side behind one norm; every product has a bias. */
+static const struct import_field phi[] = {
+    TWO_MATRICES("hidden_act", "gelu_new"),
+    COUNT(norms_per_layer, NULL, "1"),
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, NULL, "true"),
+    BOOL(attention.output_bias, NULL, "true"),
+    BOOL(mlp_bias, NULL, "true"),
+    BOOL(head_bias, NULL, "true"),
+};
+
+/* A norm each. */
+static const struct import_field gpt_neox[] = {
+    TWO_MATRICES("hidden_act", "gelu"),
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, "attention_bias", "true"),
+    BOOL(attention.output_bias, "attention_bias", "true"),
+    BOOL(mlp_bias, NULL, "true"),
+    KNOWN("use_parallel_residual"), /* noted */
+};
+
+/* import_finish_falcon */
+static const struct import_field falcon[] = {
+    TWO_MATRICES("activation", "gelu"),
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(attention.kv_heads, "num_kv_heads", "0"),
+    COUNT(dense_intermediate, "ffn_hidden_size", "0"),
+    BOOL(attention.bias, "bias", "false"),
+    BOOL(attention.output_bias, "bias", "false"),
+    BOOL(mlp_bias, "bias", "false"),
+    KNOWN("alibi"),
+    KNOWN("multi_query"),
+    KNOWN("new_decoder_architecture"),
+    KNOWN("num_ln_in_parallel_attn"),
+    KNOWN("parallel_attn"), /* noted */
+};
+
+/* Side by side behind one norm without a bias; norms of queries and keys have a weight for
+ * every head. */
+static const struct import_field cohere[] = {
+    COUNT(norms_per_layer, NULL, "1"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    KNOWN("logit_scale"),
+    KNOWN("use_parallel_block"), /* as published: true, both ungated and in one block */
+    KNOWN("use_parallel_embedding"),
+    KNOWN("use_embedding_sharing"),
+    KNOWN("use_gated_activation"),
+    KNOWN("layer_switch"),
+    KNOWN("order_of_interleaved_layers"),
+    KNOWN("cache_implementation"),
+};
+
+static const struct import_field cohere2[] = {
+    BOOL(attention.qk_norm, NULL, "false"),
+    COUNT(attention.window, "sliding_window", "4096"),
+};
+
+/* import_finish_stablelm */
+static const struct import_field stablelm[] = {
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, NULL, "false"),
+    BOOL(attention.qk_norm, "qk_layernorm", "false"),
+    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    KNOWN("use_parallel_residual"), /* noted */
+    KNOWN("norm_eps"),
+};
+
+static const struct import_field ernie4_5[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    BOOL(attention.bias, "use_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(mlp_bias, "use_bias", "false"),
+};
+
+static const struct import_field glm[] = {
+    COUNT(attention.head_dim, "head_dim", "128"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    BOOL(attention.bias, "attention_bias", "true"),
+    BOOL(attention.output_bias, NULL, "false"),
+};
+
+/* Norms before and after attention and network. */
+static const struct import_field glm4[] = {
+    COUNT(norms_per_layer, NULL, "4"),
+    BOOL(attention.bias, "attention_bias", "false"),
+};
+
+/* GLM-4-9B-Chat and ChatGLM3 with their own code (modeling_chatglm.py). */
+static const struct import_field chatglm[] = {
+    COUNT(layers, "num_layers", NULL),
+    COUNT(vocab, "padded_vocab_size", NULL),
+    COUNT(max_position, "seq_length", "0"),
+    COUNT(dense_intermediate, "ffn_hidden_size", NULL),
+    COUNT(attention.kv_heads, "multi_query_group_num", "0"),
+    COUNT(attention.head_dim, "kv_channels", "128"),
+    BOOL(attention.bias, "add_qkv_bias", "false"),
+    BOOL(attention.output_bias, "add_bias_linear", "false"),
+    BOOL(mlp_bias, "add_bias_linear", "false"),
+    KNOWN("apply_query_key_layer_scaling"),
+    KNOWN("apply_residual_connection_post_layernorm"),
+    KNOWN("attention_softmax_in_fp32"),
+    KNOWN("bias_dropout_fusion"),
+    KNOWN("fp32_residual_connection"),
+    KNOWN("multi_query_attention"),
+    KNOWN("post_layer_norm"),
+    KNOWN("rmsnorm"),
+};
+
+static const struct import_field exaone[] = {
+    COUNT(layers, "num_layers", NULL),
+    WORD(moe.activation, "activation_function", "silu", activations),
+    BOOL(attention.bias, NULL, "false"),
+    BOOL(attention.output_bias, NULL, "false"),
+};
+
+static const struct import_field internlm2[] = {
+    BOOL(attention.bias, "bias", "false"),
+    BOOL(attention.output_bias, "bias", "false"),
+    KNOWN("attn_implementation"),
+};
+
+static const struct import_field internlm3[] = {
+    BOOL(attention.bias, "qkv_bias", "false"),
+    BOOL(attention.output_bias, "bias", "false"),
+    BOOL(mlp_bias, "bias", "false"),
+};
+
+static const struct import_field minicpm[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    KNOWN("dim_model_base"),
+    KNOWN("scale_depth"),
+    KNOWN("scale_emb"),
+};
+
+/* Short convolutions before dense networks; import_finish_lfm2_dense says how wide. */
+static const struct import_field lfm2_dense[] = {
+    BOOL(tied_embeddings, "tie_embedding", "true"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    WORD(linear.kind, NULL, "short_conv", linear_kinds),
+    COUNT(linear.conv, "conv_L_cache", "3"),
+    COUNT(dense_intermediate, "intermediate_size", "12288"),
+    KNOWN("block_auto_adjust_ff_dim"),
+    KNOWN("block_dim"),
+    KNOWN("block_ff_dim"),
+    KNOWN("block_ffn_dim_multiplier"),
+    KNOWN("block_mlp_init_scale"),
+    KNOWN("block_multiple_of"),
+    KNOWN("block_out_init_scale"),
+    KNOWN("block_use_swiglu"),
+    KNOWN("block_use_xavier_init"),
+    KNOWN("conv_dim"),
+    KNOWN("conv_dim_out"),
+    KNOWN("conv_use_xavier_init"),
+    KNOWN("num_heads"),
+    KNOWN("theta"),
 };
 
 static const struct import_field dots1[] = {
@@ -943,7 +1147,7 @@ const struct import_family import_families[] = {
      NULL},
     {{"grok-1", "Grok1ModelForCausalLM", "Grok1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(grok_1)},
-     NULL},
+     import_finish_grok},
     {{"mixtral", "MixtralForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(mixtral)},
      import_finish_mixtral},
@@ -1062,8 +1266,74 @@ const struct import_family import_families[] = {
     {{"smollm3", "SmolLM3ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(smollm3)},
      import_finish_llama},
-    {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "Qwen2ForCausalLM",
-      "Qwen2_5_VLForConditionalGeneration", NULL},
+    {{"arcee", "ArceeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(arcee)},
+     import_finish_llama},
+    {{"apertus", "ApertusForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(apertus)},
+     import_finish_llama},
+    {{"granite", "GraniteForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"nemotron", "NemotronForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(nemotron)},
+     import_finish_llama},
+    {{"starcoder2", "Starcoder2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(starcoder2)},
+     import_finish_llama},
+    {{"phi", "PhiForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(phi)},
+     import_finish_phi},
+    {{"gpt_neox", "GPTNeoXForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gpt_neox)},
+     import_finish_llama},
+    {{"falcon", "FalconForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(falcon)},
+     import_finish_falcon},
+    {{"cohere", "CohereForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(cohere)},
+     import_finish_llama},
+    {{"cohere2", "Cohere2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(cohere), FIELDS(cohere2)},
+     import_finish_exaone4},
+    {{"stablelm", "StableLmForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(stablelm)},
+     import_finish_stablelm},
+    {{"ernie4_5", "Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(ernie4_5)},
+     import_finish_llama},
+    {{"glm", "GlmForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(glm)},
+     import_finish_llama},
+    {{"glm4", "glm4v", "glm4v_text", "Glm4ForCausalLM", "Glm4vForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(glm), FIELDS(glm4)},
+     import_finish_llama},
+    {{"chatglm", "ChatGLMModel", "ChatGLMForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(chatglm)},
+     import_finish_llama},
+    {{"exaone", "ExaoneForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(exaone)},
+     import_finish_llama},
+    {{"internlm2", "InternLM2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(internlm2)},
+     import_finish_llama},
+    {{"internlm3", "InternLM3ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(internlm3)},
+     import_finish_llama},
+    {{"baichuan", "BaichuanForCausalLM", "BaiChuanForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"minicpm", "MiniCPMForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(minicpm)},
+     import_finish_llama},
+    {{"lfm2", "Lfm2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(lfm2_dense)},
+     import_finish_lfm2_dense},
+    {{"deepseek", "DeepseekForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(deepseek_v2)},
+     import_finish_deepseek},
+    {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text", "Qwen2ForCausalLM",
+      "Qwen2_5_VLForConditionalGeneration", "Qwen2VLForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen2)},
      import_finish_dense},
     {{"qwen3", "qwen3_vl", "qwen3_vl_text", "Qwen3ForCausalLM",
@@ -1130,8 +1400,20 @@ const struct import_refusal import_refusals[] = {
     {"Longcat", "two attentions a layer, experts without weights"},
     {"step3_vl", "queries made through one product for all heads"},
     {"Step3VL", "queries made through one product for all heads"},
-    {"lfm2", "networks of a width that another key adjusts"},
-    {"Lfm2", "networks of a width that another key adjusts"},
+    {"opt", "learned positions"},
+    {"OPT", "learned positions"},
+    {"gpt2", "learned positions"},
+    {"GPT2", "learned positions"},
+    {"gpt_bigcode", "learned positions"},
+    {"GPTBigCode", "learned positions"},
+    {"bloom", "a norm behind the embedding"},
+    {"Bloom", "a norm behind the embedding"},
+    {"falcon_h1", "attention and Mamba side by side in a layer"},
+    {"FalconH1", "attention and Mamba side by side in a layer"},
+    {"falcon_mamba", "Mamba-1 without networks"},
+    {"FalconMamba", "Mamba-1 without networks"},
+    {"zamba", "attention whose weights several layers share"},
+    {"Zamba", "attention whose weights several layers share"},
     {"axk2", "norms with gates of their own"},
     {"AXK2", "norms with gates of their own"},
     {"bailing_hybrid", "latent attention with a gate per head and decays of full rank"},

@@ -84,6 +84,7 @@ enum status import_finish_minimax(const struct node *config, struct model *model
 enum status import_finish_arctic(const struct node *config, struct model *model,
                                  struct err *err);
 
+enum status import_finish_grok(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_ernie_vl(const struct node *config, struct model *model,
@@ -100,10 +101,11 @@ enum status import_finish_step(const struct node *config, struct model *model, s
 enum status import_finish_laguna(const struct node *config, struct model *model,
                                  struct err *err);
 
-/* A value of that kind, null being none; the number of one, where it is no other; item `at` of
- * a list, from 0. NULL: there is none. See import_hf_layers.c. */
+/* A value of that kind, null being none; whether one is true; the number of one, where it is no
+ * other; item `at` of a list, from 0. NULL: there is none. See import_hf_layers.c. */
 const struct node *import_value(const struct node *config, const char *key,
                                 enum node_kind kind);
+bool import_is_true(const struct node *config, const char *key);
 uint64_t import_count(const struct node *config, const char *key, uint64_t otherwise);
 const struct node *import_item(const struct node *config, const char *key, uint64_t at);
 bool import_item_is(const struct node *config, const char *key, uint64_t at, const char *text);
@@ -148,6 +150,13 @@ enum status import_finish_jamba(const struct node *config, struct model *model,
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
+                                     struct err *err);
+enum status import_finish_phi(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_falcon(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_stablelm(const struct node *config, struct model *model,
+                                   struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_exaone4_windows(const struct node *config, struct model *model,

@@ -1,7 +1,8 @@
 /* vision_config and audio_config: encoders of a multimodal model; see import_hf.h.
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
- * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
+ * (src/transformers/models/{qwen2_vl,
+ * qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4,siglip,gemma3,pixtral,
  * mistral3,glm4v_moe,kimi_k25,qwen3_omni_moe}), and Kimi-VL's MoonViT
  * (vllm/model_executor/models/{moonvit,kimi_vl}.py). A
  * configuration that lacks one of the numbers without a default leaves the encoder out. */
@@ -139,6 +140,36 @@ static void qwen2_5_vl(struct vision *v, struct encoder *e)
     e->norm_bias = false;
     e->embedding = linear(e->inputs, e->hidden, false);
     e->projector = merger(e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
+}
+
+/* Plain networks, and norms with biases; hidden_size is the width of what it gives out. */
+static void qwen2_vl(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    e->embedding = linear(e->inputs, e->hidden, false);
+    e->projector = merger(e, 2 * e->hidden, v->text_hidden);
+}
+
+/* InternViT of 300M: a class token, two factors of every channel a layer; a shuffle of 2 x 2
+ * patches before a norm and two products (OpenGVLab modeling_intern_vit.py,
+ * modeling_internvl_chat.py). */
+static void intern_vit(struct vision *v, struct encoder *e)
+{
+    const struct node *ratio = node_get(v->outer, "downsample_ratio");
+    const struct node *norms = node_get(v->config, "norm_type"),
+                      *bias = node_get(v->config, "qkv_bias");
+    uint64_t patch = number(v, "patch_size", NULL, 14);
+    uint64_t edge = number(v, "image_size", NULL, 448) / (patch ? patch : 1);
+    v->missing |= !ratio || !text_equal(ratio->text, "0.5") || !norms ||
+                  !text_equal(norms->text, "layer_norm") || !bias ||
+                  !text_equal(bias->text, "true");
+    read_patches(v, e, 14, 1, 2);
+    uint64_t merged = mul(e->hidden, e->merge);
+    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(edge, edge) + 2, e->hidden),
+                       mul(2 * e->layers, e->hidden));
+    e->projector = sum(2 * merged, linear(merged, v->text_hidden, true),
+                       linear(v->text_hidden, v->text_hidden, true));
 }
 
 /* Square images of one size, a class token, norms around the layers; pixel shuffle by a half
@@ -368,6 +399,8 @@ static const struct {
      qwen3_vl,
      ""},
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl, ""},
+    {{"qwen2_vl", "qwen2_vl_vision", NULL}, qwen2_vl, ""},
+    {{"intern_vit_6b", NULL}, intern_vit, ""},
     {{"ernie4_5_vl_moe", "ernie4_5_vl_moe_vision", "DFNRope_vision_transformer", NULL},
      ernie_vl,
      ""},

@@ -76,7 +76,12 @@ void job_set_rows(struct job *job, const char *format, const char *flags)
 enum status job_path(struct job *job, const char *flag, const char **path)
 {
     const struct setting *s = job_setting(job, flag);
-    const char *slash = s && s->trouble && s->n == 1 ? strrchr(s->values[0], '/') : NULL;
+    const char *text = s && s->trouble && s->n == 1 ? s->values[0] : "";
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '/')
+        length--;
+    text = arena_strndup(job->arena, text, length);
+    const char *slash = strrchr(text, '/');
     if (!slash || !model_name_from(NAMES_HUB, slash + 1, job->arena))
         return job_word(job, flag, path);
     *path = slash + 1;

@@ -2,8 +2,10 @@
 #include "plan/job/job.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "plan/hf/import_hf.h"
 #include "plan/text/container.h"
 #include "plan/job/reader.h"
@@ -335,11 +337,35 @@ enum status job_read_text(const char *name, const char *text, size_t length,
     return read_input(&in);
 }
 
-enum status job_read(const char *file, const struct job_request *request, struct arena *arena,
+const char *job_file(const char *name, struct arena *arena, unsigned *line)
+{
+    enum { MOST = 1048576 };
+    const char *colon = strrchr(name, ':');
+    uint64_t value = 0;
+    if (!colon || !number_count(colon + 1, &value) || !value || value > MOST ||
+        access(name, F_OK) == 0)
+        return name;
+    const char *file = arena_strndup(arena, name, (size_t)(colon - name));
+    if (access(file, F_OK) != 0)
+        return name;
+    *line = (unsigned)value;
+    return file;
+}
+
+enum status job_hint_line(struct job *job, unsigned line)
+{
+    if (text_equal(job->file, "-"))
+        return err_hint(job->err, "choose one, as in import --line %u", line);
+    return err_hint(job->err, "choose one, as in %s:%u", job->file, line);
+}
+
+enum status job_read(const char *file, const struct job_request *asked, struct arena *arena,
                      struct job_result *result, struct err *err)
 {
     char *text;
     size_t length;
+    struct job_request chosen = *asked, *request = &chosen;
+    file = job_file(file, arena, &chosen.line);
     TRY(file_read(file, JOB_BYTES, arena, &text, &length, err));
     const struct input in = {file,  text,   length, request,
                              arena, result, err,    !text_equal(file, "-")};

@@ -43,8 +43,13 @@ struct job_result {
 /* Largest file that is read. */
 enum { JOB_BYTES = 1024 * 1024 };
 
-/* A file of any kind; "-" is the standard input. STATUS_INPUT with a place for what cannot be
- * read, and for what a plan needs and the file does not say. Memory from the arena. */
+/* "deploy.yaml:69" of a file that is there: the file, and of its launches the one that starts
+ * on that line (*line, else left alone). Other names as they are. */
+const char *job_file(const char *name, struct arena *arena, unsigned *line);
+
+/* A file of any kind, or one of its launches (job_file); "-" is the standard input.
+ * STATUS_INPUT with a place for what cannot be read, and for what a plan needs and the file
+ * does not say. Memory from the arena. */
 enum status job_read(const char *file, const struct job_request *request, struct arena *arena,
                      struct job_result *result, struct err *err);
 

@@ -206,6 +206,16 @@ enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
 /* A file's text where its name would be: settings that stand where the flag does. */
 enum status job_flag_text(struct job *job, const char *flag, unsigned layer);
 
+/* A value of a script as a setting; one that only the script knows is none yet. None adds
+ * nothing. */
+struct python;
+struct python_value;
+void job_add_python(struct job *job, const struct python *python, const char *name,
+                    const struct python_value *value, struct mark mark);
+
+/* Hints that one of the file's launches, such as that on `line`, can be chosen. */
+enum status job_hint_line(struct job *job, unsigned line);
+
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
 /* Its value where that is one word that is known, or NULL. */
@@ -222,7 +232,7 @@ enum status job_integer(struct job *job, const char *name, int64_t *value); /* -
 enum status job_real(struct job *job, const char *name, double *value);
 enum status job_word(struct job *job, const char *name, const char **value);
 /* The same of a model's folder, of which the last part is enough where it is one's name: what
- * stands in front, "$MODELS/Qwen3-8B", may be known to the shell alone. */
+ * stands in front, "$MODELS/Qwen3-8B/", may be known to the shell alone. */
 enum status job_path(struct job *job, const char *name, const char **value);
 enum status job_switch(struct job *job, const char *name, bool *value);
 

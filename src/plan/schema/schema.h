@@ -110,6 +110,7 @@ extern const char *const words_library[];
 extern const char *const words_matmul[];
 extern const char *const words_backend[];
 extern const char *const words_loss[];
+extern const char *const words_balance[];
 extern const char *const words_on_overflow[];
 extern const char *const words_popularity[];
 extern const char *const words_reshard[];

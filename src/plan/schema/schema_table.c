@@ -92,6 +92,8 @@ const struct field schema_table[] = {
           "network (DeepSeek-V4: 4); trained on stack megatron"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
+    BOOL("model.mlp_bias", model.mlp_bias, "false",
+         "dense networks have biases (StarCoder2, Phi-2, GPT-NeoX)"),
     BOOL("model.layer_scale", model.layer_scale, "false",
          "one learned factor on every layer's output (Gemma 4)"),
     BOOL("model.head_bias", model.head_bias, "false",
@@ -399,6 +401,9 @@ const struct field schema_table[] = {
          "what attention keeps for backward: row statistics, or the square of scores"),
     WORD("stack.cross_entropy", stack.cross_entropy, words_loss, "f32",
          "how the loss treats logits: an f32 copy, or a gradient in their place"),
+    WORD("stack.balance_loss", stack.balance_loss, words_balance, "layer",
+         "fsdp, deepspeed: the loss that balances experts; of all layers at once it spreads "
+         "each choice over them in 64 bits, and the mask, too"),
     WORD(
         "stack.on_overflow", stack.on_overflow, words_on_overflow, "fail",
         "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
@@ -583,6 +588,10 @@ const struct field schema_table[] = {
           "0",
           "parameters of models of other shapes that are trained in turn with it, of a tp and "
           "pp rank, shared out as zero shares its own"),
+    BOOL("workload.colocated.critic_joint", workload.colocated.critic_joint, "false",
+         "fsdp, deepspeed: critics are trained in the model's own pass (TRL's PPO): their "
+         "gradients and, of its shape, the inputs of layers that run again stand beside its "
+         "own; their pass is not timed"),
     COUNT("workload.colocated.average", workload.colocated.average, 0, 100, "0",
           "running means of its weights (EMA) in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
@@ -820,7 +829,7 @@ const struct field schema_table[] = {
     WORD("optimizer.precision_aware", optimizer.aware, words_aware, "none",
          "megatron, primus: whether the update works on states as they are stored"),
     WORD("optimizer.step", optimizer.step, words_step, "fused",
-         "torch.optim: one kernel, or lists of f32 temporaries beside the states"),
+         "torch.optim: one kernel, or a list as large as the second moment beside the states"),
     REAL("optimizer.offload", optimizer.offload, 0, 1, "0",
          "part of the parameters whose states and update are moved to host memory"),
     BOOL(

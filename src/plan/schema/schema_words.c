@@ -41,6 +41,7 @@ const char *const words_loss[] = {
     "f32",   "in_place",  "te",          "torch",          "chunked",
     "fused", "log_probs", "log_softmax", "log_probs_part", "linear_log_probs",
     NULL};
+const char *const words_balance[] = {"layer", "joint", "masked", NULL};
 const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};

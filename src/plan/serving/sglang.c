@@ -5,6 +5,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
+#include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/sglang.h"
 #include "plan/layers.h"
@@ -422,6 +423,8 @@ const struct job_framework job_sglang = {
     .abbreviates = true,
     .flags = sglang_flags,
     .n_flags = &sglang_n_flags,
+    .python = engine_script_read,
+    .python_is = engine_script_is_sglang,
     .prepare = sglang_prepare,
     .finish = sglang_finish,
     .write = sglang_write,

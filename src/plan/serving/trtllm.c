@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/job/rows.h"
+#include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
@@ -415,6 +416,8 @@ const struct job_framework job_trtllm = {
     .sections = "pytorch_backend_config.",
     .flags = flags,
     .n_flags = &n_flags,
+    .python = engine_script_read,
+    .python_is = engine_script_is_trtllm,
     .prepare = trtllm_prepare,
     .finish = trtllm_finish,
     .write = trtllm_write,

@@ -1,5 +1,5 @@
-/* vLLM launches. Read at vllm-project/vllm (files and commits beside the rows): underscores are
- * dashes, JSON may be dotted, --config names a YAML file below the command line. */
+/* vLLM launches: what their flags (vllm_flags.c) say together. Underscores are dashes, JSON may
+ * be dotted, --config names a YAML file below the command line. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -8,171 +8,10 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "plan/job/rows.h"
+#include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
 #include "plan/schema/schema.h"
-
-#define PARALLEL_CONFIG "vllm/config/parallel.py 00193b82b0e2"
-#define CACHE "vllm/config/cache.py 002f10e0cfa1"
-#define ENGINE "vllm/engine/arg_utils.py 99d7eb5d6a51"
-#define COMPILATION "vllm/config/compilation.py 002284db4c87"
-#define KERNEL "vllm/config/kernel.py, 0.19.0"
-#define LORA "vllm/config/lora.py, 0.19.0"
-#define MULTIMODAL "vllm/config/multimodal.py, 0.19.0"
-
-static const struct job_flag flags[] = {
-    RULE("model", JOB_VALUE, "model", "or the word behind serve", ENGINE),
-    RULE("config", JOB_VALUE, NULL, "a YAML file below the command line", ENGINE),
-    DIRECT("tensor-parallel-size tp", JOB_VALUE, "parallel.tp", NULL, "1", PARALLEL_CONFIG),
-    DIRECT("pipeline-parallel-size pp", JOB_VALUE, "parallel.pp", NULL, "1", PARALLEL_CONFIG),
-    RULE("data-parallel-size dp", JOB_VALUE, "parallel.dp", "1 unless given", PARALLEL_CONFIG),
-    RULE("data-parallel-size-local dpl", JOB_VALUE, "cluster", "x tp x pp ranks a node",
-         PARALLEL_CONFIG),
-    RULE("nnodes n", JOB_VALUE, "cluster", "nodes", PARALLEL_CONFIG),
-    RULE("enable-expert-parallel ep", JOB_SWITCH, "parallel.ep",
-         "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
-    DIRECT("decode-context-parallel-size dcp", JOB_VALUE, "parallel.dcp", NULL, NULL,
-           PARALLEL_CONFIG),
-    MEMORY(
-        "prefill-context-parallel-size pcp", JOB_VALUE, "1",
-        "its ranks are left out, and so are the experts that they would hold a share of (MLA "
-        "models alone take it, without stages; prompts are split over them, decodes and caches "
-        "whole on each)",
-        PARALLEL_CONFIG),
-    RULE("all2all-backend", JOB_VALUE, "moe.path",
-         "where dp > 1: allgather; deepep_high_throughput deepep, "
-         "deepep_low_latency deepep_ll",
-         PARALLEL_CONFIG),
-    RULE("eplb-config.num_redundant_experts num-redundant-experts", JOB_VALUE,
-         "moe.redundant_experts", "as it stands", PARALLEL_CONFIG),
-    {"eplb-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", PARALLEL_CONFIG},
-    TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", PARALLEL_CONFIG),
-    DIRECT("expert-placement-strategy", JOB_VALUE, "moe.routing.placement",
-           "linear=contiguous round_robin=strided", "linear", PARALLEL_CONFIG),
-    RULE("max-model-len", JOB_VALUE, "workload.context_length", "-1, auto: the model's own",
-         ENGINE),
-    RULE("max-num-seqs", JOB_VALUE, "workload.micro_batch",
-         "1024 on 70 GiB or more (not A100), else 256", ENGINE),
-    DIRECT("max-num-batched-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
-           ENGINE),
-    DIRECT("gpu-memory-utilization", JOB_VALUE, "memory.fraction", NULL, NULL, CACHE),
-    RULE("kv-cache-memory-bytes", JOB_VALUE, "memory.cache_bytes", "bytes, or with k, K, .. T",
-         CACHE),
-    RULE("kv-cache-dtype", JOB_VALUE, "precision.kv_cache", "fp8*: fp8; nvfp4", CACHE),
-    RULE("quantization q", JOB_VALUE, "precision.weights", "else as the checkpoint", ENGINE),
-    RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", ENGINE),
-    RULE("speculative-config.num_speculative_tokens num-speculative-tokens", JOB_VALUE,
-         "workload.speculation.tokens", "and plus 1 tokens_per_sequence", ENGINE),
-    {"speculative-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
-    {"compilation-config O", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", COMPILATION},
-    RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
-         "NONE none, PIECEWISE partial, FULL* full", COMPILATION),
-    RULE("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes cuda-graph-sizes",
-         JOB_LIST, "stack.graph_batch", "the largest / tokens_per_sequence", COMPILATION),
-    {"hf-overrides", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
-    RULE("hf-overrides.num_hidden_layers", JOB_VALUE, "model.layers", NULL, ENGINE),
-    RULE("hf-overrides.max_position_embeddings", JOB_VALUE, "model.max_position", NULL, ENGINE),
-    RULE("hf-overrides.rope_scaling.factor", JOB_VALUE, "model.max_position",
-         "x original_max_position_embeddings", ENGINE),
-    RULE("hf-overrides.rope_scaling.original_max_position_embeddings", JOB_VALUE,
-         "model.max_position", "x factor", ENGINE),
-    NEITHER("hf-overrides.architectures", JOB_LIST, ENGINE),
-    TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
-         COMPILATION),
-    RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
-    RULE("is-prefill-worker", JOB_SWITCH, "workload.mode", "of dynamo.vllm: prefill",
-         "ai-dynamo/dynamo components/src/dynamo/vllm/args.py"),
-    RULE("kv-offloading-size", JOB_VALUE, "memory.host_cache", "GiB over tp x pp ranks", CACHE),
-    RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", CACHE),
-    DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
-    DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
-    RULE("mamba-ssm-cache-dtype", JOB_VALUE, "model.linear.state",
-         "auto: as the model says, else mamba-cache-dtype", CACHE),
-    RULE("mamba-cache-dtype", JOB_VALUE, "model.linear.conv_state", "auto: the activations'",
-         CACHE),
-    RULE("mamba-cache-mode", JOB_VALUE, "memory.state_block",
-         "all: mamba-block-size; align: memory.state_copies 2", CACHE),
-    RULE("mamba-block-size", JOB_VALUE, "memory.state_block",
-         "with mamba-cache-mode all; the model's chunk unless given", CACHE),
-    RULE("disable-hybrid-kv-cache-manager", JOB_SWITCH, "memory.window_ratio", "1", CACHE),
-    NEITHER("calculate-kv-scales", JOB_SWITCH, CACHE),
-    DIRECT("mm-encoder-tp-mode", JOB_VALUE, "parallel.encoder_apart", "weights=false data=true",
-           "weights", MULTIMODAL),
-    DIRECT("skip-mm-profiling", JOB_SWITCH, "workload.encoder.unprofiled", NULL, NULL,
-           MULTIMODAL),
-    TIME("long-prefill-token-threshold", JOB_VALUE, "0", NULL, ENGINE),
-    NEITHER("max-seq-len-to-capture", JOB_VALUE, ENGINE),
-    RULE("enable-lora", JOB_SWITCH, "lora.slots", "max-loras, 1 unless given", LORA),
-    RULE("max-loras", JOB_VALUE, "lora.slots", "with enable-lora", LORA),
-    RULE("max-lora-rank", JOB_VALUE, "lora.rank", "with enable-lora: 16 unless given", LORA),
-    RULE("fully-sharded-loras", JOB_SWITCH, "lora.sharded", "with enable-lora", LORA),
-    NEITHER("max-cpu-loras", JOB_VALUE, LORA),
-    NEITHER("lora-modules", JOB_LIST, LORA),
-    NEITHER("lora-dtype", JOB_VALUE, LORA),
-    DIRECT("num-gpu-blocks-override", JOB_VALUE, "memory.cache_blocks", NULL, NULL, CACHE),
-    {"limit-mm-per-prompt", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", MULTIMODAL},
-    RULE("limit-mm-per-prompt.image limit-mm-per-prompt.image.count", JOB_VALUE,
-         "workload.encoder.limit", "images or videos, the larger; 999 unless given",
-         MULTIMODAL),
-    RULE("limit-mm-per-prompt.video limit-mm-per-prompt.video.count", JOB_VALUE,
-         "workload.encoder.limit", "images or videos, the larger; 999 unless given",
-         MULTIMODAL),
-    NEITHER("limit-mm-per-prompt.audio", JOB_VALUE, MULTIMODAL),
-    RULE("language-model-only", JOB_SWITCH, "workload.encoder.limit", "0", MULTIMODAL),
-    RULE("enable-chunked-prefill", JOB_SWITCH, "workload.max_num_batched_tokens",
-         "off: at least max-model-len", ENGINE),
-    RULE("enable-prefix-caching", JOB_SWITCH, "memory.state_block",
-         "of recurrent layers: mamba-cache-mode all (Mamba) or align", CACHE),
-    TIME("async-scheduling", JOB_SWITCH, "true", NULL, ENGINE), /* since 0.19 */
-    RULE("max-cudagraph-capture-size compilation-config.max_cudagraph_capture_size", JOB_VALUE,
-         "stack.graph_batch", "where no sizes are listed", COMPILATION),
-    RULE("kv-transfer-config.kv_role", JOB_VALUE, "workload.mode",
-         "kv_producer prefill; else decode", ENGINE),
-    {"kv-transfer-config", JOB_JSON, JOB_TIME, NULL, NULL, NULL, NULL, ENGINE},
-    NEITHER("kv-transfer-config.kv_connector", JOB_VALUE, ENGINE),
-    NEITHER("kv-transfer-config.kv_rank", JOB_VALUE, ENGINE),
-    NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
-    RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
-         "*mtp, ngram, others: model", ENGINE),
-    RULE("speculative-config.draft_tensor_parallel_size speculative-draft-tensor-parallel-size",
-         JOB_VALUE, NULL, "as the model's (spec_decode/draft_model.py), else a warning",
-         ENGINE),
-    RULE("speculative-config.model speculative-model", JOB_VALUE, "workload.speculation.model",
-         "where it is among moeplan's", ENGINE),
-    MEMORY("offload-group-size", JOB_VALUE, "0",
-           "groups of layers in host memory: all are on the device here", ENGINE),
-    IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", ENGINE),
-    IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", ENGINE),
-    RULE("moe-backend", JOB_VALUE, "stack.experts",
-         "triton, deep_gemm, cutlass, flashinfer_cutlass, flashinfer_trtllm, marlin", KERNEL),
-    TIME("attention-backend", JOB_VALUE, "auto", NULL, ENGINE),
-    TIME("num-scheduler-steps", JOB_VALUE, "1", NULL, ENGINE),
-    IDLE("swap-space", JOB_VALUE, "of host memory", ENGINE),
-    NEITHER("host", JOB_VALUE, ENGINE),
-    NEITHER("port", JOB_VALUE, ENGINE),
-    NEITHER("api-key", JOB_VALUE, ENGINE),
-    NEITHER("served-model-name", JOB_LIST, ENGINE),
-    NEITHER("trust-remote-code", JOB_SWITCH, ENGINE),
-    NEITHER("seed", JOB_VALUE, ENGINE),
-    NEITHER("tokenizer", JOB_VALUE, ENGINE),
-    NEITHER("load-format", JOB_VALUE, ENGINE),
-    NEITHER("download-dir", JOB_VALUE, ENGINE),
-    NEITHER("disable-log-requests enable-log-requests", JOB_SWITCH, ENGINE),
-    NEITHER("headless", JOB_SWITCH, ENGINE),
-    NEITHER("distributed-executor-backend", JOB_VALUE, PARALLEL_CONFIG),
-    NEITHER("data-parallel-address dpa", JOB_VALUE, PARALLEL_CONFIG),
-    NEITHER("data-parallel-rpc-port dpp", JOB_VALUE, PARALLEL_CONFIG),
-    NEITHER("data-parallel-start-rank dpr", JOB_VALUE, PARALLEL_CONFIG),
-    NEITHER("data-parallel-backend dpb", JOB_VALUE, PARALLEL_CONFIG),
-    NEITHER("api-server-count asc", JOB_VALUE, ENGINE),
-    NEITHER("tool-call-parser", JOB_VALUE, ENGINE),
-    NEITHER("reasoning-parser", JOB_VALUE, ENGINE),
-    NEITHER("enable-auto-tool-choice", JOB_SWITCH, ENGINE),
-    NEITHER("chat-template", JOB_VALUE, ENGINE),
-};
-
-static const size_t n_flags = sizeof flags / sizeof *flags;
 
 /* All ranks of the engine, and how many of them are on a node. */
 static enum status set_size(struct job *job)
@@ -258,6 +97,12 @@ static enum status set_batch(struct job *job)
     uint64_t sequences = large ? 1024 : 256, batched = large ? 8192 : 2048;
     TRY(job_word(job, "kv-transfer-config.kv_role", &role));
     TRY(job_count(job, "max-num-seqs", &sequences));
+    bool llm = false;
+    TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
+    if (llm && !job_given(job, "max-num-batched-tokens")) { /* UsageContext.LLM_CLASS */
+        batched = large ? 16384 : 8192;
+        job_set_count(job, "workload.max_num_batched_tokens", batched, ENGINE_SCRIPT_CLASS);
+    }
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
@@ -583,8 +428,10 @@ const struct job_framework job_vllm = {
     .source = "vllm-project/vllm",
     .syntax = JOB_DASHES,
     .abbreviates = true,
-    .flags = flags,
-    .n_flags = &n_flags,
+    .flags = vllm_flags,
+    .n_flags = &vllm_n_flags,
+    .python = engine_script_read,
+    .python_is = engine_script_is_vllm,
     .prepare = vllm_prepare,
     .finish = vllm_finish,
     .write = vllm_write,

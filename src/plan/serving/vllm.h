@@ -4,6 +4,9 @@
 
 #include "plan/job/reader.h"
 
+extern const struct job_flag vllm_flags[];
+extern const size_t vllm_n_flags;
+
 /* States of recurrent layers: into the draft, and as flags. */
 enum status vllm_set_states(struct job *job);
 void vllm_write_states(struct job_writer *writer);

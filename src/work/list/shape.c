@@ -333,7 +333,7 @@ void slots_from_plan(const struct plan *plan, struct slots *slots)
     uint64_t *v = slots->value;
     fill_model(&plan->model, v);
     fill_parallel(plan, v);
-    params_count(&plan->model, &slots->params);
+    params_held(plan, &slots->params);
     slots_set_numbers(plan, slots);
     uint64_t named = plan->parallel.stage;
     slots_set_stage(plan, named ? named - 1 : 0, 0, slots);

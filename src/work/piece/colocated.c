@@ -98,7 +98,7 @@ static struct shards trained_shards(const struct plan *plan, struct work *work,
 }
 
 /* Of a model that waits for its turn: FSDP and DeepSpeed free gradients behind a step, Megatron
- * keeps its buffers of them. */
+ * keeps its buffers of them; of one in the same pass they are the step's. */
 static void add_critics(const struct plan *plan, struct work *work, bool other, uint64_t n)
 {
     const struct precision *p = &plan->precision;
@@ -117,7 +117,8 @@ static void add_critics(const struct plan *plan, struct work *work, bool other, 
         {{"critic_gradients", "expert_critic_gradients", "other_critic_gradients"},
          2,
          CATEGORY_GRADIENTS,
-         plan_is_megatron(plan) ? p->gradients : DTYPE_NONE,
+         plan_is_megatron(plan) || plan->workload.colocated.critic_joint ? p->gradients
+                                                                         : DTYPE_NONE,
          1},
         {{"critic_master", "expert_critic_master", "other_critic_master"},
          1,
@@ -180,6 +181,37 @@ static void leave(const struct plan *plan, struct work *work, size_t first, stru
         b->last = turn.rollout;
         if (!gradients)
             work_host(work, b->name, size_mul(&work->sizes, b->bytes, b->count), source);
+    }
+}
+
+/* Layers that run again in backward keep their inputs, those of a model in the same pass beside
+ * the trained one's (TRL experimental/ppo/ppo_trainer.py, PolicyAndValueWrapper: the value
+ * model's forward comes first, so that its backward comes last). */
+static void add_joint(const struct plan *plan, struct work *work, size_t first,
+                      const struct turn *turn)
+{
+    struct sizes *z = &work->sizes;
+    const uint64_t n = plan->workload.colocated.critic;
+    const struct recompute_plan *again = &plan->recompute;
+    if (n && again->kind == RECOMPUTE_FULL && again->offload.n == 0)
+        work_buffer(
+            work, (struct buffer){.name = "critic_layer_inputs",
+                                  .segment = SEGMENT_STEP,
+                                  .category = CATEGORY_CHECKPOINT,
+                                  .dtype = plan->precision.activations,
+                                  .life = LIFE_PERSISTENT,
+                                  .n_dims = 3,
+                                  .dims = {size_slot(z, SLOT_LAYERS), size_slot(z, SLOT_TOKENS),
+                                           size_slot(z, SLOT_HIDDEN)},
+                                  .count = size_const(z, n),
+                                  .source = "trl experimental/ppo/ppo_trainer.py"});
+    for (size_t i = first; turn && i < work->n_buffers; i++) {
+        struct buffer *b = &work->buffers[i];
+        if (b->category != CATEGORY_GRADIENTS && b->category != CATEGORY_CHECKPOINT)
+            continue;
+        b->leaves = true; /* they are the step's alone */
+        b->first = turn->sync;
+        b->last = turn->rollout;
     }
 }
 
@@ -288,18 +320,23 @@ static void add_cache(const struct plan *plan, struct work *work, struct turn tu
  * unwrap_model_for_generation), FSDP those of one layer. */
 static void add_generation(const struct plan *plan, struct work *work, struct turn turn)
 {
+    const struct colocated *c = &plan->workload.colocated;
     struct params params;
+    uint64_t together = 0;
     add_cache(plan, work, turn);
     if (plan->stack.kind != STACK_DEEPSPEED || plan->parallel.zero < 3)
         return;
     params_count(&plan->model, &params);
-    add_generated(work, turn,
-                  (struct buffer){.name = "generating_weights",
-                                  .category = CATEGORY_WEIGHTS,
-                                  .dtype = plan->precision.activations,
-                                  .n_dims = 1,
-                                  .dims = {size_const(&work->sizes, params.parameters)},
-                                  .source = "trl models/utils.py"});
+    if (c->critic_joint) /* one engine has all of them */
+        together = params.parameters * c->critic + c->critic_parameters;
+    add_generated(
+        work, turn,
+        (struct buffer){.name = "generating_weights",
+                        .category = CATEGORY_WEIGHTS,
+                        .dtype = plan->precision.activations,
+                        .n_dims = 1,
+                        .dims = {size_const(&work->sizes, params.parameters + together)},
+                        .source = "trl models/utils.py"});
 }
 
 void step_colocated(const struct plan *plan, struct work *work, size_t first)
@@ -319,8 +356,11 @@ void step_colocated(const struct plan *plan, struct work *work, size_t first)
         leave(plan, work, first, turn);
     }
     add_frozen(plan, work);
+    const size_t models = work->n_buffers;
     add_critics(plan, work, false, c->critic);
     add_critics(plan, work, true, c->critic_parameters > 0);
+    if (c->critic_joint)
+        add_joint(plan, work, models, generates ? &turn : NULL);
     if (generates)
         add_generation(plan, work, turn);
     if (c->engine != ENGINE_NONE)

@@ -280,14 +280,13 @@ static void fill_linear_widths(struct dims *d)
     w[COL_LINEAR_STEP] = size_add(z, w[COL_LINEAR_RANK], size_times(z, key, 2));
 }
 
-/* Padded to a multiple of stack.vocab_multiple x tp. */
-static struct size vocabulary(struct dims *d)
+struct size dims_vocabulary(struct sizes *z, const struct plan *plan)
 {
-    uint64_t multiple = d->plan->stack.vocab_multiple;
-    struct size vocab = size_slot(d->z, SLOT_VOCAB), tp = size_slot(d->z, SLOT_TP);
+    uint64_t multiple = plan->stack.vocab_multiple;
+    struct size vocab = size_slot(z, SLOT_VOCAB), tp = size_slot(z, SLOT_TP);
     if (multiple > 1)
-        vocab = size_round_up(d->z, vocab, size_times(d->z, tp, multiple));
-    return size_ceil_div(d->z, vocab, tp);
+        vocab = size_round_up(z, vocab, size_times(z, tp, multiple));
+    return size_ceil_div(z, vocab, tp);
 }
 
 static bool has_linear(const struct dims *d)
@@ -402,7 +401,7 @@ static void fill_widths(struct dims *d)
     w[COL_EXPERTS] = d->letters.experts;
     w[COL_ROW_MAP] = size_plus(z, size_times(z, d->letters.experts, 2), 1);
     w[COL_TOP_K] = d->letters.top_k;
-    w[COL_VOCAB] = vocabulary(d);
+    w[COL_VOCAB] = dims_vocabulary(d->z, d->plan);
 }
 
 static uint64_t facts_of(const struct plan *plan)

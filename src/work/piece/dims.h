@@ -231,6 +231,10 @@ bool dims_splits_embeddings(const struct plan *plan);
 struct size dims_layer_rows(struct sizes *sizes, const struct plan *plan);
 struct size dims_layer_columns(struct sizes *sizes, const struct plan *plan);
 
+/* A tp rank's part of the vocabulary, filled up to a multiple of stack.vocab_multiple x tp:
+ * plan_vocabulary over tp. */
+struct size dims_vocabulary(struct sizes *sizes, const struct plan *plan);
+
 /* Elements of the tables of the vocabulary that route a stage's first layers. */
 struct size dims_routing_tables(struct sizes *sizes, const struct plan *plan);
 

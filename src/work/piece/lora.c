@@ -121,6 +121,11 @@ bool lora_base_is_quantised(const struct plan *plan)
     return lora_is_on(plan) && dtype_scale(plan->precision.weights).bytes;
 }
 
+bool lora_quantises_dense(const struct plan *plan)
+{
+    return lora_base_is_quantised(plan) && plan->precision.weights != DTYPE_MXFP4;
+}
+
 bool lora_stacks_experts(const struct plan *plan)
 {
     return lora_is_on(plan) && plan_is_huggingface(plan) &&
@@ -150,7 +155,8 @@ enum dtype lora_plain(const struct plan *plan)
         return DTYPE_F32;
     if (plan->lora.plain != DTYPE_NONE)
         return plan->lora.plain;
-    return plan->parallel.zero >= 3 ? plan->precision.activations : DTYPE_F32;
+    return plan->parallel.zero >= 3 || !lora_quantises_dense(plan) ? plan->precision.activations
+                                                                   : DTYPE_F32;
 }
 
 enum dtype lora_expert_format(const struct plan *plan)

@@ -17,6 +17,11 @@ bool lora_is_there(const struct plan *plan);
 /* And whether beside weights in a format with scales (QLoRA). */
 bool lora_base_is_quantised(const struct plan *plan);
 
+/* Whether its few bits are of more than the experts. A checkpoint in mxfp4 has no others, and
+ * what is whole stays as it is, for PEFT prepares bases of bitsandbytes alone (transformers
+ * quantizers/quantizer_mxfp4.py; gpt-oss modules_to_not_convert). */
+bool lora_quantises_dense(const struct plan *plan);
+
 /* Whether a layer's experts are one parameter (HuggingFace transformers 5): no linear layer,
  * which a base in few bits and all-linear look for (bitsandbytes issue 1849). An adapter of a
  * parameter is added to it as a whole (PEFT tuners/lora/layer.py, ParamWrapper). */
@@ -28,7 +33,8 @@ bool lora_merges(const struct plan *plan);
 /* Whether an adapter of theirs is among the targets. */
 bool lora_reaches_stacked(const struct plan *plan);
 /* Format of what a base in few bits leaves whole: PEFT's prepare_model_for_kbit_training makes
- * it f32, unless ranks share it (axolotl loaders/model.py, TRL's prepare_peft_model). */
+ * it f32, of bitsandbytes' formats, unless ranks share it (axolotl loaders/model.py, TRL's
+ * prepare_peft_model). */
 enum dtype lora_plain(const struct plan *plan);
 /* Format of the frozen experts: bitsandbytes' formats are of linear layers, checkpoints in
  * others have their own kernels for stacked ones (transformers integrations/finegrained_fp8.py,

@@ -247,14 +247,14 @@ static void keep_quantised(struct state *s, struct shards shards)
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
     if (s->plan->parallel.zero >= 3)
         plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
-    plain = size_min(z, plain, shards.dense);
+    plain = lora_quantises_dense(s->plan) ? size_min(z, plain, shards.dense) : shards.dense;
     shards.dense = size_sub(z, shards.dense, plain);
     const struct shards scales_of = scales(s, scale, shards);
     const struct size elements[] = {shards.dense, shards.experts};
     const struct size n_scales[] = {scales_of.dense, scales_of.experts};
     static const char *const names[] = {"weights", "expert_weights"};
     bool whole = lora_expert_format(s->plan) != format;
-    for (unsigned i = 0; i < (whole ? 1 : 2); i++) {
+    for (unsigned i = lora_quantises_dense(s->plan) ? 0 : 1; i < (whole ? 1 : 2); i++) {
         struct size n = n_scales[i];
         struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
         bytes = size_add(z, bytes, size_scale_bytes(z, format, n));
@@ -414,19 +414,26 @@ enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size, unless i
 
 /* Graphs of a whole step keep the memory of forward and backward for good, so that the update
  * cannot take it. */
-static void make(struct state *s, struct state_names names, struct shards shards,
-                 enum category category, uint64_t count, const char *source)
+static void make_in(struct state *s, struct state_names names, struct shards shards,
+                    enum category category, enum dtype dtype, uint64_t count,
+                    const char *source)
 {
     bool apart = s->plan->stack.graphs == GRAPHS_FULL && plan_is_megatron(s->plan);
     if (count)
         add_pair(s, names, shards,
                  (struct buffer){.category = category,
-                                 .dtype = DTYPE_F32,
+                                 .dtype = dtype,
                                  .count = size_const(s->z, count),
                                  .life = apart ? LIFE_PERSISTENT : LIFE_TRANSIENT,
                                  .first = s->tick,
                                  .last = s->tick,
                                  .source = source});
+}
+
+static void make(struct state *s, struct state_names names, struct shards shards,
+                 enum category category, uint64_t count, const char *source)
+{
+    make_in(s, names, shards, category, DTYPE_F32, count, source);
 }
 
 /* TransformerEngine's FusedAdam casts every state that is not f32, unless both moments are
@@ -456,13 +463,19 @@ static bool casts_gradients(const struct plan *plan)
            plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
 }
 
+/* sqrt(v) is made in v's format, and added to and divided in place (torch dc80ccded538
+ * optim/adam.py, _multi_tensor_adam; 2.0 made a second list for the sum). */
+static enum dtype format_of_lists(const struct plan *plan)
+{
+    enum dtype second = state_moment2(plan);
+    return second == DTYPE_BF16 || second == DTYPE_F16 ? second : DTYPE_F32;
+}
+
 void step_optimizer(const struct plan *plan, struct work *work)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
     bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH &&
                  !plan_steps_in_backward(plan); /* an optimizer for each parameter */
-    enum optimizer_kind kind = plan->optimizer.kind;
-    bool one = kind == OPTIMIZER_SCHEDULE_FREE || kind == OPTIMIZER_RMSPROP;
     uint64_t cast = cast_states(plan);
     if (!cast && !lists && !casts_gradients(plan))
         return;
@@ -481,10 +494,6 @@ void step_optimizer(const struct plan *plan, struct work *work)
          "training-stacks.md 2");
     make(&s, STATE_NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
          "TransformerEngine FusedAdam");
-    make(&s, STATE_NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER,
-         !lists ? 0
-         : one  ? 1
-                : 2,
-         one ? "torch.optim.RMSprop, schedulefree foreach: sqrt(v)"
-             : "torch.optim.Adam foreach: sqrt(v) and denominator");
+    make_in(&s, STATE_NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER, format_of_lists(plan),
+            lists, "torch.optim foreach: sqrt(v), which becomes the denominator");
 }

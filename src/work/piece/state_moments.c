@@ -44,8 +44,7 @@ enum dtype state_moment2(const struct plan *plan)
 static struct size tables(struct state *s, struct size n)
 {
     struct sizes *z = s->z;
-    /* as parameters count them: without the columns that fill a multiple */
-    struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
+    struct size vocab = dims_vocabulary(z, s->plan);
     struct size all = size_product(z, SIZES(n, vocab, size_slot(z, SLOT_HIDDEN)));
     return step_share_out(s->plan, z, (struct shards){all, size_const(z, 0)}, 1).dense;
 }

@@ -129,7 +129,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     work->n_held = work->n_buffers;
     make_room(work);
     model_kinds(&plan->model, s.kinds);
-    params_count(&plan->model, &s.params);
+    params_held(plan, &s.params);
     dims_fill(&s.d, resolved, &work->sizes);
     layer_begin(&s.l, resolved, work, err);
     s.l.listed = true;

@@ -212,7 +212,9 @@ static unsigned gathered(struct step *s, struct weights_part out[4])
     if (lora_base_is_quantised(s->plan) && segment_is_layer(s->l.segment)) {
         struct shards dense = all, experts = all;
         dense.experts = experts.dense = size_const(z, 0);
-        unsigned n = held_by_many(s, dense, s->plan->precision.weights, false, out);
+        enum dtype whole = lora_plain(s->plan), few = s->plan->precision.weights;
+        bool all_of_it = lora_quantises_dense(s->plan);
+        unsigned n = held_by_many(s, dense, all_of_it ? few : whole, false, out);
         n += held_by_many(s, experts, lora_expert_format(s->plan), false, out + n);
         return n + held_by_many(s, adapters, s->plan->precision.activations, true, out + n);
     }

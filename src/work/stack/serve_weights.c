@@ -361,7 +361,8 @@ static void ends(const struct plan *plan, struct work *work)
                                   size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
     if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
         norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
-    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
+    uint64_t vectors = plan->model.norm_bias ? 2 : 1;
+    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms, NULL);
 }
 
 /* The table of the layers' embeddings, on the device, with the projection to them and its norm,

@@ -127,6 +127,7 @@ void train_ends(struct train *train);
 void train_extras(struct train *train);
 void train_head(struct train *train); /* train_ends calls it: train_head.c */
 enum { TRAIN_HEAD_TICKS = 6 };
+unsigned train_head_ticks(const struct plan *plan); /* with those of a loss of balance */
 
 /* The encoder of images: what it saves and holds, called by train_ends; what FSDP gathers of it
  * (kept: from forward to backward). train_encoder.c */

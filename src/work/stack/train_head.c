@@ -15,6 +15,18 @@ enum head_op {
     HEAD_OPS
 };
 
+/* Whether layers' scores wait for one loss. */
+static bool balances(const struct plan *plan)
+{
+    return plan_is_huggingface(plan) && plan->model.moe.experts > 0 &&
+           plan->stack.balance_loss != BALANCE_LAYER;
+}
+
+unsigned train_head_ticks(const struct plan *plan)
+{
+    return HEAD_OPS + balances(plan);
+}
+
 static void add_head_ticks(struct train *t)
 {
     static const struct {
@@ -25,12 +37,25 @@ static void add_head_ticks(struct train *t)
         {"d_loss", OP_LOSS},     {"d_logits", OP_GEMM}, {"d_final_norm", OP_NORM},
     };
     t->base[SEGMENT_HEAD] = (uint16_t)t->work->n_ticks;
-    for (unsigned i = 0; i < HEAD_OPS; i++)
+    for (unsigned i = 0; i < HEAD_OPS; i++) {
         work_tick(t->work,
                   (struct tick){.name = rows[i].name,
                                 .kind = rows[i].kind,
                                 .segment = SEGMENT_HEAD,
                                 .phase = i < HEAD_BACK_LOSS ? PHASE_FORWARD : PHASE_BACKWARD});
+        if (i == HEAD_LOSS && balances(t->plan))
+            work_tick(t->work, (struct tick){.name = "balance_loss",
+                                             .kind = OP_LOSS,
+                                             .segment = SEGMENT_HEAD,
+                                             .phase = PHASE_FORWARD});
+    }
+}
+
+/* The tick of an op, behind the loss of balance where there is one. */
+static uint16_t head_tick(const struct train *t, enum head_op op)
+{
+    unsigned behind = op >= HEAD_BACK_LOSS && balances(t->plan);
+    return (uint16_t)(t->base[SEGMENT_HEAD] + op + behind);
 }
 
 static void head_tensor(struct train *t, struct buffer buffer, enum head_op first,
@@ -38,8 +63,8 @@ static void head_tensor(struct train *t, struct buffer buffer, enum head_op firs
 {
     buffer.segment = SEGMENT_HEAD;
     buffer.n_dims = 2;
-    buffer.first = (uint16_t)(t->base[SEGMENT_HEAD] + first);
-    buffer.last = (uint16_t)(t->base[SEGMENT_HEAD] + last);
+    buffer.first = head_tick(t, first);
+    buffer.last = head_tick(t, last);
     work_buffer(t->work, buffer);
 }
 
@@ -298,6 +323,56 @@ static void add_head(struct train *t)
                     HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
 }
 
+/* transformers models/mixtral/modeling_mixtral.py at 00d4b3d2142c, load_balancing_loss_func,
+ * and the same in its other models: scores of all layers in one tensor and their softmax, the
+ * chosen experts one-hot in 64 bits and in f32, and where batches have a mask, that spread as
+ * far in 64 bits with its product; then the mask over the scores. Scores of the layers, and
+ * then their gradients, wait through the step. */
+static void add_balance(struct train *t)
+{
+    const bool masked = t->plan->stack.balance_loss == BALANCE_MASKED;
+    const enum dtype scores = t->plan->precision.activations;
+    struct sizes *z = t->z;
+    const struct size experts = size_slot(z, SLOT_LOGICAL_EXPERTS);
+    const struct size rows = size_mul(z, size_slot(z, SLOT_STAGE_MOE_LAYERS),
+                                      size_slot(z, SLOT_TOKENS)),
+                      choices = size_mul(z, rows, size_slot(z, SLOT_TOP_K));
+    const uint16_t tick = (uint16_t)(t->base[SEGMENT_HEAD] + HEAD_LOSS + 1);
+    const struct {
+        const char *name;
+        enum category category;
+        enum dtype dtype;
+        struct size rows;
+        uint64_t copies;
+        uint16_t last;
+    } tensors[] = {
+        {"balance_scores", CATEGORY_METADATA, scores, rows, 2, head_tick(t, HEAD_BACK_LOSS)},
+        {"balance_score_mask", CATEGORY_MASK, DTYPE_I64, rows, masked,
+         head_tick(t, HEAD_BACK_LOSS)},
+        {"balance_choices", CATEGORY_MASK, DTYPE_I64, choices, masked ? 2 : 1, tick},
+        {"balance_choices_f32", CATEGORY_MASK, DTYPE_F32, choices, masked ? 2 : 1, tick},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        if (tensors[i].copies)
+            work_buffer(t->work, (struct buffer){.name = tensors[i].name,
+                                                 .category = tensors[i].category,
+                                                 .segment = SEGMENT_HEAD,
+                                                 .dtype = tensors[i].dtype,
+                                                 .n_dims = 2,
+                                                 .dims = {tensors[i].rows, experts},
+                                                 .count = size_const(z, tensors[i].copies),
+                                                 .life = LIFE_TRANSIENT,
+                                                 .first = tick,
+                                                 .last = tensors[i].last});
+    work_buffer(t->work, (struct buffer){.name = "layers_scores",
+                                         .category = CATEGORY_METADATA,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = scores,
+                                         .n_dims = 2,
+                                         .dims = {rows, experts},
+                                         .life = LIFE_PERSISTENT});
+}
+
 /* A column-wise head with replicated output (torchtitan's parallelize functions). */
 bool stack_gathers_logits(const struct plan *plan)
 {
@@ -309,4 +384,6 @@ void train_head(struct train *train)
 {
     add_head_ticks(train);
     add_head(train);
+    if (balances(train->plan))
+        add_balance(train);
 }

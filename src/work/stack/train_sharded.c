@@ -222,7 +222,7 @@ static void add_end_units(struct train *t)
     const struct {
         enum segment segment;
         uint16_t ticks;
-    } ends[] = {{SEGMENT_EMBED, 2}, {SEGMENT_HEAD, TRAIN_HEAD_TICKS}};
+    } ends[] = {{SEGMENT_EMBED, 2}, {SEGMENT_HEAD, (uint16_t)train_head_ticks(t->plan)}};
     for (unsigned i = 0; i < 2; i++)
         work_buffer(
             t->work,

@@ -1,0 +1,21 @@
+/* Words of a script's values: literals, and what the script declares of a name. */
+#ifndef MOEPLAN_PLAN_TEXT_PYTHON_WORD_H
+#define MOEPLAN_PLAN_TEXT_PYTHON_WORD_H
+
+#include "plan/text/python.h"
+
+/* "from_pretrained" of "AutoBridge.from_pretrained". */
+const char *python_last_part(const char *name);
+
+/* The word of a literal; NULL: only the script knows it. */
+const char *python_literal(const struct python_value *value);
+
+/* A literal, or what is declared of a dotted name (the default of an option, or of a class's
+ * field); NULL and *trouble: neither. */
+const char *python_word(const struct python *python, const struct python_value *value,
+                        struct arena *arena, const char **trouble);
+
+/* Whether a script imports a library, "import trl" or "from trl.trainer". */
+bool python_imports(const char *text, const char *library);
+
+#endif

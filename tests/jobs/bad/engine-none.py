@@ -1,0 +1,4 @@
+# LLM( stands in a comment alone
+from vllm import SamplingParams
+
+params = SamplingParams(max_tokens=64)
