@@ -193,7 +193,9 @@ struct cluster_node {
     double host_memory_bandwidth; /* bytes/s of host memory, a device's share */
     double link_bandwidth;        /* bytes/s per device and direction, inside the node */
     double link_latency;          /* s */
-    double link_jitter;           /* relative standard deviation of what an exchange takes */
+    double port_bandwidth; /* bytes/s of the port that a device has for peers and network;
+                              0: each has its own */
+    double link_jitter;    /* relative standard deviation of what an exchange takes */
 };
 
 /* A level of a network's switches. */

@@ -37,6 +37,7 @@ static void faster_memory(struct cluster *c)
 static void faster_links(struct cluster *c)
 {
     c->node.link_bandwidth *= 2;
+    c->node.port_bandwidth *= 2;
     c->network.bandwidth *= 2;
 }
 

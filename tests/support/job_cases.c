@@ -300,9 +300,11 @@ const struct job_case job_cases[] = {
      2},
     {"maxtext/seed000.yml", "",
      "parallel.ep=8 parallel.zero=3 workload.micro_batch=8 workload.sequence_length=4096 "
-     "moe.path=deepep precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
-     "precision.master=none recompute.kind=full",
+     "moe.path=deepep moe.matmul=grouped precision.weights=bf16 precision.gradients=bf16 "
+     "precision.moments=bf16 precision.master=none recompute.kind=full",
      0},
+    {"maxtext/one-shard.sh", "",
+     "parallel.ep=1 parallel.zero=3 moe.path=ragged_a2a moe.matmul=grouped", 0},
     {"maxtext/mixtral-compile.sh", "",
      "parallel.zero=3 workload.sequence_length=2048 workload.micro_batch=8 moe.path=ragged_a2a "
      "moe.matmul=megablox moe.buffer=worst recompute.kind=full precision.weights=f32 "

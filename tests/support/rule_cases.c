@@ -207,7 +207,8 @@ static const struct rule_case cases[] = {
     {"network-known", "cluster.network.bandwidth=0",
      "cluster.network.bandwidth=0 cluster.nodes=1",
      "cluster.network.bandwidth is 0, it must be larger",
-     "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'"},
+     "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'; "
+     "slices of TPUs are named by their sides, as in tpu-v5p-4x4x8"},
     {"pod-of-leaves", "cluster.network.leaf.nodes=4 cluster.network.pod.nodes=6",
      "cluster.network.leaf.nodes=4 cluster.network.pod.nodes=8",
      "cluster.network.pod.nodes 6 is not divisible by cluster.network.leaf.nodes 4",

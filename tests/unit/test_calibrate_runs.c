@@ -57,7 +57,9 @@ static void a_users_own_runs(void **state)
     struct csv csv;
     struct run_calibration c;
     struct profile profile;
+    struct plan first;
     published_read("megatron_moe_memory_b200", &arena, &csv);
+    assert_int_equal(published_plan_with(&csv, 0, NULL, &arena, &first, &err), STATUS_OK);
     if (calibrate_runs(&csv, &(struct run_choice){"megatron", "b200", NULL, NULL}, &arena, &c,
                        &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
@@ -73,11 +75,74 @@ static void a_users_own_runs(void **state)
     if (profile_read(file, &arena, &profile, &err) != STATUS_OK)
         fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
     assert_true(profile.constants[0].y[0] <= 1 && profile.calibrated);
+    assert_string_equal(profile.device, "b200");
+    assert_string_equal(profile.models[0], "deepseek-v2");
+    assert_null(profile.models[1]);
+    assert_int_equal(profile_standing(&profile, &first), RUNS_LIKE);
+    first.parallel.zero = 3; /* none of the six */
+    assert_int_equal(profile_standing(&profile, &first), RUNS_UNLIKE);
     for (size_t i = 0; i < profile.n; i++)
         if (profile.constants[i].is == PROFILE_ERROR && profile.constants[i].depth == 0)
             assert_true(fabs(profile.constants[i].y[0] / c.error - 1) < 0.01);
     remove(file);
     arena_release(&arena);
+}
+
+static void assert_same_runs(const struct profile *written, const struct profile *shipped)
+{
+    assert_int_equal(written->n_runs, shipped->n_runs);
+    for (size_t i = 0; i < written->n_runs; i++) {
+        const struct profile_run *w = &written->runs[i], *s = &shipped->runs[i];
+        assert_string_equal(w->field->key, s->field->key);
+        assert_int_equal(w->n, s->n);
+        for (size_t j = 0; j < w->n; j++)
+            assert_string_equal(w->held[j].text, s->held[j].text);
+    }
+    for (size_t i = 0; shipped->models[i]; i++)
+        assert_string_equal(written->models[i], shipped->models[i]);
+}
+
+static void read_had(const struct runs_had *had, struct arena *arena, struct profile *profile)
+{
+    static const char file[] = "test_calibrate_runs_had.yaml";
+    struct err err = {0};
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    runs_had_write(out, had);
+    fputs("constants: []\n", out);
+    fclose(out);
+    if (profile_read(file, arena, profile, &err) != STATUS_OK)
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    remove(file);
+}
+
+/* The table that a shipped profile was fitted to says what that says its runs had. */
+static void a_table_says_what_its_runs_had(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {"megatron_train_throughput", "seed000_primus_turbo"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct csv csv;
+        struct runs_had had;
+        struct profile shipped, written;
+        struct plan *run = arena_alloc(&arena, 1, sizeof *run);
+        published_read(tables[i], &arena, &csv);
+        runs_had_init(&had, &arena);
+        for (size_t row = 0; row < csv.n_rows; row++) {
+            const char *quantity = csv_cell(&csv, row, "quantity");
+            if (!text_equal(quantity, "time.tokens_per_s_per_device"))
+                continue;
+            assert_int_equal(published_plan_with(&csv, row, NULL, &arena, run, &err),
+                             STATUS_OK);
+            runs_had_add(&had, run);
+        }
+        assert_int_equal(profile_load(run, &arena, &shipped, &err), STATUS_OK);
+        read_had(&had, &arena, &written);
+        assert_same_runs(&written, &shipped);
+        arena_release(&arena);
+    }
 }
 
 /* Layouts of one model on one device, from a profile that has seen none of these runs. */
@@ -186,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_predicted_moves_nothing),
         cmocka_unit_test(a_users_own_runs),
+        cmocka_unit_test(a_table_says_what_its_runs_had),
         cmocka_unit_test(layouts_of_one_model),
         cmocka_unit_test(what_was_fitted_is_read_again),
         cmocka_unit_test(runs_that_disagree_move_little),

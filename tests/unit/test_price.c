@@ -337,6 +337,30 @@ static void a_token_crosses_the_network_once(void **state)
     arena_release(&arena);
 }
 
+/* DeepSeek-V3 chooses 4 of 8 groups of 32 experts, then 8 of theirs, two a group: of 8 nodes 4,
+ * of 16 half of each chosen group's two by chance; of 64 ranks one of eight of a group. */
+static void groups_of_experts_bound_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        double node, rank;
+    } cases[] = {{"model=deepseek-v3 cluster=h100-8x8 parallel.ep=64", 0.5,
+                  0.5 * (1 - 28.0 * 27 / (32 * 31))},
+                 {"model=deepseek-v3 cluster=h100-8x16 parallel.ep=128",
+                  0.5 * (1 - 16.0 * 15 / (32 * 31)), 0.5 * (1 - 30.0 * 29 / (32 * 31))}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper s;
+        build(cases[i].set, &arena, &plan, &profile, &s);
+        near_to(s.pricing.once, cases[i].node / (cases[i].rank * 8), cases[i].set);
+        stepper_release(&s);
+        arena_release(&arena);
+    }
+}
+
 /* Seconds of an op by its name; *bytes: what it reads and writes. */
 static double seconds_of(const struct stepper *s, const char *name, double *bytes)
 {
@@ -411,7 +435,40 @@ static void rings_use_every_link_at_once(void **state)
         comm_levels(&place, &ask, bytes);
         near_to(bytes[PROFILE_SCALE_OUT], cases[i].out, "network");
         near_to(bytes[PROFILE_SCALE_UP], cases[i].up, "inside");
+        rates.port_bytes_per_s = 0;
         near_to(comm_s(&rates, &place, &ask), fmax(cases[i].out, cases[i].up / 9), "seconds");
+        rates.port_bytes_per_s = 9; /* all 15 parts leave the rank by it, whoever gets them */
+        near_to(comm_s(&rates, &place, &ask), fmax(cases[i].out, 15.0 / 9), "by one port");
+    }
+}
+
+/* Eight L40S a node: gathers of two nodes take 15 of 16 parts through a port of 25 GB/s, where
+ * 7 of 8 of them would go beside the network; one node is as it was. */
+static void peers_and_network_share_a_port(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        double ratio;
+    } cases[] = {{"cluster=l40s-8x1", 1}, {"cluster=l40s-8x2", 8.0 / 7}};
+    static const struct profile none = {.n = 0};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        double s[2];
+        plan_set("model: qwen3-30b-a3b\nstack: torchtitan\nworkload: {sequence_length: 4096}\n",
+                 cases[i].set, &arena, &plan);
+        assert_true(plan.cluster.node.port_bandwidth == 25e9);
+        for (unsigned shared = 0; shared < 2; shared++) {
+            struct rates rates;
+            plan.cluster.node.port_bandwidth = shared ? 25e9 : 0;
+            rates_init(&rates, &plan, PATH_RAGGED_A2A, &none, NULL);
+            const struct comm_place place = comm_place(&plan, GROUP_DP);
+            const struct comm_ask ask = {.item = PROFILE_ALL_GATHER, .bytes = 15e9};
+            s[shared] = comm_s(&rates, &place, &ask);
+        }
+        near_to(s[1] / s[0], cases[i].ratio, cases[i].set);
+        arena_release(&arena);
     }
 }
 
@@ -489,8 +546,10 @@ int main(void)
         cmocka_unit_test(a_family_shares_its_profile),
         cmocka_unit_test(sizes_outside_are_told),
         cmocka_unit_test(a_token_crosses_the_network_once),
+        cmocka_unit_test(groups_of_experts_bound_nodes),
         cmocka_unit_test(the_host_updates_at_its_own_pace),
         cmocka_unit_test(rings_use_every_link_at_once),
+        cmocka_unit_test(peers_and_network_share_a_port),
         cmocka_unit_test(four_bits_have_a_peak_of_their_own),
         cmocka_unit_test(layers_without_a_recipe_take_their_own_time),
     };

@@ -198,6 +198,8 @@ static void plans_leave_the_runs(void **state)
         {{"moe.path=allgather", "parallel.ep=2"}, "moe.path allgather, parallel.ep 2"},
         {{"moe.path=deepep", "workload.micro_batch=17"}, "workload.micro_batch 17"},
         {{"moe.path=capacity", "moe.capacity_factor=1.25"}, ""},
+        {{"moe.path=capacity", "moe.capacity_factor=1"}, "moe.capacity_factor 1"},
+        {{"moe.path=deepep", "moe.capacity_factor=1"}, ""}, /* not read */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};

@@ -272,8 +272,11 @@ enum status calibrate_runs(const struct csv *csv, const struct run_choice *choic
     out->scores[1] = (struct run_score){"nothing", out->after, (double)NAN};
     out->scores[2] = (struct run_score){"configuration", out->left_out, 100 * out->held};
     out->scores[3] = (struct run_score){"model", out->model_out, (double)NAN};
-    for (size_t i = 0; i < f.n; i++)
+    runs_had_init(&out->had, arena);
+    for (size_t i = 0; i < f.n; i++) {
+        runs_had_add(&out->had, &f.runs[i].plan);
         stepper_release(&f.runs[i].stepper);
+    }
     return STATUS_OK;
 }
 
@@ -347,13 +350,28 @@ static void write_nearer(FILE *out, const struct run_calibration *c)
     }
 }
 
+/* Of plans that none of these runs is like, what the profile said before, where it says nothing
+ * of such plans itself. */
+static void write_outside(FILE *out, const struct run_calibration *c)
+{
+    const struct constant *rows[2];
+    static const enum profile_quantity is[] = {PROFILE_OUTSIDE, PROFILE_ERROR};
+    for (size_t i = 0; i < 2; i++)
+        rows[i] = profile_find(c->profile, PROFILE_STEP, is[i], PROFILE_ANY, PROFILE_ANY,
+                               PROFILE_ANY);
+    if (rows[0] || !rows[1])
+        return;
+    struct constant outside = *rows[1];
+    outside.is = PROFILE_OUTSIDE;
+    write_row(out, &outside, 1, outside.low, outside.high);
+}
+
 void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char *table,
                           const char *date)
 {
     fprintf(out, "# %s, moved towards %zu runs of %s by moeplan calibrate\n", c->profile->name,
             c->n, table);
-    if (c->profile->device[0])
-        fprintf(out, "device: \"%s\"\n", c->profile->device);
+    runs_had_write(out, &c->had);
     fprintf(out, "calibration: \"%s: %zu runs\"\nbase: %s\n", table, c->n, c->profile->name);
     fprintf(out, "source: moeplan calibrate %s\ndate: %s\nrange: the runs of the table\n",
             table, date);
@@ -364,4 +382,5 @@ void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char
     write_nearer(out, c);
     fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n", c->error,
             c->error, c->error);
+    write_outside(out, c);
 }

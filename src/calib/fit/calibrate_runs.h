@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/csv.h"
+#include "calib/fit/runs_had.h"
 #include "calib/table/score.h"
 #include "plan/data/profile.h"
 #include "plan/data/published.h"
@@ -46,6 +47,7 @@ struct run_calibration {
                    * nor its width has seen; NaN below three */
     double *factors; /* [n_constants] value over before */
     const struct constant **moved;
+    struct runs_had had;
 };
 
 /* Whether a table of runs has step times or rates. */
@@ -64,7 +66,8 @@ struct run_choice {
 enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
                            struct arena *arena, struct run_calibration *out, struct err *err);
 
-/* A profile whose base is the one that was fitted, with the constants that moved. */
+/* A profile whose base is the one that was fitted, with the constants that moved and what the
+ * runs had. */
 void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char *table,
                           const char *date);
 

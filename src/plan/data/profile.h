@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/schema/schema.h"
 
 /* What a constant is of: name in files, the class it belongs to (a row of a class holds for all
  * of its items that have no row of their own), what it is */
@@ -180,10 +181,19 @@ struct constant {
     struct mark mark;
 };
 
-/* A plan's key and what it was in the runs: words or numbers, "4..16" a range of numbers. */
+/* What a key of a plan was in the runs: "4..16" a range of numbers, "8" one of them, or a word.
+ * Numbers, and places of words in the key's table, are compared as such, else texts are. */
+struct profile_held {
+    const char *text;
+    bool counts; /* from low to high, both included */
+    double low, high;
+};
+
 struct profile_run {
-    const char *key;
-    const char *const *values; /* NULL ends */
+    const struct field *field;
+    const struct profile_held *held; /* [n] */
+    size_t n;
+    bool sometimes; /* some plans do not read the key, and leave nothing then */
 };
 
 struct profile {
@@ -237,6 +247,12 @@ enum profile_standing profile_standing(const struct profile *profile, const stru
 /* What of it no run had: "model glm-4.6, device h20, parallel.zero 3"; nothing within. */
 void profile_outside_of(const struct profile *profile, const struct plan *plan,
                         struct text *out);
+
+/* Whether that is RUNS_UNLIKE, whatever its device and model. */
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan);
+
+/* Reads a value of `runs`: false where the key takes no such one. Keeps the text. */
+bool profile_held_read(const struct field *field, const char *text, struct profile_held *held);
 
 /* The keys of `runs` that a plan leaves, "moe.path allgather, parallel.ep 1"; appends nothing
  * when there are none. */

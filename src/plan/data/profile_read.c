@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "plan/read/catalog.h"
 #include "plan/read/part.h"
+#include "plan/read/unread.h"
 #include "plan/data/profile.h"
 #include "plan/schema/schema.h"
 #include "plan/source.h"
@@ -377,6 +378,27 @@ static enum status read_models(struct reader *r, const struct node *root)
     return STATUS_OK;
 }
 
+static enum status read_run(struct reader *r, const struct node *key, struct profile_run *run)
+{
+    const struct field *field = schema_find(key->key);
+    bool list = key->kind == NODE_SEQUENCE;
+    if (!field || schema_is_list(field))
+        return err_at(r->err, STATUS_INPUT, key->key_mark, "'%s' is no key of one value",
+                      key->key);
+    struct profile_held *held = arena_alloc(r->arena, list ? key->n + 1 : 1, sizeof *held);
+    *run = (struct profile_run){
+        .field = field, .held = held, .sometimes = unread_when(field, r->arena) != NULL};
+    for (const struct node *v = list ? key->first : key; v; v = list ? v->next : NULL) {
+        TRY(is_scalar(r, v, "runs"));
+        if (profile_held_read(field, v->text, &held[run->n++]))
+            continue;
+        err_at(r->err, STATUS_INPUT, v->mark, "'%s' is not what '%s' takes", v->text,
+               field->key);
+        return err_hint(r->err, "%s, or numbers from 4 to 16 as 4..16", schema_takes(field));
+    }
+    return STATUS_OK;
+}
+
 /* "runs: {moe.path: [deepep, capacity], parallel.ep: 8}": what the plan's keys were. */
 static enum status read_runs(struct reader *r, const struct node *root)
 {
@@ -387,20 +409,8 @@ static enum status read_runs(struct reader *r, const struct node *root)
         return err_at(r->err, STATUS_INPUT, runs->mark, "'runs' takes keys of a plan");
     struct profile_run *all = arena_alloc(r->arena, runs->n + 1, sizeof *all);
     size_t n = 0;
-    for (const struct node *key = runs->first; key; key = key->next) {
-        const struct field *field = schema_find(key->key);
-        bool list = key->kind == NODE_SEQUENCE;
-        const char **values = arena_alloc(r->arena, list ? key->n + 1 : 2, sizeof *values);
-        size_t m = 0;
-        if (!field || schema_is_list(field))
-            return err_at(r->err, STATUS_INPUT, key->key_mark, "'%s' is no key of one value",
-                          key->key);
-        for (const struct node *v = list ? key->first : key; v; v = list ? v->next : NULL) {
-            TRY(is_scalar(r, v, "runs"));
-            values[m++] = v->text;
-        }
-        all[n++] = (struct profile_run){key->key, values};
-    }
+    for (const struct node *key = runs->first; key; key = key->next)
+        TRY(read_run(r, key, &all[n++]));
     r->profile->runs = all;
     r->profile->n_runs = n;
     return STATUS_OK;

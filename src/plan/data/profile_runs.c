@@ -1,57 +1,89 @@
 /* What a profile's runs had, and whether a plan leaves it; see profile.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/data/profile.h"
-#include "plan/schema/schema.h"
+#include "plan/read/unread.h"
 
-/* "4..16" holds 8; any other text holds itself. */
-static bool holds(const char *allowed, const char *value)
+static bool is_number(const struct field *field)
 {
-    const char *dots = strstr(allowed, "..");
-    double low, high, x;
-    char first[64];
-    if (!dots || (size_t)(dots - allowed) >= sizeof first)
-        return text_equal(allowed, value);
-    memcpy(first, allowed, (size_t)(dots - allowed));
-    first[dots - allowed] = '\0';
-    return number_real(first, &low) && number_real(dots + 2, &high) && number_real(value, &x) &&
-           x >= low && x <= high;
+    return field->type == FIELD_COUNT || field->type == FIELD_REAL;
 }
 
-static bool has_run(const struct profile_run *run, const struct text *value)
+/* A word that may stand for a number of another key is a text here. */
+static bool is_word(const struct field *field)
 {
-    for (size_t i = 0; run->values[i]; i++)
-        if (holds(run->values[i], text_string(value)))
+    return field->type == FIELD_WORD && !field->number;
+}
+
+static bool read_word(const struct field *field, struct profile_held *held)
+{
+    for (unsigned i = 0; field->words[i]; i++) {
+        if (!text_equal(field->words[i], held->text))
+            continue;
+        held->low = held->high = i;
+        return held->counts = true;
+    }
+    return false;
+}
+
+bool profile_held_read(const struct field *field, const char *text, struct profile_held *held)
+{
+    *held = (struct profile_held){.text = text};
+    if (is_word(field))
+        return read_word(field, held);
+    if (!is_number(field))
+        return true;
+    if (number_real(text, &held->low))
+        held->high = held->low;
+    else if (!number_limits(text, &held->low, &held->high))
+        return false;
+    return held->counts = true;
+}
+
+static bool is_unread(const struct profile_run *run, const struct plan *plan,
+                      struct arena *arena)
+{
+    const struct unread_plan of = {plan, plan->moe.path};
+    return run->sometimes && unread_reason(run->field, &of, arena);
+}
+
+static bool run_holds(const struct profile_run *run, const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct text value = {.arena = &arena};
+    bool counts = is_number(run->field) || is_word(run->field), holds = false;
+    double x = counts ? schema_number(run->field, plan) : 0;
+    if (!counts)
+        schema_print(run->field, plan, &value);
+    for (size_t i = 0; i < run->n && !holds; i++) {
+        const struct profile_held *held = &run->held[i];
+        holds = held->counts ? x >= held->low && x <= held->high
+                             : text_equal(held->text, text_string(&value));
+    }
+    holds = holds || is_unread(run, plan, &arena);
+    arena_release(&arena);
+    return holds;
+}
+
+bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
+{
+    for (size_t i = 0; i < profile->n_runs; i++)
+        if (!run_holds(&profile->runs[i], plan))
             return true;
     return false;
 }
 
-/* Appends the keys that a plan leaves, or stops at the first where nobody asks (out NULL);
- * whether there is one. */
-static bool leaves(const struct profile *profile, const struct plan *plan, struct text *out)
-{
-    struct arena arena = {0};
-    bool any = false;
-    for (size_t i = 0; i < profile->n_runs && (out || !any); i++) {
-        const struct profile_run *run = &profile->runs[i];
-        struct text value = {.arena = &arena};
-        schema_print(schema_find(run->key), plan, &value);
-        if (has_run(run, &value))
-            continue;
-        any = true;
-        if (out)
-            text_printf(out, "%s%s %s", out->length ? ", " : "", run->key, text_string(&value));
-    }
-    arena_release(&arena);
-    return any;
-}
-
 void profile_left_runs(const struct profile *profile, const struct plan *plan, struct text *out)
 {
-    leaves(profile, plan, out);
+    for (size_t i = 0; i < profile->n_runs; i++) {
+        const struct profile_run *run = &profile->runs[i];
+        if (run_holds(run, plan))
+            continue;
+        text_printf(out, "%s%s ", out->length ? ", " : "", run->field->key);
+        schema_print(run->field, plan, out);
+    }
 }
 
 /* Whether a list of devices, "h100, h200", has one. */
@@ -88,7 +120,7 @@ static bool has_device(const struct profile *profile, const struct plan *plan,
 enum profile_standing profile_standing(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
-    if (leaves(profile, plan, NULL))
+    if (profile_is_unlike(profile, plan))
         return RUNS_UNLIKE;
     bool known = has_device(profile, plan, device) && has_model(profile, plan->model_name);
     return known ? RUNS_LIKE : RUNS_ELSEWHERE;
@@ -102,5 +134,5 @@ void profile_outside_of(const struct profile *profile, const struct plan *plan,
         text_printf(out, "model %s", plan->model_name);
     if (!has_device(profile, plan, device))
         text_printf(out, "%sdevice %s", out->length ? ", " : "", device);
-    leaves(profile, plan, out);
+    profile_left_runs(profile, plan, out);
 }

@@ -453,38 +453,14 @@ static enum status set_layout(struct job *job)
         job_set(job, "parallel.sp", "true", flags_of(job, TENSOR_S));
     job_set_count(job, "parallel.cp", cp, flags_of(job, CONTEXT));
     job_set_count(job, "parallel.ep", degree(&mesh, EXPERT), flags_of(job, EXPERT));
+    TRY(maxtext_set_experts(job, degree(&mesh, EXPERT)));
     if (pp > 1)
         TRY(set_pipeline(job, pp));
     TRY(set_zero(job, &mesh));
     return set_batch(job, tp, cp, pp);
 }
 
-/* ---- experts and formats ---- */
-
-static enum status set_path(struct job *job)
-{
-    bool sparse = true, megablox = true, ring = false;
-    double capacity = -1, buffer = -1;
-    TRY(job_switch(job, "sparse_matmul", &sparse));
-    TRY(job_switch(job, "megablox", &megablox));
-    TRY(job_switch(job, "use_ring_of_experts", &ring));
-    TRY(job_real(job, "capacity_factor", &capacity));
-    TRY(job_real(job, "ragged_buffer_factor", &buffer));
-    char text[32];
-    const char *path = !sparse ? capacity > 0 ? "capacity" : "masked"
-                       : ring  ? "allgather"
-                               : "ragged_a2a";
-    job_set(job, "moe.path", path, "sparse_matmul use_ring_of_experts capacity_factor");
-    if (sparse)
-        job_set(job, "moe.matmul", megablox ? "megablox" : "ragged_dot", "megablox");
-    if (!sparse && capacity > 0) {
-        text_double(text, capacity);
-        job_set(job, "moe.capacity_factor", text, "capacity_factor");
-    }
-    text_double(text, buffer);
-    job_set(job, "moe.buffer", buffer > 0 ? text : "worst", "ragged_buffer_factor");
-    return STATUS_OK;
-}
+/* ---- formats ---- */
 
 static enum status set_formats(struct job *job)
 {
@@ -562,7 +538,6 @@ static enum status maxtext_finish(struct job *job)
     job_set(job, "workload.mode", "train", "");
     TRY(set_model(job));
     TRY(set_layout(job));
-    TRY(set_path(job));
     TRY(set_formats(job));
     TRY(set_optimizer(job));
     /* Orbax copies the state to the host, and writes it behind the next steps */

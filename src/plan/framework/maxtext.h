@@ -9,6 +9,8 @@ extern const size_t maxtext_n_flags;
 
 /* The save list of a rematerialisation policy; *words NULL: none of them. */
 enum status maxtext_set_remat(struct job *job);
+/* moe.path and what follows from it, of a job with ep shards of experts. */
+enum status maxtext_set_experts(struct job *job, uint64_t ep);
 enum status maxtext_write(struct job_writer *writer);
 void maxtext_write_flag(struct job_writer *writer, const char *name, const char *value);
 

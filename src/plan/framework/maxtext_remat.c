@@ -177,6 +177,10 @@ static void write_path(struct job_writer *writer)
     }
     if (moe->path == PATH_ALLGATHER)
         writer_flag(writer, "use_ring_of_experts", "true");
+    if (moe->path == PATH_DEEPEP)
+        writer_flag(writer, "use_turbo_deepep_dispatch", "true");
+    if (!dense && moe->matmul == MATMUL_GROUPED)
+        writer_flag(writer, "use_turbo_grouped_gemm", "true");
     if (!dense)
         writer_flag(writer, "megablox", moe->matmul == MATMUL_MEGABLOX ? "true" : "false");
     if (moe->buffer == SIZING_FACTOR && moe->buffer_factor > 0) {

@@ -5,6 +5,7 @@
 #define BASE "src/maxtext/configs/base.yml"
 #define TYPES "src/maxtext/configs/types.py"
 #define MOE "src/maxtext/layers/moe.py"
+#define AMD "src/MaxText/layers/moe.py of ROCm/maxtext"
 #define UTILS "src/maxtext/utils/max_utils.py"
 
 #define MODEL(name, key, note) RULE(name, JOB_VALUE, key, note, BASE)
@@ -86,6 +87,9 @@ const struct job_flag maxtext_flags[] = {
          MOE),
     RULE("ragged_buffer_factor", JOB_VALUE, "moe.buffer", "a factor; -1: worst", MOE),
     RULE("use_ring_of_experts", JOB_VALUE, "moe.path", "allgather", MOE),
+    RULE("use_turbo_deepep_dispatch", JOB_VALUE, "moe.path", "deepep where ep is above 1", AMD),
+    RULE("use_deepep_dispatch", JOB_VALUE, "moe.path", "an older name of it", AMD),
+    RULE("use_turbo_grouped_gemm", JOB_VALUE, "moe.matmul", "grouped", AMD),
     MEMORY("num_moe_token_chunks", JOB_VALUE, "1",
            "tokens pass the experts at once: what of a chunk XLA keeps for backward is not "
            "documented",

@@ -278,7 +278,8 @@ static const struct rule rules[] = {
      .shape = RULE_POSITIVE,
      .applies = has_network,
      .a = REAL("cluster.network.bandwidth", cluster.network.bandwidth),
-     .hint = "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'",
+     .hint = "clusters of several nodes need it: --set cluster.network.bandwidth='50 GB/s'; "
+             "slices of TPUs are named by their sides, as in tpu-v5p-4x4x8",
      .also = {"cluster.nodes"}},
     {.name = "pod-of-leaves",
      .key = "cluster.network.pod.nodes",

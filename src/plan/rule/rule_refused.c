@@ -20,6 +20,11 @@ static bool is_megatron(const struct plan *plan)
     return is_training(plan) && plan_is_megatron(plan);
 }
 
+static bool is_maxtext(const struct plan *plan)
+{
+    return is_training(plan) && plan->stack.kind == STACK_MAXTEXT;
+}
+
 static bool is_torchtitan(const struct plan *plan)
 {
     return is_training(plan) && plan->stack.kind == STACK_TORCHTITAN;
@@ -125,31 +130,36 @@ static uint64_t first_layers(const struct plan *plan)
 
 static bool takes_deepep(const struct plan *plan)
 {
-    return (is_megatron(plan) || is_torchtitan(plan)) && plan_is_routed(plan) &&
-           path_reads(plan->moe.path, READS_DEEPEP) &&
+    bool trains = is_megatron(plan) || is_torchtitan(plan) || is_maxtext(plan);
+    return trains && plan_is_routed(plan) && path_reads(plan->moe.path, READS_DEEPEP) &&
            !path_reads(plan->moe.path, READS_DISPATCH_TOKENS); /* an engine's, low latency */
 }
 
 /* Megatron token_dispatcher.py, MoEFlexTokenDispatcher, and Primus' own; torchtitan
- * models/.../parallelize.py. */
+ * models/.../parallelize.py. ROCm/maxtext layers/moe.py takes DeepEP where there are several
+ * shards of experts, and Primus-Turbo's jax/lax/moe has kernels for no group of one. */
 static bool peers_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct parallel *p = &plan->parallel;
-    bool titan = is_torchtitan(plan);
+    bool titan = is_torchtitan(plan), maxtext = is_maxtext(plan);
     rule_say(hint, "moe.path: ragged_a2a, or parallel.ep above 1%s",
              titan ? " with etp 1" : "");
     if (titan && p->etp > 1)
         rule_say(text, "torchtitan takes DeepEP with whole experts, etp is %" PRIu64, p->etp);
     else
         rule_say(text, "DeepEP among ep %" PRIu64 " x etp %" PRIu64 " ranks: %s", p->ep, p->etp,
-                 titan ? "torchtitan asks for ep above 1" : "Megatron asks for more than one");
+                 titan     ? "torchtitan asks for ep above 1"
+                 : maxtext ? "MaxText runs its own permutation where ep is 1"
+                           : "Megatron asks for more than one");
+    if (maxtext)
+        return p->ep == 1;
     return titan ? p->ep == 1 || p->etp > 1 : p->ep * p->etp == 1;
 }
 
 /* MaxText configs/types.py, use_ring_of_experts. */
 static bool rings(const struct plan *plan)
 {
-    return is_training(plan) && plan->stack.kind == STACK_MAXTEXT && plan_is_routed(plan) &&
+    return is_maxtext(plan) && plan_is_routed(plan) &&
            path_reads(plan->moe.path, GATHERS_TOKENS);
 }
 

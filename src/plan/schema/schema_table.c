@@ -352,6 +352,10 @@ const struct field schema_table[] = {
          "0", "link bandwidth inside a node, per device and direction"),
     RATE("cluster.node.link_latency", cluster.node.link_latency, UNIT_SECONDS, 0, 10, "1 us",
          "latency of a message inside a node"),
+    RATE("cluster.node.port_bandwidth", cluster.node.port_bandwidth, UNIT_BYTES_PER_S, 0, 1e18,
+         "0",
+         "bandwidth of one port through which a device reaches both its peers and the network "
+         "(PCIe without NVLink), per direction; 0: each link has its own"),
     REAL(
         "cluster.node.link_jitter", cluster.node.link_jitter, 0, 10, "0",
         "relative standard deviation of what an exchange or collective inside a node takes, as "

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/unit.h"
+#include "plan/derive.h"
 #include "report/predict/screen.h"
 
 /* Of a served plan the step of all sequences that a replica takes at once: an answer's tokens,
@@ -81,7 +82,8 @@ static void print_waits(struct screen *screen, const struct time_report *t)
         text_printf(&text, ", bubble %s", screen_seconds(a, t->bubble_s));
     if (t->host_sync_s > 0)
         text_printf(&text, ", waits %s", screen_seconds(a, t->host_sync_s));
-    text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
+    if (plan_has_moe(screen->view->plan))
+        text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
     screen_item(screen, "", text_string(&text));
 }
 

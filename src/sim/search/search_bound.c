@@ -228,10 +228,12 @@ bool search_rises(struct search_bounds *b, const struct search_place *place,
 
 /* ---- all of them ---- */
 
+/* Whether no constant of the profile is of one path alone, but of moves (stretches_common). */
 static bool same_for_all_paths(const struct profile *profile)
 {
     for (size_t i = 0; profile && i < profile->n; i++)
-        if (profile->constants[i].path != PROFILE_ANY)
+        if (profile->constants[i].path != PROFILE_ANY &&
+            profile->constants[i].of != PROFILE_MOVE)
             return false;
     return true;
 }

@@ -121,5 +121,5 @@ double search_least_seconds(struct search_bounds *b, struct search_place *place,
                              .beat_s = seconds,
                              .micro_batches = (double)step_micro_batches(plan)};
     step.tokens = step_tokens(plan) * step.micro_batches;
-    return time_seconds_per_token(plan, &step) * (1 + search_error(b->errors, plan, index));
+    return time_seconds_per_token(plan, &step) * (1 + search_error(b->errors, plan));
 }

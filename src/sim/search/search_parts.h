@@ -74,8 +74,7 @@ double search_least_seconds(struct search_bounds *bounds, struct search_place *p
 /* time_error of a search's plans. For one thread; memory from the arena. */
 struct search_errors;
 struct search_errors *search_errors_create(const struct search_ask *ask, struct arena *arena);
-double search_error(struct search_errors *errors, const struct plan *plan,
-                    const uint8_t index[SEARCH_KEYS]);
+double search_error(struct search_errors *errors, const struct plan *plan);
 
 /* ---- the walk: search_walk.c ---- */
 

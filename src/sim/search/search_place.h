@@ -36,7 +36,7 @@ struct search_bounds {
     struct search_list lists[SEARCH_KINDS];
     struct search_errors *errors;
     struct search_crowd *crowds;
-    bool alike; /* no constant of the profile is of one path alone */
+    bool alike; /* what all paths have costs the same on each */
 };
 
 /* The slots of a layout and micro-batch, and what decides them besides (slots_set_numbers): the

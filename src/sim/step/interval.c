@@ -13,17 +13,23 @@ static double step_constant(const struct profile *profile, enum profile_quantity
     return c ? c->y[0] : 0;
 }
 
-double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+double time_error_as(const struct profile *profile, const struct plan *plan,
+                     enum profile_standing standing)
 {
-    enum profile_standing standing = profile_standing(profile, plan);
     double error = step_constant(profile, PROFILE_ERROR, plan);
-    if (outside)
-        *outside = standing != RUNS_LIKE;
     if (standing != RUNS_LIKE)
         error = fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan));
     if (standing == RUNS_UNLIKE)
         error = fmax(error, step_constant(profile, PROFILE_UNLIKE, plan));
     return error;
+}
+
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+{
+    enum profile_standing standing = profile_standing(profile, plan);
+    if (outside)
+        *outside = standing != RUNS_LIKE;
+    return time_error_as(profile, plan, standing);
 }
 
 /* What Python takes for a launch where none of the profile's own runs says it, or NULL. */

@@ -11,6 +11,11 @@
  * resolved. */
 double time_error(const struct profile *profile, const struct plan *plan, bool *outside);
 
+/* The same of a plan that stands so to the profile's runs: it follows from path and precision
+ * besides. */
+double time_error_as(const struct profile *profile, const struct plan *plan,
+                     enum profile_standing standing);
+
 /* By how much less and more a step of these seconds may take: the error's factor, and beside it
  * what the host's `eager` may be wherever Python launches the step and no run of the profile
  * says it. The stepper stands at the profile's prices again. */

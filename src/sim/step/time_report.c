@@ -331,6 +331,7 @@ static void faster_links(struct pricing *p)
     for (unsigned i = 0; i < PROFILE_ITEMS; i++)
         for (unsigned level = 0; level < PROFILE_LEVELS; level++)
             r->link[i][level].bytes_per_s *= 2;
+    r->port_bytes_per_s *= 2;
 }
 
 static void free_network(struct pricing *p)

@@ -121,18 +121,28 @@ static double start_s(const struct link_rates *levels, const struct comm_place *
                                                  (nodes > 1 ? (nodes - 1) * latency : 0)));
 }
 
-static double wire_s(const struct link_rates *levels, const struct comm_place *place,
+/* All levels carry at once: forwarding is a pipeline (form_exchange_staged_s), and so are a
+ * ring's links; otherwise one is after the other. */
+static bool carries_at_once(const struct comm_ask *ask)
+{
+    return ask->once > 0 || !ask->to_all;
+}
+
+/* What peers get and what leaves the node goes through the rank's one port, each at the share
+ * that its collectives reach. */
+static double wire_s(const struct rates *rates, const struct comm_place *place,
                      const struct comm_ask *ask)
 {
-    double bytes[PROFILE_LEVELS], s[PROFILE_LEVELS];
+    const struct link_rates *levels = rates->link[ask->item];
+    double bytes[PROFILE_LEVELS], s[PROFILE_LEVELS], port = 0;
     comm_levels(place, ask, bytes);
-    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
-        s[i] = over(bytes[i],
-                    levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++) {
+        double efficiency = at(&levels[i].efficiency, place->ranks, bytes[i]);
+        s[i] = over(bytes[i], levels[i].bytes_per_s * efficiency);
+        port += over(bytes[i], rates->port_bytes_per_s * efficiency);
+    }
     s[PROFILE_SCALE_OUT] *= crowding(place, ask);
-    /* forwarding is a pipeline (form_exchange_staged_s), and a ring's links all carry at once;
-     * otherwise one level after the other */
-    return ask->once > 0 || !ask->to_all ? fmax(s[0], s[1]) : s[0] + s[1];
+    return fmax(port, carries_at_once(ask) ? fmax(s[0], s[1]) : s[0] + s[1]);
 }
 
 double comm_s(const struct rates *rates, const struct comm_place *place,
@@ -143,7 +153,7 @@ double comm_s(const struct rates *rates, const struct comm_place *place,
     const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
     if (ask->bytes <= 0 || outer->folded)
         return 0;
-    double start = start_s(levels, place, ask), wire = wire_s(levels, place, ask);
+    double start = start_s(levels, place, ask), wire = wire_s(rates, place, ask);
     if (out || ask->item != PROFILE_ALL_TO_ALL)
         return form_pipelined(start, wire, outer->chunking);
     struct form_protocols protocols = outer->protocols;

@@ -22,21 +22,31 @@ static double none_of(double n, double m, double drawn)
     return chance;
 }
 
+/* Chance that a token reaches one of n units that hold all experts, as many each. Where a
+ * router chooses groups first, its experts are spread over them, and units are groups, or parts
+ * of one: of 16 nodes a token of DeepSeek-V3 reaches 6.1, sampled 5.7, without groups it
+ * were 6.5. */
+static double reaches(const struct plan *plan, double n)
+{
+    double E = (double)plan->model.moe.experts, K = (double)plan->model.moe.top_k,
+           groups = (double)plan->model.moe.router.groups,
+           chosen = (double)plan->model.moe.router.top_groups, any = 1 - none_of(E, E / n, K);
+    if (!(chosen > 0 && chosen < groups))
+        return any;
+    if (n <= groups)
+        return fmin(any, 1 - none_of(groups, groups / n, chosen));
+    return chosen / groups * (1 - none_of(E / groups, E / n, K / chosen));
+}
+
 /* Of the copies of a token for ranks of other nodes, the share that crosses the network where a
  * node gets each token once (DeepEP's normal kernels): nodes over ranks that a token reaches.
  */
 static double once_a_node(const struct plan *plan, const struct comm_place *place)
 {
-    double E = (double)plan->model.moe.experts, K = (double)plan->model.moe.top_k,
-           nodes = place->ranks / place->inside;
-    if (nodes <= 1 || E <= 0)
+    double nodes = place->ranks / place->inside;
+    if (nodes <= 1 || !plan->model.moe.experts)
         return 0;
-    double node = 1 - none_of(E, E / nodes, K), rank = 1 - none_of(E, E / place->ranks, K);
-    double groups = (double)plan->model.moe.router.groups,
-           chosen = (double)plan->model.moe.router.top_groups;
-    if (groups >= nodes && chosen > 0 && chosen < groups)
-        node = fmin(node, 1 - none_of(groups, groups / nodes, chosen));
-    return node / (rank * place->inside);
+    return reaches(plan, nodes) / (reaches(plan, place->ranks) * place->inside);
 }
 
 void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path)

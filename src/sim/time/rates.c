@@ -185,6 +185,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .memory_bytes_per_s = device->memory_bandwidth / cores,
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
         .host_memory_bytes_per_s = plan->cluster.node.host_memory_bandwidth / cores,
+        .port_bytes_per_s = plan->cluster.node.port_bandwidth / cores,
         .units = (double)device->units / cores,
         .launch_s = launch_s,
         .sync_s = number(&r, PROFILE_HOST, PROFILE_SYNC, 0),

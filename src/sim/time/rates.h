@@ -44,7 +44,8 @@ struct link_rates {
 struct rates {
     double peak_flop_per_s, memory_bytes_per_s, units; /* of one rank */
     double host_bytes_per_s, host_memory_bytes_per_s;  /* to host memory, one way; of it */
-    double wide_flop_per_s; /* of what a low precision leaves wider: attention, the head */
+    double port_bytes_per_s; /* of what all links of a rank share, one way; 0: nothing */
+    double wide_flop_per_s;  /* of what a low precision leaves wider: attention, the head */
     double bf16_flop_per_s, fp8_flop_per_s; /* device's, in these formats */
     double f32_flop_per_s; /* of the executor's products with an operand in f32; 0: all are
                               of one format, or another stack's */

@@ -29,8 +29,8 @@ struct floor_chunks {
     struct comm_place place[GROUP_COUNT];
 };
 
-/* The whole of it, or what lists of all paths have alike where no constant of the profile is of
- * one path: attention, and layers without experts. */
+/* The whole of it, or what lists of all paths have alike where no constant of the profile but
+ * of moves is of one path: attention, and layers without experts. */
 enum floor_part { FLOOR_COMMON, FLOOR_WHOLE };
 
 /* Of the plan that the stepper stands at; false when a size overflows. */

@@ -217,7 +217,8 @@ bool stretch_is_least(const struct stepper *s, const struct op *op)
 static bool is_common(const struct stepper *s, const struct op *op)
 {
     bool experts = segment_has_experts(op->segment);
-    return stretch_is_least(s, op) && (!experts || op->module <= MODULE_PROJECTION);
+    return stretch_is_least(s, op) && (!experts || op->module <= MODULE_PROJECTION) &&
+           price_item(op, s->values) != PROFILE_MOVE;
 }
 
 static bool counts(const struct stepper *s, const struct op *op, enum which which)

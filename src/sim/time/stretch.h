@@ -45,7 +45,8 @@ void stretches_least(struct stretches *all, const struct stepper *stepper);
 /* Whether an op is of that part. */
 bool stretch_is_least(const struct stepper *stepper, const struct op *op);
 
-/* The same of those among them that no path changes: attention, and layers without experts. */
+/* The same of those among them that no path changes: attention, and layers without experts; no
+ * moves of rows, whose constants may be of one path. */
 void stretches_common(struct stretches *all, const struct stepper *stepper);
 
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);

@@ -198,9 +198,10 @@ static enum status check_saved(const struct generic *g, struct err *err)
 /* Whether a layer of this kind has a tensor. */
 static bool applies(struct generic *g, const struct tensor *t, enum layer_kind kind)
 {
+    if (!g->kinds[kind] || !(t->networks & in_ffn(kind_ffn(kind))))
+        return false;
     dims_mixer(&g->d, kind_mixer(kind));
-    return g->kinds[kind] && t->networks & in_ffn(kind_ffn(kind)) && t->mixers & g->d.mix &&
-           (t->when & g->d.facts) == t->when;
+    return t->mixers & g->d.mix && (t->when & g->d.facts) == t->when;
 }
 
 static void add_layers(struct generic *g, bool training)

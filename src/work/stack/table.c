@@ -268,7 +268,7 @@ static bool has_latent_rows(const struct plan *plan)
 
 static bool has_image_experts(const struct plan *plan)
 {
-    return plan->model.moe.image_intermediate > 0;
+    return plan_has_moe(plan) && plan->model.moe.image_intermediate > 0;
 }
 
 static bool trains_image_experts(const struct plan *plan)

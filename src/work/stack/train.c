@@ -112,20 +112,29 @@ static void fill_away(struct train *t)
         t->away[k] = (uint16_t)count[k];
 }
 
+/* Of mixers that no layer has, as full attention. */
+static void fill_mixers(struct train *t)
+{
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        t->mixer[m] = t->d;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum mixer mixer = kind_mixer((enum layer_kind)k);
+        if (t->kinds[k])
+            dims_mixer(&t->mixer[mixer], mixer);
+    }
+}
+
 void train_init(struct train *t, const struct plan *plan, struct work *work, enum moe_path path)
 {
     *t = (struct train){.plan = plan, .work = work, .z = &work->sizes, .path = path};
     dims_fill(&t->d, plan, t->z);
     t->d.facts |= exchange_of(path);
     fill_rows(t);
-    for (unsigned m = 0; m < MIXER_COUNT; m++) {
-        t->mixer[m] = t->d;
-        dims_mixer(&t->mixer[m], (enum mixer)m);
-    }
     fill_away(t);
     step_segments(plan, work);
     work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
     stack_kinds(plan, t->kinds);
+    fill_mixers(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             add_ticks(t, segment_of_kind((enum layer_kind)k));
