@@ -52,6 +52,7 @@ static const struct engine_release releases_sglang[] = {
 
 static const struct engine_release releases_trtllm[] = {
     {.version = "1.0", .pool = POOL_OF_REST, .fraction = 0.9},
+    {.version = "1.3", .pool = POOL_OF_REST, .fraction = 0.9, .experts_by_model = true},
 };
 
 static const struct engine_release release_plain = {.version = ""};
@@ -63,7 +64,7 @@ static const struct {
 } engines[] = {
     {STACK_VLLM, releases_vllm, sizeof releases_vllm / sizeof *releases_vllm},
     {STACK_SGLANG, releases_sglang, 1},
-    {STACK_TRTLLM, releases_trtllm, 1},
+    {STACK_TRTLLM, releases_trtllm, sizeof releases_trtllm / sizeof *releases_trtllm},
 };
 
 enum { ENGINES = sizeof engines / sizeof *engines };

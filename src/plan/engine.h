@@ -47,6 +47,7 @@ struct engine_release {
     bool plans_ahead;            /* a step is planned while the one before it runs */
     bool compiles;               /* torch.compile, unless no graphs are asked for */
     bool times_joined;           /* and times kernels that may be joined before it runs */
+    bool experts_by_model;       /* the default of moe_config.backend is AUTO, not CUTLASS */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };

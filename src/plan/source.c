@@ -300,6 +300,7 @@ static enum status attach(struct reader *reader, struct level *level, struct nod
     if (level->key) {
         node->key = level->key->text;
         node->key_mark = level->key->mark;
+        node->key_quoted = level->key->quoted;
         level->key = NULL;
     }
     if (level->last)

@@ -27,6 +27,7 @@ struct node {
     const char *text;     /* scalar, terminated; "" otherwise */
     const char *key;      /* value in a mapping: its key; NULL otherwise */
     struct mark key_mark; /* where that key stands */
+    bool key_quoted;      /* as keys of JSON are */
     size_t n;             /* children */
     struct node *first;   /* sequence: items; mapping: values; in the order of the text */
     struct node *next;    /* the next child of the same parent, or NULL */

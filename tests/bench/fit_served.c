@@ -3,7 +3,7 @@
  * files but errors and assumed ones, says what is left on layouts (engine, device, model,
  * precision, tp, ep, etp, attention_dp), devices and models that were left out, how many of
  * their rows an interval holds that neither its fit nor its width has seen, and writes the rows
- * of a profile. Minutes on one CPU; models/profiles/README.md has what it said. */
+ * of a profile and the lines of models/profiles/README.md. Minutes on one CPU. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +38,7 @@ struct run {
 
 struct fit {
     struct arena arena;
+    const char *name;
     struct profile base, own;
     struct constant *rows;
     struct group { /* of rows that move as one */
@@ -65,6 +66,10 @@ static bool is_seconds(const struct constant *c)
            c->is == PROFILE_LAUNCH || c->is == PROFILE_EAGER;
 }
 
+/* What NCCL takes for the smallest all-reduce on 8 ranks of B200, the slowest of
+ * models/published/collectives.csv: engines' own kernels are there because they are quicker. */
+static const double SLOWEST_COLLECTIVE_S = 26e-6;
+
 /* Shares of a peak, rows, steps, seconds of a launch, seconds of a step or request. */
 static struct fit_bound bound_of(const struct constant *c)
 {
@@ -73,6 +78,8 @@ static struct fit_bound bound_of(const struct constant *c)
         return (struct fit_bound){1, 0.05, 1};
     if (!is_seconds(c))
         return (struct fit_bound){1, 1, 64};
+    if (profile_item_class(c->of) == PROFILE_COLLECTIVE)
+        return (struct fit_bound){1, 0.5e-6, SLOWEST_COLLECTIVE_S};
     bool once = c->of == PROFILE_REQUEST || c->of == PROFILE_STEP;
     return (struct fit_bound){1, 0.5e-6, once || c->is == PROFILE_EAGER ? 1 : 100e-6};
 }
@@ -315,13 +322,17 @@ static void errors_of(const struct fit *f, const double *told, unsigned token, d
     }
 }
 
+struct held {
+    double share, width;
+};
+
 static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
-                     const double *told)
+                     const double *told, struct held held[2])
 {
     unsigned n = f->names[cut].n;
     uint32_t group[MOST_RUNS];
     struct left_out_pairs pairs[2];
-    double pair[2 * MOST_RUNS], error[MOST_RUNS], share = left_out_share(n);
+    double pair[2 * MOST_RUNS], error[MOST_RUNS];
     struct fit_result fitted;
     for (size_t run = 0; run < f->n_runs; run++)
         group[run] = f->runs[run].of[cut];
@@ -340,11 +351,40 @@ static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
         }
     for (unsigned token = 0; token < 2; token++) {
         errors_of(f, told, token, error);
+        held[token] = (struct held){
+            left_out_held(&pairs[token], error, LEFT_OUT_STUDENT, &f->arena),
+            left_out_width(error, group, f->n_runs, UINT32_MAX, LEFT_OUT_STUDENT, &f->arena)};
         printf("%s left out, %s: %.0f %% held; error %.3f\n", cut_names[cut],
-               token ? "a token" : "first token",
-               100 * left_out_held(&pairs[token], error, share, &f->arena),
-               left_out_width(error, group, f->n_runs, UINT32_MAX, share, &f->arena));
+               token ? "a token" : "first token", 100 * held[token].share, held[token].width);
     }
+    fflush(stdout);
+}
+
+/* One quantity of a line of the README's table: median and 90th percentile, the share held and
+ * the half width where they could be judged. */
+static void say_cell(const struct judged *j, const struct held *held)
+{
+    double errors[MOST_RUNS];
+    for (size_t i = 0; i < j->n; i++)
+        errors[i] = 100 * fabs(j->told[i] / j->measured[i] - 1);
+    stat_sort(errors, j->n);
+    printf(" %.1f / %.1f |", stat_percentile(errors, j->n, 0.5),
+           stat_percentile(errors, j->n, 0.9));
+    if (isnan(held->share))
+        printf("  | %.0f %% |", 100 * held->width);
+    else
+        printf(" %.0f %% | %.0f %% |", 100 * held->share, 100 * held->width);
+}
+
+static void say_line(const struct fit *f, enum cut cut, const double *told,
+                     const struct held held[2])
+{
+    struct judged judged[2] = {{.n = 0}, {.n = 0}};
+    judge(f, told, judged);
+    printf("| %s | %s |", f->name, cut_names[cut]);
+    for (unsigned token = 2; token-- > 0;)
+        say_cell(&judged[token], &held[token]);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -404,6 +444,7 @@ static bool open_fit(struct fit *f, const char *name)
         fprintf(stderr, "fit_served: %s: %s %s\n", name, err.where, err.text);
         return false;
     }
+    f->name = name;
     f->runs = arena_alloc(&f->arena, MOST_RUNS, sizeof *f->runs);
     take_groups(f);
     read_runs(f, &csv, name);
@@ -415,12 +456,14 @@ static bool open_fit(struct fit *f, const char *name)
 static void leave_out(struct fit *f, enum cut cut, const struct fit_result *all,
                       struct fit_result *fits, double *told)
 {
+    struct held held[2];
     for (unsigned i = 0; i < f->names[cut].n; i++) {
         fit(f, cut, (const unsigned[]){i, UINT_MAX}, all->constants, &fits[i]);
         tell(f, fits[i].constants, told, cut, i);
     }
     say(f, arena_printf(&f->arena, "%s left out", cut_names[cut]), told);
-    say_held(f, cut, all, told);
+    say_held(f, cut, all, told, held);
+    say_line(f, cut, told, held);
 }
 
 static void fit_profile(struct fit *f, struct judged all_left_out[2])

@@ -94,6 +94,15 @@ serving() {
     serving || exit 1
 } > "$folder/serving"
 [ "$(wc -l < "$folder/serving")" -eq 8 ] || { echo "validate gave no table"; exit 1; }
+# half widths of layouts left out are the errors that the profiles state
+for profile in vllm-serve sglang-serve trtllm-serve-hopper trtllm-serve-blackwell; do
+    stated=$(awk -F'[ ,]+' '/is: error/ { printf "%.0f ", 100 * $7 }' \
+        "models/profiles/$profile.yaml")
+    said=$(awk -F'|' -v profile=" $profile " '$2 == profile && $3 == " layout " {
+        print $6 + 0, $9 + 0, "" }' "$readme")
+    [ "$stated" = "$said" ] ||
+        { echo "$profile: errors of $stated, half widths of layouts left out $said"; exit 1; }
+done
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
 # whole steps as validate predicts them, or the rows that $2 names: sorted errors, the median of

@@ -49,6 +49,24 @@ static void few_groups_have_student_s_t(void **state)
     arena_release(&arena);
 }
 
+/* Ten values of a group: the largest counts as the second, so that one run that went wrong
+ * widens nothing; of nine it counts as it is. sqrt of the mean of their squares times 6.314. */
+static void one_wrong_run_widens_nothing(void **state)
+{
+    (void)state;
+    enum { N = 10 };
+    double error[N];
+    static const uint32_t group[N] = {0};
+    struct arena arena = {0};
+    for (unsigned i = 0; i < N; i++)
+        error[i] = expm1(i == 4 ? 3 : 0.2);
+    assert_close(left_out_width(error, group, N, UINT32_MAX, LEFT_OUT_STUDENT, &arena),
+                 expm1(6.314 * 0.2));
+    assert_close(left_out_width(error, group, N - 1, UINT32_MAX, LEFT_OUT_STUDENT, &arena),
+                 expm1(6.314 * sqrt((8 * 0.04 + 9) / 9)));
+    arena_release(&arena);
+}
+
 /* Three groups of two: by the others' pairs the first is held, of the second one value, of the
  * third none. Below three groups nothing is said. */
 static void held_by_those_who_have_not_seen_it(void **state)
@@ -74,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_percentiles),
         cmocka_unit_test(few_groups_have_student_s_t),
+        cmocka_unit_test(one_wrong_run_widens_nothing),
         cmocka_unit_test(held_by_those_who_have_not_seen_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,10 +9,12 @@
 #include <cmocka.h>
 
 #include "plan/engine.h"
+#include "sim/step/interval.h"
 #include "sim/step/serve_time.h"
 #include "sim/time/step_time.h"
 #include "support/plans.h"
 #include "support/timed.h"
+#include "work/stack/stack.h"
 
 static const char decode[] = "model: deepseek-r1\ncluster: b200-8x1\nstack: sglang\n"
                              "precision: {compute: fp8, kv_cache: fp8}\n"
@@ -212,6 +214,80 @@ static void closed_loops_admit_as_engines_do(void **state)
     assert_true(sglang.ttft_s / sglang.tpot_s < 0.8 * trtllm.ttft_s / trtllm.tpot_s);
 }
 
+/* AUTO of _torch/model_config.py (resolve_moe_backend): Triton's for gpt-oss on Hopper, the
+ * generated kernels for it and for blocks of fp8 on Blackwell, CUTLASS else; before 1.3 CUTLASS
+ * for gpt-oss too. */
+static void auto_is_as_trtllm_resolves_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *weights;
+        enum expert_backend expected;
+        const char *release;
+    } cases[] = {
+        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, "stack.version=1.3"},
+        {"h200-8x1", "fp8_block", EXPERTS_CUTLASS, "stack.version=1.3"},
+        {"h200-8x1", "nvfp4", EXPERTS_MARLIN, "stack.version=1.3"},
+        {"b200-8x1", "mxfp4", EXPERTS_TRTLLM_GEN, "stack.version=1.3"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "stack.version=1.3"},
+        {"b200-8x1", "nvfp4", EXPERTS_CUTLASS, "stack.version=1.3"},
+        {"b200-8x1", "bf16", EXPERTS_CUTLASS, "stack.version=1.3"},
+        {"h200-8x1", "mxfp4", EXPERTS_TRITON_OAI, ""},
+        {"h200-8x1", "mxfp4", EXPERTS_CUTLASS, "stack.version=1.2"},
+        {"b200-8x1", "mxfp4", EXPERTS_CUTLASS, "stack.version=1.2"},
+        {"b200-8x1", "fp8_block", EXPERTS_TRTLLM_GEN, "stack.version=1.2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        const char *set =
+            arena_printf(&arena, "stack=trtllm cluster=%s precision.weights=%s %s",
+                         cases[i].cluster, cases[i].weights, cases[i].release);
+        plan_set(decode, set, &arena, &plan);
+        print_message("%s\n", set);
+        assert_int_equal(stack_experts(&plan, NULL), cases[i].expected);
+        arena_release(&arena);
+    }
+}
+
+/* A first token of 10 s, errors of 0.5 (request) and 0.25 (step): 10 / 1.5 to 10 x 1.5.
+ * Outside, where a step has 0.75: as much wider as the step, 1.5 x 1.75 / 1.25 = 2.1; by a
+ * constant of its own 1 + 2. Twice as much either way where nobody knows what a launch takes.
+ */
+static void first_tokens_have_widths_of_their_own(void **state)
+{
+    (void)state;
+    static const double step = 0.25, request = 0.5, outside = 2;
+    const struct constant rows[] = {
+        {.of = PROFILE_STEP, .is = PROFILE_ERROR, .n = 1, .y = &step},
+        {.of = PROFILE_REQUEST, .is = PROFILE_ERROR, .n = 1, .y = &request},
+        {.of = PROFILE_REQUEST, .is = PROFILE_OUTSIDE, .n = 1, .y = &outside},
+    };
+    static const struct {
+        size_t n;
+        bool outside;
+        double error, launch, expected;
+    } cases[] = {{2, false, 0.25, 1, 1.5},
+                 {2, true, 0.75, 1, 2.1},
+                 {3, false, 0.25, 1, 1.5},
+                 {3, true, 0.75, 1, 3},
+                 {3, true, 0.75, 2, 6}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct constant own[3];
+        for (size_t k = 0; k < 3; k++) {
+            own[k] = rows[k];
+            own[k].path = own[k].compute = own[k].level = PROFILE_ANY;
+        }
+        const struct profile profile = {.constants = own, .n = cases[i].n};
+        struct serve_times t = {.ttft_s = 10, .tpot_s = 1};
+        double factor = cases[i].launch * (1 + cases[i].error);
+        interval_served(&profile, cases[i].error, cases[i].outside, factor, factor, &t);
+        assert_true(fabs(t.ttft_high_s - 10 * cases[i].expected) < 1e-9);
+        assert_true(fabs(t.ttft_low_s - 10 / cases[i].expected) < 1e-9);
+        assert_true(fabs(t.tpot_high_s - factor) < 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +297,8 @@ int main(void)
         cmocka_unit_test(few_tokens_are_reduced_and_beside),
         cmocka_unit_test(prompts_go_by_normal_kernels),
         cmocka_unit_test(closed_loops_admit_as_engines_do),
+        cmocka_unit_test(auto_is_as_trtllm_resolves_it),
+        cmocka_unit_test(first_tokens_have_widths_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void check(const struct errors *errors, const char *what, size_t n, doubl
                   100 * within);
     assert_int_equal(errors->n, n);
     assert_true(median <= most);
-    assert_true(within >= 0.9 && within <= 0.97);
+    assert_true(within >= 0.9 && within <= 0.99); /* widths are of layouts that no fit saw */
 }
 
 static void published_latencies_come_out(void **state)

@@ -6,7 +6,7 @@
 
 #include "base/stat.h"
 
-enum { FEW = 10 };
+enum { FEW = 10, TENTH = 10 };
 
 /* Student's t that 95 % lie below, for 1 to 10 degrees of freedom (variance about zero: one a
  * group); more are taken for 10. */
@@ -18,20 +18,27 @@ double left_out_share(size_t n)
     return n < FEW ? 0.95 : 0.9;
 }
 
-/* Mean square of the logarithms of a group's factors; false: it has none. */
+/* Mean square of the logarithms of a group's factors, of which the largest tenth (whole values)
+ * count as the next below: one run that went wrong widens no interval. False: it has none.
+ * Scratch for n values. */
 static bool mean_square(const double *error, const uint32_t *group, size_t n, uint32_t which,
-                        double *square)
+                        double *scratch, double *square)
 {
     struct stat squares = {0};
+    size_t n_own = 0;
     for (size_t i = 0; i < n; i++)
         if (group[i] == which && !isnan(error[i]))
-            stat_add(&squares, log1p(error[i]) * log1p(error[i]));
+            scratch[n_own++] = log1p(error[i]);
+    stat_sort(scratch, n_own);
+    size_t most = n_own ? n_own - 1 - n_own / TENTH : 0;
+    for (size_t i = 0; i < n_own; i++)
+        stat_add(&squares, scratch[i < most ? i : most] * scratch[i < most ? i : most]);
     *square = squares.mean;
     return squares.n > 0;
 }
 
 static double student_width(const double *error, const uint32_t *group, size_t n,
-                            uint32_t without)
+                            uint32_t without, double *scratch)
 {
     struct stat squares = {0};
     uint32_t last = 0;
@@ -39,7 +46,7 @@ static double student_width(const double *error, const uint32_t *group, size_t n
     for (size_t i = 0; i < n; i++)
         last = group[i] > last ? group[i] : last;
     for (uint32_t g = 0; n && g <= last; g++)
-        if (g != without && mean_square(error, group, n, g, &square))
+        if (g != without && mean_square(error, group, n, g, scratch, &square))
             stat_add(&squares, square);
     if (!squares.n)
         return (double)NAN;
@@ -53,7 +60,7 @@ double left_out_width(const double *error, const uint32_t *group, size_t n, uint
     double *kept = arena_alloc(arena, n + 1, sizeof *kept);
     size_t n_kept = 0;
     if (share <= LEFT_OUT_STUDENT)
-        return student_width(error, group, n, without);
+        return student_width(error, group, n, without, kept);
     for (size_t i = 0; i < n; i++)
         if (group[i] != without && !isnan(error[i]))
             kept[n_kept++] = error[i];

@@ -14,8 +14,9 @@
  * rules hold). */
 double left_out_share(size_t n);
 
-/* In its place where groups are few and of a few values each: the root mean square of the
- * groups' errors, each counted alike, as a factor, times Student's t of as many. */
+/* In its place where groups are few, whatever each has: the root mean square of the groups'
+ * errors, each counted alike, as a factor, times Student's t of as many. Values of one group
+ * err together, so what a share of all values stayed within says little of one more group. */
 #define LEFT_OUT_STUDENT 0.0
 
 /* What that share of the errors (a factor's distance from 1) of all groups but one (UINT32_MAX:

@@ -133,7 +133,7 @@ enum profile_item {
     X(ERROR, "error", UNIT_NONE, 0, 10, "step request product collective",                     \
       "relative half width that held 90 % of the runs left out of the fit; of a request: of "  \
       "the time to its first token")                                                           \
-    X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step",                                            \
+    X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step request",                                    \
       "the same for plans of another model or device than the profile names")                  \
     X(UNLIKE, "unlike", UNIT_NONE, 0, 10, "step",                                              \
       "the same for plans of a kind that none of its runs had; as outside, if not set")

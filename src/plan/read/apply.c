@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/schema/schema.h"
 #include "plan/schema/word.h"
@@ -225,6 +226,21 @@ static void imply_save(struct loader *loader)
         recompute->kind = RECOMPUTE_SAVE;
 }
 
+/* "ttft: 500" of a file that a person wrote means milliseconds and would be minutes: it says
+ * which. JSON is what a program wrote, in the base unit. */
+static enum status check_time(struct loader *loader, const struct field *field,
+                              const struct node *value)
+{
+    double number;
+    bool file = value->mark.line > 0 && !value->key_quoted;
+    if (field->unit != UNIT_SECONDS || !file || value->quoted ||
+        !number_real(value->text, &number) || number == 0)
+        return STATUS_OK;
+    err_at(loader->err, STATUS_INPUT, value->mark, "'%s' is %s without a unit", field->key,
+           value->text);
+    return err_hint(loader->err, "write %s ms, or %s s", value->text, value->text);
+}
+
 static enum status apply_field(struct loader *loader, const struct field *field,
                                const struct node *value, struct mark at)
 {
@@ -232,10 +248,11 @@ static enum status apply_field(struct loader *loader, const struct field *field,
         return no_value(loader, field, value);
     if (value->kind == NODE_SEQUENCE && schema_is_list(field))
         TRY(set_items(loader, field, value));
-    else if (value->kind == NODE_SCALAR)
+    else if (value->kind == NODE_SCALAR) {
+        TRY(check_time(loader, field, value));
         TRY(schema_set(field, loader->plan, value->text, value->quoted, value->mark,
                        loader->err));
-    else
+    } else
         return wrong_kind(loader, field, value);
     record_origin(loader, field, at);
     return STATUS_OK;

@@ -75,14 +75,24 @@ struct interval interval_of(struct stepper *s, const struct profile *profile,
     return out;
 }
 
-void interval_served(const struct profile *profile, double less, double more,
-                     struct serve_times *times)
+static double request_constant(const struct profile *profile, enum profile_quantity is)
 {
-    const struct constant *own = profile_find(profile, PROFILE_STEP, PROFILE_ERROR, PROFILE_ANY,
-                                              PROFILE_ANY, PROFILE_ANY);
-    double error = 1 + (own ? own->y[0] : 0);
+    const struct constant *c =
+        profile_find(profile, PROFILE_REQUEST, is, PROFILE_ANY, PROFILE_ANY, PROFILE_ANY);
+    return c ? c->y[0] : 0;
+}
+
+void interval_served(const struct profile *profile, double error, bool outside, double less,
+                     double more, struct serve_times *times)
+{
+    const struct constant *step = profile_find(profile, PROFILE_STEP, PROFILE_ERROR,
+                                               PROFILE_ANY, PROFILE_ANY, PROFILE_ANY);
+    double own = step ? step->y[0] : 0, known = request_constant(profile, PROFILE_OUTSIDE);
+    double first = 1 + fmax(request_constant(profile, PROFILE_ERROR), own);
+    if (outside)
+        first = known > 0 ? fmax(first, 1 + known) : first * (1 + error) / (1 + own);
     times->tpot_low_s = times->tpot_s / less;
     times->tpot_high_s = times->tpot_s * more;
-    times->ttft_low_s *= error / less;
-    times->ttft_high_s *= more / error;
+    times->ttft_low_s = times->ttft_s / (first * less / (1 + error));
+    times->ttft_high_s = times->ttft_s * (first * more / (1 + error));
 }

@@ -25,10 +25,11 @@ struct interval {
 struct interval interval_of(struct stepper *stepper, const struct profile *profile,
                             const struct demand *demand, double step_s, double error);
 
-/* Tokens of an answer are as far off as a decode step, whose interval has these factors: wider
- * than the profile's where its runs were of other plans, or nobody knows what a launch takes.
- * What comes before them is as much more so. */
-void interval_served(const struct profile *profile, double less, double more,
-                     struct serve_times *times);
+/* Tokens of an answer are as far off as a decode step, whose interval has these factors and of
+ * whose plan `error` and `outside` are. A first token is as far off as the profile says of
+ * requests; of a plan outside its runs as it says of those, or as much more than of its own as
+ * a step; and as much more so where nobody knows what a launch takes. */
+void interval_served(const struct profile *profile, double error, bool outside, double less,
+                     double more, struct serve_times *times);
 
 #endif

@@ -64,7 +64,8 @@ struct time_report {
     double requests_per_s;      /* that a served deployment answers; NAN elsewhere */
     struct serve_times serving; /* mode serve; step is then that of all its sequences */
     struct serve_times control; /* the same by time_ask's control */
-    double low_s, high_s;       /* nominal 90 % */
+    double error;         /* that the profile states of such a plan: relative half width */
+    double low_s, high_s; /* nominal 90 % */
     const char *profile, *calibration;
     const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
     bool calibrated, elsewhere; /* elsewhere: no run of the profile was like it */

@@ -79,6 +79,7 @@ static void report_interval(struct context *c)
     const struct profile *profile = c->ask->profile;
     double error = time_error(profile, &c->stepper->plan, NULL);
     struct interval i = interval_of(c->stepper, profile, expected(c), out->step_s, error);
+    out->error = error;
     out->low_s = out->step_s / i.less;
     out->high_s = out->step_s * i.more;
     out->profile = profile->name;
@@ -515,8 +516,8 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     step.drawn = NULL; /* of another plan, if of any */
     TRY(time_of(decode, &step, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
-    interval_served(ask->profile, out->step_s / out->low_s, out->high_s / out->step_s,
-                    &out->serving);
+    interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
+                    out->high_s / out->step_s, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = out->serving.tokens_per_s / (double)plan_devices(plan);
     out->ttft_s = out->serving.ttft_s;

@@ -8,20 +8,29 @@
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
+/* Since 1.3 AUTO: _torch/model_config.py resolve_moe_backend (pull request 11074 of January
+ * 2026) asks gpt-oss and DeepSeek-V4 (those of mxfp4) for other kernels, and fp8 blocks on
+ * Blackwell (14282). Before, llm_args.py's MoeConfig had CUTLASS for all (deployment guide of
+ * gpt-oss, 1.2.0rc2.post2); of fp8 blocks on Blackwell it has none, so others had to be named.
+ * Marlin is what CUTLASS has in its place for nvfp4 on Hopper. */
 enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why)
 {
     enum dtype weights = plan->precision.weights;
     enum generation generation = plan_generation(plan);
-    bool blackwell = generation == GENERATION_SM100;
-    bool blocks =
-        weights == DTYPE_FP8_BLOCK || weights == DTYPE_NVFP4 || weights == DTYPE_MXFP4;
-    if (weights == DTYPE_NVFP4 && generation == GENERATION_SM90) {
+    bool hopper = generation == GENERATION_SM90;
+    bool by_model = weights == DTYPE_MXFP4 && engine_release(plan)->experts_by_model;
+    if (weights == DTYPE_NVFP4 && hopper) {
         *why = "trtllm: Marlin for nvfp4 on a device without products of 4 bits";
         return EXPERTS_MARLIN;
     }
-    *why = blackwell && blocks ? "trtllm: its generated kernels for block formats on Blackwell"
-                               : "trtllm: CUTLASS, also where a backend lacks the format";
-    return blackwell && blocks ? EXPERTS_TRTLLM_GEN : EXPERTS_CUTLASS;
+    if (by_model && hopper) {
+        *why = "trtllm: Triton's kernels for mxfp4 on Hopper (AUTO of gpt-oss)";
+        return EXPERTS_TRITON_OAI;
+    }
+    bool generated = generation == GENERATION_SM100 && (weights == DTYPE_FP8_BLOCK || by_model);
+    *why = generated ? "trtllm: its generated kernels for mxfp4 and fp8 blocks on Blackwell"
+                     : "trtllm: CUTLASS, also where a backend lacks the format";
+    return generated ? EXPERTS_TRTLLM_GEN : EXPERTS_CUTLASS;
 }
 
 /* Its CUTLASS kernels are those that FlashInfer took over. */
