@@ -226,13 +226,15 @@ static void imply_save(struct loader *loader)
         recompute->kind = RECOMPUTE_SAVE;
 }
 
-/* "ttft: 500" of a file that a person wrote means milliseconds and would be minutes: it says
- * which. JSON is what a program wrote, in the base unit. */
+/* A limit "ttft: 500" of a file that a person wrote means milliseconds and would be minutes: it
+ * says which. Other times are in seconds without a unit, as cluster files give latencies; JSON
+ * is what a program wrote, in the base unit. */
 static enum status check_time(struct loader *loader, const struct field *field,
                               const struct node *value)
 {
     double number;
-    bool file = value->mark.line > 0 && !value->key_quoted;
+    bool file = value->mark.line > 0 && !value->key_quoted &&
+                text_starts(field->key, "workload.limit.");
     if (field->unit != UNIT_SECONDS || !file || value->quoted ||
         !number_real(value->text, &number) || number == 0)
         return STATUS_OK;
