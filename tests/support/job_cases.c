@@ -614,6 +614,14 @@ const struct job_case job_cases[] = {
      "parallel.tp=1 parallel.dp=8 parallel.ep=8 memory.fraction=0.75 precision.kv_cache=fp8 "
      "stack.experts=cutlass workload.speculation.tokens=1 workload.max_num_batched_tokens=4096",
      0},
+    {"vllm/in-a-string.sh", "cluster=h100", "parallel.tp=2 workload.micro_batch=48", 0},
+    {"vllm/to-a-shell.sh", "cluster=h100", "model.layers=24 workload.micro_batch=32", 0},
+    {"vllm/written-script.sh", "cluster=h200",
+     "parallel.tp=8 workload.context_length=16384 cluster.node.devices=8", 0},
+    {"megatron/wrapped.sh", "cluster=h200",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.pp=2 parallel.ep=8 parallel.zero=1 "
+     "workload.global_batch=128",
+     0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",

@@ -245,8 +245,9 @@ static enum status read_count(struct job *job, const struct shell_words *words, 
     if (elastic && strict)
         return err_at(job->err, STATUS_INPUT, word->mark,
                       "'%s' is a range of sizes, a plan has one", text);
+    bool name = words->items[i].text[1] != '-' && !word->trouble; /* conda run -n NAME */
     if (word->trouble || !shell_count(text, &value))
-        return strict ? not_known(job, word, words->items[i].text) : STATUS_OK;
+        return strict && !name ? not_known(job, word, words->items[i].text) : STATUS_OK;
     set_count(job, count, value);
     return STATUS_OK;
 }
@@ -341,9 +342,32 @@ static enum status read_size(struct job *job, const struct shell *shell,
 
 /* ---- choosing ---- */
 
+/* The commands of a text, as those of another command's place: behind its first n words. */
+static enum status read_text(struct job *job, const struct shell_command *outer, size_t n,
+                             const struct shell_word *text, const char *start,
+                             struct shell **inner)
+{
+    struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
+    TRY(shell_read(job->file, start, strlen(start), job->arena, read, job->err));
+    for (size_t i = 0; i < read->n_commands; i++) {
+        struct shell_command *command = &read->commands[i];
+        struct shell_words words = {0};
+        for (size_t j = 0; j < n; j++)
+            shell_words_add(&words, outer->words.items[j], job->arena);
+        for (size_t j = 0; j < command->words.n; j++) {
+            command->words.items[j].mark = text->mark;
+            shell_words_add(&words, command->words.items[j], job->arena);
+        }
+        command->words = words;
+        command->mark = outer->mark;
+        command->n_variables = outer->n_variables;
+    }
+    *inner = read;
+    return STATUS_OK;
+}
+
 /* The commands of a variable that a batch script runs, COMMAND="uv run .." sbatch ray.sub of
- * NeMo-RL's clusters: behind the words that start it, and where it stands. NULL: there is none.
- */
+ * NeMo-RL's clusters. NULL: there is none. */
 static enum status read_handed(struct job *job, const struct shell *shell,
                                const struct shell_command *outer, struct shell **inner)
 {
@@ -357,17 +381,53 @@ static enum status read_handed(struct job *job, const struct shell *shell,
         !text_equal(text_base_name(words->items[words->n - 1].text), script))
         return STATUS_OK;
     const struct shell_word *word = &v->value.items[0];
-    struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
-    TRY(shell_read(job->file, word->text, strlen(word->text), job->arena, read, job->err));
-    for (size_t i = 0; i < read->n_commands; i++) {
-        struct shell_command *command = &read->commands[i];
-        command->mark = outer->mark;
-        command->n_variables = outer->n_variables;
-        for (size_t j = 0; j < command->words.n; j++)
-            command->words.items[j].mark = word->mark;
+    return read_text(job, outer, 0, word, word->text, inner);
+}
+
+/* A launch among the commands of a text, if it is one of a shell's. */
+static void look_inside(struct job *job, const struct shell_command *outer, size_t n,
+                        const struct shell_word *text, const char *start, struct launch *launch)
+{
+    struct shell *inner;
+    struct err before = *job->err;
+    if (read_text(job, outer, n, text, start, &inner) != STATUS_OK) {
+        *job->err = before;
+        return;
     }
-    *inner = read;
-    return STATUS_OK;
+    for (size_t i = 0; i < inner->n_commands && !launch->command; i++)
+        if (!find_in_command(job, &inner->commands[i], launch))
+            launch->command = NULL;
+}
+
+/* A launch in a word that another program runs, behind the words before it: ssh NODE "..",
+ * sbatch --wrap="..", tmux new "..", eval "..". */
+static void choose_in_words(struct job *job, const struct shell_command *outer,
+                            struct launch *launch)
+{
+    static const char wrap[] = "--wrap=";
+    for (size_t i = 1; i < outer->words.n && !launch->command; i++) {
+        const struct shell_word *word = &outer->words.items[i];
+        size_t skip = text_starts(word->text, wrap) ? sizeof wrap - 1 : 0;
+        if (!word->trouble && strpbrk(word->text, " \n"))
+            look_inside(job, outer, i, word, word->text + skip, launch);
+    }
+}
+
+/* Only where none stands by itself: one in such a word, or in a script that is written here. */
+static void choose_inside(struct job *job, const struct shell *shell, struct launch *launch)
+{
+    static const char *const endings[] = {".sh", ".sbatch", ".slurm"};
+    for (size_t i = 0; i < shell->n_commands && !launch->command; i++)
+        if (!is_shown(&shell->commands[i].words))
+            choose_in_words(job, &shell->commands[i], launch);
+    for (size_t i = 0; i < shell->n_files && !launch->command; i++) {
+        const struct shell_file *file = &shell->files[i];
+        const struct shell_word text = {.text = file->text, .mark = file->mark};
+        const struct shell_command at = {.mark = file->mark, .n_variables = shell->n_variables};
+        for (size_t j = 0; j < sizeof endings / sizeof *endings; j++)
+            if (text_ends(file->name, endings[j]))
+                look_inside(job, &at, 0, &text, file->text, launch);
+    }
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
@@ -392,6 +452,8 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
     if (!chosen.command && line)
         return err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, 1},
                       "no launch starts on this line");
+    if (!chosen.command)
+        choose_inside(job, shell, &chosen);
     if (!chosen.command)
         return launch_none(job, shell);
     if (chosen.command->nested)

@@ -39,6 +39,8 @@ static bool is_image(const struct shell_words *words, size_t i)
         words->items[i].text[0] == '-')
         return false;
     const char *next = words->items[i + 1].text;
+    if (text_equal(next, "-c")) /* --entrypoint bash IMAGE -c ".." */
+        return false;
     return next[0] == '-' || (strchr(next, '/') && next[0] != '/' && next[0] != '.');
 }
 

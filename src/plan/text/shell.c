@@ -172,12 +172,27 @@ static struct cursor document(struct shell_reader *reader, const struct command 
     return body;
 }
 
+static enum status read_inner(struct shell_reader *reader, struct cursor script,
+                              const struct shell_words *words);
+
+/* "srun bash <<EOF", "ssh node bash -s <<EOF": what a shell gets is a script. */
+static bool feeds_shell(const struct shell_words *words)
+{
+    size_t i = words->n;
+    while (i > 1 && words->items[i - 1].text[0] == '-')
+        i--;
+    const char *name = i ? text_base_name(words->items[i - 1].text) : "";
+    return text_equal(name, "bash") || text_equal(name, "sh");
+}
+
 static enum status read_document(struct shell_reader *reader, const struct command *command)
 {
     struct shell *shell = reader->shell;
     struct cursor body = document(reader, command);
     struct text text = {.arena = reader->arena};
     const char *trouble = NULL, *name = command->target;
+    if (!name && feeds_shell(&command->words))
+        return read_inner(reader, body, &command->words);
     if (command->literal)
         text_append_n(&text, body.at, (size_t)(body.end - body.at));
     else
@@ -409,38 +424,13 @@ static enum status keep(struct shell_reader *reader, struct command *command)
     return restore_assignments(reader, command);
 }
 
-enum keyword { KEYWORD_NONE, KEYWORD_OPENS, KEYWORD_CLOSES, KEYWORD_PASSES, KEYWORD_EXPORT };
-
-static enum keyword keyword_at(const struct cursor *cursor, size_t *length)
-{
-    static const struct {
-        const char *word;
-        enum keyword kind;
-    } keywords[] = {
-        {"if", KEYWORD_OPENS},     {"for", KEYWORD_OPENS},      {"while", KEYWORD_OPENS},
-        {"until", KEYWORD_OPENS},  {"case", KEYWORD_OPENS},     {"{", KEYWORD_OPENS},
-        {"fi", KEYWORD_CLOSES},    {"done", KEYWORD_CLOSES},    {"esac", KEYWORD_CLOSES},
-        {"}", KEYWORD_CLOSES},     {"then", KEYWORD_PASSES},    {"do", KEYWORD_PASSES},
-        {"else", KEYWORD_PASSES},  {"elif", KEYWORD_PASSES},    {"!", KEYWORD_PASSES},
-        {"time", KEYWORD_PASSES},  {"export", KEYWORD_EXPORT},  {"declare", KEYWORD_PASSES},
-        {"local", KEYWORD_PASSES}, {"readonly", KEYWORD_PASSES}};
-    const char *at = cursor->at;
-    *length = 0;
-    while (at + *length < cursor->end && !strchr(" \t\r\n;|&()<>\"'$\\", at[*length]))
-        ++*length;
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (strlen(keywords[i].word) == *length && memcmp(keywords[i].word, at, *length) == 0)
-            return keywords[i].kind;
-    return KEYWORD_NONE;
-}
-
 /* What stands where a command may begin: a keyword, an assignment, or its first word. */
 static enum status read_beginning(struct shell_reader *reader, struct command *command)
 {
     struct cursor *cursor = &reader->cursor;
     size_t length;
     bool adds;
-    enum keyword keyword = keyword_at(cursor, &length);
+    enum shell_keyword keyword = shell_keyword_at(cursor, &length);
     if (keyword != KEYWORD_NONE) {
         bool forgot =
             keyword != KEYWORD_EXPORT && shell_branch_word(reader, cursor->at, length);
@@ -479,26 +469,33 @@ static bool is_script(const struct shell_reader *reader, const struct shell_word
     return text_equal(name, "bash") || text_equal(name, "sh");
 }
 
-/* Its commands, each behind the words that start the inner shell. */
-static enum status read_script(struct shell_reader *reader, const struct command *command)
+/* The commands of a script, each behind the words that start the inner shell. */
+static enum status read_inner(struct shell_reader *reader, struct cursor script,
+                              const struct shell_words *words)
 {
     struct shell_reader inner = *reader;
-    struct mark mark = reader->cursor.mark;
-    bool closed = shell_read_quotes(reader, &inner.cursor);
-    if (!closed || reader->nesting == SHELL_NESTING)
-        return err_at(reader->err, STATUS_INPUT, mark,
-                      closed ? "shells inside each other" : "a quote is not closed");
+    if (reader->nesting == SHELL_NESTING)
+        return err_at(reader->err, STATUS_INPUT, script.mark, "shells inside each other");
+    inner.cursor = script;
     inner.nesting++;
-    for (size_t i = 0; i < command->words.n; i++)
-        shell_words_add(&inner.prefix, command->words.items[i], reader->arena);
+    for (size_t i = 0; i < words->n; i++)
+        shell_words_add(&inner.prefix, words->items[i], reader->arena);
     enum status status = read_commands(&inner);
-    struct cursor *cursor = &reader->cursor;
-    inner.cursor = *cursor;
+    inner.cursor = reader->cursor;
     inner.nesting = reader->nesting;
     inner.prefix = reader->prefix;
     inner.branches = reader->branches;
     *reader = inner;
     return status;
+}
+
+static enum status read_script(struct shell_reader *reader, const struct command *command)
+{
+    struct mark mark = reader->cursor.mark;
+    struct cursor script;
+    if (!shell_read_quotes(reader, &script))
+        return err_at(reader->err, STATUS_INPUT, mark, "a quote is not closed");
+    return read_inner(reader, script, &command->words);
 }
 
 static enum status read_next(struct shell_reader *reader, struct command *command)
@@ -524,10 +521,9 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
     struct cursor *cursor = &reader->cursor;
     char c = *cursor->at;
     bool forgot;
-    if (shell_branch_case(reader, &command->words, c, &forgot))
-        command->words.n = 0;
-    else
+    if (!shell_branch_case(reader, &command->words, c, &forgot))
         TRY(keep(reader, command));
+    TRY(shell_branch_loop(reader, &command->words, command->mark));
     cursor_step(cursor);
     bool twice = cursor->at < cursor->end && *cursor->at == c && (c == '&' || c == '|');
     if (twice)

@@ -5,6 +5,31 @@
 
 #include "base/number.h"
 
+/* ---- words that are not commands ---- */
+
+enum shell_keyword shell_keyword_at(const struct cursor *cursor, size_t *length)
+{
+    static const struct {
+        const char *word;
+        enum shell_keyword kind;
+    } keywords[] = {
+        {"if", KEYWORD_OPENS},     {"for", KEYWORD_OPENS},      {"while", KEYWORD_OPENS},
+        {"until", KEYWORD_OPENS},  {"case", KEYWORD_OPENS},     {"{", KEYWORD_OPENS},
+        {"fi", KEYWORD_CLOSES},    {"done", KEYWORD_CLOSES},    {"esac", KEYWORD_CLOSES},
+        {"}", KEYWORD_CLOSES},     {"then", KEYWORD_PASSES},    {"do", KEYWORD_PASSES},
+        {"else", KEYWORD_PASSES},  {"elif", KEYWORD_PASSES},    {"!", KEYWORD_PASSES},
+        {"time", KEYWORD_PASSES},  {"export", KEYWORD_EXPORT},  {"declare", KEYWORD_PASSES},
+        {"local", KEYWORD_PASSES}, {"readonly", KEYWORD_PASSES}};
+    const char *at = cursor->at;
+    *length = 0;
+    while (at + *length < cursor->end && !strchr(" \t\r\n;|&()<>\"'$\\", at[*length]))
+        ++*length;
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strlen(keywords[i].word) == *length && memcmp(keywords[i].word, at, *length) == 0)
+            return keywords[i].kind;
+    return KEYWORD_NONE;
+}
+
 /* ---- three values ---- */
 
 enum truth { FALSE_IS_KNOWN, TRUE_IS_KNOWN, UNKNOWN };
@@ -172,7 +197,7 @@ static bool is_word(const char *word, size_t length, const char *name)
 bool shell_branch_word(struct shell_reader *reader, const char *word, size_t length)
 {
     static const char *const closes[] = {"fi", "done", "esac", "}"};
-    static const char *const opens[] = {"for", "while", "until", "{"};
+    static const char *const opens[] = {"while", "until", "{"};
     for (size_t i = 0; i < sizeof closes / sizeof *closes; i++)
         if (is_word(word, length, closes[i]))
             return close_branch(reader);
@@ -181,6 +206,8 @@ bool shell_branch_word(struct shell_reader *reader, const char *word, size_t len
             open_branch(reader, SHELL_OTHER);
     if (is_word(word, length, "if"))
         open_branch(reader, SHELL_IF);
+    if (is_word(word, length, "for"))
+        open_branch(reader, SHELL_LOOP_HEAD);
     if (is_word(word, length, "case"))
         open_branch(reader, SHELL_CASE_HEAD);
     struct shell_branch *b = innermost(reader);
@@ -240,6 +267,27 @@ bool shell_branch_case(struct shell_reader *reader, const struct shell_words *wo
         b->kind = SHELL_CASE_BODY;
     }
     return true;
+}
+
+/* ---- loops ---- */
+
+enum status shell_branch_loop(struct shell_reader *reader, const struct shell_words *words,
+                              struct mark mark)
+{
+    struct shell_branch *b = innermost(reader);
+    if (!b || b->kind != SHELL_LOOP_HEAD || !words->n)
+        return STATUS_OK;
+    b->kind = SHELL_OTHER;
+    if (words->n < 3 || !text_equal(words->items[1].text, "in"))
+        return STATUS_OK;
+    struct shell_variable v = {.name = words->items[0].text};
+    struct shell_word first = words->items[2];
+    if (words->n > 3 && !first.trouble)
+        first.trouble = arena_printf(reader->arena,
+                                     "variable '%.64s' is one of several in a loop, on line %u",
+                                     v.name, mark.line);
+    shell_words_add(&v.value, first, reader->arena);
+    return shell_set_variable(reader, v, mark);
 }
 
 /* ---- where a command stands ---- */

@@ -6,6 +6,17 @@
 
 #include "plan/text/shell_expand.h"
 
+enum shell_keyword {
+    KEYWORD_NONE,
+    KEYWORD_OPENS,
+    KEYWORD_CLOSES,
+    KEYWORD_PASSES,
+    KEYWORD_EXPORT
+};
+
+/* What the word at the cursor is, and its characters. */
+enum shell_keyword shell_keyword_at(const struct cursor *cursor, size_t *length);
+
 /* A word that opens, parts or closes if, case, loops and groups: called where a command may
  * begin with it. True where what it ends was left out: commands and assignments since the
  * branch began are gone. */
@@ -15,6 +26,11 @@ bool shell_branch_word(struct shell_reader *reader, const char *word, size_t len
  * that ends it. True where they are none of a command. Sets *forgot as shell_branch_word. */
 bool shell_branch_case(struct shell_reader *reader, const struct shell_words *words, char end,
                        bool *forgot);
+
+/* The words of a command, as "NAME in WORD" of a loop: sets the name to a word that is alone,
+ * and not known where there are several. Others do nothing. */
+enum status shell_branch_loop(struct shell_reader *reader, const struct shell_words *words,
+                              struct mark mark);
 
 /* Levels of if, case, loops and groups around the next command whose branch may not run. */
 unsigned shell_branch_unknown(const struct shell_reader *reader);

@@ -18,7 +18,8 @@ struct cursor {
 enum { SHELL_BRANCHES = 32 };
 
 enum shell_branch_kind {
-    SHELL_OTHER, /* loops, functions, groups */
+    SHELL_OTHER,     /* loops, functions, groups */
+    SHELL_LOOP_HEAD, /* before the words of "for NAME in" */
     SHELL_IF,
     SHELL_CASE_HEAD, /* before "in" */
     SHELL_CASE_PATTERN,

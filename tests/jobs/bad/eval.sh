@@ -1,1 +1,1 @@
-eval "vllm serve deepseek-ai/DeepSeek-V3"
+eval "$(cat launch.txt)"
