@@ -1006,6 +1006,8 @@ const struct job_case job_cases[] = {
      1},
     {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
     {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
+    {"vllm/throughput.sh", "",
+     "workload.max_num_batched_tokens=16384 workload.micro_batch=2048", 0},
     {"axolotl/eager.yaml", "cluster=h100", "stack.attention=unfused lora.rank=8", 2},
     {"megatron/ring.sh", "", "parallel.cp=4 workload.sequence_length=32768 cluster.nodes=2", 2},
     {"vllm/skypilot.yaml", "cluster=h100",

@@ -86,23 +86,36 @@ static enum status set_draft(struct job *job, uint64_t tokens)
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
-static enum status set_batch(struct job *job)
+/* What a step holds unless the job says it: by the device, by the class that starts the engine
+ * (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
+static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t *batched)
 {
     double gib;
-    bool a100;
-    uint64_t tokens = 0;
-    const char *role = "kv_both";
+    bool a100, llm = false;
+    const char *mode = "balanced";
     TRY(serving_device(job, &gib, &a100));
-    bool large = gib >= 70 && !a100;
-    uint64_t sequences = large ? 1024 : 256, batched = large ? 8192 : 2048;
+    TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
+    TRY(job_word(job, "performance-mode", &mode));
+    bool large = gib >= 70 && !a100, most = text_equal(mode, "throughput");
+    *sequences = large ? 1024 : 256;
+    *batched = llm ? (large ? 16384 : 8192) : large ? 8192 : 2048;
+    if (most) {
+        *sequences *= 2;
+        *batched *= 2;
+    }
+    if ((llm || most) && !job_given(job, "max-num-batched-tokens"))
+        job_set_count(job, "workload.max_num_batched_tokens", *batched,
+                      ENGINE_SCRIPT_CLASS " performance-mode");
+    return STATUS_OK;
+}
+
+static enum status set_batch(struct job *job)
+{
+    uint64_t sequences, batched, tokens = 0;
+    const char *role = "kv_both";
+    TRY(default_batch(job, &sequences, &batched));
     TRY(job_word(job, "kv-transfer-config.kv_role", &role));
     TRY(job_count(job, "max-num-seqs", &sequences));
-    bool llm = false;
-    TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
-    if (llm && !job_given(job, "max-num-batched-tokens")) { /* UsageContext.LLM_CLASS */
-        batched = large ? 16384 : 8192;
-        job_set_count(job, "workload.max_num_batched_tokens", batched, ENGINE_SCRIPT_CLASS);
-    }
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));

@@ -72,6 +72,8 @@ const struct job_flag vllm_flags[] = {
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
     RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
+    RULE("performance-mode", JOB_VALUE, "workload.max_num_batched_tokens",
+         "throughput: twice the defaults, of max-num-seqs too", ENGINE),
     RULE(ENGINE_SCRIPT_CLASS, JOB_SWITCH, "workload.max_num_batched_tokens",
          "of a script's vllm.LLM: 16384 on 70 GiB and more but A100, else 8192", ENGINE),
     RULE("is-prefill-worker", JOB_SWITCH, "workload.mode", "of dynamo.vllm: prefill",
