@@ -23,6 +23,7 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
         sum->part_s[i] += times * one->part_s[i];
     sum->products_s += times * one->products_s;
     sum->aside_s += times * one->aside_s;
+    sum->looped_s += times * one->looped_s;
     sum->hidden_ep_s += times * one->hidden_ep_s;
     sum->hidden_tp_s += times * one->hidden_tp_s;
     sum->copy_s += times * one->copy_s;
@@ -272,18 +273,24 @@ static void hide_rounds(const struct stepper *s, size_t first, size_t end, struc
 {
     const struct op *op = &s->work.ops[first];
     double rounds = (double)s->values[op->trips.node], fetch = 0, back = 0, work = 0;
+    double part[TIME_PARTS] = {0};
     bool ahead = false;
     for (size_t i = first; i < end; i++) {
         const struct op *at = &s->work.ops[i];
         bool link = at->kind == OP_EXCHANGE || at->kind == OP_COLLECTIVE;
         ahead = ahead || at->ahead;
         *(link ? at->ahead ? &fetch : &back : &work) += s->op_s[i];
+        if (link)
+            part[stretch_part((enum profile_item)s->item[i], at->group)] += s->op_s[i];
     }
-    if (!ahead || rounds < 1)
+    if (!ahead || rounds < 1 || fetch + back <= 0)
         return;
     struct rounds_times t;
     timeline_rounds(fetch / rounds, work / rounds, back / rounds, (uint64_t)rounds, &t);
-    b->part_s[TIME_EXCHANGE] -= hidden_s(s, &t);
+    double hidden = hidden_s(s, &t);
+    for (unsigned i = 0; i < TIME_PARTS; i++) /* a rank's part of an expert, too */
+        b->part_s[i] -= hidden * part[i] / (fetch + back);
+    b->looped_s += hidden;
 }
 
 static void hide_loops(const struct stepper *s, struct stretches *out)
@@ -398,7 +405,8 @@ static double left_s(const struct rates *r, double products, double stream, doub
 
 static void hide(struct stretch *b, enum time_part part, double wanted)
 {
-    double hidden = fmin(fmin(wanted, b->products_s), b->part_s[part]);
+    double free_s = fmax(0, b->products_s - b->looped_s);
+    double hidden = fmin(fmin(wanted, free_s), b->part_s[part]);
     b->part_s[part] -= hidden;
 }
 

@@ -11,6 +11,7 @@ enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
 struct stretch {
     double part_s[TIME_PARTS];       /* what the compute stream does and waits for */
     double products_s;               /* of it: products and attention */
+    double looped_s;                 /* of it: beside exchanges of loops that run ahead */
     double aside_s;                  /* collectives that may run beside it */
     double hidden_ep_s, hidden_tp_s; /* of the parts: what may run beside products */
     double copy_s;                   /* copies that run beside it */
