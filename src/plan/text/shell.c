@@ -432,9 +432,7 @@ static enum status read_beginning(struct shell_reader *reader, struct command *c
     bool adds;
     enum shell_keyword keyword = shell_keyword_at(cursor, &length);
     if (keyword != KEYWORD_NONE) {
-        bool forgot =
-            keyword != KEYWORD_EXPORT && shell_branch_word(reader, cursor->at, length);
-        if (forgot)
+        if (shell_branch_word(reader, keyword))
             command->first_assignment = reader->shell->n_variables;
         command->exported = keyword == KEYWORD_EXPORT;
         command->negated = *cursor->at == '!' && !command->negated;

@@ -13,13 +13,13 @@ enum shell_keyword shell_keyword_at(const struct cursor *cursor, size_t *length)
         const char *word;
         enum shell_keyword kind;
     } keywords[] = {
-        {"if", KEYWORD_OPENS},     {"for", KEYWORD_OPENS},      {"while", KEYWORD_OPENS},
-        {"until", KEYWORD_OPENS},  {"case", KEYWORD_OPENS},     {"{", KEYWORD_OPENS},
-        {"fi", KEYWORD_CLOSES},    {"done", KEYWORD_CLOSES},    {"esac", KEYWORD_CLOSES},
-        {"}", KEYWORD_CLOSES},     {"then", KEYWORD_PASSES},    {"do", KEYWORD_PASSES},
-        {"else", KEYWORD_PASSES},  {"elif", KEYWORD_PASSES},    {"!", KEYWORD_PASSES},
-        {"time", KEYWORD_PASSES},  {"export", KEYWORD_EXPORT},  {"declare", KEYWORD_PASSES},
-        {"local", KEYWORD_PASSES}, {"readonly", KEYWORD_PASSES}};
+        {"if", KEYWORD_IF},           {"then", KEYWORD_THEN},      {"elif", KEYWORD_ELIF},
+        {"else", KEYWORD_ELSE},       {"for", KEYWORD_FOR},        {"case", KEYWORD_CASE},
+        {"while", KEYWORD_OPENS},     {"until", KEYWORD_OPENS},    {"{", KEYWORD_OPENS},
+        {"fi", KEYWORD_CLOSES},       {"done", KEYWORD_CLOSES},    {"esac", KEYWORD_CLOSES},
+        {"}", KEYWORD_CLOSES},        {"do", KEYWORD_PASSES},      {"!", KEYWORD_PASSES},
+        {"time", KEYWORD_PASSES},     {"declare", KEYWORD_PASSES}, {"local", KEYWORD_PASSES},
+        {"readonly", KEYWORD_PASSES}, {"export", KEYWORD_EXPORT}};
     const char *at = cursor->at;
     *length = 0;
     while (at + *length < cursor->end && !strchr(" \t\r\n;|&()<>\"'$\\", at[*length]))
@@ -189,38 +189,32 @@ static bool close_branch(struct shell_reader *reader)
     return forgot;
 }
 
-static bool is_word(const char *word, size_t length, const char *name)
+/* A word between the parts of the innermost `if`. */
+static bool part_word(struct shell_reader *reader, struct shell_branch *b,
+                      enum shell_keyword keyword)
 {
-    return strlen(name) == length && memcmp(word, name, length) == 0;
-}
-
-bool shell_branch_word(struct shell_reader *reader, const char *word, size_t length)
-{
-    static const char *const closes[] = {"fi", "done", "esac", "}"};
-    static const char *const opens[] = {"while", "until", "{"};
-    for (size_t i = 0; i < sizeof closes / sizeof *closes; i++)
-        if (is_word(word, length, closes[i]))
-            return close_branch(reader);
-    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
-        if (is_word(word, length, opens[i]))
-            open_branch(reader, SHELL_OTHER);
-    if (is_word(word, length, "if"))
-        open_branch(reader, SHELL_IF);
-    if (is_word(word, length, "for"))
-        open_branch(reader, SHELL_LOOP_HEAD);
-    if (is_word(word, length, "case"))
-        open_branch(reader, SHELL_CASE_HEAD);
-    struct shell_branch *b = innermost(reader);
-    if (!b || b->kind != SHELL_IF)
-        return false;
-    if (is_word(word, length, "elif"))
-        return end_part(reader, b);
-    bool forgot = is_word(word, length, "else") && end_part(reader, b);
-    if (is_word(word, length, "then"))
+    bool ends = keyword == KEYWORD_ELIF || keyword == KEYWORD_ELSE;
+    bool forgot = ends && end_part(reader, b);
+    if (keyword == KEYWORD_THEN)
         begin_part(reader, b, condition_of(reader->shell, b->first));
-    else if (is_word(word, length, "else"))
+    else if (keyword == KEYWORD_ELSE)
         begin_part(reader, b, TRUE_IS_KNOWN);
     return forgot;
+}
+
+bool shell_branch_word(struct shell_reader *reader, enum shell_keyword keyword)
+{
+    static const enum shell_branch_kind kinds[] = {[KEYWORD_IF] = SHELL_IF,
+                                                   [KEYWORD_FOR] = SHELL_LOOP_HEAD,
+                                                   [KEYWORD_CASE] = SHELL_CASE_HEAD,
+                                                   [KEYWORD_OPENS] = SHELL_OTHER};
+    if (keyword == KEYWORD_CLOSES)
+        return close_branch(reader);
+    if (keyword == KEYWORD_IF || keyword == KEYWORD_FOR || keyword == KEYWORD_CASE ||
+        keyword == KEYWORD_OPENS)
+        open_branch(reader, kinds[keyword]);
+    struct shell_branch *b = innermost(reader);
+    return b && b->kind == SHELL_IF && part_word(reader, b, keyword);
 }
 
 /* ---- case ---- */

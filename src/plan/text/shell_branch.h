@@ -8,7 +8,13 @@
 
 enum shell_keyword {
     KEYWORD_NONE,
-    KEYWORD_OPENS,
+    KEYWORD_IF,
+    KEYWORD_THEN,
+    KEYWORD_ELIF,
+    KEYWORD_ELSE,
+    KEYWORD_FOR,
+    KEYWORD_CASE,
+    KEYWORD_OPENS, /* another loop, or a group */
     KEYWORD_CLOSES,
     KEYWORD_PASSES,
     KEYWORD_EXPORT
@@ -20,7 +26,7 @@ enum shell_keyword shell_keyword_at(const struct cursor *cursor, size_t *length)
 /* A word that opens, parts or closes if, case, loops and groups: called where a command may
  * begin with it. True where what it ends was left out: commands and assignments since the
  * branch began are gone. */
-bool shell_branch_word(struct shell_reader *reader, const char *word, size_t length);
+bool shell_branch_word(struct shell_reader *reader, enum shell_keyword keyword);
 
 /* The words of a command, as one of `case` is read: "WORD in", patterns; `end` is the character
  * that ends it. True where they are none of a command. Sets *forgot as shell_branch_word. */
