@@ -506,6 +506,16 @@ const struct node *node_entries(const struct node *node)
     return node && node->kind == NODE_MAPPING ? node->first : NULL;
 }
 
+bool node_is(const struct node *node, const char *text)
+{
+    return node && node->kind == NODE_SCALAR && text_equal(node->text, text);
+}
+
+bool node_says(const struct node *mapping, const char *key, const char *text)
+{
+    return node_is(node_get(mapping, key), text);
+}
+
 bool node_is_null(const struct node *node)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};

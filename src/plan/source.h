@@ -58,6 +58,11 @@ struct node *node_get(const struct node *node, const char *key);
 /* The first value of a mapping; NULL: none, or it is no mapping. */
 const struct node *node_entries(const struct node *node);
 
+/* Whether a value is this text; NULL and mappings are none. node_says: that of a mapping's key.
+ */
+bool node_is(const struct node *node, const char *text);
+bool node_says(const struct node *mapping, const char *key, const char *text);
+
 /* An empty value: nothing, null or ~, without quotes. */
 bool node_is_null(const struct node *node);
 

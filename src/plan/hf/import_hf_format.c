@@ -16,12 +16,6 @@ enum { NAME = 160, LEAVES = 4 };
 
 /* ---- formats ---- */
 
-static bool says(const struct node *mapping, const char *key, const char *word)
-{
-    const struct node *value = node_get(mapping, key);
-    return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
-}
-
 /* Format that ModelOpt calls so; DTYPE_NONE: it is not known. */
 static enum dtype format_of_algorithm(const char *name)
 {
@@ -55,14 +49,15 @@ static enum dtype format_of_group(const struct node *group)
         group && group->kind == NODE_MAPPING ? node_get(group, "weights") : NULL;
     if (!weights || weights->kind != NODE_MAPPING)
         return DTYPE_NONE;
-    bool real = says(weights, "type", "float"), four = says(weights, "num_bits", "4");
-    bool eight = says(weights, "num_bits", "8"), by32 = says(weights, "group_size", "32");
+    bool real = node_says(weights, "type", "float"), four = node_says(weights, "num_bits", "4");
+    bool eight = node_says(weights, "num_bits", "8"),
+         by32 = node_says(weights, "group_size", "32");
     const struct node *blocks = node_get(weights, "block_structure");
     if (real && four)
         return by32 ? DTYPE_MXFP4 : DTYPE_NVFP4;
     if (real && eight && by32)
         return DTYPE_MXFP8;
-    if (real && eight && says(weights, "strategy", "tensor"))
+    if (real && eight && node_says(weights, "strategy", "tensor"))
         return DTYPE_FP8;
     if (real && eight)
         return blocks && !node_is_null(blocks) ? DTYPE_FP8_BLOCK : DTYPE_FP8_CHANNEL;
@@ -79,10 +74,10 @@ static enum dtype quark(const struct node *how)
         all && all->kind == NODE_MAPPING ? node_get(all, "weight") : NULL;
     if (!weight || weight->kind != NODE_MAPPING)
         return DTYPE_NONE;
-    if (says(weight, "dtype", "fp4") && says(weight, "group_size", "32"))
+    if (node_says(weight, "dtype", "fp4") && node_says(weight, "group_size", "32"))
         return DTYPE_MXFP4;
-    if (says(weight, "dtype", "fp8_e4m3"))
-        return says(weight, "qscheme", "per_channel") ? DTYPE_FP8_CHANNEL : DTYPE_FP8;
+    if (node_says(weight, "dtype", "fp8_e4m3"))
+        return node_says(weight, "qscheme", "per_channel") ? DTYPE_FP8_CHANNEL : DTYPE_FP8;
     return DTYPE_NONE;
 }
 
@@ -105,14 +100,14 @@ static enum dtype format_of_all(const struct node *how)
     const struct node *algorithm = node_get(how, "quant_algo");
     if (algorithm && algorithm->kind == NODE_SCALAR)
         return format_of_algorithm(algorithm->text);
-    if (says(how, "quant_method", "quark"))
+    if (node_says(how, "quant_method", "quark"))
         return quark(how);
     const struct node *block = node_get(how, "weight_block_size");
-    if (says(how, "quant_method", "fp8"))
+    if (node_says(how, "quant_method", "fp8"))
         return block && !node_is_null(block) ? DTYPE_FP8_BLOCK : DTYPE_FP8;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (says(how, "quant_method", formats[i].method) &&
-            (!formats[i].key || says(how, formats[i].key, formats[i].value)))
+        if (node_says(how, "quant_method", formats[i].method) &&
+            (!formats[i].key || node_says(how, formats[i].key, formats[i].value)))
             return formats[i].format;
     return DTYPE_NONE;
 }
@@ -176,7 +171,7 @@ static bool targets(struct reader *r, const struct node *group, const char *name
     if (!list || list->kind != NODE_SEQUENCE)
         return true;
     for (const struct node *item = list->first; item; item = item->next)
-        if (item->kind == NODE_SCALAR && text_equal(item->text, "Linear"))
+        if (node_is(item, "Linear"))
             return true;
     return listed(r, list, name);
 }
@@ -224,7 +219,7 @@ static enum dtype format_named(struct reader *r, const char *name)
         return DTYPE_BF16;
     if (strstr(name, ".routed_expert_")) /* listed nowhere: vLLM vllm/models/kimi_k3 */
         return DTYPE_BF16;
-    if (says(r->how, "quant_method", "mxfp4") && !experts) /* the engines' own rule */
+    if (node_says(r->how, "quant_method", "mxfp4") && !experts) /* the engines' own rule */
         return DTYPE_BF16;
     if (is_filled(layers))
         return format_in_layers(layers, name);
@@ -440,7 +435,7 @@ void import_hf_format(const struct node *how, struct model *model, struct text *
 void import_hf_experts(const struct node *experts, struct model *model)
 {
     const enum dtype rest = model->checkpoint == DTYPE_NONE ? DTYPE_BF16 : model->checkpoint;
-    bool fp4 = experts && experts->kind == NODE_SCALAR && text_equal(experts->text, "fp4");
+    bool fp4 = node_is(experts, "fp4");
     if (!fp4)
         return;
     model->checkpoint = DTYPE_MXFP4;

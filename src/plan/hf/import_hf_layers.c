@@ -35,8 +35,7 @@ const struct node *import_item(const struct node *config, const char *key, uint6
 
 bool import_item_is(const struct node *config, const char *key, uint64_t i, const char *text)
 {
-    const struct node *item = import_item(config, key, i);
-    return item && item->kind == NODE_SCALAR && text_equal(item->text, text);
+    return node_is(import_item(config, key, i), text);
 }
 
 enum status import_dense_first(const struct node *config, const char *key, const char *dense,
@@ -187,8 +186,7 @@ static enum layer_type rope_chunk(const struct node *config, uint64_t i)
         return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_CHUNK;
     for (const struct node *item = list->first; item; item = item->next)
         if (at++ == i)
-            return item->kind == NODE_SCALAR && text_equal(item->text, "0") ? LAYER_FULL
-                                                                            : LAYER_CHUNK;
+            return node_is(item, "0") ? LAYER_FULL : LAYER_CHUNK;
     return LAYER_FULL;
 }
 
@@ -349,7 +347,7 @@ static enum layer_type kimi(const struct node *config, uint64_t i)
     char number[24];
     snprintf(number, sizeof number, "%llu", (unsigned long long)i + 1);
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
-        if (item->kind == NODE_SCALAR && text_equal(item->text, number))
+        if (node_is(item, number))
             return LAYER_FULL;
     return LAYER_LINEAR;
 }
@@ -371,8 +369,7 @@ static enum layer_type minimax(const struct node *config, uint64_t i)
     uint64_t at = 0;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (at++ == i)
-            return item->kind == NODE_SCALAR && text_equal(item->text, "0") ? LAYER_LINEAR
-                                                                            : LAYER_FULL;
+            return node_is(item, "0") ? LAYER_LINEAR : LAYER_FULL;
     return list ? LAYER_FULL : i % 2 == 0 ? LAYER_FULL : LAYER_LINEAR;
 }
 

@@ -15,12 +15,6 @@ struct blocks {
     uint64_t networks, widths; /* how many, and the sum of their widths */
 };
 
-static bool says(const struct node *part, const char *key)
-{
-    const struct node *value = node_get(part, key);
-    return value && value->kind == NODE_SCALAR && text_equal(value->text, "true");
-}
-
 static enum status broken(const struct node *part, const char *what, struct err *err)
 {
     return err_at(err, STATUS_INPUT, part->mark, "'block_configs': %s", what);
@@ -32,8 +26,8 @@ static enum status read_attention(const struct node *part, struct blocks *b, boo
 {
     const struct node *group = node_get(part, "n_heads_in_group");
     uint64_t n;
-    *there = !says(part, "no_op");
-    if (says(part, "replace_with_linear"))
+    *there = !node_says(part, "no_op", "true");
+    if (node_says(part, "replace_with_linear", "true"))
         return broken(part, "a product in place of attention is not supported", err);
     if (!*there)
         return STATUS_OK;
@@ -50,8 +44,8 @@ static enum status read_network(const struct node *part, struct blocks *b, bool 
 {
     const struct node *times = node_get(part, "ffn_mult");
     double factor;
-    *there = !says(part, "no_op");
-    if (says(part, "replace_with_linear"))
+    *there = !node_says(part, "no_op", "true");
+    if (node_says(part, "replace_with_linear", "true"))
         return broken(part, "a product in place of a network is not supported", err);
     if (!*there)
         return STATUS_OK;

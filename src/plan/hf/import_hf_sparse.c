@@ -103,7 +103,7 @@ static enum status read_hash_layers(const struct node *config, struct model *mod
     if (!list)
         return STATUS_OK;
     for (const struct node *item = list->first; item; item = item->next, at++) {
-        bool hash = item->kind == NODE_SCALAR && text_equal(item->text, "hash_moe");
+        bool hash = node_is(item, "hash_moe");
         if (hash && n < at)
             return err_at(err, STATUS_INPUT, item->mark,
                           "'mlp_layer_types': hash_moe must be the first layers");

@@ -246,8 +246,7 @@ static void ernie_vl(struct vision *v, struct encoder *e)
 
 static bool is_within(const struct vision *v, const char *family)
 {
-    const struct node *type = node_get(v->outer, "model_type");
-    return type && type->kind == NODE_SCALAR && text_equal(type->text, family);
+    return node_says(v->outer, "model_type", family);
 }
 
 /* SigLIP without its pooling head, as Gemma 3 has it: a norm behind the layers, patches pooled
@@ -273,8 +272,7 @@ static void siglip(struct vision *v, struct encoder *e)
 static void pixtral(struct vision *v, struct encoder *e)
 {
     uint64_t merge = number_in(v, v->outer, "spatial_merge_size", NULL, 2);
-    const struct node *biased = node_get(v->outer, "multimodal_projector_bias");
-    bool bias = biased && biased->kind == NODE_SCALAR && text_equal(biased->text, "true");
+    bool bias = node_says(v->outer, "multimodal_projector_bias", "true");
     v->missing |= !is_within(v, "mistral3") ||
                   items(&(struct vision){.config = v->outer}, "vision_feature_layer", 0) > 0;
     read_patches(v, e, 16, 1, merge);
@@ -310,8 +308,7 @@ static void gemma4(struct vision *v, struct encoder *e)
 {
     uint64_t positions = number(v, "position_embedding_size", NULL, 10240);
     uint64_t head = number(v, "head_dim", NULL, 64);
-    const struct node *scaled = node_get(v->config, "standardize");
-    bool standard = scaled && scaled->kind == NODE_SCALAR && text_equal(scaled->text, "true");
+    bool standard = node_says(v->config, "standardize", "true");
     read_patches(v, e, 16, 1, number(v, "pooling_kernel_size", NULL, 3));
     v->missing |= number(v, "num_key_value_heads", NULL, e->heads) != e->heads ||
                   mul(e->heads, head) != e->hidden;
@@ -380,7 +377,7 @@ static void read_audio(const struct node *config, struct model *model)
         audio && audio->kind == NODE_MAPPING ? node_get(audio, "model_type") : NULL;
     struct vision v = {.config = audio, .outer = config, .text_hidden = model->hidden};
     for (size_t i = 0; i < sizeof audios / sizeof *audios; i++) {
-        if (!type || type->kind != NODE_SCALAR || !text_equal(type->text, audios[i].name))
+        if (!node_is(type, audios[i].name))
             continue;
         uint64_t parameters = audios[i].count(&v);
         if (!v.missing && model->encoder.layers)

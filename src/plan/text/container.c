@@ -106,11 +106,10 @@ static bool is_device_label(const char *key)
 static const char *device_of(const struct node *node)
 {
     const struct node *key = node_get(node, "key"), *values = node_get(node, "values");
-    const struct node *relation = node_get(node, "operator");
     if (node && node->kind == NODE_SCALAR)
         return node->key && is_device_label(node->key) ? node->text : NULL;
     if (key && is_device_label(key->text))
-        return relation && text_equal(relation->text, "In") && values && values->n == 1
+        return node_says(node, "operator", "In") && values && values->n == 1
                    ? values->first->text
                    : NULL;
     const char *found = NULL;

@@ -13,14 +13,12 @@ static const char *text_of(const struct node *node)
 
 static bool is_true(const struct node *node)
 {
-    const char *text = text_of(node);
-    return text && (text_equal(text, "true") || text_equal(text, "True"));
+    return node_is(node, "true") || node_is(node, "True");
 }
 
 static bool is_false(const struct node *node)
 {
-    const char *text = text_of(node);
-    return text && (text_equal(text, "false") || text_equal(text, "False"));
+    return node_is(node, "false") || node_is(node, "False");
 }
 
 /* ---- flags ---- */
@@ -231,15 +229,12 @@ static void write_additions(struct container_writer *w, const struct node *templ
     static const char additions[] = "VLLM_ADDITIONAL_ARGS";
     const struct node *containers = node_get(template, "containers");
     for (const struct node *c = containers ? containers->first : NULL; c; c = c->next) {
-        const char *name = text_of(node_get(c, "name"));
-        if (!name || !text_equal(name, "main"))
+        if (!node_says(c, "name", "main"))
             continue;
         w->env = node_get(c, "env");
-        for (const struct node *e = w->env ? w->env->first : NULL; e; e = e->next) {
-            const char *called = text_of(node_get(e, "name"));
-            if (called && text_equal(called, additions))
+        for (const struct node *e = w->env ? w->env->first : NULL; e; e = e->next)
+            if (node_says(e, "name", additions))
                 container_words(w, node_get(e, "value"));
-        }
         container_words(w, node_get(c, "args"));
     }
 }

@@ -4,18 +4,12 @@
 
 #include "plan/text/container_writer.h"
 
-static bool says(const struct node *mapping, const char *key, const char *value)
-{
-    const struct node *node = node_get(mapping, key);
-    return node && node->kind == NODE_SCALAR && text_equal(node->text, value);
-}
-
 /* The entries of a ConfigMap of the text; NULL: it has none of this name. */
 static const struct node *data_of(const struct container_writer *w, const struct node *name)
 {
     for (size_t i = 0; name && i < w->n_documents; i++)
-        if (says(w->documents[i], "kind", "ConfigMap") &&
-            says(node_get(w->documents[i], "metadata"), "name", name->text))
+        if (node_says(w->documents[i], "kind", "ConfigMap") &&
+            node_says(node_get(w->documents[i], "metadata"), "name", name->text))
             return node_get(w->documents[i], "data");
     return NULL;
 }
@@ -49,7 +43,7 @@ static const char *path_of(const struct node *map, const char *key)
 {
     const struct node *items = node_get(map, "items"), *path = NULL;
     for (const struct node *item = items ? items->first : NULL; item; item = item->next)
-        if (says(item, "key", key))
+        if (node_says(item, "key", key))
             path = node_get(item, "path");
     return !items ? key : path && path->kind == NODE_SCALAR ? path->text : NULL;
 }
@@ -78,7 +72,7 @@ void container_mount(struct container_writer *w, const struct node *container)
     for (const struct node *m = mounts ? mounts->first : NULL; m; m = m->next) {
         const struct node *name = node_get(m, "name"), *folder = node_get(m, "mountPath");
         for (const struct node *v = volumes; v && name && folder; v = v->next)
-            if (says(v, "name", name->text) && node_get(v, "configMap"))
+            if (node_says(v, "name", name->text) && node_get(v, "configMap"))
                 mount_map(w, m, node_get(v, "configMap"));
     }
 }
