@@ -164,6 +164,11 @@ static void gradients_of_weights_that_are_trained(void **state)
     assert_int_equal(flop_of("frozen.modules=[experts]", KERNEL_WGRAD),
                      2 * tokens * (LAYERS * (attention + ROUTER) + table));
     assert_int_equal(flop_of("frozen.modules=[embed_tokens]", KERNEL_EMBED_GRAD), 0);
+    /* rows' gradients pass Megatron's frozen layers where all run again */
+#define PASSES "stack=megatron frozen.layers=46 recompute.kind=full "
+    assert_int_equal(flop_of(PASSES, KERNEL_WGRAD), 2 * tokens * (2 * one + table));
+    assert_int_equal(flop_of(PASSES, KERNEL_GEMM),
+                     flop_of("stack=megatron recompute.kind=full", KERNEL_GEMM));
 }
 
 /* 2 x 3,041,656,832 + 1,610,612,736 of forward, 2 x 424,935,424 + 134,217,728 of rows in the
@@ -202,6 +207,10 @@ static void only_gradients_that_are_there_are_reduced(void **state)
     assert_int_equal(moved(SHARED, "reduce_gradients_of_weights"),
                      2 * (2 * (uint64_t)(ATTENTION + NORMS) + HIDDEN));
     assert_int_equal(moved(SHARED, "reduce_gradients_of_expert_weights"), 2 * 2 * experts);
+    assert_int_equal(moved("stack=megatron parallel.zero=3 precision.gradients=bf16 "
+                           "frozen.layers=46 recompute.kind=full",
+                           "reduce_gradients_of_expert_weights"),
+                     2 * 2 * experts);
 }
 
 /* FLOP of a device in a step of 32 sequences. */

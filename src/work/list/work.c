@@ -145,5 +145,5 @@ void work_init(struct work *work, struct arena *arena)
     struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000),
                 none = size_const(&work->sizes, 0);
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
-        work->use[i] = (struct segment_use){one, full, one, full, none, none, one};
+        work->use[i] = (struct segment_use){one, full, one, full, none, none, one, one};
 }

@@ -251,7 +251,9 @@ struct segment_use {
     struct size in_flight;              /* micro-batches saved at once, in thousandths */
     struct size kept, kept_in_flight;   /* of those with a part of their own (struct stage) */
     struct size plain, plain_in_flight; /* of those that no recipe applies to */
-    struct size back; /* layers that run backward: repeat, unless some are frozen */
+    struct size back;    /* layers that run backward: repeat, unless some are frozen */
+    struct size trained; /* layers whose weights have gradients: back, unless backward goes
+                          * through frozen ones (plan_first_back) */
 };
 
 /* A tick of one layer of a segment, under one schedule, at which the peak may be. */

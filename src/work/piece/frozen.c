@@ -45,5 +45,5 @@ struct size frozen_layers_of(const struct matrix_walk *walk, struct dims dims)
     const enum ffn ffn = walk->matrix->segments == IN_MOE ? FFN_MOE : FFN_DENSE;
     if (frozen_matrix(dims.plan, walk->matrix, ffn))
         return size_const(dims.z, 0);
-    return matrix_layers_by(walk, dims, slot_kind_back);
+    return matrix_layers_by(walk, dims, slot_kind_trained);
 }

@@ -311,6 +311,13 @@ struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_
     return sum;
 }
 
+struct size lora_encoder(const struct plan *plan, struct sizes *z)
+{
+    if (!encoder_adapts(plan))
+        return size_const(z, 0);
+    return size_times(z, size_slot(z, SLOT_STAGE_EMBEDDING), encoder_adapters(plan));
+}
+
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
 {
     struct dims d;
@@ -321,10 +328,7 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
     dims_fill(&d, plan, z);
     while (matrix_next(&walk, &d))
         add_adapters(&sum, plan, &d, walk.matrix, walk.layers);
-    if (encoder_adapts(plan))
-        sum.dense =
-            size_add(z, sum.dense,
-                     size_times(z, size_slot(z, SLOT_STAGE_EMBEDDING), encoder_adapters(plan)));
+    sum.dense = size_add(z, sum.dense, lora_encoder(plan, z));
     return sum;
 }
 

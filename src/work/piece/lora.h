@@ -82,6 +82,8 @@ struct lora_sum {
     struct size dense, experts;
 };
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
+/* Those of the encoder, where the stage has it. */
+struct size lora_encoder(const struct plan *plan, struct sizes *z);
 /* Those of one layer. */
 struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind);
 

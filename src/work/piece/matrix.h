@@ -46,7 +46,7 @@ struct matrix_walk {
 bool matrix_next(struct matrix_walk *walk, struct dims *dims);
 
 /* Of the layers at hand those that a slot of their kind counts: that no recipe applies to
- * (slot_kind_plain), that run backward (slot_kind_back). */
+ * (slot_kind_plain), whose weights have gradients (slot_kind_trained). */
 struct size matrix_layers_by(const struct matrix_walk *walk, struct dims dims,
                              enum slot (*slot)(enum layer_kind kind));
 

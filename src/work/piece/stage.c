@@ -325,6 +325,7 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
 static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
 {
     memcpy(stage->layers, chunks->layers, sizeof stage->layers);
+    memcpy(stage->trained, chunks->trained, sizeof stage->trained);
     for (uint64_t i = 0; i < chunks->n; i++) {
         for (unsigned k = 0; k < KIND_COUNT; k++) {
             stage->back[k] += chunks->one[i].back[k];

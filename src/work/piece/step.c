@@ -17,6 +17,7 @@ static struct segment_use use_of_end(struct sizes *z, enum slot there, enum slot
                                 size_slot(z, in_flight),
                                 none,
                                 none,
+                                size_slot(z, there),
                                 size_slot(z, there)};
 }
 
@@ -24,9 +25,11 @@ void step_segments(const struct plan *plan, struct work *work)
 {
     struct sizes *z = &work->sizes;
     const bool frozen = plan_first_back(plan) > 0;
+    const bool passes = plan_frozen_layers(plan) > plan_first_back(plan);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         enum slot back = frozen ? slot_kind_back(kind) : slot_kind_layers(kind);
+        enum slot trained = passes ? slot_kind_trained(kind) : back;
         work->use[segment_of_kind(kind)] =
             (struct segment_use){size_slot(z, slot_kind_layers(kind)),
                                  size_slot(z, slot_kind_in_flight(kind)),
@@ -34,7 +37,8 @@ void step_segments(const struct plan *plan, struct work *work)
                                  size_slot(z, slot_kind_kept_in_flight(kind)),
                                  size_slot(z, slot_kind_plain(kind)),
                                  size_slot(z, slot_kind_plain_in_flight(kind)),
-                                 size_slot(z, back)};
+                                 size_slot(z, back),
+                                 size_slot(z, trained)};
     }
     work->use[SEGMENT_HEAD] = use_of_end(z, SLOT_STAGE_HEAD, SLOT_HEAD_IN_FLIGHT);
     work->use[SEGMENT_EMBED] = use_of_end(z, SLOT_STAGE_EMBEDDING, SLOT_ENCODER_IN_FLIGHT);

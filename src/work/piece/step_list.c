@@ -37,6 +37,15 @@ static uint16_t layer_of(struct step *s, struct part *part, uint16_t x)
     return x;
 }
 
+/* Of layers that backward goes through none of the frozen ones has a weight's gradient. */
+static void count_weight_gradients(struct step *s, size_t first)
+{
+    struct work *work = s->l.work;
+    for (size_t i = first; i < work->n_ops; i++)
+        if (work->ops[i].kernel == KERNEL_WGRAD)
+            work->ops[i].layers = s->l.layers;
+}
+
 /* Recomputed as far as the stack's policy says, then undone. */
 static uint16_t undo(struct step *s, enum segment segment, const struct part *part,
                      uint16_t gradient)
@@ -52,7 +61,10 @@ static uint16_t undo(struct step *s, enum segment segment, const struct part *pa
     step_gather_weights(s, PHASE_BACKWARD);
     step_gather_input(s);
     again_add(s->l.work, &s->again, part->first, end);
+    size_t undone = s->l.work->n_ops;
     gradient = layer_undo_range(&s->l, part->first, end, part->out, gradient, part->in);
+    s->l.layers = s->l.work->use[segment].trained;
+    count_weight_gradients(s, undone);
     step_reduce_gradients(s);
     return gradient;
 }

@@ -191,12 +191,16 @@ static struct shards segment_weights(struct step *s)
                            kind_ffn(kind) == FFN_MOE ? expert_parameters(s) : none};
 }
 
-/* Adapters beside them; beside the ends modules that are trained whole. */
+/* Adapters beside them; beside the ends modules that are trained whole, and the encoder's. */
 static struct shards segment_adapters(struct step *s)
 {
     struct sizes *z = s->l.z;
-    if (!lora_is_on(s->plan) || s->l.segment == SEGMENT_HEAD)
-        return (struct shards){lora_saved(s->plan, z), size_const(z, 0)};
+    struct size none = size_const(z, 0);
+    if (!lora_is_on(s->plan))
+        return (struct shards){none, none};
+    if (s->l.segment == SEGMENT_HEAD)
+        return (struct shards){size_add(z, lora_saved(s->plan, z), lora_encoder(s->plan, z)),
+                               none};
     struct lora_sum sum = lora_layer(s->plan, z, segment_kind(s->l.segment));
     return (struct shards){sum.dense, sum.experts};
 }
@@ -241,7 +245,7 @@ static struct shards segment_trained(struct step *s)
     for (unsigned k = 0; k < KIND_COUNT && !layer; k++)
         if (s->kinds[k])
             ends = size_sub(z, ends,
-                            size_times(z, size_slot(z, slot_kind_back((enum layer_kind)k)),
+                            size_times(z, size_slot(z, slot_kind_trained((enum layer_kind)k)),
                                        dense_of(s, &own, (enum layer_kind)k)));
     if (!layer)
         return (struct shards){ends, experts};
