@@ -100,6 +100,26 @@ void skew_even(const struct plan *plan, struct slots *slots)
     fill_rest(plan, v);
 }
 
+double skew_carried(const struct plan *plan, const struct demand *demand,
+                    const struct slots *slots)
+{
+    const uint64_t *v = slots->value;
+    enum path_exchange exchange = path_system_of(plan->moe.path)->exchange;
+    bool rows = exchange == EXCHANGE_ROWS || exchange == EXCHANGE_MESSAGES;
+    double R = (double)v[SLOT_EP], K = (double)v[SLOT_TOP_K];
+    uint64_t sent = v[rows ? SLOT_ROWS_SENT : SLOT_TOKENS_SENT],
+             from = v[rows ? SLOT_ROWS_FROM : SLOT_TOKENS_FROM], counted = greater(sent, from);
+    if (!plan_is_routed(plan) || !counted)
+        return 1;
+    double e = (double)v[SLOT_LOCAL_EXPERTS], whole;
+    double each = rows ? K : R * touched((double)v[SLOT_EXPERTS], e, v[SLOT_TOP_K]);
+    if (demand)
+        whole = (double)(rows ? demand->rows : demand->received);
+    else
+        whole = each * (double)greater(v[SLOT_TOKENS], plan_joined_tokens(plan));
+    return whole * (R - 1) / R / (double)counted;
+}
+
 void skew_full(const struct plan *plan, const struct demand *demand, struct slots *slots)
 {
     if (!plan_is_routed(plan) || !slots->value[SLOT_LOCAL_EXPERTS])

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "sim/moe/skew.h"
 #include "sim/time/price.h"
 #include "work/list/kernel.h"
 #include "work/stack/stack.h"
@@ -88,8 +89,11 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
     struct pricing *pricing = arena_alloc(arena, 1, sizeof *pricing);
     pricing_init(pricing, resolved, resolved->moe.path, ask->profile, NULL);
+    const struct demand demand = {.rows = slots.value[SLOT_ROWS],
+                                  .received = slots.value[SLOT_RECEIVED]};
     if (!resolved->stack.static_shapes)
         pricing->links = out->links;
+    pricing->carried = skew_carried(resolved, &demand, &slots);
     out->ops = arena_alloc(arena, work->n_ops + 1, sizeof *out->ops);
     out->work = work;
     out->values = values;

@@ -73,6 +73,7 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
 {
     pricing->renewed = pricing->least = false;
     pricing->links = (struct demand_links){0};
+    pricing->carried = 1;
     rates_init(&pricing->rates, plan, path, profile, attempt);
     pricing_place(pricing, plan, path);
     pricing_follow(pricing, plan, path);
@@ -411,6 +412,7 @@ static double least_once(const struct plan *plan, const struct comm_place *place
 static void as_routed(const struct pricing *p, struct comm_ask *ask)
 {
     ask->part = p->links.told ? p->links.part : NULL;
+    ask->bytes *= ask->part ? p->carried : p->least ? fmin(1, p->carried) : 1;
     if (!p->least)
         return;
     ask->uncrowded = true;

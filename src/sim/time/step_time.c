@@ -198,6 +198,7 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
 {
     struct slots slots = s->slots;
     skew_even(&s->plan, &slots);
+    s->pricing.carried = skew_carried(&s->plan, NULL, &slots);
     if (!demand)
         return sizes_eval(&s->work.sizes, &slots, s->values);
     bool even = s->plan.stack.static_shapes || s->level_links;
@@ -205,6 +206,7 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
         return false;
     slots = s->slots;
     skew_full(&s->plan, demand, &slots);
+    s->pricing.carried = skew_carried(&s->plan, demand, &slots);
     return sizes_eval(&s->work.sizes, &slots, s->values);
 }
 
