@@ -136,14 +136,15 @@ static uint64_t units_of(const struct demand_source *source, const struct demand
     return source->crossing.map.rows ? demand->rows : demand->received;
 }
 
-/* Of the means over samples, which are rounded up to whole rows. */
+/* Of the means over samples. */
 static void mean_links(const struct demand_source *source, struct demand_spread *spread)
 {
     struct demand_links *mean = &spread->expected.links;
-    double units = (double)units_of(source, &spread->expected) * (double)source->n;
+    double units = 0;
     for (uint64_t s = 0; s < source->n; s++) {
         const struct demand *one = &source->samples[s];
         double full = (double)units_of(source, one);
+        units += full;
         mean->told = mean->told || one->links.told;
         for (unsigned i = 0; i < CROSSING_LEVELS; i++)
             mean->part[i] += full * one->links.part[i];

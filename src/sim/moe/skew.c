@@ -111,12 +111,11 @@ double skew_carried(const struct plan *plan, const struct demand *demand,
              from = v[rows ? SLOT_ROWS_FROM : SLOT_TOKENS_FROM], counted = greater(sent, from);
     if (!plan_is_routed(plan) || !counted)
         return 1;
-    double e = (double)v[SLOT_LOCAL_EXPERTS], whole;
-    double each = rows ? K : R * touched((double)v[SLOT_EXPERTS], e, v[SLOT_TOP_K]);
+    double E = (double)v[SLOT_EXPERTS], e = (double)v[SLOT_LOCAL_EXPERTS];
+    double each = rows ? K : R * touched(E, e, v[SLOT_TOP_K]);
+    double whole = each * (double)greater(v[SLOT_TOKENS], plan_joined_tokens(plan));
     if (demand)
-        whole = (double)(rows ? demand->rows : demand->received);
-    else
-        whole = each * (double)greater(v[SLOT_TOKENS], plan_joined_tokens(plan));
+        whole = fmax(whole, (double)(rows ? demand->rows : demand->received));
     return whole * (R - 1) / R / (double)counted;
 }
 

@@ -131,10 +131,10 @@ static bool carries_at_once(const struct comm_ask *ask)
 /* What peers get and what leaves the node goes through the rank's one port, each at the share
  * that its collectives reach. */
 static double wire_s(const struct rates *rates, const struct comm_place *place,
-                     const struct comm_ask *ask)
+                     const struct comm_ask *ask, double s[PROFILE_LEVELS])
 {
     const struct link_rates *levels = rates->link[ask->item];
-    double bytes[PROFILE_LEVELS], s[PROFILE_LEVELS], port = 0;
+    double bytes[PROFILE_LEVELS], port = 0;
     comm_levels(place, ask, bytes);
     for (unsigned i = 0; i < PROFILE_LEVELS; i++) {
         double efficiency = at(&levels[i].efficiency, place->ranks, bytes[i]);
@@ -142,25 +142,46 @@ static double wire_s(const struct rates *rates, const struct comm_place *place,
         port += over(bytes[i], rates->port_bytes_per_s * efficiency);
     }
     s[PROFILE_SCALE_OUT] *= crowding(place, ask);
-    return fmax(port, carries_at_once(ask) ? fmax(s[0], s[1]) : s[0] + s[1]);
+    double wire = fmax(port, carries_at_once(ask) ? fmax(s[0], s[1]) : s[0] + s[1]);
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
+        s[i] = fmax(s[i], port);
+    return wire;
 }
 
-double comm_s(const struct rates *rates, const struct comm_place *place,
-              const struct comm_ask *ask)
+/* By the form of the level that it leaves. */
+static double formed_s(const struct link_rates *outer, const struct comm_place *place,
+                       const struct comm_ask *ask, double start, double wire)
 {
-    const struct link_rates *levels = rates->link[ask->item];
-    bool out = place->ranks > place->inside;
-    const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
-    if (ask->bytes <= 0 || outer->folded)
-        return 0;
-    double start = start_s(levels, place, ask), wire = wire_s(rates, place, ask);
-    if (out || ask->item != PROFILE_ALL_TO_ALL)
+    if (place->ranks > place->inside || ask->item != PROFILE_ALL_TO_ALL)
         return form_pipelined(start, wire, outer->chunking);
     struct form_protocols protocols = outer->protocols;
     protocols.large_s *= ask->messages;
     return form_protocols_s(&protocols, start,
                             over(ask->bytes / fmax(1, place->ranks - 1), outer->bytes_per_s),
                             wire, outer->chunking);
+}
+
+double comm_levels_s(const struct rates *rates, const struct comm_place *place,
+                     const struct comm_ask *ask, double level_s[PROFILE_LEVELS])
+{
+    const struct link_rates *levels = rates->link[ask->item];
+    bool out = place->ranks > place->inside;
+    const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
+    level_s[PROFILE_SCALE_UP] = level_s[PROFILE_SCALE_OUT] = 0;
+    if (ask->bytes <= 0 || outer->folded)
+        return 0;
+    double wire = wire_s(rates, place, ask, level_s);
+    double s = formed_s(outer, place, ask, start_s(levels, place, ask), wire);
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
+        level_s[i] = fmin(level_s[i], s);
+    return s;
+}
+
+double comm_s(const struct rates *rates, const struct comm_place *place,
+              const struct comm_ask *ask)
+{
+    double level_s[PROFILE_LEVELS];
+    return comm_levels_s(rates, place, ask, level_s);
 }
 
 double comm_send_s(const struct rates *rates, const struct comm_place *place,

@@ -41,6 +41,11 @@ double comm_beyond_s(const struct comm_place *place);
 double comm_s(const struct rates *rates, const struct comm_place *place,
               const struct comm_ask *ask);
 
+/* The same, and how long of it the links of each level carry something: both where it goes
+ * through the rank's one port. */
+double comm_levels_s(const struct rates *rates, const struct comm_place *place,
+                     const struct comm_ask *ask, double level_s[PROFILE_LEVELS]);
+
 /* To one neighbour of the group: over the network when the group leaves the node, over a tier's
  * links up when it leaves that, which those of its ranks share that do not. */
 double comm_send_s(const struct rates *rates, const struct comm_place *place,

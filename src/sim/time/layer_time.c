@@ -3,7 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/layers.h"
-#include "sim/time/stretch.h"
+#include "sim/time/overlap.h"
 
 /* The experts' products of a segment's layer, forward. */
 static double grouped_s(const struct stepper *s, unsigned segment)
@@ -48,7 +48,7 @@ void layer_time_of(const struct stepper *s, double rows, struct layer_time *out)
     if (segment == SEGMENT_COUNT)
         return;
     struct stretch *pass = all.layer[segment];
-    stretch_overlap(&s->pricing, pass);
+    overlap_passes(&s->pricing, pass);
     double forward = stretch_s(&pass[PASS_FORWARD]), grouped = grouped_s(s, segment),
            both = forward + stretch_s(&pass[PASS_BACKWARD]), tokens = step_tokens(&s->plan),
            rate = over(useful_flop(&s->plan, rows), grouped);

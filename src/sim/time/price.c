@@ -412,7 +412,7 @@ static double least_once(const struct plan *plan, const struct comm_place *place
 static void as_routed(const struct pricing *p, struct comm_ask *ask)
 {
     ask->part = p->links.told ? p->links.part : NULL;
-    ask->bytes *= ask->part ? p->carried : p->least ? fmin(1, p->carried) : 1;
+    ask->bytes *= p->carried;
     if (!p->least)
         return;
     ask->uncrowded = true;
@@ -453,8 +453,10 @@ static struct price link_price(const struct pricing *p, enum profile_item item,
                                const struct work *work, const struct op *op, const uint64_t *v)
 {
     struct comm_ask ask = ask_of(p, item, work, op, v);
-    double s = comm_s(&p->rates, &p->place[op->group], &ask);
-    return (struct price){.link_s = s, .s = s};
+    struct price price = {0};
+    price.s = price.link_s =
+        comm_levels_s(&p->rates, &p->place[op->group], &ask, price.level_s);
+    return price;
 }
 
 /* ---- an engine's call for all experts of a rank ---- */

@@ -12,6 +12,7 @@
 struct price {
     double compute_s, memory_s, link_s;
     double s; /* what binds, with overheads; 0 where it is folded into another's rate */
+    double level_s[PROFILE_LEVELS]; /* of it, how long the links of each level carry it */
 };
 
 /* What prices a plan's ops. */
@@ -25,8 +26,7 @@ struct pricing {
     bool beside, reduced; /* ops that may be (DONE_BESIDE, DONE_REDUCED) are, in such a step */
     double once; /* comm_ask.once of exchanges that send a token to a node once; 0: none */
     struct demand_links links; /* of the routing that is timed; not told: sources are alike */
-    double carried; /* of what exchanges count in whole rows, where links are told or `least` is
-                     * set (skew_carried) */
+    double carried; /* of what exchanges count in whole rows (skew_carried) */
     bool least;     /* what is routed crosses no more than any routing has it */
 };
 

@@ -10,6 +10,7 @@
 #include "plan/frozen.h"
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
+#include "sim/time/overlap.h"
 #include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
@@ -84,6 +85,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->values = arena_take(arena, s->work.sizes.n, sizeof *s->values);
     s->even = arena_take(arena, s->work.sizes.n, sizeof *s->even);
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
+    s->op_link_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_link_s);
     s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
     fill_slots(s);
     pricing_renew(&s->pricing, &s->plan, s->plan.moe.path, profile);
@@ -210,9 +212,12 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
     return sizes_eval(&s->work.sizes, &slots, s->values);
 }
 
-static double price_op(const struct stepper *s, const struct op *op, const uint64_t *values)
+static void price_op(struct stepper *s, size_t i, const uint64_t *values)
 {
-    return price_of(&s->pricing, &s->work, op, values).s;
+    struct price price = price_of(&s->pricing, &s->work, &s->work.ops[i], values);
+    s->op_s[i] = price.s;
+    if (profile_item_class((enum profile_item)s->item[i]) == PROFILE_COLLECTIVE)
+        memcpy(s->op_link_s[i], price.level_s, sizeof price.level_s);
 }
 
 static void price_ops(struct stepper *s, const struct demand *demand)
@@ -225,7 +230,7 @@ static void price_ops(struct stepper *s, const struct demand *demand)
         enum profile_item item = price_item(op, s->values);
         s->item[i] = (uint8_t)item;
         bool even = (evenly && moves(item)) || (level && price_is_routed(op));
-        s->op_s[i] = price_op(s, op, even ? s->even : s->values);
+        price_op(s, i, even ? s->even : s->values);
     }
 }
 
@@ -242,7 +247,7 @@ bool stepper_even(struct stepper *s)
         if (!stretch_is_least(s, op) && !op->loop)
             continue;
         s->item[i] = (uint8_t)price_item(op, s->values);
-        s->op_s[i] = price_op(s, op, s->values);
+        price_op(s, i, s->values);
     }
     return true;
 }
@@ -311,7 +316,7 @@ static void fill_chunks(struct step_parts *c)
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);
-            stretch_overlap(&c->s->pricing, c->chunks[i].pass);
+            overlap_passes(&c->s->pricing, c->chunks[i].pass);
         }
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
         c->backward_s[i] = stretch_s(&c->chunks[i].pass[PASS_BACKWARD]);
@@ -400,12 +405,12 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
 static void add_update(struct step_parts *c, struct step_time *out)
 {
     const struct stretches *b = &c->all;
-    const struct rates *r = &c->s->pricing.rates;
     double reduce = b->reduce_s, gather = b->gather_s, all = reduce + gather;
     if (c->s->plan.stack.overlap_dp) {
-        double backward = c->backward_s[0], forward = c->forward_s[0];
-        reduce = fmax(reduce - backward, (1 - r->share) * reduce);
-        gather = fmax(gather - forward, (1 - r->share) * gather);
+        const struct stretch *pass = c->chunks[0].pass;
+        const struct pricing *pricing = &c->s->pricing;
+        reduce = overlap_beside(pricing, &pass[PASS_BACKWARD], reduce, b->reduce_link_s);
+        gather = overlap_beside(pricing, &pass[PASS_FORWARD], gather, b->gather_link_s);
     }
     c->reduce_s = reduce;
     c->gather_s = gather;

@@ -64,10 +64,12 @@ struct stepper {
     struct slots slots;
     struct pricing pricing;
     uint64_t *values,
-        *even;     /* of the fullest rank; of balanced routing, where shapes are static */
-    double *op_s;  /* [work.n_ops] of the last timing */
-    uint8_t *item; /* [work.n_ops] price_item of them at these values */
-    struct stepper *draft; /* [DRAFT_PASSES] of a plan that runs one; NULL */
+        *even;    /* of the fullest rank; of balanced routing, where shapes are static */
+    double *op_s; /* [work.n_ops] of the last timing */
+    double (*op_link_s)[PROFILE_LEVELS]; /* [work.n_ops] likewise of collectives: how long the
+                                          * links of each level carry something */
+    uint8_t *item;                       /* [work.n_ops] price_item of them at these values */
+    struct stepper *draft;               /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
     bool level_links; /* what routing sends is timed as if it were balanced */
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),

@@ -24,8 +24,12 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
     sum->products_s += times * one->products_s;
     sum->aside_s += times * one->aside_s;
     sum->looped_s += times * one->looped_s;
-    sum->hidden_ep_s += times * one->hidden_ep_s;
-    sum->hidden_tp_s += times * one->hidden_tp_s;
+    for (unsigned i = 0; i < BESIDES; i++)
+        sum->beside_s[i] += times * one->beside_s[i];
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++) {
+        sum->link_s[i] += times * one->link_s[i];
+        sum->beside_link_s[i] += times * one->beside_link_s[i];
+    }
     sum->copy_s += times * one->copy_s;
     sum->host_s += times * one->host_s;
     sum->sync_s += times * one->sync_s;
@@ -82,24 +86,43 @@ static bool sharding_beside(const struct stepper *s, const struct op *op)
     return plan->stack.overlap_dp && !waits;
 }
 
-static void add_comm(const struct stepper *s, const struct op *op, enum time_part part,
-                     double seconds, struct stretch *b)
+/* Which products an op's link may run beside, if any: experts' beside the other of two
+ * micro-batches. */
+static unsigned beside_of(const struct stepper *s, const struct op *op)
 {
-    const struct rates *r = &s->pricing.rates;
     const struct stack *stack = &s->plan.stack;
-    bool beside = op->group == GROUP_EP   ? stack->overlap_ep
-                  : part == TIME_SHARDING ? sharding_beside(s, op)
-                                          : stack->overlap_tp;
+    if (process_group_is_data(op->group))
+        return BESIDES;
+    if (op->group == GROUP_EP)
+        return stack->overlap_ep ? BESIDE_EXPERTS : BESIDES;
+    return stack->overlap_tp ? BESIDE_TENSOR : BESIDES;
+}
+
+/* How long the links of a level carry an op, no longer than it takes. */
+static double carries_s(const struct stepper *s, size_t i, unsigned level)
+{
+    return fmin(s->op_link_s[i][level], s->op_s[i]);
+}
+
+static void add_comm(const struct stepper *s, size_t i, enum time_part part, double share,
+                     struct stretch *b)
+{
+    const struct op *op = &s->work.ops[i];
+    double seconds = share * s->op_s[i];
+    unsigned beside = beside_of(s, op);
     b->comm_s += seconds;
-    if (part == TIME_SHARDING && beside) {
+    for (unsigned level = 0; level < PROFILE_LEVELS; level++) {
+        double carried = share * carries_s(s, i, level);
+        b->link_s[level] += carried;
+        b->beside_link_s[level] += beside < BESIDES ? carried : 0;
+    }
+    if (part == TIME_SHARDING && sharding_beside(s, op)) {
         b->aside_s += seconds;
         return;
     }
     b->part_s[part] += seconds;
-    if (beside && op->group == GROUP_EP) /* beside the other of two micro-batches */
-        b->hidden_ep_s += r->share * seconds;
-    else if (beside)
-        b->hidden_tp_s += r->share * seconds;
+    if (beside < BESIDES)
+        b->beside_s[beside] += seconds;
 }
 
 static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch *b)
@@ -115,7 +138,7 @@ static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch
     b->serial_s += seconds;
     b->flop += share * (double)s->values[op->flop.node];
     if (class == PROFILE_COLLECTIVE) {
-        add_comm(s, op, part, seconds, b);
+        add_comm(s, i, part, share, b);
         return;
     }
     if (class == PROFILE_OFFLOAD) {
@@ -133,14 +156,12 @@ static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch
 static double stream_s(const struct stepper *s, size_t i, double share)
 {
     const struct op *op = &s->work.ops[i];
-    const struct stack *stack = &s->plan.stack;
     enum profile_item class = profile_item_class((enum profile_item)s->item[i]);
     bool link = class == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
     if (class == PROFILE_OFFLOAD || (link && sharding && sharding_beside(s, op)))
         return 0;
-    bool beside =
-        link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);
+    bool beside = link && beside_of(s, op) < BESIDES;
     return share * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
 }
 
@@ -269,27 +290,41 @@ static double hidden_s(const struct stepper *s, const struct rounds_times *t)
     return t->serial_s - least;
 }
 
+/* What a loop hides of one of its links' ops is hidden by its own work: it is no longer to be
+ * hidden by other products, and these hide nothing else on that link. */
+static void hide_link(const struct stepper *s, size_t i, double share, struct stretch *b)
+{
+    unsigned beside = beside_of(s, &s->work.ops[i]);
+    b->part_s[stretch_part((enum profile_item)s->item[i], s->work.ops[i].group)] -=
+        share * s->op_s[i];
+    if (beside < BESIDES)
+        b->beside_s[beside] -= share * s->op_s[i];
+    for (unsigned level = 0; level < PROFILE_LEVELS && beside == BESIDES; level++)
+        b->beside_link_s[level] += share * carries_s(s, i, level);
+}
+
+static bool is_link(const struct op *op)
+{
+    return op->kind == OP_EXCHANGE || op->kind == OP_COLLECTIVE;
+}
+
 static void hide_rounds(const struct stepper *s, size_t first, size_t end, struct stretch *b)
 {
-    const struct op *op = &s->work.ops[first];
-    double rounds = (double)s->values[op->trips.node], fetch = 0, back = 0, work = 0;
-    double part[TIME_PARTS] = {0};
+    const struct op *ops = s->work.ops;
+    double rounds = (double)s->values[ops[first].trips.node], fetch = 0, back = 0, work = 0;
     bool ahead = false;
     for (size_t i = first; i < end; i++) {
-        const struct op *at = &s->work.ops[i];
-        bool link = at->kind == OP_EXCHANGE || at->kind == OP_COLLECTIVE;
-        ahead = ahead || at->ahead;
-        *(link ? at->ahead ? &fetch : &back : &work) += s->op_s[i];
-        if (link)
-            part[stretch_part((enum profile_item)s->item[i], at->group)] += s->op_s[i];
+        ahead = ahead || ops[i].ahead;
+        *(is_link(&ops[i]) ? ops[i].ahead ? &fetch : &back : &work) += s->op_s[i];
     }
     if (!ahead || rounds < 1 || fetch + back <= 0)
         return;
     struct rounds_times t;
     timeline_rounds(fetch / rounds, work / rounds, back / rounds, (uint64_t)rounds, &t);
     double hidden = hidden_s(s, &t);
-    for (unsigned i = 0; i < TIME_PARTS; i++) /* a rank's part of an expert, too */
-        b->part_s[i] -= hidden * part[i] / (fetch + back);
+    for (size_t i = first; i < end; i++) /* parts of an expert are summed there, too */
+        if (is_link(&ops[i]))
+            hide_link(s, i, hidden / (fetch + back), b);
     b->looped_s += hidden;
 }
 
@@ -325,7 +360,11 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
 static void add_update(const struct stepper *s, size_t i, struct stretches *out)
 {
     double *const sums[] = {&out->reduce_s, &out->update_s, &out->gather_s};
-    *sums[stretch_update(s, i)] += s->op_s[i];
+    double *const links[] = {out->reduce_link_s, NULL, out->gather_link_s};
+    enum update_part part = stretch_update(s, i);
+    *sums[part] += s->op_s[i];
+    for (unsigned level = 0; level < PROFILE_LEVELS && links[part]; level++)
+        links[part][level] += carries_s(s, i, level);
 }
 
 /* Rows of one boundary between stages. */
@@ -390,46 +429,4 @@ void stretches_least(struct stretches *out, const struct stepper *s)
 void stretches_common(struct stretches *out, const struct stepper *s)
 {
     fill(out, s, COMMON_OPS);
-}
-
-/* ---- beside the compute stream ---- */
-
-/* What is left of collectives beside products: by the profile's norm, or what does not fit
- * beside the whole of the stream, and no less than the part that never overlaps. */
-static double left_s(const struct rates *r, double products, double stream, double aside)
-{
-    if (r->norm > 0)
-        return pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
-    return fmax(aside - stream, (1 - r->share) * aside);
-}
-
-static void hide(struct stretch *b, enum time_part part, double wanted)
-{
-    double free_s = fmax(0, b->products_s - b->looped_s);
-    double hidden = fmin(fmin(wanted, free_s), b->part_s[part]);
-    b->part_s[part] -= hidden;
-}
-
-void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES])
-{
-    const struct rates *r = &pricing->rates;
-    struct stretch both = {0};
-    for (unsigned i = 0; i < PASSES; i++) {
-        hide(&pass[i], TIME_EXCHANGE, pass[i].hidden_ep_s);
-        hide(&pass[i], TIME_TENSOR, pass[i].hidden_tp_s);
-        stretch_add(&both, &pass[i], 1);
-    }
-    /* what is waited for keeps the links busy, and hides nothing of theirs */
-    double stream = stretch_s(&both) - both.part_s[TIME_SHARDING];
-    double left = left_s(r, both.products_s, stream, both.aside_s);
-    for (unsigned i = 0; i < PASSES; i++) {
-        struct stretch *b = &pass[i];
-        b->least_s = fmax(stretch_s(b), b->aside_s);
-        b->part_s[TIME_SHARDING] += both.aside_s > 0 ? left * b->aside_s / both.aside_s : 0;
-        double device = stretch_s(b);
-        double waits = fmax(0, b->host_s - device);
-        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + waits;
-        if (b->weight_s > 0) /* schedules that put them off leave the waiting with them */
-            b->weight_s += waits;
-    }
 }

@@ -7,26 +7,34 @@
 
 enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
 
+/* Collectives that the compute stream waits for unless products of it run beside them: what
+ * experts exchange, what tensor and context parallelism do. */
+enum { BESIDE_EXPERTS, BESIDE_TENSOR, BESIDES };
+
 /* Seconds of one rank and micro-batch; amounts add up over layers. */
 struct stretch {
-    double part_s[TIME_PARTS];       /* what the compute stream does and waits for */
-    double products_s;               /* of it: products and attention */
-    double looped_s;                 /* of it: beside exchanges of loops that run ahead */
-    double aside_s;                  /* collectives that may run beside it */
-    double hidden_ep_s, hidden_tp_s; /* of the parts: what may run beside products */
-    double copy_s;                   /* copies that run beside it */
+    double part_s[TIME_PARTS];     /* what the compute stream does and waits for */
+    double products_s;             /* of it: products and attention */
+    double looped_s;               /* of it: beside exchanges of loops that run ahead */
+    double aside_s;                /* collectives of data parallelism that may run beside it */
+    double beside_s[BESIDES];      /* of the parts: what may run beside products */
+    double link_s[PROFILE_LEVELS]; /* while links carry anything, hidden or not */
+    double beside_link_s[PROFILE_LEVELS]; /* of it: what is or may be beside products */
+    double copy_s;                        /* copies that run beside it */
     double host_s;   /* from one such layer to the next as the host launches them and waits */
     double sync_s;   /* waits of the host, part of host_s */
     double weight_s; /* of it: weight gradients, which nothing waits for */
     double comm_s;   /* of collectives, whether hidden or not */
     double flop;
-    double least_s, serial_s; /* the busiest resource; all in turn */
+    double serial_s; /* all in turn */
+    double least_s;  /* once overlapped: the busiest resource, in forward that of both passes */
 };
 
 struct stretches {
     struct stretch layer[SEGMENT_COUNT][PASSES];
     double send_s;                       /* a micro-batch's rows to the next stage */
     double update_s, reduce_s, gather_s; /* once a step */
+    double reduce_link_s[PROFILE_LEVELS], gather_link_s[PROFILE_LEVELS];
 };
 
 /* From the stepper's priced ops. */
@@ -51,10 +59,6 @@ bool stretch_is_least(const struct stepper *stepper, const struct op *op);
 void stretches_common(struct stretches *all, const struct stepper *stepper);
 
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);
-
-/* Puts what may run beside the compute stream there, and what is left of it, and of launches,
- * into the parts. Forward and backward of one chunk. */
-void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES]);
 
 /* Which part an op's seconds belong to. */
 enum time_part stretch_part(enum profile_item item, enum process_group group);
