@@ -314,12 +314,6 @@ enum status job_layers(struct job *job, uint64_t *layers);
 /* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
 enum status job_refuse_torchtune(struct mark mark, struct err *err);
 
-/* Megatron-LM's finish, for a bridge too; see plan/framework. */
-extern const struct job_flag megatron_flags[];
-extern const size_t megatron_n_flags;
-enum status megatron_prepare(struct job *job);
-enum status megatron_finish(struct job *job);
-
 /* ---- names of devices elsewhere; see device_names.c ---- */
 
 /* The cluster that has the device of a node's label or a job's description, "NVIDIA-H200",
@@ -358,7 +352,7 @@ enum status job_unknown_model(struct job *job, struct mark mark, const char *nam
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);
 
-/* ---- finding launches; see plan/framework ---- */
+/* ---- finding launches; see plan/launch ---- */
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);
