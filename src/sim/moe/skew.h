@@ -17,9 +17,9 @@ void skew_even(const struct plan *resolved, struct slots *slots);
 void skew_full(const struct plan *resolved, const struct demand *demand, struct slots *slots);
 
 /* What exchanges count of routed rows or tokens is whole ones: what they carry over what the
- * filled slots say of it. Of balanced routing (demand NULL) what every rank sends, of steps with
- * one token a rank 6.3 for 7; of a demand what its fullest rank receives from the others where
- * that is more. 1 where nothing is sent. */
+ * filled slots say of it. Of balanced routing (demand NULL) what every rank sends, of steps
+ * with one token a rank 6.3 for 7; of a demand what its fullest rank receives from the others
+ * where that is more. 1 where nothing is sent. */
 double skew_carried(const struct plan *resolved, const struct demand *demand,
                     const struct slots *slots);
 

@@ -200,12 +200,14 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
 {
     struct slots slots = s->slots;
     skew_even(&s->plan, &slots);
-    s->pricing.carried = skew_carried(&s->plan, NULL, &slots);
-    if (!demand)
+    if (!demand) {
+        s->pricing.carried = skew_carried(&s->plan, NULL, &slots);
         return sizes_eval(&s->work.sizes, &slots, s->values);
+    }
     bool even = s->plan.stack.static_shapes || s->level_links;
     if (even && !sizes_eval(&s->work.sizes, &slots, s->even))
         return false;
+    s->even_carried = even ? skew_carried(&s->plan, NULL, &slots) : 1;
     slots = s->slots;
     skew_full(&s->plan, demand, &slots);
     s->pricing.carried = skew_carried(&s->plan, demand, &slots);
@@ -214,7 +216,11 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
 
 static void price_op(struct stepper *s, size_t i, const uint64_t *values)
 {
+    const double carried = s->pricing.carried;
+    if (values == s->even)
+        s->pricing.carried = s->even_carried;
     struct price price = price_of(&s->pricing, &s->work, &s->work.ops[i], values);
+    s->pricing.carried = carried;
     s->op_s[i] = price.s;
     if (profile_item_class((enum profile_item)s->item[i]) == PROFILE_COLLECTIVE)
         memcpy(s->op_link_s[i], price.level_s, sizeof price.level_s);

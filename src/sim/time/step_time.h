@@ -64,8 +64,9 @@ struct stepper {
     struct slots slots;
     struct pricing pricing;
     uint64_t *values,
-        *even;    /* of the fullest rank; of balanced routing, where shapes are static */
-    double *op_s; /* [work.n_ops] of the last timing */
+        *even;           /* of the fullest rank; of balanced routing, where shapes are static */
+    double even_carried; /* pricing.carried of the latter */
+    double *op_s;        /* [work.n_ops] of the last timing */
     double (*op_link_s)[PROFILE_LEVELS]; /* [work.n_ops] likewise of collectives: how long the
                                           * links of each level carry something */
     uint8_t *item;                       /* [work.n_ops] price_item of them at these values */
