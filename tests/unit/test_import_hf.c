@@ -101,6 +101,15 @@ static const char *const families[] = {
     "qwen3-next-80b-a3b",
     "qwen3.5-397b-a17b",
     "step-3.7-flash",
+    "longcat-flash",
+    "step3",
+    "phi-2",
+    "gpt-j-6b",
+    "falcon-7b",
+    "falcon-40b",
+    "command-r7b",
+    "command-r-plus",
+    "aya-expanse-8b",
     "a.x-k1",
     "hy3",
     "ernie-4.5-vl-28b-a3b",
@@ -234,9 +243,10 @@ static void broken_configurations_say_where(void **state)
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
          "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
          "gemma, gemma2, gemma3, "
-         "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, nemotron-nas, phi3, olmo2, "
+         "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, step3_vl, "
+         "longcat_flash, nemotron-nas, phi3, olmo2, "
          "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, "
-         "arcee, apertus, granite, nemotron, starcoder2, phi, gpt_neox, falcon, cohere, "
+         "arcee, apertus, granite, nemotron, starcoder2, phi, gptj, gpt_neox, falcon, cohere, "
          "cohere2, stablelm, ernie4_5, glm, glm4, glm4v, chatglm, exaone, internlm2, "
          "internlm3, "
          "baichuan, minicpm, lfm2, deepseek, qwen2, "

@@ -36,6 +36,15 @@ enum status import_finish_falcon(const struct node *config, struct model *model,
         model->norms_per_layer = import_count(config, "num_ln_in_parallel_attn", 2);
     else
         model->norms_per_layer = beside ? 1 : 2;
+    model->side_by_side = fresh || beside;
+    if (!model->dense_intermediate)
+        model->dense_intermediate = checked_mul(4, model->hidden, &overflow);
+    return import_finish_llama(config, model, err);
+}
+
+enum status import_finish_gptj(const struct node *config, struct model *model, struct err *err)
+{
+    bool overflow = false;
     if (!model->dense_intermediate)
         model->dense_intermediate = checked_mul(4, model->hidden, &overflow);
     return import_finish_llama(config, model, err);
@@ -44,7 +53,7 @@ enum status import_finish_falcon(const struct node *config, struct model *model,
 enum status import_finish_stablelm(const struct node *config, struct model *model,
                                    struct err *err)
 {
-    if (is_on(config, "use_parallel_residual", false))
+    if (model->side_by_side)
         model->norms_per_layer = 1;
     return import_finish_llama(config, model, err);
 }

@@ -604,6 +604,58 @@ static const struct import_field step3p5[] = {
     KNOWN("scoring_func"),
 };
 
+/* Step-3: queries of a low rank with a norm, one head of keys and values (vLLM
+ * models/step3_text.py); import_finish_step3. */
+static const struct import_field step3[] = {
+    COUNT(max_position, "max_position_embedding", "65536"),
+    COUNT(attention.kv_heads, "num_attention_groups", "1"),
+    COUNT(attention.head_dim, "head_dim", "256"),
+    COUNT(attention.q_lora_rank, "share_q_dim", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe.experts, "moe_num_experts", NULL),
+    COUNT(moe.top_k, "moe_top_k", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_intermediate, "share_expert_dim", NULL),
+    COUNT(moe.shared_experts, NULL, "1"),
+    BOOL(moe.router.normalize, "norm_expert_weight", "false"),
+    KNOWN("max_seq_len"),
+    KNOWN("understand_projector_stride"), /* import_hf_vision.c */
+    KNOWN("projector_bias"),
+};
+
+/* LongCat-Flash: a layer of two attention blocks and two dense networks, beside the first of
+ * which are the experts, is two of ours; import_finish_longcat. Absent keys are those of
+ * LongcatFlashConfig. */
+static const struct import_field longcat[] = {
+    COUNT(layers, "num_layers", "28"),
+    COUNT(moe_every, NULL, "2"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1536"),
+    COUNT(attention.kv_lora_rank, "kv_lora_rank", "512"),
+    COUNT(attention.qk_nope_head_dim, "qk_nope_head_dim", "128"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.v_head_dim, "v_head_dim", "128"),
+    COUNT(dense_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(residual_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(mtp_dense, NULL, "true"),
+    COUNT(moe.experts, "n_routed_experts", "512"),
+    COUNT(moe.zero_experts, "zero_expert_num", "256"),
+    COUNT(moe.top_k, "moe_topk", "12"),
+    COUNT(moe.intermediate, "expert_ffn_hidden_size", "2048"),
+    BOOL(moe.shortcut, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+    BOOL(moe.router.linear_bias, "router_bias", "false"),
+    REAL(moe.router.scale, "routed_scaling_factor", "6"),
+    KNOWN("num_hidden_layers"), /* transformers writes 2 x num_layers */
+    KNOWN("mla_scale_q_lora"),
+    KNOWN("mla_scale_kv_lora"),
+    KNOWN("attention_method"),
+    KNOWN("zero_expert_type"),
+    KNOWN("nextn_use_scmoe"),
+    KNOWN("router_dtype"),
+};
+
 /* Norms of queries and keys over all heads, and behind attention and network. */
 static const struct import_field olmo2[] = {
     BOOL(attention.qk_norm, NULL, "true"),
@@ -678,23 +730,47 @@ static const struct import_field starcoder2[] = {
 
 /* Attention and network side by side behind one norm; every product has a bias. */
 static const struct import_field phi[] = {
-    TWO_MATRICES("hidden_act", "gelu_new"),
+    TWO_MATRICES("hidden_act", "gelu_new"), BOOL(side_by_side, NULL, "true"),
+    COUNT(norms_per_layer, NULL, "1"),      BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, NULL, "true"),     BOOL(attention.output_bias, NULL, "true"),
+    BOOL(mlp_bias, NULL, "true"),           BOOL(head_bias, NULL, "true"),
+};
+
+/* GPT-J and its like: side by side behind one norm, biases of the network alone; absent keys
+ * are those of GPTJConfig. */
+static const struct import_field gptj[] = {
+    COUNT(layers, "n_layer", "28"),
+    COUNT(hidden, "n_embd", "4096"),
+    COUNT(vocab, "vocab_size", "50400"),
+    COUNT(max_position, "n_positions", "2048"),
+    COUNT(attention.heads, "n_head", "16"),
+    COUNT(dense_intermediate, "n_inner", "0"),
+    TWO_MATRICES("activation_function", "gelu_new"),
+    BOOL(side_by_side, NULL, "true"),
     COUNT(norms_per_layer, NULL, "1"),
     BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, NULL, "true"),
-    BOOL(attention.output_bias, NULL, "true"),
+    BOOL(attention.bias, NULL, "false"),
+    BOOL(attention.output_bias, NULL, "false"),
     BOOL(mlp_bias, NULL, "true"),
     BOOL(head_bias, NULL, "true"),
+    KNOWN("n_ctx"),
+    KNOWN("scale_attn_weights"),
+    KNOWN("summary_activation"),
+    KNOWN("summary_proj_to_labels"),
+    KNOWN("summary_type"),
+    KNOWN("summary_use_proj"),
+    KNOWN("task_specific_params"),
+    KNOWN("gradient_checkpointing"),
 };
 
 /* A norm each. */
 static const struct import_field gpt_neox[] = {
     TWO_MATRICES("hidden_act", "gelu"),
+    BOOL(side_by_side, "use_parallel_residual", "true"),
     BOOL(norm_bias, NULL, "true"),
     BOOL(attention.bias, "attention_bias", "true"),
     BOOL(attention.output_bias, "attention_bias", "true"),
     BOOL(mlp_bias, NULL, "true"),
-    KNOWN("use_parallel_residual"), /* noted */
 };
 
 /* import_finish_falcon */
@@ -711,16 +787,17 @@ static const struct import_field falcon[] = {
     KNOWN("multi_query"),
     KNOWN("new_decoder_architecture"),
     KNOWN("num_ln_in_parallel_attn"),
-    KNOWN("parallel_attn"), /* noted */
+    KNOWN("parallel_attn"),
 };
 
 /* Side by side behind one norm without a bias; norms of queries and keys have a weight for
  * every head. */
 static const struct import_field cohere[] = {
+    BOOL(side_by_side, NULL, "true"),
     COUNT(norms_per_layer, NULL, "1"),
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
     BOOL(attention.qk_norm, "use_qk_norm", "false"),
-    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    BOOL(attention.qk_norm_all_heads, "use_qk_norm", "false"),
     KNOWN("logit_scale"),
     KNOWN("use_parallel_block"), /* as published: true, both ungated and in one block */
     KNOWN("use_parallel_embedding"),
@@ -733,6 +810,7 @@ static const struct import_field cohere[] = {
 
 static const struct import_field cohere2[] = {
     BOOL(attention.qk_norm, NULL, "false"),
+    BOOL(attention.qk_norm_all_heads, NULL, "false"),
     COUNT(attention.window, "sliding_window", "4096"),
 };
 
@@ -743,7 +821,7 @@ static const struct import_field stablelm[] = {
     BOOL(attention.output_bias, NULL, "false"),
     BOOL(attention.qk_norm, "qk_layernorm", "false"),
     BOOL(attention.qk_norm_all_heads, NULL, "true"),
-    KNOWN("use_parallel_residual"), /* noted */
+    BOOL(side_by_side, "use_parallel_residual", "false"),
     KNOWN("norm_eps"),
 };
 
@@ -1239,6 +1317,13 @@ const struct import_family import_families[] = {
       "Step3p7ForConditionalGeneration", "Step3p7FlashForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
      import_finish_step},
+    {{"step3_text", "step3_vl", "Step3TextForCausalLM", "Step3VLForConditionalGeneration",
+      NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3)},
+     import_finish_step3},
+    {{"longcat_flash", "LongcatFlashForCausalLM", "LongcatCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(longcat)},
+     import_finish_longcat},
     {{"nemotron-nas", "DeciLMForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(nas)},
      import_finish_nas},
@@ -1284,6 +1369,9 @@ const struct import_family import_families[] = {
     {{"phi", "PhiForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(phi)},
      import_finish_phi},
+    {{"gptj", "GPTJForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gptj)},
+     import_finish_gptj},
     {{"gpt_neox", "GPTNeoXForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gpt_neox)},
      import_finish_llama},
@@ -1396,10 +1484,8 @@ const struct import_refusal import_refusals[] = {
     {"bamba", "Mamba and attention layers"},
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
-    {"longcat", "two attentions a layer, experts without weights"},
-    {"Longcat", "two attentions a layer, experts without weights"},
-    {"step3_vl", "queries made through one product for all heads"},
-    {"Step3VL", "queries made through one product for all heads"},
+    {"longcat_flash_ngram", "embeddings of n-grams"},
+    {"LongcatFlashNgram", "embeddings of n-grams"},
     {"opt", "learned positions"},
     {"OPT", "learned positions"},
     {"gpt2", "learned positions"},

@@ -89,6 +89,10 @@ static const struct train_tensor moe[] = {
      .first = MODULE_UNSORT, .last = BACK_UNPERMUTE},
     {"scored_output", MOE, FACT_COMPILED, ROW_ROUTED, COL_ROUTED, .first = MODULE_UNPERMUTE,
      .last = MODULE_UNPERMUTE},
+    /* rows that choices without weights give back, whose scores have a gradient too
+     * (transformers models/longcat_flash, LongcatFlashExperts) */
+    {"identity_rows", MOE, FACT_ZERO_EXPERTS, ROW_IDENTITY, COL_ROUTED, .saved = true,
+     .first = MODULE_SORT, .last = BACK_UNPERMUTE},
     {"moe_out", MOE, 0, ROW_LOCAL, COL_HIDDEN, .first = MODULE_UNPERMUTE,
      .last = MODULE_RESIDUAL},
     {"d_routed_output", MOE, 0, ROW_ROUTED, COL_ROUTED, .first = BACK_UNPERMUTE,
