@@ -75,6 +75,8 @@ uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_has_moe(const struct plan *plan);
 /* And whether there are experts that tokens are routed to. */
 bool plan_is_routed(const struct plan *plan);
+/* Whether their experts' sum is added behind the next layer. */
+bool plan_has_shortcut(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
 /* Tokens of a sequence in a step, over all ranks that share it. */

@@ -255,15 +255,22 @@ static void borrow_keys(struct rng *rng, struct plan *plan)
         (struct enum_list){4, {LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW_BORROW, LAYER_BORROW}};
 }
 
-/* Networks beside their mixers, behind one norm or two, queries of a low rank, and choices that
- * compute nothing, each in some plans of stacks that have them. */
+/* Networks beside their mixers, behind one norm or two, queries of a low rank, choices that
+ * compute nothing, and experts added behind the next layer, each in some plans of stacks that
+ * have them. */
 static void shape_otherwise(struct rng *rng, struct plan *plan)
 {
     struct model *model = &plan->model;
     struct plan before = *plan;
     char text[RULE_TEXT], hint[RULE_TEXT];
     bool beside = rng_below(rng, 4) == 0, rank = rng_below(rng, 4) == 0;
+    bool pairs = !beside && rng_below(rng, 3) == 0;
     uint64_t norms = 1 + rng_below(rng, 2), zero = rng_below(rng, 4) ? 0 : 6;
+    if (pairs && !model->layer_types.n) {
+        model->moe.shortcut = true;
+        model->moe_every = 2;
+        model->dense_layers = model->layers / 2;
+    }
     model->side_by_side = beside;
     model->norms_per_layer = beside ? norms : model->norms_per_layer;
     model->moe.zero_experts = zero;

@@ -82,11 +82,6 @@ static bool zero_experts_broken(const struct plan *plan, char *text, char *hint)
     return NAMES_OTHER(others, "choices that compute nothing");
 }
 
-static bool has_shortcut(const struct plan *plan)
-{
-    return plan_has_moe(plan) && plan->model.moe.shortcut;
-}
-
 /* Layers come in pairs, which no stage cuts. */
 static bool cuts_pairs(const struct plan *plan)
 {
@@ -151,7 +146,7 @@ static const struct rule rules[] = {
     {.name = "shortcut-in-pairs",
      .key = "model.moe.shortcut",
      .shape = RULE_OTHER,
-     .applies = has_shortcut,
+     .applies = plan_has_shortcut,
      .broken = shortcut_broken,
      .also = {"model.moe_every", "parallel.pp"}},
     {.name = "side-by-side-alone",

@@ -452,7 +452,7 @@ static uint64_t facts_of(const struct plan *plan)
         {model_borrows(&plan->model), FACT_LENDS},
         {plan_embeds_layers(plan), FACT_LAYER_EMBEDDING},
         {moe->zero_experts > 0, FACT_ZERO_EXPERTS},
-        {moe->shortcut, FACT_SHORTCUT},
+        {plan_has_shortcut(plan), FACT_SHORTCUT},
         {!plan->model.side_by_side, FACT_IN_TURN},
         {plan->model.side_by_side, FACT_BESIDE},
         {!own_norm, FACT_BESIDE_SHARED},

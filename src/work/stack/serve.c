@@ -229,8 +229,8 @@ static void rows_beside(const struct serve *v, enum segment segment, enum layer_
     } rows[] = {
         {"attention_result", both && !dense},
         {"network_hidden", both && model_has_network_norm(m)},
-        {"shortcut", m->moe.shortcut && dense},
-        {"moe_input_copy", m->moe.shortcut && !dense},
+        {"shortcut", plan_has_shortcut(v->plan) && dense},
+        {"moe_input_copy", plan_has_shortcut(v->plan) && !dense},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buffer buffer =
