@@ -117,6 +117,11 @@ static void note_assumed(const struct node *config, const struct model *model, s
     if (is_set(act) && text_equal(act->text, "xielu"))
         note(out, act,
              "xIELU is taken for GELU; its two learned numbers a layer are not counted");
+    const struct node *formula = is_set(act) ? act : node_get(config, "activation_function");
+    if (is_set(formula) && text_equal(formula->text, "gelu_new"))
+        note(out, formula,
+             "transformers computes it by a formula of several ops: in training it keeps three "
+             "tensors of a network's width that are not counted");
     const struct node *other = node_get(config, "attention_other_setting");
     const struct node *modules = node_get(config, "num_nextn_predict_layers");
     if (model->mtp_layers && is_set(other) && is_set(modules))

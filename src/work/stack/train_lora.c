@@ -63,6 +63,20 @@ static const struct {
     {"expert_product", "expert_down", MODULE_EXPERT_DOWN},
 };
 
+/* What a row of the table is about: without a gate the down product reads what the activation
+ * gives. */
+static const char *input_named(const struct dims *d, const char *tensor)
+{
+    static const char *const names[][2] = {{"mlp_silu", "mlp_product"},
+                                           {"shared_silu", "shared_product"},
+                                           {"residual_silu", "residual_product"},
+                                           {"expert_silu", "expert_product"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(d->facts & FACT_GLU) && text_equal(tensor, names[i][0]))
+            return names[i][1];
+    return tensor;
+}
+
 /* Whether a row is about what the network's products read. */
 static bool is_network_input(size_t row)
 {
@@ -96,6 +110,7 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
     unsigned until = 0;
     bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n,
          both = d->facts & FACT_BESIDE_SHARED && text_equal(tensor, "attention_norm_out");
+    tensor = input_named(d, tensor);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && some; i++) {
         if (!text_equal(inputs[i].tensor, tensor) && !(both && is_network_input(i)))
             continue;
