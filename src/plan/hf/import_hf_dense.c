@@ -50,6 +50,25 @@ enum status import_finish_gptj(const struct node *config, struct model *model, s
     return import_finish_llama(config, model, err);
 }
 
+/* Dense layers come first, with a period of their own; each period's last layer is full. */
+static enum layer_type cohere2_moe(const struct node *config, uint64_t i)
+{
+    uint64_t dense = import_count(config, "first_k_dense_replace", 0), every;
+    if (i < dense)
+        every = import_count(config, "prefix_dense_sliding_window_pattern", 1);
+    else
+        every = import_count(config, "sliding_window_pattern", 4);
+    return every && ((i < dense ? i : i - dense) + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_cohere2_moe(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    if (!model->dense_intermediate)
+        model->dense_intermediate = model->moe.intermediate;
+    return import_layers(config, model, cohere2_moe, err);
+}
+
 enum status import_finish_stablelm(const struct node *config, struct model *model,
                                    struct err *err)
 {

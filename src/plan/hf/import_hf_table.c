@@ -475,6 +475,20 @@ static const struct import_field granite_hybrid[] = {
     COUNT(linear.chunk, "mamba_chunk_size", "256"),
 };
 
+/* Mamba-2 and attention, each with a dense network; import_finish_bamba. */
+static const struct import_field bamba[] = {
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    WORD(linear.kind, NULL, "mamba2", linear_kinds),
+    COUNT(linear.heads, "mamba_n_heads", "128"),
+    COUNT(linear.key_heads, "mamba_n_groups", "1"),
+    COUNT(linear.key_dim, "mamba_d_state", "256"),
+    COUNT(linear.conv, "mamba_d_conv", "4"),
+    COUNT(linear.chunk, "mamba_chunk_size", "256"),
+    KNOWN("attn_layer_indices"),
+    KNOWN("attn_rotary_emb"),
+    KNOWN("z_loss_coefficient"),
+};
+
 /* Short convolutions over all channels, and attention with norms of heads. */
 static const struct import_field lfm2_moe[] = {
     BOOL(tied_embeddings, "tie_embedding", "true"),
@@ -621,6 +635,11 @@ static const struct import_field step3[] = {
     KNOWN("max_seq_len"),
     KNOWN("understand_projector_stride"), /* import_hf_vision.c */
     KNOWN("projector_bias"),
+    KNOWN("image_token_len"),
+    KNOWN("patch_token_len"),
+    KNOWN("im_start_token"),
+    KNOWN("im_patch_token"),
+    KNOWN("im_end_token"),
 };
 
 /* LongCat-Flash: a layer of two attention blocks and two dense networks, beside the first of
@@ -812,6 +831,38 @@ static const struct import_field cohere2[] = {
     BOOL(attention.qk_norm, NULL, "false"),
     BOOL(attention.qk_norm_all_heads, NULL, "false"),
     COUNT(attention.window, "sliding_window", "4096"),
+};
+
+/* Command A+: experts as wide as intermediate_size beside attention, all of them behind one
+ * norm; absent keys are those of Cohere2MoeConfig. */
+static const struct import_field cohere2_moe[] = {
+    BOOL(side_by_side, NULL, "true"),
+    COUNT(norms_per_layer, NULL, "1"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(attention.head_dim, "head_dim", "128"),
+    COUNT(attention.window, "sliding_window", "4096"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "prefix_dense_intermediate_size", "0"),
+    COUNT(moe.experts, "num_experts", "8"),
+    COUNT(moe.top_k, "num_experts_per_tok", "2"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "0"),
+    WORD(moe.router.score, "expert_selection_fn", "softmax", scores),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    KNOWN("logit_scale"),
+    KNOWN("shared_expert_combination_strategy"),
+    KNOWN("prefix_dense_sliding_window_pattern"), /* import_finish_cohere2_moe */
+    KNOWN("use_parallel_block"),
+    KNOWN("use_parallel_embedding"),
+    KNOWN("use_embedding_sharing"),
+    KNOWN("use_gated_activation"),
+    KNOWN("use_qk_norm"),
+    KNOWN("layer_switch"),
+    KNOWN("order_of_interleaved_layers"),
+    KNOWN("cache_implementation"),
 };
 
 /* import_finish_stablelm */
@@ -1288,11 +1339,14 @@ const struct import_family import_families[] = {
     {{"granitemoehybrid", "GraniteMoeHybridForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(granite_hybrid)},
      import_finish_granite},
+    {{"bamba", "BambaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(bamba)},
+     import_finish_bamba},
     {{"lfm2_moe", "Lfm2MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(lfm2_moe)},
      import_finish_lfm2},
-    {{"llama", "mistral", "ministral3", "LlamaForCausalLM", "MistralForCausalLM",
-      "Ministral3ForCausalLM", NULL},
+    {{"llama", "mistral", "ministral3", "cwm", "LlamaForCausalLM", "MistralForCausalLM",
+      "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},
@@ -1318,7 +1372,7 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
      import_finish_step},
     {{"step3_text", "step3_vl", "Step3TextForCausalLM", "Step3VLForConditionalGeneration",
-      NULL},
+      "Step3vForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3)},
      import_finish_step3},
     {{"longcat_flash", "LongcatFlashForCausalLM", "LongcatCausalLM", NULL},
@@ -1384,7 +1438,10 @@ const struct import_family import_families[] = {
     {{"cohere2", "Cohere2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(cohere), FIELDS(cohere2)},
      import_finish_exaone4},
-    {{"stablelm", "StableLmForCausalLM", NULL},
+    {{"cohere2_moe", "Cohere2MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(cohere2_moe)},
+     import_finish_cohere2_moe},
+    {{"stablelm", "StableLmForCausalLM", "StableLMEpochForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(stablelm)},
      import_finish_stablelm},
     {{"ernie4_5", "Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM", NULL},
@@ -1481,7 +1538,6 @@ const struct import_family import_families[] = {
 const size_t import_n_families = sizeof import_families / sizeof *import_families;
 
 const struct import_refusal import_refusals[] = {
-    {"bamba", "Mamba and attention layers"},
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
     {"longcat_flash_ngram", "embeddings of n-grams"},
@@ -1508,8 +1564,6 @@ const struct import_refusal import_refusals[] = {
     {"BailingMoeLinear", "linear attention between layers of softmax attention"},
     {"beam", "gates of attention with a bias per head"},
     {"Beam", "gates of attention with a bias per head"},
-    {"cohere2_moe", "attention and experts side by side behind one norm"},
-    {"Cohere2Moe", "attention and experts side by side behind one norm"},
     {"deepseek_ocr2", "experts without latent attention behind two encoders"},
     {"DeepseekOcr2", "experts without latent attention behind two encoders"},
     {"diffusion_gemma", "a model that denoises blocks of tokens"},

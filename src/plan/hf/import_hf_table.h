@@ -153,6 +153,8 @@ enum status import_finish_jamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_bamba(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
                                      struct err *err);
@@ -160,6 +162,8 @@ enum status import_finish_phi(const struct node *config, struct model *model, st
 enum status import_finish_gptj(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_falcon(const struct node *config, struct model *model,
                                  struct err *err);
+enum status import_finish_cohere2_moe(const struct node *config, struct model *model,
+                                      struct err *err);
 enum status import_finish_stablelm(const struct node *config, struct model *model,
                                    struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,
