@@ -107,6 +107,8 @@ static const char *const families[] = {
     "gpt-j-6b",
     "falcon-7b",
     "falcon-40b",
+    "sarvam-30b",
+    "sarvam-105b",
     "command-r7b",
     "command-r-v01",
     "command-r-08-2024",
@@ -255,6 +257,7 @@ static void broken_configurations_say_where(void **state)
          "internlm3, "
          "baichuan, minicpm, lfm2, deepseek, qwen2, "
          "qwen2_5_vl, qwen2_vl, qwen3, qwen3_vl, afmoe, aria, axk1, "
+         "sarvam_moe, sarvam_mla, "
          "exaone_moe, hy_v3, solar_open, laguna, mellum, mistral4, flex_olmo, "
          "granitemoeshared, granitemoe_swa, flint, kolibri1, dbrx; or write the "
          "model's own keys, as "

@@ -182,6 +182,9 @@ static const struct {
     {"internvl3.5-8b", 8528318464},
     {"glm-4.1v-9b", 10292777472},
     {"command-r-08-2024", 32296476672},       /* its card: 32B */
+    {"command-r-v01", 34980831232},           /* its card: 35B */
+    {"sarvam-30b", 32152650368},              /* its checkpoint: 64.4 GB */
+    {"sarvam-105b", 106031767424},            /* its hub: 106.0B */
     {"ernie-4.5-vl-424b-a47b", 423526285184}, /* its card: 424B */
 };
 

@@ -1032,6 +1032,31 @@ static const struct import_field bailing[] = {
     COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
 };
 
+/* Sarvam's experts (30B behind grouped heads, 105B behind latent ones); absent keys are those
+ * of its configurations (vLLM models/sarvam.py, Megatron-Bridge models/sarvam). */
+static const struct import_field sarvam[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    WORD(moe.router.score, "score_function", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+};
+
+static const struct import_field sarvam_moe[] = {
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+};
+
+static const struct import_field sarvam_mla[] = {
+    KNOWN("q_head_dim"),  /* the parts of a head say it */
+    KNOWN("use_qk_norm"), /* a norm of what is latent, which all have */
+};
+
 /* DBRX has key names of its own for everything. */
 static const struct import_field dbrx[] = {
     COUNT(layers, "n_layers", NULL),
@@ -1495,6 +1520,14 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
       FIELDS(axk1)},
      import_finish_deepseek},
+    {{"sarvam_moe", "SarvamMoEForCausalLM", "SarvamMoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(numbered_experts), FIELDS(sarvam),
+      FIELDS(sarvam_moe)},
+     import_finish_bailing},
+    {{"sarvam_mla", "SarvamMLAForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(numbered_experts), FIELDS(sarvam),
+      FIELDS(sarvam_mla)},
+     import_finish_bailing},
     {{"exaone_moe", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(exaone_moe)},
      import_finish_exaone_moe},

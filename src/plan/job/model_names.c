@@ -344,6 +344,8 @@ static const struct model_name {
     {"gpt-j-6b", "gpt-j-6b", NULL, NULL, NULL, "EleutherAI/gpt-j-6b", NULL},
     {"falcon-7b", "falcon-7b", NULL, NULL, NULL, "tiiuae/falcon-7b", NULL},
     {"falcon-40b", "falcon-40b", NULL, NULL, NULL, "tiiuae/falcon-40b", NULL},
+    {"sarvam-30b", "sarvam-30b", NULL, NULL, NULL, "sarvamai/sarvam-30b", NULL},
+    {"sarvam-105b", "sarvam-105b", NULL, NULL, NULL, "sarvamai/sarvam-105b", NULL},
     {"command-r-v01", "c4ai-command-r-v01", NULL, NULL, NULL, "CohereLabs/c4ai-command-r-v01",
      NULL},
     {"command-r-08-2024", "c4ai-command-r-08-2024", NULL, NULL, NULL,

@@ -1,6 +1,6 @@
 /* Attention over a cache whose tokens ranks share out; see step.h. */
 #include "plan/engine.h"
-#include "work/piece/step.h"
+#include "work/step/step.h"
 
 /* Each rank has every query of the group and meets its part of the tokens; parts of a context
  * are weighed by their sums of exponentials and added up, each rank's heads on that rank (vLLM
