@@ -236,18 +236,24 @@ static uint16_t low_rank_q(struct step *s, uint16_t x, uint16_t *chosen)
                         CATEGORY_ATTENTION);
 }
 
+/* Queries, keys and values of the same heads, to be filled; `chosen` as choose gives it. */
+static struct heads own_heads(struct step *s, uint16_t chosen)
+{
+    return (struct heads){heads_rows(s, "q", COL_Q),
+                          heads_rows(s, "k", COL_K),
+                          heads_rows(s, "v", COL_V),
+                          WORK_NONE,
+                          WORK_NONE,
+                          chosen,
+                          WORK_NONE};
+}
+
 /* Of queries with a rank, whose keys and values are a product of the layer's input (Step-3). */
 static struct heads ranked(struct step *s, uint16_t x)
 {
     uint16_t chosen, q = low_rank_q(s, x, &chosen), all = step_gathered(s, "attention_in", x);
     uint16_t kv = step_product(s, "kv", all, "kv_out", CATEGORY_ATTENTION);
-    struct heads h = {heads_rows(s, "q", COL_Q),
-                      heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V),
-                      WORK_NONE,
-                      WORK_NONE,
-                      chosen,
-                      WORK_NONE};
+    struct heads h = own_heads(s, chosen);
     s->l.module = MODULE_ROPE;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, kv),
@@ -267,13 +273,7 @@ static struct heads gqa(struct step *s, uint16_t x)
     s->l.module = MODULE_ROPE;
     if (s->d.facts & FACT_QK_NORM)
         qkv = step_norm(s, "qk_norm", qkv);
-    struct heads h = {heads_rows(s, "q", COL_Q),
-                      heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V),
-                      WORK_NONE,
-                      WORK_NONE,
-                      chosen,
-                      WORK_NONE};
+    struct heads h = own_heads(s, chosen);
     uint16_t split =
         s->d.facts & FACT_OUTPUT_GATE ? heads_rows(s, "output_gate", COL_CONTEXT) : WORK_NONE;
     bool own = s->d.facts & FACT_OWN_KV;
