@@ -74,6 +74,11 @@ enum slot slot_kind_back(enum layer_kind kind)
     return (enum slot)(SLOT_KIND_BACK + (unsigned)kind);
 }
 
+enum slot slot_kind_adapted(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_ADAPTED + (unsigned)kind);
+}
+
 enum slot slot_held(enum slot slot)
 {
     bool routed = slot >= SLOT_ROWS && slot < SLOT_ROWS + SLOTS_ROUTED;
@@ -278,6 +283,7 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     memcpy(&v[SLOT_KIND_PLAIN_IN_FLIGHT], stage->plain_in_flight,
            sizeof stage->plain_in_flight);
     memcpy(&v[SLOT_KIND_BACK], stage->back, sizeof stage->back);
+    memcpy(&v[SLOT_KIND_ADAPTED], stage->adapted, sizeof stage->adapted);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
     v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;

@@ -243,13 +243,17 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
     bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
     const char *name = tensor->name;
+    bool some = false;
     unsigned frozen = tensor->saved && !dropped && !is_made_again_of(t, tensor)
-                          ? train_frozen_until(t, name, segment_kind(segment))
+                          ? train_frozen_until(t, name, segment_kind(segment), &some)
                           : 0;
     if (tensor->saved && t->drops & tensor->dropped_by & TRAIN_STREAMS)
         return; /* with all others of a chunk: train_residual */
     if (frozen) {
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, frozen);
+        if (some)
+            add_life(t, tensor, name, segment, LIFE_SAVED, tensor->first, tensor->last);
+        latest(t)->some = some;
         return;
     }
     if (dropped && tensor->until && !whole) {
