@@ -352,6 +352,18 @@ enum status job_unknown_model(struct job *job, struct mark mark, const char *nam
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);
 
+/* ---- a model in the place of a plan; see model_alone.c ---- */
+
+/* The model that a name stands for where no such file is there: one of ours, by our name or a
+ * hub's, or a folder's config.json; NULL: none. */
+const char *model_alone(const char *name, struct arena *arena);
+
+/* Is it a model's file, with nothing of a plan? */
+bool model_alone_is(const struct node *root);
+
+/* Adds the nearest model to the error of a name that is neither a file nor a model. */
+enum status model_alone_hint(const char *name, struct arena *arena, struct err *err);
+
 /* ---- finding launches; see plan/launch ---- */
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
