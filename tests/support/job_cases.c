@@ -1262,7 +1262,7 @@ const struct job_case job_cases[] = {
      "lora.rank=16 lora.dora=true lora.inputs=dropped precision.moments=f32 parallel.zero=0",
      0},
     {"axolotl/dora.yml", "cluster=h200-8x1",
-     "lora.rank=16 lora.dora=true lora.inputs=copied optimizer.kind=adam4bit", 0},
+     "lora.rank=16 lora.dora=true lora.inputs=shared optimizer.kind=adam4bit", 0},
     {"fsdp/stable.sh", "",
      "parallel.zero=0 precision.weights=bf16 precision.moments=bf16 optimizer.kind=kahan_adam "
      "optimizer.step=fused cluster.node.devices=8",

@@ -158,10 +158,13 @@ static const char *flag_of(enum call call, const char *argument)
 
 /* ---- values ---- */
 
+/* The last argument's text ends with the line. */
 static bool is_root(const struct script *script, const char *name)
 {
-    for (size_t i = 0; i < script->n_roots; i++)
-        if (text_equal(script->roots[i].name, name))
+    size_t n = strcspn(name, " \t\r\n");
+    bool alone = name[n + strspn(name + n, " \t\r\n")] == '\0';
+    for (size_t i = 0; i < script->n_roots && alone; i++)
+        if (strlen(script->roots[i].name) == n && strncmp(script->roots[i].name, name, n) == 0)
             return true;
     return false;
 }

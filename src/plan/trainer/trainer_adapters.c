@@ -221,6 +221,13 @@ static enum status set_left(struct job *job)
                  "are in few bits; --set precision.plain=[attention] names parts");
     if (!n || !known)
         return STATUS_OK;
+    bool head = false; /* the list takes the place of the usual one, which is the head */
+    for (size_t i = 0; i < n; i++)
+        head = head || strstr(names[i], "lm_head");
+    if (!head && !plan->model.tied_embeddings)
+        job_warn(job, s->mark,
+                 "without lm_head in llm_int8_skip_modules the head is in few bits, too, which "
+                 "matters to memory and is not modelled: it is whole here");
     TRY(source_read_job(flag, text, strlen(text), job->arena, &how, job->err));
     struct text notes = {.arena = job->arena};
     if (!plan->model.moe.experts)

@@ -326,6 +326,19 @@ static enum status set_engine(struct job *job)
     return STATUS_OK;
 }
 
+/* Its layers' input asks for a gradient, run again or not (unsloth_zoo/training_utils.py,
+ * prepare_model_for_training). */
+static void warn_of_layers(struct job *job, bool offloads)
+{
+    const struct draft_item *again = draft_find(&job->draft, "recompute.kind"),
+                            *layers = draft_find(&job->draft, "lora.layers");
+    if (layers && !offloads && again && text_equal(again->words[0], "none"))
+        job_warn(
+            job, job_place(job),
+            "below the first layer that has adapters Unsloth keeps what backward reads, too, "
+            "which matters to memory and is not modelled: backward ends there here");
+}
+
 /* _resolve_offload_embedding: not of several ranks, nor a table that is the head's. */
 static enum status set_waiting(struct job *job)
 {
@@ -383,6 +396,7 @@ static enum status unsloth_finish(struct job *job)
         TRY(set_targets(job));
     set_inputs(job);
     TRY(set_encoder(job));
+    warn_of_layers(job, offloads);
     TRY(set_waiting(job));
     TRY(set_engine(job));
     if (!script_trains(job, "GRPO RLOO DPO ORPO CPO KTO"))
