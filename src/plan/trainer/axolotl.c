@@ -61,6 +61,13 @@ static const struct job_flag flags[] = {
     MEMORY("freeze_mm_modules", JOB_VALUE, "false", "see workload.encoder.train", CONFIG),
     RULE("layer_offloading", JOB_VALUE, "lora.host",
          "layers, of a base in 16 bits that nobody shares; else a warning", LAYERS),
+    RULE("peft_autocast_adapter_dtype", JOB_VALUE, "lora.format",
+         "false: bf16, as a base in 16 bits is", ADAPTERS),
+    MEMORY("llama4_linearized_experts", JOB_VALUE, "false",
+           "experts are one parameter here: lora.experts: linear", CONFIG),
+    MEMORY("embeddings_skip_upcast", JOB_VALUE, "false",
+           "embeddings are as PEFT prepares them here", CONFIG),
+    MEMORY("process_reward_model", JOB_VALUE, "false", NULL, CONFIG),
     RULE(
         "lora_mlp_kernel", JOB_VALUE, "lora.inputs",
         "shared with lora_qkv_kernel and lora_o_kernel, all on unless one is given; not of rl, "

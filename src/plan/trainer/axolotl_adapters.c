@@ -30,7 +30,8 @@ static enum status tell_named_bits(struct job *job, const char **adapter)
 enum status axolotl_tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false, experts = false, scatters = false, sonic = false, twice = true;
+    bool linear = false, experts = false, scatters = false, sonic = false, twice = true,
+         raised = true;
     TRY(axolotl_word(job, "adapter", &adapter));
     TRY(tell_named_bits(job, &adapter));
     TRY(job_switch(job, "bnb_config_kwargs.bnb_4bit_use_double_quant", &twice));
@@ -44,6 +45,9 @@ enum status axolotl_tell_adapter(struct job *job)
         job_warn(job, job_setting(job, "adapter")->mark,
                  "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
     job_retell(job, "adapter", "use_peft", "true");
+    TRY(job_switch(job, "peft_autocast_adapter_dtype", &raised));
+    if (!raised)
+        job_set(job, "lora.format", "bf16", "peft_autocast_adapter_dtype");
     if (text_equal(adapter, "qlora") && twice) /* _set_quantization_config */
         job_retell(job, "adapter", "use_bnb_nested_quant", "true");
     if (experts) { /* what is left whole is not prepared then (loaders/model.py) */

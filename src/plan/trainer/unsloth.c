@@ -14,6 +14,7 @@
 #define LOADER "unsloth unsloth/models/loader.py"
 #define LAYERS "unsloth unsloth/models/llama.py"
 #define VISION "unsloth unsloth/models/vision.py"
+#define RL "unsloth unsloth/models/rl.py"
 #define TILES "unsloth-zoo unsloth_zoo/tiled_mlp.py"
 #define MOE "unsloth-zoo unsloth_zoo/temporary_patches/moe_bnb.py"
 
@@ -59,8 +60,12 @@ static const struct job_flag flags[] = {
     RULE("unsloth_tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
          "sequence / hidden size, rounded up; of experts a warning", TILES),
     MEMORY("qat_scheme", JOB_VALUE, NULL, "copies in few bits take no memory here", LOADER),
-    MEMORY("unsloth_num_chunks", JOB_VALUE, NULL, "the loss of TRL's trainer stands in",
-           LOADER),
+    MEMORY("unsloth_num_chunks", JOB_VALUE, "-1", "the loss of TRL's trainer stands in", RL),
+    MEMORY("unsloth_logit_chunk_multiplier", JOB_VALUE, NULL,
+           "the loss of TRL's trainer stands in", RL),
+    MEMORY("unsloth_grpo_mini_batch", JOB_VALUE, NULL, "the loss of TRL's trainer stands in",
+           RL),
+    MEMORY("context_parallel_size", JOB_VALUE, "1", "every rank has whole sequences here", RL),
     NEITHER("load_in_16bit", JOB_VALUE, LOADER),
     NEITHER("max_lora_rank", JOB_VALUE, LOADER),
     NEITHER("float8_kv_cache", JOB_VALUE, LOADER),
