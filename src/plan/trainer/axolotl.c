@@ -88,7 +88,9 @@ static const struct job_flag flags[] = {
     NEITHER("lisa_step_interval", JOB_VALUE, LISA),
     NEITHER("lisa_layers_attribute", JOB_VALUE, LISA),
     MEMORY("qat qat.weight_dtype qat.activation_dtype", JOB_VALUE, NULL,
-           "copies in few bits take no memory here", CONFIG),
+           "a linear layer keeps no rounded weights here: torchao's, 2 bytes a weight, and 4 "
+           "more where it is trained",
+           CONFIG),
     RULE("model_config.output_router_logits overrides_of_model_config.output_router_logits",
          JOB_VALUE, "stack.balance_loss",
          "masked; joint with sample_packing on a kernel that packs", TRAINER_BASE),
