@@ -496,6 +496,12 @@ static const struct rule_case cases[] = {
      "workload.mode=train stack.kind=fsdp parallel.zero=0 lora.rank=8 lora.host=[layers]",
      "layers in few bits that wait in host memory are not modelled",
      "precision.weights: bf16, or leave layers out of lora.host"},
+    {"some-layers-one-way",
+     "workload.mode=train stack.kind=fsdp recompute.kind=full recompute.layers=2 lora.rank=8 "
+     "lora.layers=[1]",
+     "workload.mode=train stack.kind=fsdp recompute.kind=full recompute.layers=2 lora.rank=8",
+     "adapters of some layers beside some layers that run again are not modelled",
+     "recompute.layers: 0, or lora.layers: []"},
     {"something-has-adapters",
      "workload.mode=train stack.kind=fsdp lora.rank=8 lora.language=false " ENCODER,
      "workload.mode=train stack.kind=fsdp lora.rank=8 lora.language=false "

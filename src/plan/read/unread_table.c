@@ -668,7 +668,7 @@ const struct unread_row unread_rows[] = {
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
     WHEN("recompute.offload", TRAINS, STACK(HUGGINGFACE),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
-    WHEN("recompute.layers", TRAINS, STACK(MEGATRONS | BIT(STACK_TORCHTITAN)),
+    WHEN("recompute.layers", TRAINS, STACK(TRAINERS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
     WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),

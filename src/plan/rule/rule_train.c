@@ -313,6 +313,21 @@ static bool away_broken(const struct plan *plan, char *text, char *hint)
     return tied || (layers && !plain);
 }
 
+/* One count of a stage's layers that keep what others do not stands for either. */
+static bool adapts_and_recomputes(const struct plan *plan)
+{
+    return plan_adapts_some(plan) && plan_recomputes_some(plan);
+}
+
+static bool some_broken(const struct plan *plan, char *text, char *hint)
+{
+    (void)plan;
+    rule_say(text,
+             "adapters of some layers beside some layers that run again are not modelled");
+    rule_say(hint, "recompute.layers: 0, or lora.layers: []");
+    return true;
+}
+
 static bool names_layers(const struct plan *plan)
 {
     return plan_adapts_some(plan) && plan->lora.layers.n > 0;
@@ -403,6 +418,12 @@ static const struct rule rules[] = {
      .applies = keeps_base_away,
      .broken = away_broken,
      .also = {"precision.weights", "model.tied_embeddings"}},
+    {.name = "some-layers-one-way",
+     .key = "recompute.layers",
+     .shape = RULE_OTHER,
+     .applies = adapts_and_recomputes,
+     .broken = some_broken,
+     .also = {"lora.layers", "lora.language"}},
     {.name = "something-has-adapters",
      .key = "lora.language",
      .shape = RULE_OTHER,

@@ -948,9 +948,10 @@ const struct field schema_table[] = {
     WORDS("recompute.modules", recompute.modules, "[]",
           "selective: modules computed again, in the stack's names; empty: its default"),
     COUNT("recompute.layers", recompute.layers, 0, 10000, "0",
-          "megatron, torchtitan: full runs so many layers again, the first of every stage, "
-          "interleaved or not, and the rest keep all (--recompute-method block, "
-          "--recompute-num-layers; as many as a memory_budget stands for); 0: all"),
+          "megatron, torchtitan, fsdp, deepspeed: full runs so many layers again, the first of "
+          "every stage, interleaved or not, and the rest keep all (--recompute-method block, "
+          "--recompute-num-layers; as many as a memory_budget stands for; transformers' "
+          "every_n_layers); 0: all"),
     COUNT("recompute.every", recompute.every, 1, 10000, "1",
           "megatron: full keeps the input of every so many layers of a stage and runs them "
           "again together (--recompute-method uniform, --recompute-num-layers)"),

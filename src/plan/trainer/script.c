@@ -215,9 +215,12 @@ static void read_mapping(struct script *script, const struct python_argument *a)
     static const struct {
         const char *name, *prefix;
         enum call call;
-    } known[] = {{"model_init_kwargs", NULL, CALL_MODEL},
-                 {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
-                 {"deepspeed", "", CALL_ARGUMENTS}};
+    } known[] = {
+        {"model_init_kwargs", NULL, CALL_MODEL},
+        {"activation_checkpointing_kwargs", "activation_checkpointing_kwargs.", CALL_ARGUMENTS},
+        {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs.", CALL_ARGUMENTS},
+        {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
+        {"deepspeed", "", CALL_ARGUMENTS}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_equal(a->name, known[i].name))
             read_arguments(script, known[i].call, known[i].prefix, &a->value);

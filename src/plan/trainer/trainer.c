@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
@@ -209,14 +210,36 @@ static bool has_own_attention(const struct job *job)
            job->framework == &job_openrlhf || job->framework == &job_axolotl;
 }
 
+/* One of so many layers runs again; and the inputs of those that do wait in host memory
+ * (trainer.py, _inner_training_loop; modeling_utils.py, activation_checkpointing_enable). */
+static enum status set_every(struct job *job)
+{
+    static const char every[] = "activation_checkpointing_kwargs.every_n_layers",
+                      offload[] = "activation_checkpointing_kwargs.offload";
+    uint64_t n = 1, layers = 0;
+    bool moved = false;
+    TRY(job_count(job, every, &n));
+    TRY(job_switch(job, offload, &moved));
+    TRY(job_layers(job, &layers));
+    if (n > 1 && layers)
+        job_set_count(job, "recompute.layers", ceil_div(layers, n), every);
+    if (moved)
+        trainer_offload(job, offload);
+    return STATUS_OK;
+}
+
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
-    bool trainers, fused = false;
+    bool trainers, renamed = false, fused = false;
     const char *optimizer = deciding(job, own, "optim"), *attention = "";
     TRY(set_model(job));
     TRY(trainer_switch(job, "gradient_checkpointing", NULL, &trainers));
-    job_set(job, "recompute.kind", checkpoints || trainers ? "full" : "none",
+    TRY(job_switch(job, "activation_checkpointing", &renamed)); /* since transformers 5 */
+    const bool again = checkpoints || trainers || renamed;
+    job_set(job, "recompute.kind", again ? "full" : "none",
             "fsdp_activation_checkpointing gradient_checkpointing");
+    if (again)
+        TRY(set_every(job));
     TRY(job_switch(job, "use_liger_kernel", &fused));
     if (fused)
         job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");

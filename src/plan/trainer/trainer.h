@@ -83,6 +83,12 @@
         NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
                "workload.sequence_length", NULL, NULL, TRAINER),                               \
         RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),          \
+        RULE("activation_checkpointing_kwargs.every_n_layers "                                 \
+             "gradient_checkpointing_kwargs.every_n_layers",                                   \
+             JOB_VALUE, "recompute.layers", "one of so many, rounded up", TRAINER),            \
+        RULE("activation_checkpointing_kwargs.offload gradient_checkpointing_kwargs.offload",  \
+             JOB_VALUE, "recompute.offload", "layer_input", TRAINER),                          \
+        NEITHER("activation_checkpointing_kwargs.use_reentrant", JOB_VALUE, TRAINER),          \
         RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),                        \
         RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
         RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \

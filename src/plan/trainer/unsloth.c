@@ -15,6 +15,7 @@
 #define LAYERS "unsloth unsloth/models/llama.py"
 #define VISION "unsloth unsloth/models/vision.py"
 #define RL "unsloth unsloth/models/rl.py"
+#define CHECKPOINTS "unsloth unsloth/models/_utils.py, skip_checkpointing"
 #define TILES "unsloth-zoo unsloth_zoo/tiled_mlp.py"
 #define MOE "unsloth-zoo unsloth_zoo/temporary_patches/moe_bnb.py"
 
@@ -49,7 +50,8 @@ static const struct job_flag flags[] = {
     RULE("load_in_fp8", JOB_VALUE, "precision.weights", "True: fp8_channel; block: fp8_block",
          LOADER),
     MEMORY("offload_layers", JOB_VALUE, NULL, "all layers are on the device here", LAYERS),
-    MEMORY("checkpoint_skip_layers", JOB_VALUE, "0", "all layers run again here", LAYERS),
+    RULE("checkpoint_skip_layers", JOB_VALUE, "recompute.layers",
+         "all but so many; max: none run again; auto warns", CHECKPOINTS),
     MEMORY("finetune_audio_layers", JOB_VALUE, "false", "an audio encoder is frozen here",
            VISION),
     MEMORY("resize_model_vocab", JOB_VALUE, NULL, "the vocabulary is the model's here", LOADER),
@@ -331,6 +333,38 @@ static enum status set_engine(struct job *job)
     return STATUS_OK;
 }
 
+/* Layers that keep what they have made: evenly spread ones, as good as the last. */
+static enum status set_skipped(struct job *job)
+{
+    static const char flag[] = "checkpoint_skip_layers";
+    const struct draft_item *again = draft_find(&job->draft, "recompute.kind");
+    const char *word = "0";
+    uint64_t n = 0, layers = 0;
+    TRY(job_word(job, flag, &word));
+    TRY(job_layers(job, &layers));
+    if (!again || !text_equal(again->words[0], "full"))
+        return STATUS_OK;
+    if (text_equal(word, "auto")) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "how many layers checkpoint_skip_layers 'auto' leaves alone is not known and "
+                 "matters to memory: all run again here");
+        return STATUS_OK;
+    }
+    if (!text_equal(word, "max"))
+        TRY(job_count(job, flag, &n));
+    if (text_equal(word, "max") || (layers && n >= layers))
+        job_set(job, "recompute.kind", "none", flag);
+    else if (n && layers && !draft_find(&job->draft, "lora.layers"))
+        job_set_count(job, "recompute.layers", layers - n, flag);
+    else if (n)
+        job_warn(
+            job, job_setting(job, flag)->mark,
+            "'%s' beside adapters of some layers matters to memory and is not modelled: all "
+            "layers run again here",
+            flag);
+    return STATUS_OK;
+}
+
 /* Its layers' input asks for a gradient, run again or not (unsloth_zoo/training_utils.py,
  * prepare_model_for_training). */
 static void warn_of_layers(struct job *job, bool offloads)
@@ -401,6 +435,7 @@ static enum status unsloth_finish(struct job *job)
         TRY(set_targets(job));
     set_inputs(job);
     TRY(set_encoder(job));
+    TRY(set_skipped(job));
     warn_of_layers(job, offloads);
     TRY(set_waiting(job));
     TRY(set_engine(job));
