@@ -227,6 +227,7 @@ static const struct {
     {"unsloth/last-layers.py", "lora.layers", "[28, 29, 30, 31, 32, 33, 34, 35]"},
     {"trl/skipped.py", "lora.layers",
      "[16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]"},
+    {"fsdp/fsdp2.yaml", "recompute.offload", "[layer_input]"},
     {"trl/every-layer.py", "recompute.offload", "[layer_input]"},
     {"trl/skipped.py", "lora.targets", "[gate_proj, up_proj]"},
     {"trl/skipped.py", "precision.plain", "[attention]"},
