@@ -1,6 +1,7 @@
 /* Slots from a plan; see shape.h. */
 #include "work/list/shape.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -35,7 +36,11 @@ const char *slot_symbol(enum slot slot)
 #define KIND_BACK_SYMBOL(name, mixer, ffn, text, word) "l_back[" text "]",
                                     LAYER_KIND_LIST(KIND_BACK_SYMBOL)
 #undef KIND_BACK_SYMBOL
+#define KIND_ADAPTED_SYMBOL(name, mixer, ffn, text, word) "l_adapted[" text "]",
+                                        LAYER_KIND_LIST(KIND_ADAPTED_SYMBOL)
+#undef KIND_ADAPTED_SYMBOL
     };
+    static_assert(sizeof symbols / sizeof *symbols == SLOT_COUNT, "a symbol for each slot");
     return symbols[slot];
 }
 
