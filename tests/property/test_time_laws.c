@@ -30,7 +30,7 @@ static void check(const struct plan *plan, uint64_t seed, unsigned *timed)
     bool routed;
     assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
     if (stepper_build(&s, plan, &profile, &arena, &err) == STATUS_OK &&
-        time_demand(plan, &s.pricing.rates, NULL, NULL, &arena, &spread, &routed, &err) ==
+        time_demand(plan, &s.pricing.rates, NULL, &arena, &spread, &routed, &err) ==
             STATUS_OK &&
         stepper_time(&s, NULL, &even) &&
         stepper_time(&s, routed ? &spread.expected : NULL, &full)) {
