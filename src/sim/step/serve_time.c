@@ -88,11 +88,12 @@ static enum status sample_knots(struct serve_step *s, uint64_t last_samples,
         set_size(s, knot);
         s->plan.moe.routing.samples =
             k + 1 < s->n ? lesser(last_samples, SAMPLES) : last_samples;
-        if (!is_alone(s))
+        if (!is_alone(s)) {
             TRY(sample(s, knot, &routing, arena, err));
-        knot->routed = knot->routed || knot->tokens;
-        if (is_alone(s) && knot->tokens)
+        } else if (knot->tokens && time_is_routed(&s->plan)) {
+            knot->routed = true;
             knot->full = time_even(&s->plan, knot->tokens);
+        }
     }
     return STATUS_OK;
 }
