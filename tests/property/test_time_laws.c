@@ -20,7 +20,7 @@
 enum { DRAWS = 300 };
 
 /* Balanced routing; where a fuller rank's rounds hide more of each other, as a bound. */
-static bool time_even(struct stepper *s, struct step_time *even)
+static bool even_time(struct stepper *s, struct step_time *even)
 {
     s->bound = s->plan.moe.overlap;
     bool timed = stepper_time(s, NULL, even);
@@ -39,9 +39,9 @@ static void check(const struct plan *plan, uint64_t seed, unsigned *timed)
     bool routed;
     assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
     if (stepper_build(&s, plan, &profile, &arena, &err) == STATUS_OK &&
-        time_demand(plan, &s.pricing.rates, NULL, NULL, &arena, &spread, &routed, &err) ==
+        time_demand(plan, &s.pricing.rates, NULL, &arena, &spread, &routed, &err) ==
             STATUS_OK &&
-        time_even(&s, &even) && stepper_time(&s, routed ? &spread.expected : NULL, &full)) {
+        even_time(&s, &even) && stepper_time(&s, routed ? &spread.expected : NULL, &full)) {
         double sum = 0;
         for (unsigned i = 0; i < TIME_PARTS; i++)
             sum += full.part_s[i];

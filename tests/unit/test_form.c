@@ -148,9 +148,24 @@ static void exchanges(void **state)
     assert_true(fabs(form_exchange_direct_s(&k, &bytes) - 40e-6) < 1e-12);
 }
 
+/* Tiles of trtllm-gen's kernels: 8 rows for a mean of up to 8, then 16, 32 and 64; one at
+ * least, and half of the last one. */
+static void generated_tiles_follow_the_mean(void **state)
+{
+    (void)state;
+    static const struct {
+        double rows, mean, multiplied;
+    } cases[] = {{1.3, 0, 8},  {2.3, 2, 8},  {4, 4, 8},    {6, 6, 10},      {8, 8, 12},
+                 {12, 12, 20}, {33, 33, 65}, {64, 64, 96}, {230, 230, 262}, {3000, 3000, 3032}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_float_equal(form_generated_rows(cases[i].rows, cases[i].mean),
+                           cases[i].multiplied, 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(generated_tiles_follow_the_mean),
         cmocka_unit_test(two_resources_beside_each_other),
         cmocka_unit_test(a_pipeline_in_its_best_chunks),
         cmocka_unit_test(products_in_whole_tiles),

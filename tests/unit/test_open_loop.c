@@ -83,7 +83,7 @@ static void saturation_is_the_closed_loop(void **state)
                                         .slots = 8,
                                         .budget = 300,
                                         .requests = 4000 * replicas,
-                                        .in_flight = 16,
+                                        .in_flight = 16 * replicas,
                                         .input = 50,
                                         .output = 64,
                                         .spread = 0.5,

@@ -396,6 +396,40 @@ static void traces(void **state)
     arena_release(&run.arena);
 }
 
+/* 12 tokens of 8 ranks: the first four bring two, and a step has so many rows, whichever law
+ * draws them. */
+static void ranks_need_not_have_as_many_tokens(void **state)
+{
+    (void)state;
+    struct run run;
+    struct rows_spec spec = rdep(0, PLACEMENT_CONTIGUOUS);
+    spec.tokens = 2;
+    spec.all = 12;
+    run_init(&run, spec, ROWS_WANT_PAIRS | ROWS_WANT_RECEIVED);
+    assert_int_equal(rows_tokens(&spec), 12);
+    rows_sample_step(&run.rows, 0, &run.scratch, &run.step);
+    uint64_t rows = 0;
+    for (uint64_t r = 0; r < 8; r++) {
+        bool sends = false;
+        for (uint64_t to = 0; to < 8; to++)
+            sends = sends || run.step.pairs[r * 8 + to];
+        assert_true(sends);
+        assert_int_equal(rows_tokens_of(&spec, r), r < 4 ? 2 : 1);
+        rows += run.step.rank[r];
+    }
+    assert_int_equal(rows, 12 * 6);
+    arena_release(&run.arena);
+    spec.tokens = 4096;
+    spec.all = 4096 * 4;
+    run_init(&run, spec, ROWS_WANT_RECEIVED);
+    rows_gauss_step(&run.rows, 0, &run.scratch, &run.step);
+    rows = 0;
+    for (uint64_t r = 0; r < 8; r++)
+        rows += run.step.rank[r];
+    assert_int_equal(rows, 4096 * 4 * 6);
+    arena_release(&run.arena);
+}
+
 static void bad_specs_are_refused(void **state)
 {
     (void)state;
@@ -425,6 +459,7 @@ int main(void)
         cmocka_unit_test(groups_limit_nodes),
         cmocka_unit_test(scenarios),
         cmocka_unit_test(traces),
+        cmocka_unit_test(ranks_need_not_have_as_many_tokens),
         cmocka_unit_test(bad_specs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void replicas_wait_for_each_other(void **state)
                                           .slots = 8,
                                           .budget = 120,
                                           .requests = 17,
-                                          .in_flight = 8,
+                                          .in_flight = 16,
                                           .input = 100,
                                           .output = 11,
                                           .balance = {.timeout = rows[i].timeout},
@@ -118,7 +118,7 @@ static void prompts_wait_for_more(void **state)
                                       .slots = 3,
                                       .budget = 120,
                                       .requests = 6,
-                                      .in_flight = 3,
+                                      .in_flight = 6,
                                       .input = 100,
                                       .output = 11,
                                       .balance = {.timeout = 50, .wait = 1},
@@ -247,7 +247,7 @@ static void flight_is_rate_times_latency(void **state)
                                               .slots = 8,
                                               .budget = 300,
                                               .requests = 800 * replicas,
-                                              .in_flight = 8,
+                                              .in_flight = 8 * replicas,
                                               .input = 50,
                                               .output = 64,
                                               .spread = 0.5,
@@ -263,6 +263,36 @@ static void flight_is_rate_times_latency(void **state)
             assert_true(r.tpot_s[0] >= 0.01 - 1e-12);
             arena_release(&arena);
         }
+}
+
+/* Fewer requests than replicas: those that idle answer nobody. A step of one sequence on each
+ * of four takes 10 ms, 8 of them in experts; of two sequences the experts take 4, with one that
+ * fills the others' places 6: by a prompt of 0.1 s and ten steps a request. */
+static void idle_replicas_answer_nobody(void **state)
+{
+    (void)state;
+    struct {
+        double filler, step_s;
+    } rows[] = {{0, 0.006}, {0.25, 0.008}, {HUGE_VAL, 0.010}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct step_costs costs = played_costs;
+        costs.routed = (struct cost_curve){.n = 2, .x = {0.25, 1}, .y = {0.002, 0.008}};
+        costs.filler = rows[i].filler;
+        const struct scheduler_ask ask = {.batching = BATCHING_APART,
+                                          .replicas = 4,
+                                          .slots = 8,
+                                          .budget = 100,
+                                          .requests = 20,
+                                          .in_flight = 2,
+                                          .input = 100,
+                                          .output = 11,
+                                          .costs = &costs};
+        struct scheduler_result r = played(&ask, &arena);
+        assert_close(r.tpot_s[10], rows[i].step_s, 1e-12);
+        assert_close(r.ends_s[r.n - 1], 10 * (0.1 + 10 * rows[i].step_s), 1e-9);
+        arena_release(&arena);
+    }
 }
 
 /* An open loop far below what a replica can do is as fast as a request alone; above it, the
@@ -429,6 +459,7 @@ int main(void)
         cmocka_unit_test(slots_make_requests_wait),
         cmocka_unit_test(chunks_meet_earlier_tokens),
         cmocka_unit_test(flight_is_rate_times_latency),
+        cmocka_unit_test(idle_replicas_answer_nobody),
         cmocka_unit_test(open_loops_queue_when_overloaded),
         cmocka_unit_test(caps_make_requests_wait),
         cmocka_unit_test(whole_prompts_say_what_a_step_takes),

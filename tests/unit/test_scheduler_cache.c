@@ -89,6 +89,7 @@ static void replicas_reserve_less(void **state)
         struct scheduler_ask ask = asked(BATCHING_APART, 3, 20);
         ask.cache.admits = ADMIT_PART;
         ask.replicas = replicas;
+        ask.in_flight = 3 * replicas;
         ask.requests = 3 * replicas;
         struct scheduler_result r = played(&ask, &arena);
         size_t last = r.n - 1;

@@ -179,6 +179,71 @@ static struct serve_times served(const char *text, const char *set)
     return times;
 }
 
+/* Tokens that experts are chosen for: those of requests; where ranks idle, or have fewer than
+ * the fullest, one more whose copies fill the others' places (vLLM, TensorRT-LLM), each place
+ * its own (SGLang's graphs), or nothing (DeepEP's mask, no graphs). */
+static void idle_ranks_choose_few_experts(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\n"
+                               "precision: {compute: fp8}\n"
+                               "parallel: {tp: 1, ep: 16, etp: 1, attention_dp: 16}\n"
+                               "workload: {mode: serve, concurrency: 4, input_length: 1024,\n"
+                               "  output_length: 64}\n";
+    static const struct {
+        const char *set;
+        uint64_t most, routed;
+    } rows[] = {
+        {"stack=vllm", 1, 4 + 1},
+        {"stack=trtllm", 1, 4 + 1},
+        {"stack=trtllm workload.concurrency=16", 1, 16},
+        {"stack=trtllm workload.concurrency=20", 2, 20 + 1},
+        {"stack=vllm workload.concurrency=31", 2, 32},
+        {"stack=sglang", 1, 16},
+        {"stack=sglang stack.graphs=none", 1, 4},
+        {"stack=sglang moe.path=deepep_ll", 1, 4},
+        {"stack=sglang moe.path=deepep_ll workload.concurrency=20", 2, 20},
+        {"stack=vllm parallel.tp=16 parallel.attention_dp=1", 4, 4},
+        {"stack=trtllm parallel.ep=1 parallel.etp=16", 1, 4 + 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        plan_set(text, rows[i].set, &arena, &plan);
+        uint64_t routed = serve_timed_tokens(&plan, rows[i].most);
+        if (routed != rows[i].routed)
+            fail_msg("%s: %d, by hand %d", rows[i].set, (int)routed, (int)rows[i].routed);
+        arena_release(&arena);
+    }
+}
+
+/* Of one request on 16 ranks a token is no slower than of 16, and so many are answered as are
+ * in flight; no more requests make a token quicker. (Beyond 16 SGLang answers fewer: a prompt
+ * on one rank holds up all, and there are more of them.) */
+static void fewer_requests_than_ranks_are_quicker(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\n"
+                               "precision: {compute: fp8}\n"
+                               "parallel: {tp: 1, ep: 16, etp: 1, attention_dp: 16}\n"
+                               "workload: {mode: serve, concurrency: 4, input_length: 1024,\n"
+                               "  output_length: 64}\n";
+    static const char *const stacks[] = {"vllm", "sglang", "trtllm"};
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        struct arena arena = {0};
+        struct serve_times before = {.tpot_s = 0};
+        for (unsigned n = 1; n <= 24; n += n < 16 ? n : 4) {
+            struct serve_times now = served(
+                text, arena_printf(&arena, "stack=%s workload.concurrency=%u", stacks[i], n));
+            assert_true(now.latency_s * now.requests_per_s < n * 1.1); /* Little's law */
+            assert_true(now.tpot_s >= before.tpot_s * (1 - 1e-9));
+            assert_true(n > 16 || now.requests_per_s > before.requests_per_s);
+            before = now;
+        }
+        arena_release(&arena);
+    }
+}
+
 /* SGLang's auto mode sends prompts by DeepEP's normal kernels: as of a plan of these. */
 static void prompts_go_by_normal_kernels(void **state)
 {
@@ -295,6 +360,8 @@ int main(void)
         cmocka_unit_test(every_rank_has_all_tokens),
         cmocka_unit_test(scales_of_blocks_cost_their_share),
         cmocka_unit_test(few_tokens_are_reduced_and_beside),
+        cmocka_unit_test(idle_ranks_choose_few_experts),
+        cmocka_unit_test(fewer_requests_than_ranks_are_quicker),
         cmocka_unit_test(prompts_go_by_normal_kernels),
         cmocka_unit_test(closed_loops_admit_as_engines_do),
         cmocka_unit_test(auto_is_as_trtllm_resolves_it),

@@ -193,8 +193,8 @@ static void fitted_read(struct fitted *f, struct arena *arena)
             assert_int_equal(profile_load(plan, arena, &f->profile, &err), STATUS_OK);
         struct stepper *s = &f->steppers[f->n];
         assert_int_equal(stepper_build(s, plan, &f->profile, arena, &err), STATUS_OK);
-        assert_int_equal(time_demand(plan, &s->pricing.rates, NULL, NULL, arena,
-                                     &f->demands[f->n], &f->routed[f->n], &err),
+        assert_int_equal(time_demand(plan, &s->pricing.rates, NULL, arena, &f->demands[f->n],
+                                     &f->routed[f->n], &err),
                          STATUS_OK);
         f->published[f->n++] = strtod(csv_cell(&csv, row, "published"), NULL);
     }

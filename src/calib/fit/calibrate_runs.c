@@ -104,7 +104,7 @@ static enum status read_run(struct reading *r, const struct csv *csv, size_t row
     struct run_value *value = &f->values[f->n];
     TRY(measured_s(csv, row, &run->plan, &value->measured, err));
     TRY(stepper_build(&run->stepper, &run->plan, profile, f->arena, err));
-    TRY(time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, NULL, f->arena,
+    TRY(time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, f->arena,
                     &run->demand, &run->any, err));
     value->row = csv_cell(csv, row, "row");
     value->configuration = csv_cell(csv, row, "set");

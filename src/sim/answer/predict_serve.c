@@ -1,5 +1,6 @@
 /* predict of mode serve: the decode step of all sequences, with the memory of the worse of
  * decode and prefill, and the time that the scheduler plays. */
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -56,6 +57,36 @@ static const char *whole_text(const struct plan *plan, const struct serve_load *
                         (unsigned long long)(prompt + answers));
 }
 
+/* SGLang shares its chunk out to the replicas of attention (managers/scheduler.py), so that of
+ * many a prompt takes many steps. NULL: it does not. */
+static const char *chunk_text(const struct plan *plan, struct arena *arena)
+{
+    uint64_t tokens = engine_tokens(plan), prompt = serve_prompt(plan),
+             replicas = plan_engine_replicas(plan);
+    bool shares = plan->stack.kind == STACK_SGLANG && !plan->workload.max_num_batched_tokens;
+    if (!shares || replicas < 2 || prompt <= tokens)
+        return NULL;
+    return arena_printf(arena,
+                        "a prompt takes %llu steps of %llu tokens: %llu replicas of attention "
+                        "share --chunked-prefill-size; a larger one, or this key, of a replica",
+                        (unsigned long long)ceil_div(prompt, tokens),
+                        (unsigned long long)tokens, (unsigned long long)replicas);
+}
+
+/* NULL: every replica has a request. */
+static const char *idle_text(const struct plan *plan, const struct serve_load *load,
+                             struct arena *arena)
+{
+    uint64_t n = plan->workload.concurrency;
+    if (plan_arrives(plan) || n >= load->replicas || serve_group(plan) < 2)
+        return NULL;
+    return arena_printf(arena,
+                        "%llu of %llu replicas of attention have no request, and take part in "
+                        "every step; memory is as if each had one",
+                        (unsigned long long)(load->replicas - n),
+                        (unsigned long long)load->replicas);
+}
+
 /* Notes of its own before those of any plan. */
 static void prepend_notes(const struct note *own, size_t n_own, struct arena *arena,
                           struct prediction *out)
@@ -89,9 +120,10 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                       struct prediction *out)
 {
     bool arrives = plan_arrives(plan);
-    struct note own[4];
+    struct note own[6];
     size_t n = 0;
-    const char *whole = whole_text(plan, load, arena);
+    const char *whole = whole_text(plan, load, arena), *chunk = chunk_text(plan, arena),
+               *idle = idle_text(plan, load, arena);
     const char *graphs = notes_graphs(plan, serve_batch(plan, load->sequences), arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
     if (load->capped && (arrives || load->sequences < load->requests))
@@ -103,6 +135,10 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                            "judge the queue of an open one");
     if (whole)
         own[n++] = note_of("workload.max_num_batched_tokens", whole);
+    if (chunk)
+        own[n++] = note_of("workload.max_num_batched_tokens", chunk);
+    if (idle)
+        own[n++] = note_of("workload.concurrency", idle);
     if (graphs)
         own[n++] = note_loud("stack.graph_padding", graphs);
     prepend_notes(own, n, arena, out);

@@ -227,8 +227,9 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
                    struct demand_spread *spread)
 {
     source->rows.spec.tokens = tokens;
+    source->rows.spec.all = source->all;
     bool gaussian = !exact && rows_gauss_valid(&source->rows);
-    uint64_t all = tokens * source->rows.spec.ranks * source->rows.spec.top_k, lost = 0;
+    uint64_t all = rows_tokens(&source->rows.spec) * source->rows.spec.top_k, lost = 0;
     *spread = (struct demand_spread){
         .n = source->n, .samples = source->samples, .room = source->room};
     spread->worst = certified(source, tokens);

@@ -65,6 +65,7 @@ struct demand_source {
     float *ranks;            /* [n_ranks][3][stride] rows, received, padded; 0 beyond R */
     uint64_t *padded;        /* [R] scratch */
     struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
+    uint64_t all; /* the same: tokens of all ranks (rows_spec); 0: as many as each has */
 };
 
 /* Prepares the sampler of a plan; data may be NULL when the plan names no file. `rows`: the

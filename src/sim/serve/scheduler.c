@@ -29,6 +29,22 @@ double cost_earlier(const struct step_costs *costs, double tokens, double pairs,
     return (pairs * costs->earlier.pair_s + earlier * costs->earlier.token_s) / batches;
 }
 
+/* The fullest replica's step, with experts that the tokens of all choose. */
+static double decode_s(const struct player *p)
+{
+    const struct step_costs *c = p->ask->costs;
+    double most = 0, sum = 0;
+    for (uint64_t r = 0; r < p->ask->replicas; r++) {
+        most = fmax(most, (double)p->replicas[r].decoding);
+        sum += (double)p->replicas[r].decoding;
+    }
+    double mean = sum / (double)p->ask->replicas, s = cost_at(&c->decode, most);
+    if (mean >= most || !c->routed.n)
+        return s;
+    mean = fmin(most, mean + c->filler);
+    return s - cost_at(&c->routed, most) + cost_at(&c->routed, mean);
+}
+
 /* The replica with most to do, beside experts that all of them share. */
 static double step_s(const struct player *p)
 {
@@ -52,15 +68,7 @@ static double step_s(const struct player *p)
         return s;
     double beside = cost_at(&c->attention, decodes);
     beside += decodes > 0 ? cost_at(&c->draft, decodes) : 0;
-    return fmax(s + beside, cost_at(&c->decode, decodes));
-}
-
-static double decode_s(const struct player *p)
-{
-    double most = 0;
-    for (uint64_t r = 0; r < p->ask->replicas; r++)
-        most = fmax(most, (double)p->replicas[r].decoding);
-    return cost_at(&p->ask->costs->decode, most);
+    return fmax(s + beside, decode_s(p));
 }
 
 /* ---- the heap ---- */
@@ -391,7 +399,7 @@ static void begin(struct player *p, struct arena *arena)
     p->out->ends_s = p->out->latency_s + n;
     for (uint64_t r = 0; r < ask->replicas; r++)
         cache_begin(p, &p->replicas[r]);
-    for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < p->most; i++)
+    for (uint64_t i = 0; i < ask->in_flight && i < p->most; i++)
         issue(p, (uint32_t)(i % ask->replicas), 0);
     rng_init(&p->arrivals, ask->seed, PURPOSE_ARRIVALS, 0, 0, 0);
 }

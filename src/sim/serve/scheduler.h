@@ -36,7 +36,7 @@
 #include "base/arena.h"
 #include "plan/engine.h"
 
-enum { COST_KNOTS = 16 };
+enum { COST_KNOTS = 20 };
 
 enum admission { ADMIT_PROMPT, ADMIT_PART, ADMIT_WHOLE };
 
@@ -49,7 +49,9 @@ struct cost_curve {
 double cost_at(const struct cost_curve *curve, double x);
 
 struct step_costs {
-    struct cost_curve decode;    /* by sequences of a replica */
+    struct cost_curve decode;    /* by sequences of a replica, of which all have as many */
+    struct cost_curve routed;    /* of it: experts, by the mean of replicas; n 0: none */
+    double filler;               /* sequences that a replica's empty places count as there */
     struct cost_curve attention; /* of it: what a mixed step has beside its tokens' work */
     struct cost_curve prefill;   /* by tokens of a replica */
     struct cost_curve experts;   /* of it: what all replicas share out */
@@ -71,7 +73,7 @@ struct scheduler_ask {
     uint64_t replicas, slots, budget; /* slots and tokens of a step: of a replica */
     uint64_t requests;                /* to report */
     uint64_t first;     /* of them by number: those before it bring the queue to its state */
-    uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
+    uint64_t in_flight; /* of all replicas: one that ends is replaced at once; 0: open loop */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
     uint64_t shared; /* tokens of every prompt that are in the cache before it begins */

@@ -1,6 +1,8 @@
 /* See serve.h. */
 #include "sim/serve/serve.h"
 
+#include <math.h>
+
 #include "base/checked.h"
 #include "base/unit.h"
 #include "plan/derive.h"
@@ -30,6 +32,11 @@ uint64_t serve_batch(const struct plan *plan, uint64_t sequences)
     return ceil_div(sequences, plan->parallel.pp);
 }
 
+uint64_t serve_step_tokens(const struct plan *plan)
+{
+    return plan_speculates(plan) ? plan->workload.tokens_per_sequence : 1;
+}
+
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out)
 {
@@ -39,14 +46,39 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
     w->max_num_batched_tokens = engine_tokens(plan);
     w->max_num_seqs = engine_sequences(plan);
     w->context_length = plan->workload.input_length + plan->workload.output_length;
-    if (!plan_speculates(plan))
-        w->tokens_per_sequence = 1;
+    w->tokens_per_sequence = serve_step_tokens(plan);
     w->queue = true;
     w->micro_batch = serve_batch(plan, sequences);
     out->parallel.batches = sequences < plan->parallel.pp ? sequences : 0;
     w->sequence_length = plan->workload.input_length;
     if (mode == MODE_PREFILL)
         fill_prefill(plan, sequences, w);
+}
+
+uint64_t serve_group(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t n = p->ep * p->etp / (p->tp * p->cp);
+    return n ? n : 1;
+}
+
+double serve_filler(const struct plan *plan)
+{
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    if (sglang &&
+        (path_reads(plan->moe.path, READS_DEEPEP) || plan->stack.graphs == GRAPHS_NONE))
+        return 0;
+    return sglang ? HUGE_VAL : 1 / (double)serve_group(plan);
+}
+
+uint64_t serve_routed(const struct plan *plan, uint64_t most, double sequences)
+{
+    double batch = (double)serve_batch(plan, most), group = (double)serve_group(plan);
+    double mean = batch * sequences / (double)plan_dp(plan) / (double)most;
+    if (mean < batch)
+        mean = fmin(batch, mean + serve_filler(plan));
+    double all = ceil(group * fmin(mean, batch) * (1 - 1e-9));
+    return plan_is_routed(plan) ? (uint64_t)all * serve_step_tokens(plan) : 0;
 }
 
 void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *out)
@@ -149,6 +181,14 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
                               "the engine does not start: its cache holds no sequence of %llu "
                               "tokens%s",
                               (unsigned long long)pool->context_tokens, own);
+}
+
+/* In flight in all replicas; in an open loop nobody knows before it is played. */
+uint64_t serve_timed_tokens(const struct plan *plan, uint64_t sequences)
+{
+    double most = (double)sequences * (double)plan_dp(plan);
+    double n = plan_arrives(plan) ? most : fmin((double)plan->workload.concurrency, most);
+    return serve_routed(plan, sequences, n);
 }
 
 /* The pool of a decode step of so many sequences, all batches of them. */

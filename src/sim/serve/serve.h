@@ -35,15 +35,50 @@ uint64_t serve_prompt(const struct plan *plan);
 /* Sequences of each of the batches in flight, one a pipeline stage, that so many make. */
 uint64_t serve_batch(const struct plan *plan, uint64_t sequences);
 
+/* Tokens of a sequence in a decode step: more than one where it verifies a draft. */
+uint64_t serve_step_tokens(const struct plan *plan);
+
 /* One of the steps as a plan: MODE_DECODE of `sequences` of input + output tokens, spread over
  * the batches that pipeline stages have in flight; MODE_PREFILL of the prompts of so many that
  * a step's tokens hold, or of a chunk of one. */
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out);
 
+/* Replicas of attention whose tokens meet in one group of experts' ranks. */
+uint64_t serve_group(const struct plan *plan);
+
+/* What the empty places of replicas add to the tokens that experts are chosen for, in sequences
+ * a replica: a step has as many tokens of each replica as the one with most has sequences,
+ * since its graph is one for all, and an idle replica takes part in it.
+ *
+ *   vLLM          an idle rank runs a dummy batch (v1/engine/core.py, run_busy_loop;
+ *                 v1/worker/gpu_worker.py, execute_dummy_batch), others are padded to it
+ *                 (v1/worker/dp_utils.py): of inputs that nobody has written on the ranks that
+ *                 the least busy one being taken leaves idle (v1/engine/core_client.py), hence
+ *                 of one choice (VLLM_RANDOMIZE_DP_DUMMY_INPUTS, off, spreads it): one token
+ *   TensorRT-LLM  a dummy request of token 1 (_torch/pyexecutor/py_executor.py,
+ *                 _pad_attention_dp_dummy_request; resource_manager.py, add_dummy_requests;
+ *                 cuda_graph_runner.py pads by the same): one token
+ *   SGLang        DeepEP's rows beyond a rank's own tokens are masked (layers/moe/topk.py,
+ *                 num_token_non_padded); gathered ones are not, and are what the graph's inputs
+ *                 held before (model_executor/input_buffers.py): each its own choice; without
+ *                 graphs an idle batch has no tokens
+ *
+ * Of tokens alike one counts: more rows of the same experts read no more weights. */
+double serve_filler(const struct plan *plan);
+
+/* Tokens that a group of experts' ranks chooses experts for in a decode step of so many
+ * sequences of all replicas, of which the fullest has `most`; 0: no experts. */
+uint64_t serve_routed(const struct plan *plan, uint64_t most, double sequences);
+
 /* The decode step that seconds are said of: as above, but for the context, which is that of the
- * mean request with half of its answer; memory is asked for the whole. */
+ * mean request with half of its answer; memory is asked for the whole, and for routing of as
+ * many tokens as ranks can have. */
 void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *out);
+
+/* Tokens that experts are chosen for in that step, of a group of their ranks: of the requests
+ * in flight, which need not fill every replica. */
+uint64_t serve_timed_tokens(const struct plan *plan, uint64_t sequences);
 
 /* Why the engine does not start with such a pool, or ends in its first large prefill (SGLang,
  * which takes its pool without a look at one), or NULL. vLLM refuses a pool that does not hold

@@ -152,9 +152,9 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
     struct scheduler_ask ask = admits ? admitting_of(g) : ask_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
-    uint64_t requests = ROUNDS * g->load->requests * g->load->replicas;
+    uint64_t requests = ROUNDS * g->plan->workload.concurrency;
     ask.requests = requests < MOST_REQUESTS ? requests : MOST_REQUESTS;
-    ask.in_flight = g->load->requests;
+    ask.in_flight = g->plan->workload.concurrency;
     scheduler_play(&ask, &arena, &r);
     double end_s = r.ends_s[r.n - 1];
     out->requests_per_s = (double)r.n / end_s;
@@ -181,7 +181,7 @@ static double capacity(const struct serve_game *g, double *tokens)
     while (rounds * slots < FEWEST_JUDGED)
         rounds *= 2;
     ask.requests = (rounds + 1) * slots;
-    ask.in_flight = 2 * ask.slots;
+    ask.in_flight = 2 * slots;
     scheduler_play(&ask, &arena, &r);
     uint64_t last = ask.requests - slots; /* until then some wait */
     double s = r.ends_s[last - 1] - r.ends_s[slots - 1];

@@ -26,14 +26,16 @@ static enum status open_step(const struct plan *plan, const struct plan_spans_as
 {
     struct plan *decode = arena_alloc(arena, 2, sizeof *decode);
     struct serve_load load;
+    struct time_routing routing = {.data = ask->routing};
     if (plan->workload.mode == MODE_SERVE) {
         TRY(serve_load_of(plan, arena, &load, err));
         serve_timed_plan(plan, load.sequences, decode);
+        routing.tokens = serve_timed_tokens(plan, load.sequences);
         plan = decode;
     }
     plan = serve_held(plan, decode + 1, NULL);
     TRY(stepper_build(s, plan, ask->profile, arena, err));
-    return time_demand(plan, &s->pricing.rates, ask->routing, NULL, arena, spread, routed, err);
+    return time_demand(plan, &s->pricing.rates, &routing, arena, spread, routed, err);
 }
 
 /* The draft's passes follow the step; they take over what it was composed in. */

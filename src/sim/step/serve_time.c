@@ -15,16 +15,19 @@
  * plan's step_s is; the fewest tokens of a prefill step. */
 enum { SAMPLES = 16, FEWEST_TOKENS = 64 };
 
+/* Sizes of a decode step with one sequence on fewer replicas than there are. */
+enum { FEW_KNOTS = 4 };
+
 /* One of the two steps, and the sizes it is priced at. */
 struct serve_step {
     struct stepper stepper;
-    struct plan plan; /* of the size at hand */
-    unsigned n;
+    struct plan plan;  /* of the size at hand */
+    unsigned n, n_few; /* few: the first ones, of one sequence on some replicas */
     struct knot {
-        uint64_t sequences, length;
+        uint64_t sequences, length, tokens; /* tokens: of time_routing */
         struct demand full;
         bool routed; /* full is set */
-    } knots[COST_KNOTS];
+    } knots[COST_KNOTS + 1];
 };
 
 /* ---- sizes ---- */
@@ -62,21 +65,35 @@ static enum status prepare_laws(struct serve_step *s, const struct serve_ask *as
     return rows_prepare(&spec, arena, rows, err);
 }
 
+static enum status sample(struct serve_step *s, struct knot *knot,
+                          const struct time_routing *routing, struct arena *arena,
+                          struct err *err)
+{
+    struct demand_spread spread;
+    TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, arena, &spread, &knot->routed,
+                    err));
+    if (knot->routed)
+        knot->full = spread.expected;
+    return STATUS_OK;
+}
+
 /* The demand of each size, of fewer samples but for the step that step_s is of. */
 static enum status sample_knots(struct serve_step *s, uint64_t last_samples,
-                                const struct routing_data *routing, const struct rows *laws,
+                                const struct routing_data *data, const struct rows *laws,
                                 struct arena *arena, struct err *err)
 {
-    for (unsigned k = 0; k < s->n && !is_alone(s); k++) {
+    for (unsigned k = 0; k < s->n; k++) {
         struct knot *knot = &s->knots[k];
-        struct demand_spread spread;
+        const struct time_routing routing = {data, laws, knot->tokens};
         set_size(s, knot);
         s->plan.moe.routing.samples =
             k + 1 < s->n ? lesser(last_samples, SAMPLES) : last_samples;
-        TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, laws, arena, &spread,
-                        &knot->routed, err));
-        if (knot->routed)
-            knot->full = spread.expected;
+        if (!is_alone(s)) {
+            TRY(sample(s, knot, &routing, arena, err));
+        } else if (knot->tokens && time_is_routed(&s->plan)) {
+            knot->routed = true;
+            knot->full = time_even(&s->plan, knot->tokens);
+        }
     }
     return STATUS_OK;
 }
@@ -115,11 +132,36 @@ static uint64_t next_size(uint64_t x, uint64_t last)
     return x < last && factor * x > last ? last : factor * x;
 }
 
-static void list_decode(struct serve_step *s, uint64_t last)
+static void add_decode(struct serve_step *s, uint64_t sequences, uint64_t tokens)
 {
+    s->knots[s->n++] =
+        (struct knot){sequences, s->plan.workload.sequence_length, tokens, .routed = false};
+}
+
+/* One sequence each on some of the replicas, as long as that chooses fewer experts. */
+static void list_few(struct serve_step *s)
+{
+    uint64_t group = serve_group(&s->plan), before = 0;
+    bool fewer = plan_is_routed(&s->plan) && serve_filler(&s->plan) < 1;
+    for (unsigned i = 0; i < FEW_KNOTS && fewer; i++) {
+        uint64_t n = (uint64_t)pow((double)group, (double)i / FEW_KNOTS);
+        if (n > before && n < group)
+            add_decode(s, 1, n * serve_step_tokens(&s->plan));
+        before = n;
+    }
+    s->n_few = s->n;
+}
+
+/* So many sequences on every replica; last the step that is said, whose replicas need not all
+ * have as many. */
+static void list_decode(struct serve_step *s, uint64_t last, uint64_t said)
+{
+    uint64_t replicas = plan_dp(&s->plan);
+    list_few(s);
     for (uint64_t x = 1; x <= last && s->n < COST_KNOTS; x = next_size(x, last))
-        s->knots[s->n++] =
-            (struct knot){.sequences = x, .length = s->plan.workload.sequence_length};
+        add_decode(s, x, serve_routed(&s->plan, x, (double)x * (double)replicas));
+    if (s->knots[s->n - 1].tokens != said)
+        add_decode(s, s->knots[s->n - 1].sequences, said);
 }
 
 /* One prompt's chunk until it is whole, then more prompts. */
@@ -149,7 +191,8 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
     model->decode[0] = model->decode[1] = (struct serve_step){.n = 0};
     TRY(open_step(plan, MODE_DECODE, model, ask, model->decode, err));
     TRY(open_step(plan, MODE_PREFILL, model, ask, model->prefill, err));
-    list_decode(model->decode, model->load.sequences);
+    list_decode(model->decode, model->load.sequences,
+                serve_timed_tokens(plan, model->load.sequences));
     list_prefill(model->prefill);
     const struct rows *laws;
     uint64_t samples = plan->moe.routing.samples;
@@ -255,19 +298,57 @@ static void fill_stages(const struct plan *plan, struct cost_curve *curve)
         add_knot(curve, curve->x[last] * (double)plan->parallel.pp, curve->y[last]);
 }
 
+/* One sequence on some replicas: all but the experts is as with one on each. */
+static bool price_few(struct serve_model *m, struct cost_curve *routed)
+{
+    struct serve_step *s = m->decode;
+    struct step_time step, each;
+    double replica = (double)(serve_group(m->plan) * serve_step_tokens(m->plan));
+    if (!s->n_few)
+        return true;
+    if (!price(s, s->n_few, &each))
+        return false;
+    double last = experts_s(&s->stepper);
+    for (unsigned k = 0; k < s->n_few; k++) {
+        if (!price(s, k, &step))
+            return false;
+        add_knot(routed, (double)s->knots[k].tokens / replica,
+                 last - (each.step_s - step.step_s));
+    }
+    for (unsigned k = s->n_few; k-- > 0; last = routed->y[k]) /* whole rows are rounded up */
+        routed->y[k] = fmin(routed->y[k], last);
+    return true;
+}
+
+static bool price_decode(struct serve_model *m, struct step_costs *costs,
+                         struct step_time *full)
+{
+    struct serve_step *s = m->decode;
+    costs->filler = serve_filler(m->plan);
+    if (!price_few(m, &costs->routed))
+        return false;
+    for (unsigned k = s->n_few; k < s->n; k++) {
+        double x = (double)s->knots[k].sequences;
+        if (!price(s, k, full))
+            return false;
+        if (k > s->n_few && s->knots[k].sequences == s->knots[k - 1].sequences)
+            return true; /* the step that is said */
+        add_knot(&costs->decode, x, full->step_s);
+        add_knot(&costs->attention, x, full->part_s[TIME_ATTENTION]);
+        if (s->stepper.draft)
+            add_knot(&costs->draft, x, full->part_s[TIME_DRAFT]);
+        if (s->n_few)
+            add_knot(&costs->routed, x, experts_s(&s->stepper));
+    }
+    return true;
+}
+
 static bool price_all(struct serve_model *m, struct step_costs *costs, struct step_time *full,
                       double *prefill_s)
 {
     struct step_time step;
-    for (unsigned k = 0; k < m->decode->n; k++) {
-        double x = (double)m->decode->knots[k].sequences;
-        if (!price(m->decode, k, full))
-            return false;
-        add_knot(&costs->decode, x, full->step_s);
-        add_knot(&costs->attention, x, full->part_s[TIME_ATTENTION]);
-        if (m->decode->stepper.draft)
-            add_knot(&costs->draft, x, full->part_s[TIME_DRAFT]);
-    }
+    if (!price_decode(m, costs, full))
+        return false;
     for (unsigned k = 0; k < m->prefill->n; k++) {
         const struct knot *knot = &m->prefill->knots[k];
         double x = (double)(knot->sequences * knot->length);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "sim/moe/intensity.h"
 #include "sim/step/link_spread.h"
@@ -39,18 +40,31 @@ bool time_is_routed(const struct plan *plan)
 }
 
 enum status time_demand(const struct plan *plan, const struct rates *rates,
-                        const struct routing_data *routing, const struct rows *rows,
-                        struct arena *arena, struct demand_spread *spread, bool *any,
-                        struct err *err)
+                        const struct time_routing *routing, struct arena *arena,
+                        struct demand_spread *spread, bool *any, struct err *err)
 {
+    static const struct time_routing plain;
     struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
+    routing = routing ? routing : &plain;
     *any = time_is_routed(plan);
     if (!*any)
         return STATUS_OK;
-    TRY(demand_prepare(plan, routing, rows, arena, source, err));
+    TRY(demand_prepare(plan, routing->data, routing->rows, arena, source, err));
+    source->all = routing->tokens;
     demand_sample(source, plan_joined_tokens(plan), false, spread);
     time_load(plan, rates, &spread->expected);
     return STATUS_OK;
+}
+
+struct demand time_even(const struct plan *plan, uint64_t tokens)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    uint64_t ep = plan->parallel.ep, local = plan_local_experts(plan);
+    uint64_t rows = ceil_div(tokens * moe->top_k, ep);
+    return (struct demand){.rows = rows,
+                           .received = ceil_div(tokens * lesser(ep, moe->top_k), ep),
+                           .padded = rows,
+                           .hot = local ? ceil_div(rows, local) : 0};
 }
 
 /* ---- seconds of a step ---- */

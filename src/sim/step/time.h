@@ -89,18 +89,29 @@ struct time_ask {
     const struct demand_spread *drawn; /* what was sampled of them for the plan, or NULL */
     const struct profile *profile;
     const struct profile *control; /* a served plan priced by another, too, or NULL */
+    uint64_t routed;               /* tokens of time_routing */
     bool spread;                   /* p50 and p99 by playing every sample */
     bool path;                     /* the critical path */
     bool why;                      /* what-ifs and sensitivities, too */
 };
 
+/* What routes a step; rows: as demand_prepare has it; tokens: that the ranks of a group of
+ * experts choose them for, 0: as many as they have. */
+struct time_routing {
+    const struct routing_data *data;
+    const struct rows *rows;
+    uint64_t tokens;
+};
+
 /* The demand that step_s is of: the expected fullest rank of the plan's routing; of real data
  * whose routing the plan leaves uniform, the profile's load. Memory from the arena. *any false:
- * no experts. `rows`: as demand_prepare has it. */
+ * no experts. routing may be NULL. */
 enum status time_demand(const struct plan *plan, const struct rates *rates,
-                        const struct routing_data *routing, const struct rows *rows,
-                        struct arena *arena, struct demand_spread *spread, bool *any,
-                        struct err *err);
+                        const struct time_routing *routing, struct arena *arena,
+                        struct demand_spread *spread, bool *any, struct err *err);
+
+/* The same of balanced routing of so many tokens of a group. */
+struct demand time_even(const struct plan *plan, uint64_t tokens);
 
 /* Whether routing decides what the fullest rank of a step has: experts whose buffers do not
  * assert balance. */

@@ -469,7 +469,8 @@ static bool report_all(struct context *c)
     struct step_time even;
     size_t n = c->stepper->work.n_ops;
     double *even_s = arena_alloc(c->arena, n + 1, sizeof *even_s);
-    if (!stepper_time(c->stepper, NULL, &even))
+    const struct demand fewer = time_even(c->plan, c->ask->routed);
+    if (!stepper_time(c->stepper, c->ask->routed ? &fewer : NULL, &even))
         return false;
     memcpy(even_s, c->stepper->op_s, n * sizeof *even_s);
     if (!stepper_time(c->stepper, expected(c), &c->out->step))
@@ -514,6 +515,7 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     serve_timed_plan(plan, load.sequences, decode);
     struct time_ask step = *ask;
     step.drawn = NULL; /* of another plan, if of any */
+    step.routed = serve_timed_tokens(plan, load.sequences);
     TRY(time_of(decode, &step, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
@@ -532,8 +534,10 @@ static enum status ask_demand(struct context *c, bool drawn, struct err *err)
 {
     const struct rates *rates = &c->stepper->pricing.rates;
     if (!drawn || !time_is_routed(c->plan))
-        return time_demand(c->plan, rates, c->ask->routing, c->ask->rows, c->arena, &c->spread,
-                           &c->routed, err);
+        return time_demand(
+            c->plan, rates,
+            &(struct time_routing){c->ask->routing, c->ask->rows, c->ask->routed}, c->arena,
+            &c->spread, &c->routed, err);
     c->routed = true;
     c->spread = *c->ask->drawn;
     time_load(c->plan, rates, &c->spread.expected);

@@ -33,6 +33,14 @@ static double tiles_of(const struct form_gemm *g)
     return g->groups * ceil(g->rows / g->tile_rows) * ceil(g->columns / g->tile_columns);
 }
 
+double form_generated_rows(double rows, double mean)
+{
+    double tile = 8;
+    while (tile < mean && tile < 64)
+        tile *= 2;
+    return tile * fmax(1, rows / tile + 0.5);
+}
+
 void form_choose_tiles(struct form_gemm *g, double units)
 {
     double fewest = HUGE_VAL, fullest = 0, best = 0;

@@ -48,6 +48,13 @@ struct form_gemm {
     double groups, rows, columns, depth, bytes, tile_rows, tile_columns;
 };
 
+/* Rows that trtllm-gen's kernels multiply of an expert that has so many: in tiles of the power
+ * of two above the mean of all experts, 8 to 64 (calculate_tile_tokens_dim of TensorRT-LLM
+ * _torch/custom_ops/trtllm_gen_custom_ops.py and of vLLM's and FlashInfer's callers,
+ * get_tile_tokens_dim of SGLang layers/quantization/fp8.py), one of them at least, and in the
+ * mean half of the last one. `mean`: whole rows of an expert, hit or not. */
+double form_generated_rows(double rows, double mean);
+
 /* DeepGEMM's tiles (get_best_configs in deep_gemm/jit_kernels): 64 rows for up to 64 rows, else
  * 128; the columns, of 16 to 128 in steps of 8, that take the fewest waves over `units`, of
  * those that fill the last wave best, of those the widest. Sets tile_rows and tile_columns. */

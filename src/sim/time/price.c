@@ -55,6 +55,8 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
     pricing->plan = plan;
     pricing->beside = engine_parts_stream(plan) && step_graphs(plan) == GRAPHS_FULL;
     pricing->reduced = engine_norm_reduced(plan);
+    pricing->generated = plan_is_engine(plan) && plan->model.moe.experts > 0 &&
+                         stack_experts(plan, NULL) == EXPERTS_TRTLLM_GEN;
     pricing->tokens =
         (double)plan_joined_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
 }
@@ -310,7 +312,12 @@ static double product_s(const struct pricing *p, const struct work *work,
         place = n;
     bool exact = is_exact(p, work, op);
     double efficiency = rate_at(exact ? &r->f32_efficiency : &k->efficiency, place);
-    if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
+    bool generated = p->generated && segment_has_experts(op->segment) &&
+                     price_item(op, v) == PROFILE_GROUPED && each > 0;
+    if (generated)
+        efficiency *= each / form_generated_rows(each, floor(rows / groups));
+    else if (k->half_rows > 0 && each > 0 &&
+             !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
     efficiency *= form_depth_share(depth, k->half_depth);
     if (is_of_blocks(p, work, op))

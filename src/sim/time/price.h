@@ -24,6 +24,7 @@ struct pricing {
     struct comm_place place[GROUP_COUNT];
     double tokens;        /* of all ranks that share the experts */
     bool beside, reduced; /* ops that may be (DONE_BESIDE, DONE_REDUCED) are, in such a step */
+    bool generated;       /* experts by trtllm-gen's kernels, with tiles of their own (form) */
     double once; /* comm_ask.once of exchanges that send a token to a node once; 0: none */
     struct demand_links links; /* of the routing that is timed; not told: sources are alike */
     double carried;            /* of what exchanges count in whole rows (skew_carried) */

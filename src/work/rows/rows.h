@@ -29,7 +29,9 @@ enum {
 };
 
 struct rows_spec {
-    uint64_t tokens;         /* T: per source rank and step */
+    uint64_t tokens; /* T: per source rank and step, at most */
+    uint64_t all; /* of all ranks, where these have no T each: the first ones have one more than
+                   * the others where it does not divide; 0: T R */
     uint64_t top_k, experts; /* K of E logical experts */
     uint64_t ranks;          /* R of the expert-parallel group */
     uint64_t ranks_per_node; /* of them in one node; 0: all */
@@ -40,6 +42,10 @@ struct rows_spec {
     bool balanced; /* moe.buffer balanced: balance is asserted, no distribution is read */
     struct routing_data data;
 };
+
+/* Tokens of a step, of all source ranks and of one. */
+uint64_t rows_tokens(const struct rows_spec *spec);
+uint64_t rows_tokens_of(const struct rows_spec *spec, uint64_t rank);
 
 /* Ranks of the plan's expert-parallel group in one node, at least 1. */
 uint64_t rows_per_node(const struct plan *plan);

@@ -11,7 +11,7 @@
 
 bool rows_gauss_valid(const struct rows *rows)
 {
-    double choices = (double)rows->spec.tokens * (double)rows->spec.ranks / (double)rows->run;
+    double choices = (double)rows_tokens(&rows->spec) / (double)rows->run;
     double rows_per_expert = choices * (double)rows->spec.top_k / (double)rows->spec.experts;
     return rows->kind != ROWS_RECORDED && rows_per_expert >= ROWS_FEW;
 }
@@ -182,7 +182,7 @@ static void receive(const struct gauss *g, const struct receivers *at, struct rn
                     double *count, const struct rows_step *step)
 {
     const struct rows *rows = g->rows;
-    double tokens = (double)rows->spec.tokens * (double)rows->spec.ranks;
+    double tokens = (double)rows_tokens(&rows->spec);
     double noise = sqrt(g->choices) * (double)rows->run;
     memset(count, 0, at->n * sizeof *count);
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
@@ -204,7 +204,7 @@ static void receive_ranks(const struct gauss *g, struct rng *rng, double *mean,
     const struct rows_law *law = g->law;
     const struct expert_map *map = &g->rows->map;
     uint64_t ranks = g->rows->spec.ranks;
-    double tokens = (double)g->rows->spec.tokens * (double)ranks;
+    double tokens = (double)rows_tokens(&g->rows->spec);
     const struct receivers at = {ranks,        1, mean, law->touch, law->slope, law->residual,
                                  out->received};
     memset(mean, 0, ranks * sizeof *mean);
@@ -218,7 +218,7 @@ static void receive_nodes(const struct gauss *g, struct rng *rng, double *mean,
 {
     const struct rows_law *law = g->law;
     uint64_t nodes = rows_nodes(g->rows), ranks = g->rows->spec.ranks;
-    double tokens = (double)g->rows->spec.tokens * (double)ranks;
+    double tokens = (double)rows_tokens(&g->rows->spec);
     const struct receivers at = {
         nodes,           g->rows->spec.ranks_per_node, mean,     law->node_touch,
         law->node_slope, law->node_residual,           out->node};
@@ -236,7 +236,7 @@ void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch
                       .step = (uint32_t)step,
                       .value = scratch->keys,
                       .noise = scratch->firsts};
-    uint64_t tokens = rows->spec.tokens * rows->spec.ranks;
+    uint64_t tokens = rows_tokens(&rows->spec);
     g.choices = (double)tokens / (double)rows->run;
     struct rng rng;
     uint32_t blocks = (uint32_t)(rows->spec.experts + 3) / 4;

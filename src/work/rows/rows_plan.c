@@ -6,6 +6,16 @@
 #include "work/rows/rows.h"
 #include "work/stack/stack.h"
 
+uint64_t rows_tokens(const struct rows_spec *spec)
+{
+    return spec->all ? spec->all : spec->tokens * spec->ranks;
+}
+
+uint64_t rows_tokens_of(const struct rows_spec *spec, uint64_t rank)
+{
+    return spec->all ? (spec->all + spec->ranks - 1 - rank) / spec->ranks : spec->tokens;
+}
+
 uint64_t rows_per_node(const struct plan *plan)
 {
     return (uint64_t)fmax(1, comm_place(plan, GROUP_EP).inside);

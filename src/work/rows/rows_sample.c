@@ -423,9 +423,10 @@ static void clear_step(const struct rows *rows, struct rows_step *out)
 static void count_experts(const struct rows *rows, uint64_t step, struct rows_scratch *scratch,
                           struct rows_step *out)
 {
-    uint64_t k = rows->spec.top_k, tokens = rows->spec.tokens;
+    uint64_t k = rows->spec.top_k;
     memset(scratch->counts, 0, rows->spec.experts * sizeof *scratch->counts);
     for (uint64_t source = 0; source < rows->spec.ranks; source++) {
+        uint64_t tokens = rows_tokens_of(&rows->spec, source);
         for (uint64_t first = 0; first < tokens; first += ROWS_CHUNK) {
             uint64_t n = tokens - first < ROWS_CHUNK ? tokens - first : ROWS_CHUNK;
             rows_sample_tokens(rows, step, source, first, n, scratch, scratch->ids);
@@ -443,13 +444,14 @@ void rows_sample_step(const struct rows *rows, uint64_t step, struct rows_scratc
                       struct rows_step *out)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t tokens = rows->spec.tokens, experts = rows->spec.experts;
+    uint64_t experts = rows->spec.experts;
     clear_step(rows, out);
     bool plain = map->replicas == experts && !out->received && !out->matrix && !out->pairs &&
                  !out->node && !out->crossing;
     if (plain)
         count_experts(rows, step, scratch, out);
     for (uint64_t source = 0; !plain && source < rows->spec.ranks; source++) {
+        uint64_t tokens = rows_tokens_of(&rows->spec, source);
         memset(scratch->seen, 0, experts * sizeof *scratch->seen);
         for (uint64_t first = 0; first < tokens; first += ROWS_CHUNK) {
             uint64_t n = tokens - first < ROWS_CHUNK ? tokens - first : ROWS_CHUNK;
@@ -461,7 +463,7 @@ void rows_sample_step(const struct rows *rows, uint64_t step, struct rows_scratc
         out->expert[map->expert[i]] += out->replica[i];
         out->rank[map->rank[i]] += out->replica[i];
     }
-    double all = (double)tokens * (double)rows->spec.ranks;
+    double all = (double)rows_tokens(&rows->spec);
     if (all > 0) {
         out->distinct_ranks /= all;
         out->distinct_nodes /= all;
