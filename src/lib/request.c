@@ -20,9 +20,13 @@ enum status request_read(struct request *request, struct arena *arena, struct jo
         TRY(job_read(request->name, &asked, arena, job, err));
     unsigned line = 0;
     request->name = request->text ? request->name : job_file(request->name, arena, &line);
-    for (size_t i = 0; i < request->n_sets; i++) /* the job put its size behind the device */
-        if (!(job->cluster_taken && text_equal(request->sets[i].key, "cluster")))
+    for (size_t i = 0; i < request->n_sets; i++) { /* what the job took for itself */
+        const char *key = request->sets[i].key;
+        bool taken = (job->cluster_taken && text_equal(key, "cluster")) ||
+                     (job->taken_for && job_given_name(key));
+        if (!taken)
             request->sets[kept++] = request->sets[i];
+    }
     request->n_sets = kept;
     request->root = job->root;
     request->draft = arena_alloc(arena, 1, sizeof *request->draft);

@@ -274,7 +274,7 @@ static enum status check_key(struct reader *reader, const struct node *key)
                node_kind_name(key->kind));
         return err_hint(reader->err, "write 'key: value'");
     }
-    if (key->text[0] == '\0')
+    if (key->text[0] == '\0' && !reader->anchors) /* other programs have {"": 0} */
         return err_at(reader->err, STATUS_INPUT, key->mark, "a key is empty");
     if (text_equal(key->text, "<<") && !key->quoted && !reader->anchors)
         return refuse(reader, key->mark, "merge key", "<<",

@@ -243,7 +243,7 @@ static enum status read_recipe_call(struct script *script,
     if (script->recipe.line) {
         err_at(job->err, STATUS_INPUT, statement->mark,
                "a second configuration, after that on line %u", script->recipe.line);
-        return job_hint_line(job, script->recipe.line);
+        return job_hint_lines(job, script->recipe.line, 0);
     }
     script->recipe = statement->mark;
     remember_root(script, statement->target, "");

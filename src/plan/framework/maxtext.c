@@ -68,62 +68,6 @@ static enum status add_environment(struct job *job)
     return job->err->status;
 }
 
-/* A slice of the catalogue with so many chips, as near a cube (v4, v5p) or a square as it can
- * be; NULL: there is none. */
-static const char *slice_of(struct job *job, const char *device, bool cube, uint64_t chips)
-{
-    uint64_t side[3] = {1, 1, 1}, left = chips;
-    for (int axis = cube ? 0 : 1; left % 2 == 0; left /= 2, axis = axis == 0 ? 2 : axis - 1) {
-        if (!cube && axis == 0)
-            axis = 2;
-        side[axis] *= 2;
-    }
-    side[2] *= left;
-    const char *name =
-        cube ? arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64 "x%" PRIu64, device, side[0],
-                            side[1], side[2])
-             : arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, device, side[1], side[2]);
-    struct catalog_cluster found;
-    struct err ignored = {0};
-    enum status told = catalog_find_cluster(name, job->folder, job->arena, &found, &ignored);
-    return told == STATUS_OK && !found.devices ? name : NULL;
-}
-
-/* "v5p-128" is 64 chips of v5p. */
-static enum status set_topology(struct job *job)
-{
-    static const struct {
-        const char *prefix, *device;
-        uint64_t cores;
-    } devices[] = {{"v4-", "tpu-v4", 2},
-                   {"v5p-", "tpu-v5p", 2},
-                   {"v5e-", "tpu-v5e", 1},
-                   {"v6e-", "tpu-v6e", 1},
-                   {"tpu7x-", "tpu7x", 1}};
-    const char *topology = NULL;
-    uint64_t slices = 1;
-    TRY(job_word(job, "compile_topology", &topology));
-    TRY(job_count(job, "compile_topology_num_slices", &slices));
-    for (size_t i = 0; topology && i < sizeof devices / sizeof *devices; i++) {
-        if (!text_starts(topology, devices[i].prefix))
-            continue;
-        const char *digits = topology + strlen(devices[i].prefix);
-        uint64_t n = 0;
-        for (; isdigit((unsigned char)*digits) && n < 1000000; digits++)
-            n = n * 10 + (uint64_t)(*digits - '0');
-        if (n < devices[i].cores || *digits)
-            break;
-        uint64_t chips = n / devices[i].cores;
-        const char *slice =
-            slices == 1 ? slice_of(job, devices[i].device, devices[i].cores == 2, chips) : NULL;
-        job->size = (struct job_size){slices, chips, 0};
-        job_set(job, "cluster", slice ? slice : devices[i].device, "compile_topology");
-        return STATUS_OK;
-    }
-    return topology ? job_fail(job, "compile_topology", "topology '%s' is not known", topology)
-                    : STATUS_OK;
-}
-
 /* ---- the model ---- */
 
 static const struct {
@@ -530,7 +474,7 @@ static enum status maxtext_prepare(struct job *job)
         TRY(add_files(job, below));
     TRY(add_environment(job));
     TRY(size_of_axes(job));
-    return set_topology(job);
+    return maxtext_set_topology(job);
 }
 
 static enum status maxtext_finish(struct job *job)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/framework/torchtitan.h"
 #include "plan/job/rows.h"
 #include "plan/schema/schema.h"
 
@@ -20,7 +21,7 @@ static const struct job_flag flags[] = {
     RULE("model.flavor", JOB_VALUE, "model", "with the name", OLD),
     RULE("job.config_file", JOB_VALUE, NULL, "the TOML file below the command line", OLD),
     RULE("config", JOB_VALUE, NULL, "a Python function, not read", NEW),
-    RULE("training.local_batch_size", JOB_VALUE, "workload.micro_batch",
+    RULE("training.local_batch_size training.batch_size", JOB_VALUE, "workload.micro_batch",
          "8 unless given; with a pipeline the batch of a step", OLD),
     DIRECT("training.seq_len training.max_context_length", JOB_VALUE,
            "workload.sequence_length", NULL, "2048", OLD),
@@ -30,19 +31,24 @@ static const struct job_flag flags[] = {
          "/ max_context_length", NEW),
     RULE("training.num_tokens_per_train_step", JOB_VALUE, "workload.tokens_per_step",
          "-1: one micro-step", NEW),
-    RULE("parallelism.data_parallel_shard_degree", JOB_VALUE, "parallel.zero",
-         "3; 1: 0; -1: what the others leave", DIMS),
-    RULE("parallelism.data_parallel_replicate_degree", JOB_VALUE, "parallel.dp_shard",
-         "above 1: dp / degree share, the groups replicate", DIMS),
+    RULE("parallelism.data_parallel_shard_degree training.data_parallel_shard_degree",
+         JOB_VALUE, "parallel.zero", "3; 1: 0; -1: what the others leave", DIMS),
+    RULE("parallelism.data_parallel_replicate_degree training.data_parallel_replicate_degree",
+         JOB_VALUE, "parallel.dp_shard", "above 1: dp / degree share, the groups replicate",
+         DIMS),
     DIRECT("parallelism.fsdp_reshard_after_forward", JOB_VALUE, "parallel.reshard",
            "default=auto always=always never=never", "default", FSDP),
-    DIRECT("parallelism.tensor_parallel_degree", JOB_VALUE, "parallel.tp", NULL, "1", DIMS),
-    DIRECT("parallelism.pipeline_parallel_degree", JOB_VALUE, "parallel.pp", NULL, "1", DIMS),
-    DIRECT("parallelism.context_parallel_degree", JOB_VALUE, "parallel.cp", NULL, "1", DIMS),
+    DIRECT("parallelism.tensor_parallel_degree training.tensor_parallel_degree", JOB_VALUE,
+           "parallel.tp", NULL, "1", DIMS),
+    DIRECT("parallelism.pipeline_parallel_degree experimental.pipeline_parallel_degree",
+           JOB_VALUE, "parallel.pp", NULL, "1", DIMS),
+    DIRECT("parallelism.context_parallel_degree experimental.context_parallel_degree",
+           JOB_VALUE, "parallel.cp", NULL, "1", DIMS),
     DIRECT("parallelism.expert_parallel_degree", JOB_VALUE, "parallel.ep", NULL, "1", DIMS),
     RULE("parallelism.expert_tensor_parallel_degree", JOB_VALUE, "parallel.etp",
          "1 unless given; without expert parallelism tp", DIMS),
-    DIRECT("parallelism.pipeline_parallel_schedule", JOB_VALUE, "parallel.schedule",
+    DIRECT("parallelism.pipeline_parallel_schedule experimental.pipeline_parallel_schedule",
+           JOB_VALUE, "parallel.schedule",
            "1F1B=1f1b Interleaved1F1B=interleaved GPipe=gpipe ZBVZeroBubble=zero_bubble "
            "InterleavedZeroBubble=zero_bubble DualPipeV=dualpipe",
            "1F1B", PIPE),
@@ -72,6 +78,7 @@ static const struct job_flag flags[] = {
     RULE("compile.enable", JOB_VALUE, "stack.compiled", "when components name the model", OLD),
     RULE("compile.components", JOB_LIST, "stack.compiled", "model and loss unless given", OLD),
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
+    RULE("float8.enable_float8_linear", JOB_SWITCH, "precision.compute", "true: fp8", OLD),
     RULE("training.enable_cpu_offload", JOB_SWITCH, "optimizer.offload",
          "1, and optimizer.offload_params", OLD),
     IDLE("training.gc_freq", JOB_VALUE, "Python's own garbage, of which tensors are no part",
@@ -90,7 +97,8 @@ static const struct job_flag flags[] = {
     RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
          "with converter float8", OLD),
     RULE("parallelism.disable_loss_parallel", JOB_SWITCH, "stack.loss_parallel", "false", OLD),
-    TIME("parallelism.enable_async_tensor_parallel", JOB_SWITCH, NULL, NULL, OLD),
+    TIME("parallelism.enable_async_tensor_parallel experimental.enable_async_tensor_parallel",
+         JOB_SWITCH, NULL, NULL, OLD),
     TIME("parallelism.context_parallel_rotate_method", JOB_VALUE, "allgather", NULL, OLD),
     NEITHER("training.steps", JOB_VALUE, OLD),
     NEITHER("training.max_norm", JOB_VALUE, OLD),
@@ -420,11 +428,13 @@ static enum status set_formats(struct job *job)
     job_set(job, "precision.master", "none", "");
     const struct setting *converters = job_setting(job, "model.converters");
     bool fp8 = lists(converters, "float8") || lists(converters, "mx");
+    TRY(job_switch(job, "float8.enable_float8_linear", &fp8));
     job_set(job, "precision.compute",
             fp8                        ? "fp8"
             : text_equal(dtype, "f32") ? "f32"
                                        : "bf16",
-            fp8 ? "model.converters" : "training.mixed_precision_param");
+            fp8 ? "model.converters float8.enable_float8_linear"
+                : "training.mixed_precision_param");
     TRY(job_switch(job, "compile.enable", &compiled));
     const struct setting *components = job_setting(job, "compile.components");
     if (compiled && (!components || lists(components, "model")))
@@ -485,98 +495,6 @@ static enum status torchtitan_finish(struct job *job)
     return set_formats(job);
 }
 
-/* ---- a plan as a TOML file ---- */
-
-static bool stands_bare(const char *value)
-{
-    return strchr("\"[", value[0]) || text_equal(value, "true") ||
-           value[strspn(value, "0123456789.")] == '\0';
-}
-
-/* "section.key = value", words in quotes. */
-static void write_line(struct job_writer *writer, const char *name, const char *value)
-{
-    const char *text = value ? value : "true", *quote = stands_bare(text) ? "" : "\"";
-    text_printf(writer->out, "%s = %s%s%s\n", name, quote, text, quote);
-}
-
-static void write_model(struct job_writer *writer)
-{
-    const char *both = model_name_to(NAMES_TORCHTITAN, writer->plan->model_name);
-    const char *space = both ? strchr(both, ' ') : NULL;
-    if (!space)
-        return;
-    writer_flag(writer, "model.name",
-                arena_strndup(writer->arena, both, (size_t)(space - both)));
-    writer_flag(writer, "model.flavor", space + 1);
-}
-
-static void write_recompute(struct job_writer *writer)
-{
-    static const char *const modes[] = {"none", "selective", "full", "full"};
-    const struct plan *plan = writer->plan;
-    const struct recompute_plan *r = &plan->recompute;
-    uint64_t chunks = plan->parallel.pp * plan->parallel.vpp,
-             of_stage = (plan->model.layers + chunks - 1) / chunks;
-    bool some = r->kind == RECOMPUTE_FULL && r->layers > 0 && r->layers < of_stage;
-    writer_flag(writer, "activation_checkpoint.mode", some ? "memory_budget" : modes[r->kind]);
-    if (some)
-        writer_flag(
-            writer, "activation_checkpoint.memory_budget",
-            arena_printf(writer->arena, "%.6f", 1 - (double)r->layers / (double)of_stage));
-    if (r->kind == RECOMPUTE_SELECTIVE)
-        writer_flag(
-            writer, "activation_checkpoint.selective_ac_option",
-            arena_printf(writer->arena, "\"%s\"", r->modules.n ? r->modules.word[0] : "op"));
-}
-
-static enum status torchtitan_write(struct job_writer *writer)
-{
-    const struct plan *plan = writer->plan;
-    const struct parallel *p = &plan->parallel;
-    bool pipeline = p->pp > 1;
-    if (plan->workload.mode != MODE_TRAIN)
-        return err_set(writer->err, STATUS_INPUT,
-                       "torchtitan's jobs train: workload.mode is %s",
-                       words_mode[plan->workload.mode]);
-    write_model(writer);
-    writer_count(writer,
-                 pipeline ? "parallelism.pipeline_parallel_microbatch_size"
-                          : "training.local_batch_size",
-                 plan->workload.micro_batch);
-    if (plan->workload.global_batch)
-        writer_count(writer, "training.global_batch_size", plan->workload.global_batch);
-    if (p->zero == 0)
-        writer_flag(writer, "parallelism.data_parallel_shard_degree", "1");
-    if (pipeline && p->stages.n == 0) {
-        writer_count(writer, "parallelism.pipeline_parallel_first_stage_less_layers", 0);
-        writer_count(writer, "parallelism.pipeline_parallel_last_stage_less_layers", 0);
-    }
-    if (p->ep > 1 && p->etp > 1)
-        writer_count(writer, "parallelism.expert_tensor_parallel_degree", p->etp);
-    writer_direct(writer);
-    write_recompute(writer);
-    if (plan->precision.activations == DTYPE_F32)
-        writer_flag(writer, "training.mixed_precision_param", "float32");
-    const char *state =
-        writer_word(writer, "float32=f32 bfloat16=bf16", words_dtype[plan->precision.moments]);
-    if (state && plan->precision.moments != plan->precision.weights)
-        writer_flag(writer, "optimizer.state_dtype", state);
-    if (p->tp > 1 && !plan->stack.loss_parallel)
-        writer_flag(writer, "parallelism.disable_loss_parallel", "true");
-    if (plan->optimizer.offload == 1 && plan->optimizer.offload_params)
-        writer_flag(writer, "training.enable_cpu_offload", "true");
-    if (plan->workload.async_checkpoint) {
-        writer_flag(writer, "checkpoint.enable", "true");
-        writer_flag(writer, "checkpoint.async_mode", "async_with_pinned_mem");
-    }
-    if (plan->stack.compiled)
-        writer_flag(writer, "compile.enable", "true");
-    if (plan->precision.compute == COMPUTE_FP8)
-        writer_flag(writer, "model.converters", "[\"float8\"]");
-    return STATUS_OK;
-}
-
 const struct job_framework job_torchtitan = {
     .name = "torchtitan",
     .title = "a torchtitan job",
@@ -588,7 +506,7 @@ const struct job_framework job_torchtitan = {
     .prepare = torchtitan_prepare,
     .finish = torchtitan_finish,
     .write = torchtitan_write,
-    .write_flag = write_line,
+    .write_flag = torchtitan_write_line,
     .launch = "job.toml",
     .names = NAMES_TORCHTITAN,
     .toml = true,

@@ -15,6 +15,9 @@ enum status job_other_file(struct job *job, const char *name, const char **path,
         const struct shell_file *file = &job->shell->files[i - 1];
         if (!text_equal(file->name, name))
             continue;
+        if (file->trouble)
+            return err_at(job->err, STATUS_INPUT, file->mark, "file '%s' is not known: %s",
+                          name, file->trouble);
         *text = file->text;
         *length = strlen(file->text);
         return STATUS_OK;

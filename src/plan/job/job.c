@@ -8,6 +8,8 @@
 #include "base/number.h"
 #include "plan/hf/import_hf.h"
 #include "plan/text/container.h"
+#include "plan/text/python_commands.h"
+#include "plan/text/scripted.h"
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
 #include "plan/read/part.h"
@@ -53,12 +55,38 @@ static enum status deliver(const struct input *in, struct job *job)
     return STATUS_OK;
 }
 
+/* A word that was written to a line has a place in the text no further than that line's end. */
+static void keep_columns(const struct input *in, struct shell *shell)
+{
+    size_t lines = 1, line = 0;
+    for (size_t i = 0; i < in->length; i++)
+        lines += in->text[i] == '\n';
+    size_t *ends = arena_alloc(in->arena, lines + 1, sizeof *ends), start = 0;
+    for (size_t i = 0; i <= in->length; i++)
+        if (i == in->length || in->text[i] == '\n') {
+            ends[line++] = i - start;
+            start = i + 1;
+        }
+    for (size_t i = 0; i < shell->n_commands; i++) {
+        struct shell_command *c = &shell->commands[i];
+        struct mark *mark = &c->mark;
+        for (size_t j = 0; j <= c->words.n; mark = &c->words.items[j].mark, j++)
+            if (mark->line && mark->line <= lines && mark->column > ends[mark->line - 1] + 1)
+                mark->column = 1;
+    }
+}
+
 /* `script`: what the shell reads, of a text that is no script itself. */
 static enum status read_script(const struct input *in, const char *script, size_t length)
 {
     struct job job = new_job(in, NULL);
     struct shell shell;
-    TRY(shell_read(job.file, script, length, in->arena, &shell, in->err));
+    const struct shell_given *given;
+    size_t n_given;
+    TRY(job_given_values(&job, in->text, in->length, script, &given, &n_given));
+    TRY(shell_read_given(job.file, script, length, given, n_given, in->arena, &shell, in->err));
+    if (script != in->text)
+        keep_columns(in, &shell);
     TRY(launch_read(&job, &shell));
     job.shell = &shell;
     return deliver(in, &job);
@@ -279,12 +307,36 @@ static enum status read_yaml(const struct input *in)
     return strict;
 }
 
+/* A file that a description names. */
+static const char *read_beside(void *context, const char *name, size_t *length)
+{
+    const char *path, *text;
+    return job_other_file(context, name, &path, &text, length) == STATUS_OK ? text : NULL;
+}
+
 static enum status read_containers(const struct input *in)
 {
     struct text script = {.arena = in->arena};
-    TRY(container_script(arena_strdup(in->arena, in->name), in->text, in->length, &script,
-                         in->err));
+    struct job job = new_job(in, NULL);
+    const struct container_beside beside = {&job, read_beside};
+    TRY(container_script(job.file, in->text, in->length, &beside, &script, in->err));
     return read_script(in, text_string(&script), script.length);
+}
+
+/* A file with commands that is no script: *read, or it is none of these. */
+static enum status read_scripted(const struct input *in, bool *read)
+{
+    struct text script = {.arena = in->arena};
+    *read = true;
+    if (dockerfile_is(in->name, in->text))
+        dockerfile_script(in->text, in->length, &script);
+    else if (makefile_is(in->name))
+        makefile_script(in->text, in->length, &script);
+    else if (justfile_is(in->name))
+        justfile_script(in->text, in->length, &script);
+    else
+        *read = false;
+    return *read ? read_script(in, text_string(&script), script.length) : STATUS_OK;
 }
 
 static enum status read_toml(const struct input *in)
@@ -300,23 +352,59 @@ static enum status read_toml(const struct input *in)
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
+/* What a program in Python starts, where nobody knows it for its own. */
+static enum status read_started(const struct input *in, const char *text, size_t length,
+                                bool *started)
+{
+    struct python python;
+    struct text script = {.arena = in->arena};
+    TRY(python_read(in->name, text, length, in->arena, &python, in->err));
+    python_commands(&python, &script);
+    *started = script.length > 0;
+    return *started ? read_script(in, text_string(&script), script.length) : STATUS_OK;
+}
+
 /* A script in Python, of whoever knows it for its own. */
 static enum status read_python(const struct input *in)
 {
     const struct job_framework *found = job_framework_named(in->request->from);
     found = found && found->python ? found : NULL;
     const bool asked = found != NULL;
+    bool known = false;
     for (size_t i = 0; job_frameworks[i]; i++) {
         const struct job_framework *f = job_frameworks[i];
         bool own = f->python_is && f->python_is(in->text);
         if (!asked && f->python && (own || (!f->python_is && !found)))
             found = f;
-        if (!asked && own)
+        known = known || (!asked && own);
+        if (known)
             break;
+    }
+    if (!asked && !known && !launch_builds_recipe(in->text)) {
+        bool started;
+        TRY(read_started(in, in->text, in->length, &started));
+        if (started)
+            return STATUS_OK;
     }
     struct job job = new_job(in, found);
     TRY(found->python(&job, job.file, in->text, in->length));
     return deliver(in, &job);
+}
+
+/* Its Python where somebody knows that for its own, or else what it gives a shell. */
+static enum status read_notebook(const struct input *in)
+{
+    struct text python = {.arena = in->arena}, script = {.arena = in->arena};
+    struct input cells = *in;
+    bool own = false;
+    TRY(notebook_read(arena_strdup(in->arena, in->name), in->text, in->length, &python, &script,
+                      in->err));
+    cells.text = text_string(&python);
+    cells.length = python.length;
+    for (size_t i = 0; job_frameworks[i]; i++)
+        own = own || (job_frameworks[i]->python_is && job_frameworks[i]->python_is(cells.text));
+    return own || !script.length ? read_python(&cells)
+                                 : read_script(in, text_string(&script), script.length);
 }
 
 /* A text without a file's name is TOML when it begins with a section: [model] alone on a line.
@@ -332,17 +420,47 @@ static bool begins_section(const char *text)
     return name > 0 && text[name + 1] == ']' && strchr("\r\n", text[name + 2]);
 }
 
+/* A chart's template is none of YAML's yet. */
+static enum status refuse_template(const struct input *in)
+{
+    static const char *const own[] = {"{{ .Values.",  "{{ .Release.", "{{- define ",
+                                      "{{- include ", "{{ include ",  "{{- if ",
+                                      "{{- with ",    "{{.Values.",   "{{- range "};
+    struct mark mark = {arena_strdup(in->arena, in->name), 1, 1};
+    const char *at = NULL;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const char *found = strstr(in->text, own[i]);
+        at = found && (!at || found < at) ? found : at;
+    }
+    if (!at || (!strstr(in->text, ".Values") && !strstr(in->text, "{{- define ")))
+        return STATUS_OK;
+    for (const char *c = in->text; c < at; c++) {
+        mark.line += *c == '\n';
+        mark.column = *c == '\n' ? 1 : mark.column + 1;
+    }
+    err_at(in->err, STATUS_INPUT, mark, "a template of a Helm chart, which no values fill yet");
+    return err_hint(in->err,
+                    "fill it in: helm template CHART -f values.yaml | moeplan predict -");
+}
+
 static enum status read_input(const struct input *in)
 {
     const struct job_framework *from = job_framework_named(in->request->from);
     if (in->request->from && !from)
         return job_unknown_framework(in->request->from, in->arena, in->err);
+    bool read;
     if (text_ends(in->name, ".py"))
         return read_python(in);
+    if (notebook_is(in->name, in->text, in->length))
+        return read_notebook(in);
+    TRY(read_scripted(in, &read));
+    if (read)
+        return STATUS_OK;
     if (launch_is_script(in->name, in->text, in->length))
         return read_script(in, in->text, in->length);
     if (from && from->python_is) /* of its scripts alone */
         return read_python(in);
+    TRY(refuse_template(in));
     if (container_is(in->text, in->length))
         return read_containers(in);
     bool toml = text_ends(in->name, ".toml") || (from && from->toml) ||
@@ -375,11 +493,14 @@ const char *job_file(const char *name, struct arena *arena, unsigned *line)
     return file;
 }
 
-enum status job_hint_line(struct job *job, unsigned line)
+enum status job_hint_lines(struct job *job, unsigned line, unsigned other)
 {
     if (text_equal(job->file, "-"))
         return err_hint(job->err, "choose one, as in import --line %u", line);
-    return err_hint(job->err, "choose one, as in %s:%u", job->file, line);
+    if (!other || other == line)
+        return err_hint(job->err, "choose one, as in %s:%u", job->file, line);
+    return err_hint(job->err, "choose one, as in %s:%u or %s:%u", job->file, line, job->file,
+                    other);
 }
 
 enum status job_read(const char *file, const struct job_request *asked, struct arena *arena,

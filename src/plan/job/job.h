@@ -40,6 +40,10 @@ struct job_result {
     bool cluster_taken; /* the set of "cluster" is in the tree already, with the job's size */
 };
 
+/* The NAME of "job.NAME", which gives a job's script a variable or an argument that only its
+ * shell knows: --set job.NNODES=4, --set job.1=Qwen/Qwen3-8B. NULL: another key. */
+const char *job_given_name(const char *key);
+
 /* Largest file that is read. */
 enum { JOB_BYTES = 1024 * 1024 };
 

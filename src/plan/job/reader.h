@@ -213,8 +213,9 @@ struct python_value;
 void job_add_python(struct job *job, const struct python *python, const char *name,
                     const struct python_value *value, struct mark mark);
 
-/* Hints that one of the file's launches, such as that on `line`, can be chosen. */
-enum status job_hint_line(struct job *job, unsigned line);
+/* Hints that one of the file's launches, such as that on `line` or `other` (0: none), can be
+ * chosen. */
+enum status job_hint_lines(struct job *job, unsigned line, unsigned other);
 
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
@@ -269,6 +270,9 @@ void job_note(struct job *job, bool warning, struct mark mark, const char *text)
 void job_warn(struct job *job, struct mark mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Of each setting that the framework did not read: whether it matters, and what it may mean. */
+void job_note_rest(struct job *job);
+
 /* An error at a flag, or of the job as a whole, which is also where one of a flag that is not
  * given stands. */
 enum status job_fail(struct job *job, const char *flag, const char *format, ...)
@@ -313,6 +317,17 @@ enum status job_layers(struct job *job, uint64_t *layers);
 
 /* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
 enum status job_refuse_torchtune(struct mark mark, struct err *err);
+
+/* ---- what the user gives a script; see given.c ---- */
+
+/* The variables that --set and "#moeplan" lines give, which `script` reads somewhere.
+ * STATUS_INPUT for a name that is none, or that it has nowhere. */
+enum status job_given_values(struct job *job, const char *text, size_t length,
+                             const char *script, const struct shell_given **given, size_t *n);
+
+/* The end of a hint, ", or give it: --set job.TP=.." for a value that is unknown for the sake
+ * of a variable; "" for another trouble. */
+const char *job_given_hint(struct job *job, const char *trouble);
 
 /* ---- names of devices elsewhere; see device_names.c ---- */
 
@@ -374,6 +389,9 @@ enum status launch_none(struct job *job, const struct shell *shell);
 
 /* Is there a word in the text that only a launch has? */
 bool launch_is_script(const char *name, const char *text, size_t length);
+
+/* Does a program in Python build a recipe of Megatron-Bridge? */
+bool launch_builds_recipe(const char *text);
 
 /* ---- writing ---- */
 

@@ -480,10 +480,11 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
                             key);
         return err_hint(job->err,
                         "a job file is read and not run: write the value, or a default "
-                        "as in %s",
+                        "as in %s%s",
                         python                          ? "os.environ.get(\"TP\", 8)"
                         : job->framework == &job_primus ? "${TP:8}"
-                                                        : "${TP:-8}");
+                                                        : "${TP:-8}",
+                        job->shell ? job_given_hint(job, s->trouble) : "");
     }
     if (s->n > 1)
         return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not a list", s->name,

@@ -211,9 +211,10 @@ static enum status not_known(struct job *job, const struct shell_word *word, con
     err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
            word->trouble ? word->trouble
                          : arena_printf(job->arena, "'%s' is no whole number", word->text));
-    return err_hint(job->err, "a job file is read and not run: write the number, or a default "
-                              "as in ${NNODES:-4}, or give the size, as in --set "
-                              "cluster=h100-8x4");
+    return err_hint(job->err,
+                    "a job file is read and not run: write the number, or a default "
+                    "as in ${NNODES:-4}, or give the size, as in --set cluster=h100-8x4%s",
+                    job_given_hint(job, word->trouble));
 }
 
 static void set_count(struct job *job, enum count count, uint64_t value)
@@ -348,7 +349,8 @@ static enum status read_text(struct job *job, const struct shell_command *outer,
                              struct shell **inner)
 {
     struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
-    TRY(shell_read(job->file, start, strlen(start), job->arena, read, job->err));
+    TRY(shell_read_given(job->file, start, strlen(start), job->shell->given,
+                         job->shell->n_given, job->arena, read, job->err));
     for (size_t i = 0; i < read->n_commands; i++) {
         struct shell_command *command = &read->commands[i];
         struct shell_words words = {0};
@@ -445,7 +447,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
         if (chosen.command) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
-            return job_hint_line(job, chosen.command->mark.line);
+            return job_hint_lines(job, chosen.command->mark.line, shell->commands[i].mark.line);
         }
         chosen = found;
     }

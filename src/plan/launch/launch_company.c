@@ -1,6 +1,7 @@
 /* Launches whose script's name alone says nothing; see launch.h. */
 #include <string.h>
 
+#include "plan/framework/megatron.h"
 #include "plan/launch/launch.h"
 
 static bool ends_in_either(const char *text, const char *a, const char *b)
@@ -124,4 +125,9 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
         if (ends_in_either(words->items[j].text, ".yml", "base.yaml"))
             return &job_maxtext;
     return NULL;
+}
+
+bool launch_builds_recipe(const char *text)
+{
+    return bridge_is_python(text);
 }

@@ -227,7 +227,9 @@ static enum status add_script(struct files *files)
     const struct setting *config = job_setting(job, "config");
     const char *path, *text = NULL;
     size_t length;
-    if (config && config->n == 1 && !config->trouble) {
+    const char *name = NULL;
+    TRY(job_word(job, "config", &name)); /* one that only the shell knows is no default */
+    if (config && name) {
         TRY(job_other_file(job, config->values[0], &path, &text, &length));
         return text || own_file(config->values[0])
                    ? add_parent(files, "", config->values[0], config->mark)

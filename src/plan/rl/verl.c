@@ -13,8 +13,32 @@
 #include "plan/trainer/trainer.h"
 #include "plan/rl/verl.h"
 
+/* The job's own configuration, above one of verl's that it names: `--config-path=DIR
+ * --config-name=NAME` of Hydra. verl's have names that begin alike. */
+static enum status read_config(struct job *job)
+{
+    static const char flag[] = "config-name";
+    const char *name = NULL, *folder = NULL;
+    TRY(job_word(job, flag, &name));
+    TRY(job_word(job, "config-path", &folder));
+    if (!name || text_starts(name, "ppo_") || text_starts(name, "_generated_ppo"))
+        return STATUS_OK;
+    const char *file =
+        arena_printf(job->arena, "%s%s%s%s", folder ? folder : "", folder ? "/" : "", name,
+                     text_ends(name, ".yaml") ? "" : ".yaml");
+    bool found;
+    TRY(job_add_file(job, file, JOB_FILE, &found));
+    if (!found)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "file '%s' is not there, and what it sets may matter to memory: what this job "
+                 "does not say is taken as in verl's ppo_trainer.yaml",
+                 file);
+    return STATUS_OK;
+}
+
 static enum status verl_prepare(struct job *job)
 {
+    TRY(read_config(job));
     return job_read_size(job, "trainer.nnodes", "trainer.n_gpus_per_node");
 }
 
@@ -338,9 +362,13 @@ enum status verl_read_layout(struct job *job)
                       config_flag[] = "config-name";
     const char *strategy = "fsdp", *config = "";
     bool told = job_given(job, strategy_flag);
+    const struct setting *parents = job_setting(job, "defaults");
     TRY(job_word(job, config_flag, &config));
-    if (strstr(config,
-               "megatron")) /* ppo_megatron_trainer.yaml: every strategy is Megatron's */
+    bool all =
+        strstr(config, "megatron") != NULL; /* ppo_megatron_trainer.yaml: every strategy */
+    for (size_t i = 0; parents && i < parents->n; i++)
+        all = all || text_equal(parents->values[i], "ppo_megatron_trainer");
+    if (all)
         strategy = "megatron";
     const char *flag = told ? strategy_flag : engine_flag;
     TRY(job_word(job, flag, &strategy));

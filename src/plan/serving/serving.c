@@ -129,12 +129,15 @@ enum status serving_set_model(struct job *job, const char *flag)
         name = job->positional->text;
         mark = job->positional->mark;
     }
-    if (!name && job->n_words && job->words[0].trouble && job->words[0].text[0] != '-')
-        return err_at(job->err, STATUS_INPUT, job->words[0].mark, "the model is not known: %s",
-                      job->words[0].trouble);
     const struct draft_item *given = draft_find(&job->draft, "model");
     if (given)
         return set_checkpoint(job, name ? name : "", given->words[0]);
+    if (!name && job->n_words && job->words[0].trouble && job->words[0].text[0] != '-') {
+        err_at(job->err, STATUS_INPUT, job->words[0].mark, "the model is not known: %s",
+               job->words[0].trouble);
+        return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b%s",
+                        job_given_hint(job, job->words[0].trouble));
+    }
     if (!name)
         return STATUS_OK;
     const char *model = model_name_or_folder(name, job->arena);

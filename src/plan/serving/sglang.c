@@ -423,6 +423,9 @@ const struct job_framework job_sglang = {
     .abbreviates = true,
     .flags = sglang_flags,
     .n_flags = &sglang_n_flags,
+    .files = true, /* of --config alone */
+    .telling = "mem-fraction-static mem_fraction_static chunked-prefill-size "
+               "max-running-requests cuda-graph-max-bs",
     .python = engine_script_read,
     .python_is = engine_script_is_sglang,
     .prepare = sglang_prepare,

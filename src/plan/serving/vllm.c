@@ -443,6 +443,9 @@ const struct job_framework job_vllm = {
     .abbreviates = true,
     .flags = vllm_flags,
     .n_flags = &vllm_n_flags,
+    .files = true, /* of --config alone */
+    .telling = "max-model-len max_model_len max-num-seqs max_num_seqs gpu-memory-utilization "
+               "gpu_memory_utilization",
     .python = engine_script_read,
     .python_is = engine_script_is_vllm,
     .prepare = vllm_prepare,

@@ -1,6 +1,7 @@
 /* See container.h. */
 #include "plan/text/container.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,35 +26,21 @@ bool container_is(const char *text, size_t length)
 {
     const char *end = text + length;
     bool runs = false, resources = false; /* SkyPilot's */
+    bool type = false, commands = false;  /* dstack's */
     for (const char *at = text; at < end; at = next_line(at, end)) {
         if (line_starts(at, end, "apiVersion:") || line_starts(at, end, "services:") ||
             container_engine_line(at, end))
             return true;
         runs = runs || line_starts(at, end, "run:");
         resources = resources || line_starts(at, end, "resources:");
+        type =
+            type || line_starts(at, end, "type: task") || line_starts(at, end, "type: service");
+        commands = commands || line_starts(at, end, "commands:");
     }
-    return runs && resources;
+    return (runs && resources) || (type && commands);
 }
 
 /* ---- containers ---- */
-
-/* "- name: A, value: x" of Kubernetes, "A: x" and "- A=x" of Compose. */
-static void append_env(struct container_writer *w)
-{
-    if (w->group)
-        container_export(w, CONTAINER_GROUP, strlen(CONTAINER_GROUP), w->group->text);
-    for (const struct node *item = w->env ? w->env->first : NULL; item; item = item->next) {
-        const struct node *name = node_get(item, "name");
-        const char *value = container_env_text(w, item);
-        const char *equals = item->kind == NODE_SCALAR ? strchr(item->text, '=') : NULL;
-        if (item->kind == NODE_SCALAR && item->key)
-            container_export(w, item->key, strlen(item->key), item->text);
-        else if (equals)
-            container_export(w, item->text, (size_t)(equals - item->text), equals + 1);
-        else if (name && value)
-            container_export(w, name->text, strlen(name->text), value);
-    }
-}
 
 /* On its own line where that is before the command's. */
 static void export_image(struct container_writer *w, const struct node *image,
@@ -77,7 +64,7 @@ static void write_container(struct container_writer *w, const struct node *conta
     export_image(w, image, entry ? entry : args);
     if (w->device)
         container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
-    append_env(w);
+    container_export_env(w);
     if (!container_words(w, entry) && image && image->kind == NODE_SCALAR) {
         container_go_to(w, image->mark.line);
         text_append(w->out, "docker run ");
@@ -153,31 +140,69 @@ static void write_containers(struct container_writer *w, const struct node *node
 
 /* ---- tasks ---- */
 
-/* Devices of a node: "H100:8", {H100: 8}; 0: it does not say. */
-static uint64_t devices_of(const struct node *accelerators)
-{
-    const struct node *one = accelerators;
-    if (one && one->kind != NODE_SCALAR)
-        one = one->first;
-    if (!one || one->kind != NODE_SCALAR)
-        return 0;
-    const char *colon = one->key && one != accelerators ? NULL : strrchr(one->text, ':');
-    const char *digits = colon ? colon + 1 : one->text;
+/* One device of a choice, "H100:8", {H100: 8}, {"H100:8": }, with how many of it a node has. */
+struct choice {
+    const char *name;
     uint64_t n;
-    return number_count(digits, &n) ? n : 1;
+};
+
+static struct choice choice_of(const struct node *one, bool keyed, struct arena *arena)
+{
+    const char *text = keyed ? one->key : one->text;
+    size_t length = strcspn(text, ":");
+    const char *digits = text[length] ? text + length + 1 : keyed ? one->text : "";
+    struct choice choice = {arena_strndup(arena, text, length), 1};
+    if (!number_count(digits, &choice.n))
+        choice.n = 1;
+    return choice;
 }
 
-/* The device itself: before the colon, or the mapping's key. */
-static const char *named_of(const struct node *accelerators, struct arena *arena)
+/* What all choices have alike: a name that differs is NULL, a number that does is 0. */
+static struct choice chosen_of(const struct node *accelerators, struct arena *arena)
 {
-    const struct node *one = accelerators;
-    if (one && one->kind != NODE_SCALAR)
-        one = one->first;
-    if (!one || one->kind != NODE_SCALAR)
-        return NULL;
-    return one->key && one != accelerators
-               ? one->key
-               : arena_strndup(arena, one->text, strcspn(one->text, ":"));
+    struct choice all = {NULL, 0};
+    if (!accelerators || node_is_null(accelerators))
+        return all;
+    if (accelerators->kind == NODE_SCALAR)
+        return choice_of(accelerators, false, arena);
+    for (const struct node *one = accelerators->first; one; one = one->next) {
+        if (one->kind != NODE_SCALAR)
+            return (struct choice){NULL, 0};
+        struct choice choice = choice_of(one, accelerators->kind == NODE_MAPPING, arena);
+        bool first = one == accelerators->first;
+        all.n = first || all.n == choice.n ? choice.n : 0;
+        all.name =
+            first || (all.name && text_equal(all.name, choice.name)) ? choice.name : NULL;
+    }
+    return all;
+}
+
+static void write_count(struct container_writer *w, const char *name, const struct node *node,
+                        const char *otherwise)
+{
+    const char *text = node && node->kind == NODE_SCALAR ? node->text : otherwise;
+    if (text)
+        container_export(w, name, strlen(name), text);
+}
+
+/* The device of a task, and its environment with how many there are: not where it is a choice.
+ */
+static void write_device(struct container_writer *w, struct choice device, const char *count)
+{
+    if (device.name)
+        container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), device.name);
+    if (device.n)
+        text_printf(w->out, "export %s=%" PRIu64 "; ", count, device.n);
+}
+
+/* A text of commands on the lines behind its key. */
+static void write_text(struct container_writer *w, const struct node *run)
+{
+    for (; w->line <= run->mark.line; w->line++)
+        text_append(w->out, "\n");
+    for (const char *at = run->text; *at; at++)
+        w->line += *at == '\n';
+    text_append(w->out, run->text);
 }
 
 /* A task of SkyPilot: the text of `run` on each of its nodes, whose environment has `envs`, and
@@ -185,23 +210,45 @@ static const char *named_of(const struct node *accelerators, struct arena *arena
 static void write_task(struct container_writer *w, const struct node *root,
                        const struct node *run)
 {
-    const struct node *nodes = node_get(root, "num_nodes");
     const struct node *resources = node_get(root, "resources");
-    uint64_t devices = devices_of(node_get(resources, "accelerators"));
-    const char *device = named_of(node_get(resources, "accelerators"), w->out->arena);
     w->env = node_get(root, "envs");
-    append_env(w);
-    if (device)
-        container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), device);
-    text_printf(w->out, "export SKYPILOT_NUM_NODES=%s; ",
-                nodes && nodes->kind == NODE_SCALAR ? nodes->text : "1");
-    if (devices)
-        text_printf(w->out, "export SKYPILOT_NUM_GPUS_PER_NODE=%" PRIu64 "; ", devices);
-    for (; w->line <= run->mark.line; w->line++)
-        text_append(w->out, "\n");
-    for (const char *at = run->text; *at; at++)
-        w->line += *at == '\n';
-    text_append(w->out, run->text);
+    container_export_env(w);
+    write_device(w, chosen_of(node_get(resources, "accelerators"), w->out->arena),
+                 "SKYPILOT_NUM_GPUS_PER_NODE");
+    write_count(w, "SKYPILOT_NUM_NODES", node_get(root, "num_nodes"), "1");
+    write_text(w, run);
+}
+
+/* A run of dstack: its commands one after the other (runner/internal/executor/executor.go). A
+ * device is called by its name, its memory or both: "H100:8", "80GB", {name: H100, count: 8}.
+ */
+static void write_run(struct container_writer *w, const struct node *root,
+                      const struct node *commands)
+{
+    const struct node *gpu = node_get(node_get(root, "resources"), "gpu");
+    const struct node *name = node_get(gpu, "name"), *count = node_get(gpu, "count");
+    struct choice device = {NULL, 0};
+    if (gpu && gpu->kind == NODE_SCALAR && isalpha((unsigned char)gpu->text[0]))
+        device = choice_of(gpu, false, w->out->arena);
+    else if (name && name->kind == NODE_SCALAR)
+        device = (struct choice){name->text, 0};
+    if (count && count->kind == NODE_SCALAR && !number_count(count->text, &device.n))
+        device.n = 0;
+    w->env = node_get(root, "env");
+    container_export_env(w);
+    write_device(w, device, "DSTACK_GPUS_PER_NODE");
+    write_count(w, "DSTACK_NODES_NUM", node_get(root, "nodes"), "1");
+    for (const struct node *c = commands->first; c; c = c->next) {
+        if (c->kind != NODE_SCALAR)
+            continue;
+        bool block = strchr(c->text, '\n') != NULL;
+        for (; w->line < c->mark.line + block; w->line++)
+            text_append(w->out, "\n");
+        for (const char *at = c->text; *at; at++)
+            w->line += *at == '\n';
+        text_append(w->out, c->text);
+        container_end_line(w);
+    }
 }
 
 /* ---- documents ---- */
@@ -234,8 +281,11 @@ static void write_document(struct container_writer *w, const struct node *root)
 {
     const struct node *run = node_get(root, "run");
     w->compose = node_get(root, "services") != NULL;
+    const struct node *commands = node_get(root, "commands");
     if (run && run->kind == NODE_SCALAR && node_get(root, "resources"))
         write_task(w, root, run);
+    else if (commands && commands->kind == NODE_SEQUENCE && node_get(root, "type"))
+        write_run(w, root, commands);
     else if (!container_engine(w, root))
         write_containers(w, root);
 }
@@ -251,9 +301,14 @@ static bool has_content(const char *start, const char *end)
 }
 
 enum status container_script(const char *name, const char *text, size_t length,
-                             struct text *script, struct err *err)
+                             const struct container_beside *beside, struct text *script,
+                             struct err *err)
 {
-    struct container_writer w = {.out = script, .line = 1, .files = {.arena = script->arena}};
+    struct container_writer w = {.out = script,
+                                 .line = 1,
+                                 .files = {.arena = script->arena},
+                                 .beside = beside,
+                                 .err = err};
     const char *end = text + length, *start = text;
     unsigned lines = 0, before = 0; /* of the text; before the document */
     for (const char *at = text; at <= end; at = next_line(at, end), lines++) {
@@ -266,8 +321,8 @@ enum status container_script(const char *name, const char *text, size_t length,
         start = next_line(at, end);
         before = lines + 1;
     }
-    for (size_t i = 0; i < w.n_documents; i++)
+    for (size_t i = 0; i < w.n_documents && err->status == STATUS_OK; i++)
         write_document(&w, w.documents[i]);
     text_append(script, text_string(&w.files));
-    return STATUS_OK;
+    return err->status;
 }

@@ -23,6 +23,7 @@ static bool is_false(const struct node *node)
 
 /* ---- flags ---- */
 
+/* A command with the image's release and the environment that it starts in. */
 static void begin(struct container_writer *w, const struct node *node, const char *image)
 {
     for (; w->line < node->mark.line; w->line++) /* of its own: no word stands before it */
@@ -31,6 +32,7 @@ static void begin(struct container_writer *w, const struct node *node, const cha
         container_export(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image);
     if (w->device)
         container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
+    container_export_env(w);
     text_append(w->out, "vllm serve");
 }
 
@@ -65,13 +67,15 @@ static void write_keyword(struct container_writer *w, const char *before, const 
     }
 }
 
-/* "hf://Qwen/Qwen3-8B:main" is "Qwen/Qwen3-8B"; of other stores the path. */
+/* "hf://Qwen/Qwen3-8B:main" is "Qwen/Qwen3-8B"; of other stores a path, "/claim/model". */
 static const char *model_of(struct container_writer *w, const char *uri)
 {
     const char *scheme = strstr(uri, "://");
     const char *path = scheme ? scheme + 3 : uri;
     const char *tag = scheme ? strrchr(path, ':') : NULL;
-    return arena_strndup(w->out->arena, path, tag ? (size_t)(tag - path) : strlen(path));
+    size_t n = tag ? (size_t)(tag - path) : strlen(path);
+    bool stored = scheme && !text_starts(uri, "hf://");
+    return arena_printf(w->out->arena, "%s%.*s", stored ? "/" : "", (int)n, path);
 }
 
 /* ---- Ray Serve ---- */
@@ -87,6 +91,7 @@ static bool write_ray_model(struct container_writer *w, const struct node *confi
     if (!text_of(source))
         return false;
     w->device = device ? device : before;
+    w->env = node_get(node_get(config, "runtime_env"), "env_vars");
     begin(w, config, NULL);
     for (const struct node *part = config->first; part; part = part->next) {
         if (part == loading)
@@ -101,6 +106,32 @@ static bool write_ray_model(struct container_writer *w, const struct node *confi
     return true;
 }
 
+/* All of a file's words stand where it is named. */
+static void stand_at(struct node *node, struct mark mark)
+{
+    node->mark = mark;
+    for (struct node *child = node->first; child; child = child->next)
+        stand_at(child, mark);
+}
+
+/* A model in a file of its own, "llm_configs: [qwen.yaml]". */
+static bool write_ray_file(struct container_writer *w, const struct node *name)
+{
+    size_t length = 0;
+    struct node *root = NULL;
+    const char *text =
+        w->beside ? w->beside->read(w->beside->context, name->text, &length) : NULL;
+    if (!text) {
+        err_at(w->err, STATUS_INPUT, name->mark, "file '%s' is not there", name->text);
+        err_hint(w->err, "it is looked for beside the job and in the working directory");
+        return false;
+    }
+    if (source_read_job(name->text, text, length, w->out->arena, &root, w->err) != STATUS_OK)
+        return false;
+    stand_at(root, name->mark);
+    return write_ray_model(w, root);
+}
+
 static bool write_ray(struct container_writer *w, const struct node *root)
 {
     const struct node *applications = node_get(root, "applications");
@@ -110,7 +141,7 @@ static bool write_ray(struct container_writer *w, const struct node *root)
     for (const struct node *a = applications ? applications->first : NULL; a; a = a->next) {
         const struct node *configs = node_get(node_get(a, "args"), "llm_configs");
         for (const struct node *c = configs ? configs->first : NULL; c; c = c->next)
-            any |= write_ray_model(w, c);
+            any |= c->kind == NODE_SCALAR ? write_ray_file(w, c) : write_ray_model(w, c);
     }
     return any;
 }
@@ -166,6 +197,7 @@ static bool write_chart_model(struct container_writer *w, const struct node *mod
                *tag = text_of(node_get(model, "tag"));
     if (!text_of(name))
         return false;
+    w->env = node_get(model, "env");
     begin(w, model, image && tag ? arena_printf(w->out->arena, "%s:%s", image, tag) : NULL);
     for (const struct node *part = model->first; part; part = part->next) {
         if (part == name)
@@ -200,8 +232,8 @@ static bool write_predictor(struct container_writer *w, const struct node *model
     const struct node *args = node_get(model, "args"), *uri = node_get(model, "storageUri");
     if (!format || (!text_equal(format, "huggingface") && !text_equal(format, "vLLM")))
         return false;
-    begin(w, model, text_of(node_get(model, "image")));
     w->env = node_get(model, "env");
+    begin(w, model, text_of(node_get(model, "image")));
     for (const struct node *part = model->first; part; part = part->next) {
         if (part == uri && text_of(uri))
             write_flag(w, uri, "--model", model_of(w, uri->text));
@@ -224,46 +256,77 @@ static const struct {
                {"expert", "enable-expert-parallel"}};
 
 /* What the service's own container adds to the flags that it starts with. */
-static void write_additions(struct container_writer *w, const struct node *template)
+static void write_additions(struct container_writer *w, const struct node *container)
 {
     static const char additions[] = "VLLM_ADDITIONAL_ARGS";
+    for (const struct node *e = w->env ? w->env->first : NULL; e; e = e->next)
+        if (node_says(e, "name", additions))
+            container_words(w, node_get(e, "value"));
+    container_words(w, node_get(container, "args"));
+}
+
+static const struct node *main_of(const struct node *template)
+{
     const struct node *containers = node_get(template, "containers");
-    for (const struct node *c = containers ? containers->first : NULL; c; c = c->next) {
-        if (!node_says(c, "name", "main"))
-            continue;
-        w->env = node_get(c, "env");
-        for (const struct node *e = w->env ? w->env->first : NULL; e; e = e->next)
-            if (node_says(e, "name", additions))
-                container_words(w, node_get(e, "value"));
-        container_words(w, node_get(c, "args"));
-    }
+    for (const struct node *c = containers ? containers->first : NULL; c; c = c->next)
+        if (node_says(c, "name", "main"))
+            return c;
+    return NULL;
+}
+
+/* Its drafts: keys of vLLM's speculative-config, and of later releases by names of its own. */
+static void write_speculator(struct container_writer *w, const struct node *spec)
+{
+    static const struct {
+        const char *key, *flag;
+    } keys[] = {{"method", "--speculative-config.method"},
+                {"numSpeculativeTokens", "--speculative-config.num_speculative_tokens"}};
+    const struct node *later = node_get(spec, "speculativeDecoding");
+    const struct node *speculator = node_get(later ? later : spec, "speculator");
+    const struct node *uri = node_get(node_get(speculator, "model"), "uri");
+    const struct node *tensor = node_get(speculator, "tensorParallelSize");
+    if (node_get(speculator, "config"))
+        write_keyword(w, "", "speculative-config", node_get(speculator, "config"));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_of(node_get(later, keys[i].key)))
+            write_flag(w, node_get(later, keys[i].key), keys[i].flag,
+                       node_get(later, keys[i].key)->text);
+    if (text_of(uri))
+        write_flag(w, uri, "--speculative-config.model", model_of(w, uri->text));
+    if (text_of(tensor))
+        write_flag(w, tensor, "--speculative-config.draft_tensor_parallel_size", tensor->text);
 }
 
 static void write_service_part(struct container_writer *w, const struct node *model,
                                const struct node *part, bool prompts)
 {
-    const struct node *parallel = node_get(part, "parallelism");
-    begin(w, part, NULL);
-    write_flag(w, part, "--model", model_of(w, model->text));
+    const struct node *parallel = node_get(part, "parallelism"),
+                      *main = main_of(node_get(part, "template")),
+                      *uri = node_get(model, "uri"), *name = node_get(model, "name");
+    w->env = node_get(main, "env");
+    begin(w, part, text_of(node_get(main, "image")));
+    write_flag(w, part, "--model", model_of(w, uri->text));
+    if (text_of(name)) /* whose weights those of a volume are */
+        write_flag(w, part, "--served-model-name", name->text);
     if (prompts)
         write_flag(w, part, "--is-prefill-worker", NULL);
     for (const struct node *item = node_entries(parallel); item; item = item->next)
         for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
             if (text_equal(item->key, degrees[i].key) && !is_false(item))
                 write_keyword(w, "", degrees[i].flag, item);
-    write_additions(w, node_get(part, "template"));
+    write_speculator(w, part);
+    write_additions(w, main);
     container_end_line(w);
 }
 
 static bool write_service(struct container_writer *w, const struct node *spec)
 {
-    const struct node *uri = node_get(node_get(spec, "model"), "uri"),
-                      *prefill = node_get(spec, "prefill");
-    if (!text_of(uri))
+    const struct node *model = node_get(spec, "model"), *prefill = node_get(spec, "prefill");
+    if (!text_of(node_get(model, "uri")))
         return false;
-    write_service_part(w, uri, spec, false);
+    write_service_part(w, model, spec, false);
     if (prefill)
-        write_service_part(w, uri, prefill, true);
+        write_service_part(w, model, prefill, true);
     return true;
 }
 

@@ -101,3 +101,20 @@ void container_export(struct container_writer *w, const char *name, size_t lengt
     container_literal(w, value);
     text_append(w->out, "; ");
 }
+
+void container_export_env(struct container_writer *w)
+{
+    if (w->group)
+        container_export(w, CONTAINER_GROUP, strlen(CONTAINER_GROUP), w->group->text);
+    for (const struct node *item = w->env ? w->env->first : NULL; item; item = item->next) {
+        const struct node *name = node_get(item, "name");
+        const char *value = container_env_text(w, item);
+        const char *equals = item->kind == NODE_SCALAR ? strchr(item->text, '=') : NULL;
+        if (item->kind == NODE_SCALAR && item->key)
+            container_export(w, item->key, strlen(item->key), item->text);
+        else if (equals)
+            container_export(w, item->text, (size_t)(equals - item->text), equals + 1);
+        else if (name && value)
+            container_export(w, name->text, strlen(name->text), value);
+    }
+}

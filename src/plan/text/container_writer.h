@@ -19,7 +19,9 @@ struct container_writer {
     const struct node *volumes; /* of the pod around the container; or NULL */
     const char *device;         /* that its nodes have, as their labels call it; or NULL */
     bool compose;               /* "${X:-d}" is filled in, "$(X)" is not */
-    struct text files;          /* here-documents that follow the commands */
+    const struct container_beside *beside;
+    struct err *err;
+    struct text files; /* here-documents that follow the commands */
     const struct node *documents[CONTAINER_DOCUMENTS]; /* of the text */
     size_t n_documents;
 };
@@ -44,6 +46,10 @@ void container_filled(struct container_writer *w, const char *text);
 /* "export NAME='value'; ", nothing where it is no name or has lines. */
 void container_export(struct container_writer *w, const char *name, size_t length,
                       const char *value);
+
+/* The same of the container's environment: "- name: A, value: x" of Kubernetes, "A: x" and "-
+ * A=x" of Compose. */
+void container_export_env(struct container_writer *w);
 
 void container_end_line(struct container_writer *w);
 

@@ -236,6 +236,25 @@ static enum status read_several(struct reader *r, const char *text, size_t lengt
     return STATUS_OK;
 }
 
+/* "x += [..]", "x.append(..)" and "x.extend([..])" of a list. Under a condition nobody knows
+ * what is added. */
+static void grow_list(struct reader *r, const struct python_statement *s, bool adds)
+{
+    const char *callee = s->value.kind == PYTHON_CALL && !s->target ? s->value.callee : "";
+    bool appends = text_ends(callee, ".append"), extends = text_ends(callee, ".extend");
+    struct python_value more = s->value;
+    if (appends || extends)
+        more = s->value.n == 1 ? s->value.items[0].value
+                               : (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
+    else if (!adds || !s->target)
+        return;
+    const char *name =
+        adds ? s->target : arena_strndup(r->arena, callee, strlen(callee) - strlen(".append"));
+    if (s->nested)
+        more = (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
+    python_grow(&r->scope, name, more, !appends && !s->nested);
+}
+
 static enum status read_statement(struct reader *r, const char *text, struct mark mark)
 {
     bool changes;
@@ -252,8 +271,12 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
         return statement.value.kind == PYTHON_CALL ? add(r, statement) : STATUS_OK;
     if (equals && !statement.target)
         return read_several(r, text, (size_t)(equals - text), statement);
+    bool adds = changes && equals > text && equals[-1] == '+';
+    grow_list(r, &statement, adds);
     if (changes)
         statement.value.kind = PYTHON_UNKNOWN;
+    if (adds && statement.target && python_is_list(&r->scope, statement.target))
+        return add(r, statement);
     bool plain = statement.target && !strchr(statement.target, '.');
     if (plain && (statement.value.kind == PYTHON_CALL || statement.nested))
         python_bind(&r->scope, statement.target,
@@ -262,6 +285,16 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
         python_bind(&r->scope, statement.target, statement.value);
     return statement.target || statement.value.kind == PYTHON_CALL ? add(r, statement)
                                                                    : STATUS_OK;
+}
+
+static enum status read_decorator(struct reader *r, const char *text, struct mark mark)
+{
+    const struct python_statement statement = {
+        .mark = mark,
+        .said = python_on_one_line(r->arena, text),
+        .value = python_value(&r->scope, text + 1, text, mark),
+        .decorates = true};
+    return statement.value.kind == PYTHON_CALL ? add(r, statement) : STATUS_OK;
 }
 
 /* "if x: y = 1" on one line: what stands behind the colon is inside. */
@@ -281,8 +314,10 @@ static enum status read_logical(struct reader *r, const char *text, size_t inden
         read_import(r, python_on_one_line(r->arena, text));
         return STATUS_OK;
     }
-    if (text[0] == '@' || !open_block(r, text, indent))
-        return text[0] == '@' ? STATUS_OK : read_statement(r, text, mark);
+    if (text[0] == '@')
+        return read_decorator(r, text, mark);
+    if (!open_block(r, text, indent))
+        return read_statement(r, text, mark);
     const char *inside = begins_word(text, "def") ? NULL : behind_colon(text);
     return inside && find_equals(inside, &(bool){false}) ? read_statement(r, inside, mark)
                                                          : STATUS_OK;

@@ -1,7 +1,8 @@
 /* Python scripts read, never run: the assignments and calls of a script, in the order in which
  * they stand, with what their values are where those are literals, names of literals, sums,
  * products and lists of them, defaults of the environment (os.environ.get("TP", 4)) or calls,
- * of which {"a": 1} is one of dict and "not f()" one of not. An argument that is none of these
+ * of which {"a": 1} is one of dict and "not f()" one of not. Texts may be sums, f"..{name}.."
+ * and " ".join of such; lists grow by +=, append and extend. An argument that is none of these
  * is not known, and the call's others are.
  *
  * Bodies of functions are read where they stand; what is inside a condition or a loop is
@@ -45,6 +46,7 @@ struct python_statement {
     struct python_value value;
     struct mark mark;
     bool nested;      /* inside a condition or a loop */
+    bool decorates;   /* "@app.function(gpu=..)" */
     const char *said; /* the whole of it, on one line */
 };
 

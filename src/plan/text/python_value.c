@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 
-enum { PYTHON_NESTING = 24, PYTHON_ITEMS = 512, PYTHON_LARGEST = 1000000000 };
+enum { PYTHON_NESTING = 24, PYTHON_LARGEST = 1000000000 };
 
 struct parser {
     struct python_scope *scope;
@@ -30,14 +30,6 @@ void python_bind(struct python_scope *scope, const char *name, struct python_val
     scope->names = arena_grow(scope->arena, scope->names, scope->n, &scope->capacity,
                               sizeof *scope->names);
     scope->names[scope->n++] = (struct python_name){name, value};
-}
-
-static const struct python_value *look_up(const struct python_scope *scope, const char *name)
-{
-    for (size_t i = scope->n; i > 0; i--)
-        if (text_equal(scope->names[i - 1].name, name))
-            return &scope->names[i - 1].value;
-    return NULL;
 }
 
 static void skip(struct parser *p)
@@ -115,7 +107,6 @@ static struct python_value word(const char *text)
     return (struct python_value){.kind = PYTHON_WORD, .text = text};
 }
 
-/* One of f"..." is made when the script runs. */
 static struct python_value parse_string(struct parser *p, size_t length)
 {
     const char *text = p->at;
@@ -125,11 +116,13 @@ static struct python_value parse_string(struct parser *p, size_t length)
                            text[prefix + 2] == text[prefix]
                        ? 3
                        : 1;
+    bool raw = strpbrk(arena_strndup(p->scope->arena, text, prefix), "rR") != NULL;
+    struct text out = {.arena = p->scope->arena};
     p->at += length;
-    if (made || memchr(text, '\\', length))
+    if (!python_read_text(p->scope, text + prefix + marks, text + length - marks, raw, made,
+                          &out))
         return unknown;
-    struct python_value value = word(
-        arena_strndup(p->scope->arena, text + prefix + marks, length - prefix - 2 * marks));
+    struct python_value value = word(text_string(&out));
     value.quoted = true;
     return value;
 }
@@ -157,21 +150,11 @@ static struct python_value parse_number(struct parser *p)
 
 /* ---- lists and calls ---- */
 
-static size_t name_length(const char *at)
-{
-    size_t n = 0;
-    if (!isalpha((unsigned char)*at) && *at != '_')
-        return 0;
-    while (isalnum((unsigned char)at[n]) || at[n] == '_')
-        n++;
-    return n;
-}
-
 /* "name=" of an argument; NULL: by its place. */
 static const char *argument_name(struct parser *p)
 {
     skip(p);
-    size_t n = name_length(p->at), blank = n ? strspn(p->at + n, " \t\n") : 0;
+    size_t n = python_name_length(p->at), blank = n ? strspn(p->at + n, " \t\n") : 0;
     if (!n || p->at[n + blank] != '=' || p->at[n + blank + 1] == '=')
         return NULL;
     const char *name = arena_strndup(p->scope->arena, p->at, n);
@@ -231,14 +214,23 @@ static void parse_items(struct parser *p, char close, bool named, struct python_
         }
         struct python_argument item = {.mark = place(p, p->at)};
         item.name = named ? argument_name(p) : NULL;
-        item.value = named ? parse_argument(p, close) : parse(p);
-        if (p->failed || out->n == PYTHON_ITEMS) {
+        bool all = !named && take(p, "*");
+        bool each = named || close == ']'; /* of which the others are known */
+        item.value = each ? parse_argument(p, close) : parse(p);
+        bool made = !named && item.value.kind == PYTHON_UNKNOWN && item.value.text &&
+                    strstr(item.value.text, " for ");
+        p->failed = p->failed || made;
+        size_t n = all && item.value.kind == PYTHON_LIST ? item.value.n : 1;
+        if (p->failed || out->n + n > PYTHON_ITEMS) {
             p->failed = true;
             return;
         }
-        out->items =
-            arena_grow(p->scope->arena, out->items, out->n, &capacity, sizeof *out->items);
-        out->items[out->n++] = item;
+        for (size_t i = 0; i < n; i++) {
+            out->items =
+                arena_grow(p->scope->arena, out->items, out->n, &capacity, sizeof *out->items);
+            out->items[out->n++] =
+                all && item.value.kind == PYTHON_LIST ? item.value.items[i] : item;
+        }
         skip(p);
         if (*p->at == ',')
             p->at++;
@@ -268,7 +260,7 @@ static struct python_value simplify(struct python_value call)
 static void skip_chain(struct parser *p)
 {
     for (;;) {
-        size_t n = *p->at == '.' ? name_length(p->at + 1) : 0;
+        size_t n = *p->at == '.' ? python_name_length(p->at + 1) : 0;
         struct python_value ignored = {0};
         if (!n)
             return;
@@ -285,7 +277,7 @@ static void skip_chain(struct parser *p)
 /* A function by the name it was imported as. */
 static const char *imported(struct parser *p, const char *name)
 {
-    const struct python_value *value = look_up(p->scope, name);
+    const struct python_value *value = python_look_up(p->scope, name);
     return value && value->kind == PYTHON_WORD && !value->number && !value->quoted ? value->text
                                                                                    : name;
 }
@@ -310,9 +302,9 @@ static struct python_value parse_name(struct parser *p)
 {
     static const char *const constants[][2] = {{"True", "true"}, {"False", "false"}};
     static const char *const words[] = {"lambda", "await", "yield"};
-    size_t n = name_length(p->at);
-    while (p->at[n] == '.' && name_length(p->at + n + 1))
-        n += 1 + name_length(p->at + n + 1);
+    size_t n = python_name_length(p->at);
+    while (p->at[n] == '.' && python_name_length(p->at + n + 1))
+        n += 1 + python_name_length(p->at + n + 1);
     const char *name = arena_strndup(p->scope->arena, p->at, n);
     p->at += n;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -326,7 +318,7 @@ static struct python_value parse_name(struct parser *p)
     if (text_equal(name, "None"))
         return (struct python_value){.kind = PYTHON_NONE, .text = "null"};
     if (*p->at != '(') {
-        const struct python_value *value = look_up(p->scope, name);
+        const struct python_value *value = python_look_up(p->scope, name);
         struct python_value is = value ? *value : word(name);
         if (is.kind == PYTHON_UNKNOWN)
             is.text = name;
@@ -362,15 +354,46 @@ static struct python_value parse_mapping(struct parser *p)
     return call;
 }
 
+/* " ".join(list), "a b".split(). */
+static struct python_value apply_method(struct parser *p, struct python_value text)
+{
+    struct arena *arena = p->scope->arena;
+    struct python_value items = {.kind = PYTHON_LIST, .text = ""};
+    bool join = take(p, ".join(");
+    if (!join && !take(p, ".split("))
+        return text;
+    parse_items(p, ')', true, &items);
+    if (p->failed || !text.quoted || items.n != join)
+        return unknown;
+    return join ? python_join(arena, text, items.items[0].value) : python_split(arena, text);
+}
+
+/* "a" "b" is one text. */
+static struct python_value parse_strings(struct parser *p, size_t length)
+{
+    struct python_value text = parse_string(p, length);
+    for (;;) {
+        const char *before = p->at;
+        skip(p);
+        length = python_string_length(p->at, p->at + strlen(p->at));
+        if (!length) {
+            p->at = before;
+            break;
+        }
+        text = python_joined(p->scope->arena, text, parse_string(p, length));
+    }
+    return apply_method(p, text);
+}
+
 static struct python_value parse_atom(struct parser *p)
 {
     skip(p);
     size_t length = python_string_length(p->at, p->at + strlen(p->at));
     if (length)
-        return parse_string(p, length);
+        return parse_strings(p, length);
     if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1])))
         return parse_number(p);
-    if (name_length(p->at))
+    if (python_name_length(p->at))
         return parse_name(p);
     if (take(p, "-")) {
         struct python_value value = parse_atom(p);
@@ -420,6 +443,8 @@ static struct python_value combine(struct parser *p, struct python_value a,
     bool first = whole(&a, &x), second = whole(&b, &y);
     if (a.kind == PYTHON_LIST && b.kind == PYTHON_LIST && *operation == '+')
         return repeat(p, &a, &b, 1);
+    if (a.quoted && b.quoted && *operation == '+')
+        return python_joined(p->scope->arena, a, b);
     if (a.kind == PYTHON_LIST && second && text_equal(operation, "*"))
         return repeat(p, &a, NULL, y);
     bool divides = text_equal(operation, "//");
@@ -460,12 +485,38 @@ static struct python_value parse_product(struct parser *p)
     return parse_operators(p, operators, parse_atom);
 }
 
+static bool takes_word(struct parser *p, const char *name)
+{
+    skip(p);
+    size_t n = strlen(name);
+    if (python_name_length(p->at) != n || !text_starts(p->at, name))
+        return false;
+    p->at += n;
+    return true;
+}
+
+/* "a if b else c" where b is True or False. */
+static struct python_value choose(struct parser *p, struct python_value yes)
+{
+    static const char *const operators[] = {"+", "-", NULL};
+    struct python_value condition = parse_operators(p, operators, parse_product);
+    if (p->failed || !takes_word(p, "else"))
+        return fail(p);
+    struct python_value no = parse(p);
+    bool known = condition.kind == PYTHON_WORD && !condition.quoted && !condition.number;
+    if (known && text_equal(condition.text, "true"))
+        return yes;
+    return known && text_equal(condition.text, "false") ? no : unknown;
+}
+
 static struct python_value parse(struct parser *p)
 {
     static const char *const operators[] = {"+", "-", NULL};
     if (p->failed || p->depth++ == PYTHON_NESTING)
         return fail(p);
     struct python_value value = parse_operators(p, operators, parse_product);
+    if (!p->failed && takes_word(p, "if"))
+        value = choose(p, value);
     p->depth--;
     return value;
 }

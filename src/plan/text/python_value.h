@@ -3,6 +3,7 @@
 #ifndef MOEPLAN_PLAN_TEXT_PYTHON_VALUE_H
 #define MOEPLAN_PLAN_TEXT_PYTHON_VALUE_H
 
+#include "base/text.h"
 #include "plan/text/python.h"
 
 /* What names stand for: literals that were assigned, and functions that were imported. */
@@ -30,5 +31,32 @@ const char *python_on_one_line(struct arena *arena, const char *text);
 /* Characters of a string at `at`, its quotes and their prefix with it; 0: there is none, or it
  * is not closed. */
 size_t python_string_length(const char *at, const char *end);
+
+/* What a name is bound to, or NULL. */
+const struct python_value *python_look_up(const struct python_scope *scope, const char *name);
+
+/* Characters of a name at `at`. */
+size_t python_name_length(const char *at);
+
+/* What stands between a string's quotes: escapes as they are meant unless it is `raw`, names in
+ * braces put in where it is `made` (f"..{name}.."). false: only the script knows it. */
+bool python_read_text(const struct python_scope *scope, const char *at, const char *end,
+                      bool raw, bool made, struct text *out);
+
+/* Two texts as one; " ".join(list), which stays the list where an item is not known; the words
+ * of a text. What is no text gives nothing that is known. */
+struct python_value python_joined(struct arena *arena, struct python_value a,
+                                  struct python_value b);
+struct python_value python_join(struct arena *arena, struct python_value between,
+                                struct python_value of);
+struct python_value python_split(struct arena *arena, struct python_value of);
+
+enum { PYTHON_ITEMS = 512 };
+
+/* Adds to the list that a name is bound to: one item, or all of another (`all`); what is no
+ * list then is an item that is not known. Other names stay as they are. */
+void python_grow(struct python_scope *scope, const char *name, struct python_value more,
+                 bool all);
+bool python_is_list(const struct python_scope *scope, const char *name);
 
 #endif

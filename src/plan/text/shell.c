@@ -5,6 +5,8 @@
 
 #include "plan/encoding.h"
 #include "plan/text/shell_branch.h"
+#include "plan/text/shell_command.h"
+#include "plan/text/shell_function.h"
 
 enum { SHELL_COMMANDS = 65536 };
 
@@ -26,10 +28,27 @@ const struct shell_variable *shell_variable(const struct shell *shell, size_t be
     return NULL;
 }
 
+/* A value that the script does not tell is what it was given from outside. */
+static void take_given(const struct shell *shell, struct shell_variable *v)
+{
+    bool unknown = v->trouble != NULL;
+    for (size_t i = 0; i < v->value.n; i++)
+        unknown = unknown || v->value.items[i].trouble;
+    for (size_t i = 0; unknown && i < shell->n_given; i++) {
+        if (!text_equal(shell->given[i].name, v->name))
+            continue;
+        v->value = shell->given[i].value;
+        v->trouble = NULL;
+        v->pieces = false;
+        return;
+    }
+}
+
 enum status shell_set_variable(struct shell_reader *reader, struct shell_variable variable,
                                struct mark mark)
 {
     struct shell *shell = reader->shell;
+    take_given(shell, &variable);
     if (shell->n_variables == SHELL_VARIABLES)
         return err_at(reader->err, STATUS_INPUT, mark, "more than the limit of %d assignments",
                       SHELL_VARIABLES);
@@ -38,19 +57,6 @@ enum status shell_set_variable(struct shell_reader *reader, struct shell_variabl
     shell->variables[shell->n_variables++] = variable;
     return STATUS_OK;
 }
-
-/* A command while it is read. */
-struct command {
-    struct shell_words words;
-    struct mark mark;
-    bool exported;           /* "export" stands in front */
-    size_t first_assignment; /* of the assignments in front of it */
-    const char *target;      /* "> file" */
-    const char *delimiter;   /* "<<EOF" */
-    bool literal, strip;     /* <<'EOF', <<-EOF */
-    char joined;             /* shell_command's */
-    bool negated;
-};
 
 /* ---- blanks, comments, #SBATCH ---- */
 
@@ -84,8 +90,7 @@ static enum status skip_comment(struct shell_reader *reader)
     return STATUS_OK;
 }
 
-/* Blanks and continued lines. */
-static void skip_blank(struct cursor *cursor)
+void shell_skip_blank(struct cursor *cursor)
 {
     while (cursor->at < cursor->end) {
         bool joined =
@@ -99,115 +104,6 @@ static void skip_blank(struct cursor *cursor)
         for (int i = 0; i < (joined ? 1 + carriage : 0); i++)
             cursor_step(cursor);
     }
-}
-
-/* ---- redirections and here-documents ---- */
-
-static enum status read_one(struct shell_reader *reader, struct shell_word *word)
-{
-    struct shell_words fields = {0};
-    skip_blank(&reader->cursor);
-    TRY(shell_read_word(reader, &fields));
-    if (fields.n)
-        *word = fields.items[0];
-    return STATUS_OK;
-}
-
-static enum status read_delimiter(struct shell_reader *reader, struct command *command)
-{
-    struct cursor *cursor = &reader->cursor;
-    command->strip = cursor->at < cursor->end && *cursor->at == '-';
-    if (command->strip)
-        cursor_step(cursor);
-    skip_blank(cursor);
-    command->literal = cursor->at < cursor->end && strchr("'\"\\", *cursor->at);
-    struct shell_word word = {.text = ""};
-    TRY(read_one(reader, &word));
-    command->delimiter = word.text;
-    return STATUS_OK;
-}
-
-/* The cursor stands on '<' or '>'. */
-static enum status read_redirection(struct shell_reader *reader, struct command *command)
-{
-    struct cursor *cursor = &reader->cursor;
-    bool out = *cursor->at == '>';
-    size_t same = 0;
-    for (char c = *cursor->at; cursor->at < cursor->end && *cursor->at == c && same < 3; same++)
-        cursor_step(cursor);
-    if (!out && same == 2)
-        return read_delimiter(reader, command);
-    while (cursor->at < cursor->end && strchr("&|", *cursor->at))
-        cursor_step(cursor);
-    struct shell_word word = {.text = ""};
-    TRY(read_one(reader, &word));
-    if (out && word.text[0] && !word.trouble)
-        command->target = word.text;
-    return STATUS_OK;
-}
-
-/* Lines up to the delimiter alone on its line; the cursor stands behind the command's line. */
-static struct cursor document(struct shell_reader *reader, const struct command *command)
-{
-    struct cursor *cursor = &reader->cursor;
-    struct cursor body = *cursor;
-    size_t length = strlen(command->delimiter);
-    while (cursor->at < cursor->end) {
-        const char *newline = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
-        const char *end = newline ? newline : cursor->end, *line = cursor->at;
-        while (command->strip && line < end && *line == '\t')
-            line++;
-        bool last =
-            (size_t)(end - line) == length && memcmp(line, command->delimiter, length) == 0;
-        if (last)
-            body.end = cursor->at;
-        while (cursor->at < end)
-            cursor_step(cursor);
-        if (newline)
-            cursor_step(cursor);
-        if (last)
-            return body;
-    }
-    body.end = cursor->end;
-    return body;
-}
-
-static enum status read_inner(struct shell_reader *reader, struct cursor script,
-                              const struct shell_words *words);
-
-/* "srun bash <<EOF", "ssh node bash -s <<EOF": what a shell gets is a script. */
-static bool feeds_shell(const struct shell_words *words)
-{
-    size_t i = words->n;
-    while (i > 1 && words->items[i - 1].text[0] == '-')
-        i--;
-    const char *name = i ? text_base_name(words->items[i - 1].text) : "";
-    return text_equal(name, "bash") || text_equal(name, "sh");
-}
-
-static enum status read_document(struct shell_reader *reader, const struct command *command)
-{
-    struct shell *shell = reader->shell;
-    struct cursor body = document(reader, command);
-    struct text text = {.arena = reader->arena};
-    const char *trouble = NULL, *name = command->target;
-    if (!name && feeds_shell(&command->words))
-        return read_inner(reader, body, &command->words);
-    if (command->literal)
-        text_append_n(&text, body.at, (size_t)(body.end - body.at));
-    else
-        TRY(shell_expand_text(reader, body, &text, &trouble));
-    if (!name && command->words.n > 1 && text_equal(command->words.items[0].text, "tee"))
-        name = command->words.items[1].text;
-    if (!name)
-        return shell_read_into(reader, &command->words, text_string(&text), trouble, body.mark);
-    if (trouble)
-        return err_at(reader->err, STATUS_INPUT, body.mark, "file '%s' is not known: %s", name,
-                      trouble);
-    shell->files = arena_grow(reader->arena, shell->files, shell->n_files,
-                              &reader->file_capacity, sizeof *shell->files);
-    shell->files[shell->n_files++] = (struct shell_file){name, text_string(&text), body.mark};
-    return STATUS_OK;
 }
 
 /* ---- assignments ---- */
@@ -229,7 +125,7 @@ static enum status read_array(struct shell_reader *reader, struct shell_words *i
     struct mark mark = cursor->mark;
     cursor_step(cursor);
     for (;;) {
-        skip_blank(cursor);
+        shell_skip_blank(cursor);
         if (cursor->at == cursor->end)
             return err_at(reader->err, STATUS_INPUT, mark, "'(' is not closed");
         if (*cursor->at == ')')
@@ -338,8 +234,8 @@ static bool add_pieces(struct shell_reader *reader, struct shell_variable *v, bo
     return true;
 }
 
-static enum status read_assignment(struct shell_reader *reader, struct command *command,
-                                   size_t length, bool adds)
+static enum status read_assignment(struct shell_reader *reader,
+                                   struct shell_open_command *command, size_t length, bool adds)
 {
     struct cursor *cursor = &reader->cursor;
     struct mark mark = cursor->mark;
@@ -372,14 +268,15 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
 /* ---- commands ---- */
 
 /* Assignments in front of a command are its environment, V=x cmd, and end with it. */
-static void export_assignments(struct shell_reader *reader, const struct command *command)
+static void export_assignments(struct shell_reader *reader,
+                               const struct shell_open_command *command)
 {
     for (size_t i = command->first_assignment; i < reader->shell->n_variables; i++)
         reader->shell->variables[i].exported = true;
 }
 
 static enum status restore_assignments(struct shell_reader *reader,
-                                       const struct command *command)
+                                       const struct shell_open_command *command)
 {
     size_t first = command->first_assignment, last = reader->shell->n_variables;
     for (size_t i = first; i < last && !command->exported; i++) {
@@ -402,7 +299,7 @@ static void mark_exported(struct shell_reader *reader, const char *name)
     }
 }
 
-static enum status keep(struct shell_reader *reader, struct command *command)
+static enum status keep(struct shell_reader *reader, struct shell_open_command *command)
 {
     struct shell *shell = reader->shell;
     if (command->words.n == 0)
@@ -421,18 +318,30 @@ static enum status keep(struct shell_reader *reader, struct command *command)
     shell->commands[shell->n_commands++] = (struct shell_command){
         words,           command->mark,   shell->n_variables, shell_branch_unknown(reader) > 0,
         command->joined, command->negated};
-    return restore_assignments(reader, command);
+    shell_write_file(reader, command);
+    TRY(restore_assignments(reader, command));
+    return shell_function_shift(reader, &command->words);
 }
 
 /* What stands where a command may begin: a keyword, an assignment, or its first word. */
-static enum status read_beginning(struct shell_reader *reader, struct command *command)
+static enum status read_beginning(struct shell_reader *reader,
+                                  struct shell_open_command *command)
 {
     struct cursor *cursor = &reader->cursor;
     size_t length;
     bool adds;
     enum shell_keyword keyword = shell_keyword_at(cursor, &length);
     if (keyword != KEYWORD_NONE) {
+        const struct shell_branch *b = shell_branch_innermost(reader);
+        const struct shell_function *ended =
+            keyword == KEYWORD_CLOSES && b ? b->function : NULL;
         if (shell_branch_word(reader, keyword))
+            command->first_assignment = reader->shell->n_variables;
+        if (ended)
+            TRY(shell_function_close(reader, ended));
+        if (keyword == KEYWORD_OPENS && *cursor->at == '{')
+            TRY(shell_function_open(reader, shell_branch_innermost(reader)));
+        if (keyword == KEYWORD_OPENS || ended)
             command->first_assignment = reader->shell->n_variables;
         command->exported = keyword == KEYWORD_EXPORT;
         command->negated = *cursor->at == '!' && !command->negated;
@@ -467,9 +376,8 @@ static bool is_script(const struct shell_reader *reader, const struct shell_word
     return text_equal(name, "bash") || text_equal(name, "sh");
 }
 
-/* The commands of a script, each behind the words that start the inner shell. */
-static enum status read_inner(struct shell_reader *reader, struct cursor script,
-                              const struct shell_words *words)
+enum status shell_read_inner(struct shell_reader *reader, struct cursor script,
+                             const struct shell_words *words)
 {
     struct shell_reader inner = *reader;
     if (reader->nesting == SHELL_NESTING)
@@ -487,16 +395,17 @@ static enum status read_inner(struct shell_reader *reader, struct cursor script,
     return status;
 }
 
-static enum status read_script(struct shell_reader *reader, const struct command *command)
+static enum status read_script(struct shell_reader *reader,
+                               const struct shell_open_command *command)
 {
     struct mark mark = reader->cursor.mark;
     struct cursor script;
     if (!shell_read_quotes(reader, &script))
         return err_at(reader->err, STATUS_INPUT, mark, "a quote is not closed");
-    return read_inner(reader, script, &command->words);
+    return shell_read_inner(reader, script, &command->words);
 }
 
-static enum status read_next(struct shell_reader *reader, struct command *command)
+static enum status read_next(struct shell_reader *reader, struct shell_open_command *command)
 {
     struct cursor *cursor = &reader->cursor;
     if (*cursor->at == '<' || *cursor->at == '>') {
@@ -505,7 +414,7 @@ static enum status read_next(struct shell_reader *reader, struct command *comman
         if (joined && strspn(words->items[words->n - 1].text, "0123456789") ==
                           strlen(words->items[words->n - 1].text))
             words->n--; /* "2>": the number of a stream */
-        return read_redirection(reader, command);
+        return shell_read_redirection(reader, command);
     }
     if (is_script(reader, &command->words))
         return read_script(reader, command);
@@ -514,28 +423,31 @@ static enum status read_next(struct shell_reader *reader, struct command *comman
 }
 
 /* Ends the command at a newline or an operator, and begins the next one. */
-static enum status end_command(struct shell_reader *reader, struct command *command)
+static enum status end_command(struct shell_reader *reader, struct shell_open_command *command)
 {
     struct cursor *cursor = &reader->cursor;
     char c = *cursor->at;
-    bool forgot;
-    if (!shell_branch_case(reader, &command->words, c, &forgot))
+    bool forgot, head;
+    TRY(shell_function_head(reader, &command->words, c, &head));
+    if (!head && !shell_branch_case(reader, &command->words, c, &forgot))
         TRY(keep(reader, command));
+
     TRY(shell_branch_loop(reader, &command->words, command->mark));
     cursor_step(cursor);
     bool twice = cursor->at < cursor->end && *cursor->at == c && (c == '&' || c == '|');
     if (twice)
         cursor_step(cursor);
     if (c == '\n' && command->delimiter)
-        TRY(read_document(reader, command));
+        TRY(shell_read_document(reader, command));
     bool waits = command->delimiter && c != '\n'; /* cat <<EOF && next */
-    struct command next = {.joined = c == '\n' || c == ';' ? '\0'
-                                     : twice               ? c
-                                                           : '(',
-                           .first_assignment = reader->shell->n_variables};
+    struct shell_open_command next = {.joined = c == '\n' || c == ';' ? '\0'
+                                                : twice               ? c
+                                                                      : '(',
+                                      .first_assignment = reader->shell->n_variables};
     if (waits) {
         next.delimiter = command->delimiter;
         next.target = command->target;
+        next.appends = command->appends;
         next.literal = command->literal;
         next.strip = command->strip;
     }
@@ -546,9 +458,9 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
 static enum status read_commands(struct shell_reader *reader)
 {
     struct cursor *cursor = &reader->cursor;
-    struct command command = {.first_assignment = reader->shell->n_variables};
+    struct shell_open_command command = {.first_assignment = reader->shell->n_variables};
     for (;;) {
-        skip_blank(cursor);
+        shell_skip_blank(cursor);
         if (cursor->at == cursor->end)
             return keep(reader, &command);
         if (*cursor->at == '#')
@@ -560,12 +472,41 @@ static enum status read_commands(struct shell_reader *reader)
     }
 }
 
+/* Reads the whole script with what is known of its functions' calls. */
+static enum status read_all(struct shell_reader *reader, const char *name, const char *text,
+                            size_t length)
+{
+    struct shell *shell = reader->shell;
+    reader->cursor = (struct cursor){text, text + length, {name, 1, 1}};
+    for (size_t i = 0; i < shell->n_given; i++) {
+        const struct shell_given *given = &shell->given[i];
+        const struct shell_variable v = {
+            .name = given->name, .value = given->value, .exported = true};
+        TRY(shell_set_variable(reader, v, reader->cursor.mark));
+    }
+    return read_commands(reader);
+}
+
+enum status shell_read_given(const char *name, const char *text, size_t length,
+                             const struct shell_given *given, size_t n_given,
+                             struct arena *arena, struct shell *shell, struct err *err)
+{
+    enum { PASSES = 3 }; /* a function called by one that is called */
+    struct shell_functions *functions = arena_alloc(arena, 1, sizeof *functions);
+    TRY(encoding_check(name, false, text, length, err));
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        struct shell_reader reader = {
+            .shell = shell, .arena = arena, .err = err, .functions = functions};
+        *shell = (struct shell){.given = given, .n_given = n_given};
+        TRY(read_all(&reader, name, text, length));
+        if (!shell_function_calls(shell, functions))
+            break;
+    }
+    return STATUS_OK;
+}
+
 enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
                        struct shell *shell, struct err *err)
 {
-    struct shell_reader reader = {.shell = shell, .arena = arena, .err = err};
-    *shell = (struct shell){0};
-    TRY(encoding_check(name, false, text, length, err));
-    reader.cursor = (struct cursor){text, text + length, {name, 1, 1}};
-    return read_commands(&reader);
+    return shell_read_given(name, text, length, NULL, 0, arena, shell, err);
 }

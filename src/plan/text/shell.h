@@ -48,10 +48,18 @@ struct shell_command {
     bool negated;       /* '!' stands in front */
 };
 
-/* A here-document that a command writes to a file. */
+/* What a command writes to a file: a here-document, or words of echo. */
 struct shell_file {
     const char *name, *text;
-    struct mark mark; /* of its first line */
+    struct mark mark;    /* of its first line */
+    const char *trouble; /* why (a part of) it is not known */
+};
+
+/* What a variable is that the script has from outside: its environment, its arguments ("1", and
+ * "@" for all of them). Holds where the script itself gives no value that is known. */
+struct shell_given {
+    const char *name;
+    struct shell_words value;
 };
 
 struct shell {
@@ -62,12 +70,19 @@ struct shell {
     struct shell_file *files;
     size_t n_files;
     struct shell_words sbatch; /* the words of all #SBATCH lines */
+    const struct shell_given *given;
+    size_t n_given;
 };
 
 /* STATUS_INPUT with a place: an open quote or bracket, too many assignments, texts that grow
  * without end. */
 enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
                        struct shell *shell, struct err *err);
+
+/* The same with variables from outside, which are kept in `shell`. */
+enum status shell_read_given(const char *name, const char *text, size_t length,
+                             const struct shell_given *given, size_t n_given,
+                             struct arena *arena, struct shell *shell, struct err *err);
 
 /* The value of a variable before a command, or NULL; exported ones only on request. */
 const struct shell_variable *shell_variable(const struct shell *shell, size_t before,

@@ -126,7 +126,7 @@ static enum truth condition_of(const struct shell *shell, size_t first)
 
 /* ---- branches ---- */
 
-static struct shell_branch *innermost(struct shell_reader *reader)
+struct shell_branch *shell_branch_innermost(struct shell_reader *reader)
 {
     struct shell_branches *all = &reader->branches;
     return all->n && all->n <= SHELL_BRANCHES ? &all->items[all->n - 1] : NULL;
@@ -135,7 +135,7 @@ static struct shell_branch *innermost(struct shell_reader *reader)
 static void open_branch(struct shell_reader *reader, enum shell_branch_kind kind)
 {
     reader->branches.n++;
-    struct shell_branch *b = innermost(reader);
+    struct shell_branch *b = shell_branch_innermost(reader);
     if (b)
         *b = (struct shell_branch){.kind = kind, .first = reader->shell->n_commands};
 }
@@ -183,7 +183,7 @@ static void begin_part(struct shell_reader *reader, struct shell_branch *b, enum
 
 static bool close_branch(struct shell_reader *reader)
 {
-    struct shell_branch *b = innermost(reader);
+    struct shell_branch *b = shell_branch_innermost(reader);
     bool forgot = b && end_part(reader, b);
     reader->branches.n -= reader->branches.n > 0;
     return forgot;
@@ -202,6 +202,11 @@ static bool part_word(struct shell_reader *reader, struct shell_branch *b,
     return forgot;
 }
 
+void shell_branch_group(struct shell_reader *reader)
+{
+    open_branch(reader, SHELL_OTHER);
+}
+
 bool shell_branch_word(struct shell_reader *reader, enum shell_keyword keyword)
 {
     static const enum shell_branch_kind kinds[] = {[KEYWORD_IF] = SHELL_IF,
@@ -213,7 +218,7 @@ bool shell_branch_word(struct shell_reader *reader, enum shell_keyword keyword)
     if (keyword == KEYWORD_IF || keyword == KEYWORD_FOR || keyword == KEYWORD_CASE ||
         keyword == KEYWORD_OPENS)
         open_branch(reader, kinds[keyword]);
-    struct shell_branch *b = innermost(reader);
+    struct shell_branch *b = shell_branch_innermost(reader);
     return b && b->kind == SHELL_IF && part_word(reader, b, keyword);
 }
 
@@ -232,7 +237,7 @@ static enum truth fits(const struct shell_branch *b, const struct shell_word *pa
 bool shell_branch_case(struct shell_reader *reader, const struct shell_words *words, char end,
                        bool *forgot)
 {
-    struct shell_branch *b = innermost(reader);
+    struct shell_branch *b = shell_branch_innermost(reader);
     size_t first = 0;
     *forgot = false;
     if (!b || b->kind < SHELL_CASE_HEAD)
@@ -268,7 +273,7 @@ bool shell_branch_case(struct shell_reader *reader, const struct shell_words *wo
 enum status shell_branch_loop(struct shell_reader *reader, const struct shell_words *words,
                               struct mark mark)
 {
-    struct shell_branch *b = innermost(reader);
+    struct shell_branch *b = shell_branch_innermost(reader);
     if (!b || b->kind != SHELL_LOOP_HEAD || !words->n)
         return STATUS_OK;
     b->kind = SHELL_OTHER;

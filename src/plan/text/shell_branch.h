@@ -28,6 +28,12 @@ enum shell_keyword shell_keyword_at(const struct cursor *cursor, size_t *length)
  * branch began are gone. */
 bool shell_branch_word(struct shell_reader *reader, enum shell_keyword keyword);
 
+/* A group opens without its word. */
+void shell_branch_group(struct shell_reader *reader);
+
+/* The innermost branch that is open, or NULL. */
+struct shell_branch *shell_branch_innermost(struct shell_reader *reader);
+
 /* The words of a command, as one of `case` is read: "WORD in", patterns; `end` is the character
  * that ends it. True where they are none of a command. Sets *forgot as shell_branch_word. */
 bool shell_branch_case(struct shell_reader *reader, const struct shell_words *words, char end,

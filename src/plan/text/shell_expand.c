@@ -147,10 +147,15 @@ static enum status add_default(struct building *b, struct cursor cursor, bool qu
     return add_value(b, text_string(&inner.text), whole);
 }
 
-/* Every shell has it, and no job is planned by what it is: the end of a path says enough. */
-static bool is_home(const char *name)
+/* What every shell has: no job is planned by where its home is, the end of a path says enough;
+ * the folder that it runs in is the job's own, and so is the script's. NULL: another name. */
+static const char *own_value(const struct building *b, const char *name)
 {
-    return text_equal(name, "HOME");
+    if (text_equal(name, "HOME"))
+        return "~";
+    if (text_equal(name, "0") || text_equal(name, "BASH_SOURCE"))
+        return text_base_name(b->mark.file);
+    return text_equal(name, "PWD") ? "." : NULL;
 }
 
 static enum status add_variable(struct building *b, const char *name, bool array, bool joined,
@@ -158,10 +163,14 @@ static enum status add_variable(struct building *b, const char *name, bool array
 {
     const struct shell *shell = b->reader->shell;
     const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
-    if (!v && is_home(name))
-        return add_value(b, "~", quoted);
+    if (!v && own_value(b, name))
+        return add_value(b, own_value(b, name), quoted);
     if (!v)
-        trouble(b, arena_printf(b->reader->arena, "variable '%s' is not set", name));
+        trouble(b, arena_printf(b->reader->arena,
+                                isdigit((unsigned char)name[0])
+                                    ? "the script's argument $%s is not given"
+                                    : "variable '%s' is not set",
+                                name));
     else if (v->trouble)
         trouble(b, v->trouble);
     if (!v)
@@ -175,12 +184,20 @@ static enum status add_variable(struct building *b, const char *name, bool array
     return add_value(b, v->value.items[0].text, quoted);
 }
 
+/* The script's own arguments: none where nobody gives them, "$@" each a word of its own. */
+static enum status add_arguments(struct building *b, bool each, bool quoted)
+{
+    const struct shell *shell = b->reader->shell;
+    const struct shell_variable *v = shell_variable(shell, shell->n_variables, "@", false);
+    return v ? add_items(b, v, quoted, quoted && !each) : STATUS_OK;
+}
+
 static bool is_set(const struct building *b, const char *name, bool and_not_empty)
 {
     const struct shell *shell = b->reader->shell;
     const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
     if (!v)
-        return is_home(name);
+        return own_value(b, name) != NULL;
     return (!and_not_empty || v->trouble || (v->value.n && v->value.items[0].text[0]) ||
             (v->value.n && v->value.items[0].trouble));
 }
@@ -200,9 +217,11 @@ static enum status expand_braces(struct building *b, struct cursor cursor, bool 
         cursor_step(&cursor);
     bool all = cursor.end - cursor.at >= 3 && cursor.at[0] == '[' && cursor.at[2] == ']';
     bool array = all && (cursor.at[1] == '@' || cursor.at[1] == '*');
-    bool joined = array && cursor.at[1] == '*';
-    for (int i = 0; i < 3 && array; i++)
+    bool joined = array && cursor.at[1] == '*', first = all && cursor.at[1] == '0';
+    for (int i = 0; i < 3 && (array || first); i++) /* "${A[0]}" is "$A" */
         cursor_step(&cursor);
+    if (cursor.at == cursor.end && (text_equal(name, "@") || text_equal(name, "*")))
+        return add_arguments(b, name[0] == '@', quoted);
     if (cursor.at == cursor.end && length && name[0] != '#')
         return add_variable(b, name, array, joined, quoted);
     bool colon = cursor.at < cursor.end && *cursor.at == ':';
@@ -262,8 +281,31 @@ static enum status evaluate(struct shell_reader *reader, const char *sum, int64_
     return status;
 }
 
+/* Why the first name of an expression that is not known is not; NULL: all are. `bare`: names
+ * stand without '$', too. */
+static const char *unknown_in(const struct shell_reader *reader, const char *sum, bool bare)
+{
+    const struct shell *shell = reader->shell;
+    const char *end = sum + strlen(sum);
+    for (const char *at = sum; at < end; at++) {
+        size_t n = shell_name_length(at, end);
+        const char *name = arena_strndup(reader->arena, at, n);
+        bool named = n && (bare || (at > sum && strchr("${", at[-1])));
+        const struct shell_variable *v =
+            named ? shell_variable(shell, shell->n_variables, name, false) : NULL;
+        const char *why = v && v->value.n ? v->value.items[0].trouble : NULL;
+        if (v && (v->trouble || why))
+            return v->trouble ? v->trouble : why;
+        if (named && !v)
+            return arena_printf(reader->arena, "variable '%s' is not set", name);
+        at += n;
+    }
+    return NULL;
+}
+
 /* "$(...)" and "$((...))"; the cursor stands behind "$(". */
-static enum status expand_round(struct building *b, struct cursor *cursor, const char *end)
+static enum status expand_round(struct building *b, struct cursor *cursor, const char *end,
+                                bool quoted)
 {
     struct arena *arena = b->reader->arena;
     const char *sum = expression(arena, cursor->at, end);
@@ -274,6 +316,19 @@ static enum status expand_round(struct building *b, struct cursor *cursor, const
     if (known) {
         const char *text = arena_printf(arena, "%" PRId64, value);
         return add(b, text, strlen(text));
+    }
+    const char *unset = sum ? unknown_in(b->reader, sum, *cursor->at == '(') : NULL;
+    if (unset) {
+        trouble(b, unset);
+        return STATUS_OK;
+    }
+    const char *text, *why;
+    TRY(shell_substitute(b->reader, (struct cursor){cursor->at, end, cursor->mark}, &text,
+                         &why));
+    if (text) {
+        if (why)
+            trouble(b, why);
+        return add_value(b, text, quoted);
     }
     trouble(b, arena_printf(arena, "'$(%.*s)' is worked out by the shell",
                             (int)(end - cursor->at > 60 ? 60 : end - cursor->at), cursor->at));
@@ -289,7 +344,7 @@ static enum status expand_bracket(struct building *b, struct cursor *cursor, boo
     if (!end)
         return open_bracket(b, mark, brace ? "'${'" : "'$('");
     const struct cursor part = {cursor->at, end, cursor->mark};
-    TRY(brace ? expand_braces(b, part, quoted) : expand_round(b, cursor, end));
+    TRY(brace ? expand_braces(b, part, quoted) : expand_round(b, cursor, end, quoted));
     while (cursor->at <= end)
         cursor_step(cursor);
     return STATUS_OK;
@@ -305,11 +360,12 @@ static enum status expand_dollar(struct building *b, struct cursor *cursor, bool
     if (length == 0 && cursor->at < cursor->end && strchr("0123456789", *cursor->at))
         length = 1;
     bool special = length == 0 && cursor->at < cursor->end && strchr("@*#?$!", *cursor->at);
-    if (special) { /* the script's own arguments: not known, and usually none */
-        bool arguments = *cursor->at == '@' || *cursor->at == '*';
+    if (special) {
+        bool all = *cursor->at == '@', arguments = all || *cursor->at == '*';
         cursor_step(cursor);
-        if (!arguments)
-            trouble(b, "a special variable is known to the shell only");
+        if (arguments)
+            return add_arguments(b, all, quoted);
+        trouble(b, "a special variable is known to the shell only");
         return STATUS_OK;
     }
     if (length == 0)

@@ -15,6 +15,9 @@ struct cursor {
     struct mark mark;
 };
 
+struct shell_function;
+struct shell_functions;
+
 enum { SHELL_BRANCHES = 32 };
 
 enum shell_branch_kind {
@@ -36,6 +39,7 @@ struct shell_branch {
     unsigned fits;                           /* of case: whether a pattern does */
     const char *word;
     bool trouble;
+    const struct shell_function *function; /* whose body it is; or NULL */
 };
 
 struct shell_branches {
@@ -52,7 +56,9 @@ struct shell_reader {
     size_t variable_capacity, command_capacity, file_capacity;
     unsigned nesting;
     struct shell_branches branches;
-    struct shell_words prefix; /* in front of every command: srun ... bash -c */
+    struct shell_words prefix;         /* in front of every command: srun ... bash -c */
+    struct shell_functions *functions; /* of the script; or NULL */
+    struct shell_function *head;       /* the one whose body opens next; or NULL */
 };
 
 /* One step forward, counting lines and columns. */
@@ -75,6 +81,11 @@ bool shell_read_quotes(struct shell_reader *reader, struct cursor *script);
 /* The text between two places with variables put in, as between double quotes. */
 enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
                               struct text *out, const char **trouble);
+
+/* What a command between "$(" and ")" writes, of those that say parts of paths (*why: what of
+ * that is not known); *text NULL: another command. */
+enum status shell_substitute(struct shell_reader *reader, struct cursor part, const char **text,
+                             const char **why);
 
 /* Another assignment; STATUS_INPUT where there are too many. */
 enum status shell_set_variable(struct shell_reader *reader, struct shell_variable variable,

@@ -144,10 +144,14 @@ static const struct job_flag flags[] = {
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
 
-/* Accelerate's own file may name DeepSpeed's. */
+/* Accelerate's own file may name DeepSpeed's; its text may stand in the file's place. */
 static enum status deepspeed_prepare(struct job *job)
 {
+    const char *name = NULL;
     TRY(trainer_prepare(job, &job_deepspeed));
+    TRY(job_word(job, "deepspeed", &name));
+    if (name && name[0] == '{')
+        return job_flag_text(job, "deepspeed", JOB_FILE + 1);
     return job_flag_file(job, "deepspeed", JOB_FILE + 1);
 }
 

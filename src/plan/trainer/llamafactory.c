@@ -15,6 +15,8 @@
 #define CHECKPOINTING "llamafactory src/llamafactory/model/model_utils/checkpointing.py"
 #define QUANTISED "llamafactory src/llamafactory/model/model_utils/quantization.py"
 
+#define MCA "read with USE_MCA=1 alone: give a job of Megatron-LM's"
+
 static const struct job_flag flags[] = {
     RULE("stage", JOB_VALUE, "workload.micro_batch",
          "pt, sft: as it is; dpo: both answers, and a reference; others warn", TUNING),
@@ -64,6 +66,12 @@ static const struct job_flag flags[] = {
            "KTransformers keeps experts in host memory: all are on the device here", MODEL),
     MEMORY("use_mca", JOB_SWITCH, NULL, "Megatron's layers: give a job of Megatron-LM's",
            TUNING),
+    MEMORY("tensor_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    MEMORY("pipeline_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    MEMORY("virtual_pipeline_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    MEMORY("expert_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    MEMORY("context_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    RULE("ray_num_workers", JOB_VALUE, "cluster", "ranks, with USE_RAY=1", TUNING),
     RULE("additional_target lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
          "embed_tokens, lm_head; others warn", TUNING),
     MEMORY("mixture_of_depths", JOB_VALUE, NULL, NULL, MODEL),
@@ -137,9 +145,15 @@ static const struct trainer_file files[] = {
      "{zero_optimization: {" STAGE3 ", " TO_HOST ", offload_param: {device: cpu}}, " HALF "}"},
     {NULL, NULL}};
 
+/* Ray's workers are the ranks (train/tuner.py), where nothing else says how many there are. */
 static enum status llamafactory_prepare(struct job *job)
 {
-    return trainer_read_files(job, files);
+    uint64_t workers = 0;
+    TRY(trainer_read_files(job, files));
+    TRY(job_count(job, "ray_num_workers", &workers));
+    if (workers && !job->size.world && !job->size.per_node)
+        job->size.world = workers;
+    return STATUS_OK;
 }
 
 /* ---- in the trainer's words ---- */

@@ -339,6 +339,14 @@ static size_t accelerate_ends(const struct shell_words *words)
     return 0;
 }
 
+/* The value of the flag at `i` is the shell's. */
+static bool is_unknown(const struct shell_words *words, size_t i)
+{
+    bool joined = strchr(words->items[i].text, '=') != NULL;
+    return words->items[i].trouble ||
+           (!joined && i + 1 < words->n && words->items[i + 1].trouble);
+}
+
 const struct job_framework *trainer_find(struct job *job, const struct shell_words *words,
                                          size_t *launcher)
 {
@@ -356,8 +364,10 @@ const struct job_framework *trainer_find(struct job *job, const struct shell_wor
             found = kind_of_file(job, value);
         if (!sign || !sign->framework || found)
             continue;
-        bool file = text_ends(value, ".json"), words_follow = value[0] && value[0] != '-';
-        if (!end && !(sign->framework == &job_deepspeed ? file : words_follow))
+        bool follows = value[0] && value[0] != '-', whole = is_whole(words);
+        bool settings = text_ends(value, ".json") || value[0] == '{' ||
+                        (whole && (follows || is_unknown(words, i)));
+        if (!end && !(sign->framework == &job_deepspeed ? settings : follows))
             continue; /* a program of its own that happens to have such a switch */
         found = sign->framework;
         *launcher = end ? end : i;

@@ -1,6 +1,7 @@
 /* PEFT's adapters and the frozen base beside them, by the trainer's flags; see trainer.h. Read
  * at huggingface/peft 0.21 (tuners/tuners_utils.py, utils/other.py) and transformers 5.24
  * (quantizers). */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,10 +32,18 @@ static size_t split(struct job *job, const struct setting *s, const char **words
     return n;
 }
 
+/* A list that only the shell knows is none. */
+static size_t known_words(struct job *job, const struct setting *s,
+                          const char *words[PLAN_NAMES])
+{
+    if (s && s->trouble)
+        job_warn(job, s->mark, "'%s' is not known and left out: %s", s->name, s->trouble);
+    return s && !s->trouble ? split(job, s, words, PLAN_NAMES) : 0;
+}
+
 size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES])
 {
-    const struct setting *s = job_setting(job, flag);
-    return s && !s->trouble ? split(job, s, words, PLAN_NAMES) : 0;
+    return known_words(job, job_setting(job, flag), words);
 }
 
 /* Behind n words those of stacked experts, "mlp.experts.down_proj", as a plan calls them. */
@@ -44,7 +53,7 @@ static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], siz
     static const char flag[] = "lora_target_parameters";
     const struct setting *s = job_setting(job, flag);
     const char *names[PLAN_NAMES], *found;
-    size_t n_names = s && !s->trouble ? split(job, s, names, PLAN_NAMES) : 0;
+    size_t n_names = known_words(job, s, names);
     for (size_t i = 0; i < n_names && n < PLAN_NAMES; i++) {
         found = NULL;
         for (size_t j = 0; j < sizeof known / sizeof *known; j++)
@@ -66,7 +75,7 @@ static void set_saved(struct job *job)
     static const char flag[] = "lora_modules_to_save";
     const struct setting *s = job_setting(job, flag);
     const char *names[PLAN_NAMES], *known[2];
-    size_t n = s && !s->trouble ? split(job, s, names, PLAN_NAMES) : 0, n_known = 0;
+    size_t n = known_words(job, s, names), n_known = 0;
     for (size_t i = 0; i < n; i++) {
         const char *name = last_of(names[i]);
         if (!text_equal(name, "embed_tokens") && !text_equal(name, "lm_head"))
@@ -182,10 +191,29 @@ static bool stays(struct job *job, const char *name, const char *format)
     return true;
 }
 
+/* Formats of few bits that a plan has no word for, as checkpoints' names have them. */
+static const char *foreign_format(const char *name, struct arena *arena)
+{
+    static const char *const words[] = {"aqlm", "hqq", "eetq", "quip", "spqr", "vptq", "higgs"};
+    char *lower = arena_strdup(arena, name);
+    for (char *at = lower; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(lower, words[i]))
+            return words[i];
+    return NULL;
+}
+
 /* A frozen base may stay in the few bits that its checkpoint has; its name says so. */
 static void set_named_base(struct job *job)
 {
     const struct setting *s = job_setting(job, "model_name_or_path");
+    const char *foreign = s && s->n ? foreign_format(s->values[0], job->arena) : NULL;
+    if (foreign && !job_requested(job, "precision.weights"))
+        job_warn(job, s->mark,
+                 "a base in %s matters to memory and is not modelled: 16 bits stand in; "
+                 "--set precision.weights=int4 plans four",
+                 foreign);
     const char *format = s && s->n ? serving_named_format(s->values[0]) : NULL;
     if (format && !text_equal(format, "bf16") && draft_find(&job->draft, "lora.rank") &&
         !job_requested(job, "precision.weights") && !stays(job, s->values[0], format))

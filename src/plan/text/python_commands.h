@@ -1,0 +1,18 @@
+/* Commands that a program in Python starts: subprocess.run(["vllm", "serve", M]),
+ * os.system("..") and their likes, as a shell's script; and the device that it asks a cloud
+ * for. */
+#ifndef MOEPLAN_PLAN_TEXT_PYTHON_COMMANDS_H
+#define MOEPLAN_PLAN_TEXT_PYTHON_COMMANDS_H
+
+#include "base/text.h"
+#include "plan/text/python.h"
+
+/* The commands on the lines on which they are started. A word that the program works out is the
+ * variable of its name, or a command's output. Nothing where it starts none. */
+void python_commands(const struct python *python, struct text *script);
+
+/* "H100" of @app.function(gpu="H100:8"), as Modal and Beam have it; NULL: it says none, or a
+ * choice. */
+const char *python_device(const struct python *python, struct arena *arena);
+
+#endif

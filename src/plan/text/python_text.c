@@ -1,0 +1,123 @@
+/* Texts of Python, and lists that grow; see python_value.h. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/text/python_value.h"
+
+const struct python_value *python_look_up(const struct python_scope *scope, const char *name)
+{
+    for (size_t i = scope->n; i > 0; i--)
+        if (text_equal(scope->names[i - 1].name, name))
+            return &scope->names[i - 1].value;
+    return NULL;
+}
+
+size_t python_name_length(const char *at)
+{
+    size_t n = 0;
+    if (!isalpha((unsigned char)*at) && *at != '_')
+        return 0;
+    while (isalnum((unsigned char)at[n]) || at[n] == '_')
+        n++;
+    return n;
+}
+
+/* ---- texts ---- */
+
+bool python_read_text(const struct python_scope *scope, const char *at, const char *end,
+                      bool raw, bool made, struct text *out)
+{
+    for (; at < end; at++) {
+        bool brace = made && (*at == '{' || *at == '}');
+        if (brace && at + 1 < end && at[1] == *at) {
+            text_append_n(out, at++, 1);
+        } else if (brace) {
+            size_t n = *at == '{' ? python_name_length(at + 1) : 0;
+            const struct python_value *v =
+                n ? python_look_up(scope, arena_strndup(scope->arena, at + 1, n)) : NULL;
+            if (!v || v->kind != PYTHON_WORD || !(v->quoted || v->number) || at[1 + n] != '}')
+                return false;
+            text_append(out, v->text);
+            at += n + 1;
+        } else if (*at != '\\' || raw) {
+            text_append_n(out, at, 1);
+        } else {
+            static const char known[] = "nt\"'\\\n", meant[] = "\n\t\"'\\";
+            const char *escape = at + 1 < end ? strchr(known, at[1]) : NULL;
+            if (!escape || !*escape)
+                return false;
+            at++; /* a line that is carried on is none */
+            text_append_n(out, meant + (escape - known), *escape != '\n');
+        }
+    }
+    return true;
+}
+
+struct python_value python_joined(struct arena *arena, struct python_value a,
+                                  struct python_value b)
+{
+    if (!a.quoted || !b.quoted)
+        return (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
+    a.text = arena_printf(arena, "%s%s", a.text, b.text);
+    return a;
+}
+
+struct python_value python_join(struct arena *arena, struct python_value between,
+                                struct python_value of)
+{
+    struct text out = {.arena = arena};
+    bool known = of.kind == PYTHON_LIST;
+    for (size_t i = 0; known && i < of.n; i++) {
+        const struct python_value *v = &of.items[i].value;
+        known = v->kind == PYTHON_WORD && (v->quoted || v->number);
+        text_printf(&out, "%s%s", i ? between.text : "", known ? v->text : "");
+    }
+    if (known)
+        between.text = text_string(&out);
+    else if (of.kind == PYTHON_LIST) /* a command's words, some of which are not known */
+        return of;
+    return known ? between : (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
+}
+
+struct python_value python_split(struct arena *arena, struct python_value of)
+{
+    struct python_value items = {.kind = PYTHON_LIST, .text = ""};
+    size_t capacity = 0;
+    for (const char *at = of.text + strspn(of.text, " \t\n"); *at;) {
+        size_t n = strcspn(at, " \t\n");
+        struct python_argument item = {.value = of};
+        item.value.text = arena_strndup(arena, at, n);
+        items.items = arena_grow(arena, items.items, items.n, &capacity, sizeof *items.items);
+        items.items[items.n++] = item;
+        at += n + strspn(at + n, " \t\n");
+    }
+    return items;
+}
+
+/* ---- lists ---- */
+
+bool python_is_list(const struct python_scope *scope, const char *name)
+{
+    const struct python_value *value = python_look_up(scope, name);
+    return value && value->kind == PYTHON_LIST;
+}
+
+void python_grow(struct python_scope *scope, const char *name, struct python_value more,
+                 bool all)
+{
+    const struct python_value *old = python_look_up(scope, name);
+    size_t n = all && more.kind == PYTHON_LIST ? more.n : 1;
+    if (!old || old->kind != PYTHON_LIST || old->n + n > PYTHON_ITEMS)
+        return;
+    struct python_value grown = *old;
+    grown.items = arena_alloc(scope->arena, old->n + n, sizeof *grown.items);
+    for (size_t i = 0; i < old->n; i++)
+        grown.items[i] = old->items[i];
+    for (size_t i = 0; i < n; i++)
+        grown.items[old->n + i] = n == 1 && !(all && more.kind == PYTHON_LIST)
+                                      ? (struct python_argument){.value = more}
+                                      : more.items[i];
+    grown.n = old->n + n;
+    python_bind(scope, name, grown);
+}

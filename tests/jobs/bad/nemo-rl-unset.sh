@@ -1,0 +1,1 @@
+uv run examples/run_grpo.py --config "$CONFIG" grpo.max_num_steps=10
