@@ -256,9 +256,11 @@ struct stack {
     /* collectives of these groups run beside computation */
     bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
-    uint64_t graph_batch;    /* most sequences of an engine's decode graph; 0: its default */
-    bool graph_padding;      /* TensorRT-LLM: a batch runs as the next larger graph */
-    char version[PLAN_WORD]; /* of an engine, "0.19"; "": the newest known */
+    uint64_t graph_batch;      /* most sequences of an engine's decode graph; 0: its default */
+    bool graph_padding;        /* TensorRT-LLM: a batch runs as the next larger graph */
+    enum graphs prompt_graphs; /* engines: of steps with prompts */
+    uint64_t prompt_graph_tokens; /* most tokens of such a step; 0: the engine's */
+    char version[PLAN_WORD];      /* of an engine, "0.19"; "": the newest known */
     enum graphs graphs;
     enum expert_backend experts;
 };
@@ -353,6 +355,7 @@ struct workload {
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     bool disaggregated;   /* serve: ask for prefill apart from decode */
+    enum duty role;       /* of requests, where other servers have the rest */
     bool chunked_prefill; /* TensorRT-LLM: prompts are cut to what a step leaves */
     struct {
         uint64_t timeout; /* steps; 0: replicas of attention do not wait for each other */

@@ -57,6 +57,9 @@ enum linear_kind {
 
 enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE, MODE_SERVE };
 
+/* What an engine does of every request. */
+enum duty { DUTY_ALL, DUTY_PROMPTS, DUTY_ANSWERS };
+
 enum dtype {
     DTYPE_NONE, /* "none": the tensor does not exist (no master weights) */
     DTYPE_F32,

@@ -358,6 +358,45 @@ static void static_fractions_are_those_worked(void **state)
         {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
          "stack: {base: sglang, graphs: none}\n",
          0.841},
+        /* without those of prompts, 13,440 MiB; of 2,048 tokens 42 of them, 13,776 */
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
+         "stack: {base: sglang, prompt_graphs: none}\n",
+         0.835},
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
+         "stack: {base: sglang, prompt_graph_tokens: 2048}\n",
+         0.831},
+        /* two stages capture none of prompts: 512 + 12,288 + 256 + 512 = 13,568 MiB */
+        {"model: qwen3-30b-a3b\ncluster: {base: h100-2x1, device: {memory: 81559 MiB}}\n"
+         "parallel: {pp: 2}\n",
+         0.834},
+        /* at most 32 sequences: graphs of no more, 512 + 12,288 + 128 + 464 + 64 MiB; 48 are
+         * the default beside a draft, and not said */
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
+         "workload: {mode: decode, micro_batch: 32}\n",
+         0.835},
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
+         "workload: {mode: decode, max_num_seqs: 48, speculation: {tokens: 3}}\n",
+         0.83},
+        /* a server of answers: 2,048 tokens, no graphs of prompts, 4,736 MiB and so 10,240;
+         * one of prompts: none of answers, 512 + 12,288 + 1,024 + 1,536 MiB */
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
+         "parallel: {tp: 8}\nworkload: {mode: decode, micro_batch: 64, role: answers}\n",
+         0.929},
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
+         "parallel: {tp: 8}\nworkload: {mode: prefill, role: prompts}\n",
+         0.893},
+        /* AMD captures no prompts, 512 + 24,576 + 1,024 + 1,024 MiB; and AITER takes 0.85 of
+         * it for sequences beyond 8,192 tokens, of what is said too */
+        {"model: deepseek-v3\ncluster: {base: mi300x-8x1, device: {memory: 196608 MiB}}\n"
+         "parallel: {tp: 8}\nworkload: {mode: decode, context_length: 8192}\n",
+         0.862},
+        {"model: deepseek-v3\ncluster: {base: mi300x-8x1, device: {memory: 196608 MiB}}\n"
+         "parallel: {tp: 8}\nworkload: {mode: decode, context_length: 8193}\n",
+         0.862 * 0.85},
+        {"model: deepseek-v3\ncluster: {base: mi300x-8x1, device: {memory: 196608 MiB}}\n"
+         "parallel: {tp: 8}\nworkload: {mode: decode, context_length: 16384}\n"
+         "memory: {fraction: 0.8}\n",
+         0.8 * 0.85},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

@@ -117,6 +117,7 @@ static bool has_others(const struct plan *plan)
 #define BLOCK(bits) ONE_OF("block.kind", bits)
 #define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
 
+#define PROMPT_GRAPHS ONE_OF("stack.prompt_graphs", BIT(GRAPHS_PARTIAL) | BIT(GRAPHS_FULL))
 #define PIPELINE ABOVE("parallel.pp", 1)
 #define TENSOR ABOVE("parallel.tp", 1)
 #define SPREAD ABOVE("parallel.ep", 1)
@@ -420,6 +421,12 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.graph_batch", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
     WHEN("stack.graph_padding", STACK(BIT(STACK_TRTLLM)),
          MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("stack.prompt_graphs", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("stack.prompt_graphs", STACK(BIT(STACK_TRTLLM)),
+         MODE(BIT(MODE_PREFILL) | BIT(MODE_SERVE))),
+    WHEN("stack.prompt_graph_tokens", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("stack.prompt_graph_tokens", STACK(BIT(STACK_TRTLLM)),
+         MODE(BIT(MODE_PREFILL) | BIT(MODE_SERVE)), PROMPT_GRAPHS),
     WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */
@@ -458,6 +465,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.inputs", DRAFT_SIZED),
     WHEN("workload.speculation.joined", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
+    WHEN("workload.role", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),
     WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
     WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,
@@ -527,7 +535,7 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
     WHEN("parallel.encoder_apart", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR,
          ENCODES),
-    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
+    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.vpp_group", TRAINS, STACK(MEGATRONS), PIPELINE, ABOVE("parallel.vpp", 1)),
     WHEN("parallel.schedule", PIPELINE),
@@ -566,7 +574,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
     NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
-    WHEN("moe.overlap", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
+    WHEN("moe.overlap", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
     WHEN("moe.fuse_activation", STACK(BIT(STACK_HOST))),
     WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS), HAS_EXPERTS),

@@ -454,6 +454,13 @@ const struct field schema_table[] = {
     BOOL("stack.graph_padding", stack.graph_padding, "false",
          "trtllm: a batch is padded to the next larger graph; false: a step is a graph only of "
          "1 to 32, 64, 128, further powers of two and graph_batch sequences"),
+    WORD("stack.prompt_graphs", stack.prompt_graphs, words_graphs, "auto",
+         "sglang, trtllm: graphs of steps with prompts, which sglang keeps memory free for; "
+         "auto: sglang pieces on CUDA, but not with stages, two batches, two kinds of "
+         "recurrence and encoders, trtllm none"),
+    COUNT("stack.prompt_graph_tokens", stack.prompt_graph_tokens, 0, 1e9, "0",
+          "sglang, trtllm: most tokens of a step with prompts that is a graph; 0: sglang a "
+          "chunk, with latent attention at most 8192, trtllm 3072"),
     WORD("stack.experts", stack.experts, words_experts, "auto",
          "what computes the experts in an engine; auto: its own choice, with the reason"),
 
@@ -535,6 +542,10 @@ const struct field schema_table[] = {
          "its first layer's q, k and v read embedding and hidden row side by side (EAGLE-3)"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
          "serve: say what prefill and decode on deployments of their own would do"),
+    WORD(
+        "workload.role", workload.role, words_role, "whole",
+        "what an engine does of every request; sglang keeps memory free for that alone, trtllm "
+        "holds buffers to send caches from"),
     BOOL(
         "workload.chunked_prefill", workload.chunked_prefill, "false",
         "serve, trtllm: prompts are cut to what a step's answers leave of its tokens; false: a "
@@ -648,7 +659,7 @@ const struct field schema_table[] = {
         "vllm, sglang: every tp rank has the encoder whole and takes a part of the images "
         "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
-          "vllm: tensor-parallel ranks that share out the tokens of the cache "
+          "vllm, sglang: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size)"),
     COUNT("parallel.zero", parallel.zero, 0, 3, "0",
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),

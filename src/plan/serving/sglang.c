@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/job/rows.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
@@ -175,6 +176,32 @@ static enum status set_path(struct job *job, const char *backend, bool decode)
     return set_dispatch(job, path);
 }
 
+static enum status set_role(struct job *job)
+{
+    static const char flag[] = "disaggregation-mode";
+    const char *word = "null";
+    TRY(job_word(job, flag, &word));
+    const char *role = job_convert(job, "null=whole prefill=prompts decode=answers", word);
+    if (!role)
+        return job_fail(job, flag, "takes null, prefill or decode, not '%s'", word);
+    if (job_given(job, flag))
+        job_set(job, "workload.role", role, flag);
+    return STATUS_OK;
+}
+
+/* What runs at once unless the job says it: engine_sglang_requests. */
+static enum status default_requests(struct job *job, uint64_t *requests)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *algorithm = "";
+    bool known;
+    TRY(job_word(job, "speculative-algorithm", &algorithm));
+    TRY(job_part(job, "model", plan, &known));
+    plan->workload.speculation.tokens = algorithm[0] != '\0';
+    *requests = engine_sglang_requests(plan);
+    return STATUS_OK;
+}
+
 static enum status set_batch(struct job *job, const struct degrees *d, bool prefill)
 {
     static const struct {
@@ -183,7 +210,8 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
     double gib, given = 0;
     bool a100;
-    uint64_t tokens = 16384, chunk = 16384, requests = 2048;
+    uint64_t tokens = 16384, chunk = 16384, requests;
+    TRY(default_requests(job, &requests));
     TRY(serving_device(job, &gib, &a100));
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
@@ -197,6 +225,7 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     if (d->inside && !whole && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
+    TRY(set_role(job));
     uint64_t longest = chunk;
     TRY(job_count(job, "context-length", &longest));
     uint64_t each = longest && longest < chunk ? longest : chunk;
@@ -312,18 +341,12 @@ static enum status sglang_finish(struct job *job)
 {
     struct degrees d;
     const char *backend = "none", *mode = "null";
-    bool deepep = false, eager = false;
-    uint64_t graphs = 0;
+    bool deepep = false;
     TRY(read_degrees(job, &d));
     TRY(sglang_set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "json-model-override-args"));
-    TRY(serving_largest(job, "cuda-graph-bs", &graphs));
-    if (graphs)
-        job_set_count(job, "stack.graph_batch", graphs, "cuda-graph-bs");
-    TRY(job_switch(job, "disable-cuda-graph", &eager));
-    if (eager)
-        job_set(job, "stack.graphs", "none", "disable-cuda-graph");
+    TRY(sglang_set_graphs(job));
     TRY(sglang_set_experts(job));
     TRY(job_word(job, "moe-a2a-backend", &backend));
     TRY(job_switch(job, "enable-deepep-moe", &deepep));
@@ -395,17 +418,17 @@ static enum status sglang_write(struct job_writer *writer)
     writer_direct(writer);
     sglang_write_experts(writer);
     write_exchange(writer);
-    if (prefill)
-        writer_flag(writer, "disaggregation-mode", "prefill");
-    else if (serving_sequences(plan))
+    if (prefill || plan->workload.role != DUTY_ALL)
+        writer_flag(writer, "disaggregation-mode",
+                    plan->workload.role == DUTY_ANSWERS ? "decode" : "prefill");
+    if (!prefill && serving_sequences(plan))
         writer_count(writer, "max-running-requests",
                      serving_sequences(plan) * (inside ? dp : 1));
     uint64_t chunk =
         prefill ? plan->workload.sequence_length : plan->workload.max_num_batched_tokens;
     if (chunk)
         writer_count(writer, "chunked-prefill-size", chunk * (inside ? dp : 1));
-    if (plan->stack.graphs == GRAPHS_NONE)
-        writer_flag(writer, "disable-cuda-graph", NULL);
+    sglang_write_graphs(writer);
     write_draft(writer);
     sglang_write_host_cache(writer);
     sglang_write_states(writer);

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
@@ -86,26 +87,61 @@ static enum status set_draft(struct job *job, uint64_t tokens)
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
-/* What a step holds unless the job says it: by the device, by the class that starts the engine
- * (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
+/* Behind low-latency kernels every rank has slots for a whole step of all others
+ * (config/parallel.py, use_batched_dp_moe). */
+static enum status has_slots(struct job *job, bool *slots)
+{
+    const struct shell_word *word = job_environment_word(job, "VLLM_ALL2ALL_BACKEND");
+    const char *backend = word ? word->text : "";
+    uint64_t dp = 1;
+    bool whole = false;
+    TRY(job_word(job, "all2all-backend", &backend));
+    TRY(job_count(job, "data-parallel-size", &dp));
+    TRY(job_switch(job, "enable-expert-parallel", &whole));
+    bool low = text_equal(backend, "deepep_low_latency") || text_equal(backend, "nixl_ep");
+    *slots = low && whole && dp > 1;
+    return STATUS_OK;
+}
+
+/* What a step holds unless the job says it: by the device and the release, by the class that
+ * starts the engine (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
 static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t *batched)
 {
+    const struct engine_release *release = vllm_release(job);
     double gib;
-    bool a100, llm = false;
+    bool a100, llm = false, slots;
     const char *mode = "balanced";
     TRY(serving_device(job, &gib, &a100));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
+    TRY(has_slots(job, &slots));
     bool large = gib >= 70 && !a100, most = text_equal(mode, "throughput");
+    bool doubled = llm || (release->doubles_batch && gib >= 160);
     *sequences = large ? 1024 : 256;
-    *batched = llm ? (large ? 16384 : 8192) : large ? 8192 : 2048;
+    *batched = large ? (doubled ? 16384 : 8192) : llm ? 8192 : 2048;
+    if (slots && release->doubles_batch)
+        *batched = 256;
     if (most) {
         *sequences *= 2;
         *batched *= 2;
     }
-    if ((llm || most) && !job_given(job, "max-num-batched-tokens"))
-        job_set_count(job, "workload.max_num_batched_tokens", *batched,
-                      ENGINE_SCRIPT_CLASS " performance-mode");
+    return STATUS_OK;
+}
+
+/* And no more than all sequences can have, which an engine's plan says of itself: but of a
+ * script's class and of the mode. */
+static enum status limit_batch(struct job *job, uint64_t sequences, uint64_t *batched)
+{
+    static const char origin[] = ENGINE_SCRIPT_CLASS " performance-mode";
+    uint64_t longest = job_drafted(job, "workload.context_length", 0);
+    bool llm = false, overflow = false;
+    const char *mode = "balanced";
+    TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
+    TRY(job_word(job, "performance-mode", &mode));
+    if (longest && vllm_release(job)->limits_batch)
+        *batched = lesser(*batched, checked_mul(sequences, longest, &overflow));
+    if (llm || text_equal(mode, "throughput"))
+        job_set_count(job, "workload.max_num_batched_tokens", *batched, origin);
     return STATUS_OK;
 }
 
@@ -116,6 +152,8 @@ static enum status set_batch(struct job *job)
     TRY(default_batch(job, &sequences, &batched));
     TRY(job_word(job, "kv-transfer-config.kv_role", &role));
     TRY(job_count(job, "max-num-seqs", &sequences));
+    if (!job_given(job, "max-num-batched-tokens"))
+        TRY(limit_batch(job, sequences, &batched));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
