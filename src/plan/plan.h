@@ -545,6 +545,7 @@ struct memory {
     uint64_t cache_blocks;         /* of the pool, whatever fits; 0 */
     uint64_t cache_tokens;         /* of the pool, at most; 0 */
     uint64_t cache_window;         /* TensorRT-LLM: last tokens that a sequence keeps; 0: all */
+    uint64_t transfer_tokens;      /* TensorRT-LLM: of a buffer caches are sent from; 0 */
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */

@@ -141,6 +141,7 @@ static const struct silent {
     {"workload.data", "of profiles that time an input pipeline"},
     {"workload.speculation.model", "the loader reads it: the sizes stand for it"},
     {"workload.request_rate", "of plans without a concurrency"},
+    {"memory.transfer_tokens", "of servers that have a part of requests"},
     {"stack.graph_padding", "of times, and of batches between the sizes of graphs"},
     {"workload.chunked_prefill", "of prompts that do not fit beside answers"},
     {"workload.balance.timeout", "of replicas whose prompts come at different times"},

@@ -584,8 +584,8 @@ const struct job_case job_cases[] = {
     {"trtllm/dynamo-prefill.sh", "",
      "cluster.node.devices=4 parallel.tp=4 parallel.ep=4 workload.mode=prefill "
      "workload.sequence_length=2048 workload.micro_batch=4 memory.fraction=0.6 "
-     "precision.kv_cache=fp8",
-     1},
+     "precision.kv_cache=fp8 workload.role=prompts memory.transfer_tokens=8448",
+     0},
     {"vllm/served-as.sh", "cluster=h100",
      "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
     {"trtllm/snapshot.sh", "",
@@ -743,6 +743,12 @@ const struct job_case job_cases[] = {
      "moe.path=deepep precision.weights=fp8_block precision.dispatch=bf16", 2},
     {"sglang/dispatch-nvfp4.sh", "cluster=b200",
      "moe.path=deepep_ll precision.weights=fp8_block precision.dispatch=nvfp4", 0},
+    {"trtllm/generation.sh", "cluster=b200",
+     "workload.role=answers memory.transfer_tokens=8192 stack.prompt_graphs=partial "
+     "stack.prompt_graph_tokens=2048 workload.encoder.limit=0",
+     0},
+    {"trtllm/balancer.sh", "cluster=h200", "moe.redundant_experts=32 stack.experts=cutlass", 1},
+    {"sglang/environment.sh", "cluster=h200", "workload.encoder.limit=0 parallel.tp=4", 2},
     {"sglang/prompt-graphs.sh", "cluster=h100",
      "stack.graph_batch=64 stack.prompt_graphs=none stack.graphs=auto", 0},
     {"sglang/piecewise.sh", "cluster=h100",

@@ -1,6 +1,7 @@
 /* What single flags of engines' launches hold: adapters, weights and caches in host memory, a
  * cache that ranks share out, experts in chunks, images, batches over stages, drafts' entries.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,6 +238,40 @@ static void experts_take_chunks(void **state)
     assert_true(bytes[0] > GIB);
     assert_int_equal(bytes[1], bytes[0]);
     assert_true(bytes[2] > 7 * bytes[0]);
+}
+
+/* Of Qwen3-30B-A3B a token takes 48 layers x 2 x 4 heads x 128 x 2 bytes, 98,304: 8,192 tokens
+ * and a block of 32 each way; no more of a layer than its window of 1,024. Else 512 MiB each,
+ * and as much for the keys of an indexer. The pool has the less, by its fraction of it. */
+static void caches_are_sent_from_buffers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *role, *memory;
+        uint64_t bytes;
+    } rows[] = {
+        {"qwen3-30b-a3b", "whole", "transfer_tokens: 8192", 0},
+        {"qwen3-30b-a3b", "answers", "transfer_tokens: 8192", 2ull * (8192 + 32) * 98304},
+        {"qwen3-30b-a3b", "prompts", "transfer_tokens: 8192, cache_window: 1024",
+         2ull * (1024 + 32) * 98304},
+        {"qwen3-30b-a3b", "answers", "transfer_tokens: 0", 2ull * 512 << 20},
+        {"deepseek-v3.2", "answers", "transfer_tokens: 0", 4ull * 512 << 20},
+    };
+    uint64_t pool[sizeof rows / sizeof *rows];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p =
+            predict_text(arena_printf(&arena,
+                                      "model: %s\ncluster: b200-8x1\nstack: trtllm\n"
+                                      "workload: {mode: decode, role: %s}\n"
+                                      "parallel: {tp: 1, ep: 8}\nmemory: {%s}\n",
+                                      rows[i].model, rows[i].role, rows[i].memory),
+                         &arena);
+        assert_int_equal(buffer_bytes(&p, "cache_transfer_buffers"), rows[i].bytes);
+        pool[i] = p.serving.cache_bytes;
+        arena_release(&arena);
+    }
+    assert_true(fabs((double)(pool[0] - pool[1]) - 0.9 * (double)rows[1].bytes) < 1 << 20);
 }
 
 /* Text alone: neither the encoder's weights nor its part of the profile run. Of images as large
@@ -569,6 +604,7 @@ int main(void)
         cmocka_unit_test(some_batches_have_graphs),
         cmocka_unit_test(generated_kernels_hold_rows),
         cmocka_unit_test(experts_take_chunks),
+        cmocka_unit_test(caches_are_sent_from_buffers),
         cmocka_unit_test(images_may_be_limited),
         cmocka_unit_test(host_caches_are_a_second_wall),
         cmocka_unit_test(windows_keep_fewer_tokens),

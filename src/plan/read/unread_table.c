@@ -117,6 +117,8 @@ static bool has_others(const struct plan *plan)
 #define BLOCK(bits) ONE_OF("block.kind", bits)
 #define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
 
+#define PART_OF_REQUESTS                                                                       \
+    ONE_OF("workload.role", BIT(DUTY_PROMPTS) | BIT(DUTY_ANSWERS))
 #define PROMPT_GRAPHS ONE_OF("stack.prompt_graphs", BIT(GRAPHS_PARTIAL) | BIT(GRAPHS_FULL))
 #define PIPELINE ABOVE("parallel.pp", 1)
 #define TENSOR ABOVE("parallel.tp", 1)
@@ -369,8 +371,7 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.node.host_memory", COLOCATES, ABOVE("workload.colocated.away", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
          ABOVE("memory.weight_offload", 0)),
-    WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
-         ABOVE("memory.host_cache", 0)),
+    WHEN("cluster.node.host_memory", INFERS, ENGINE, ABOVE("memory.host_cache", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_SGLANG)),
          ABOVE("memory.host_cache_ratio", 0)),
     WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
@@ -465,7 +466,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.inputs", DRAFT_SIZED),
     WHEN("workload.speculation.joined", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
-    WHEN("workload.role", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("workload.role", STACK(BIT(STACK_SGLANG) | BIT(STACK_TRTLLM)), INFERS),
     WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),
     WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
     WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,
@@ -678,7 +679,8 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.cache_tokens", ENGINE, INFERS),
     WHEN("memory.cache_window", STACK(BIT(STACK_TRTLLM)), INFERS),
     WHEN("memory.weight_offload", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.host_cache", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.transfer_tokens", STACK(BIT(STACK_TRTLLM)), INFERS, PART_OF_REQUESTS),
+    WHEN("memory.host_cache", ENGINE, INFERS),
     WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.host_cache")),
     WHEN("memory.window_ratio", WINDOWS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),

@@ -14,6 +14,9 @@ const char *serving_named_format(const char *name);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
+/* Warns of variables in front of the launch that change memory or time and are not read. */
+void serving_warn_environment(struct job *job);
+
 /* Degrees of parallelism, and other numbers from 1 on: flags up to NULL. */
 enum status serving_degree(struct job *job, const char *flag, uint64_t *degree);
 enum status serving_positive(struct job *job, const char *const *flags);

@@ -337,8 +337,19 @@ static enum status set_adapters(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "language-model-only";
+    bool text = false;
+    TRY(job_switch(job, flag, &text));
+    if (text)
+        job_set_count(job, "workload.encoder.limit", 0, flag);
+    return STATUS_OK;
+}
+
 static enum status sglang_finish(struct job *job)
 {
+    serving_warn_environment(job);
     struct degrees d;
     const char *backend = "none", *mode = "null";
     bool deepep = false;
@@ -361,6 +372,7 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_set_formats(job));
     TRY(sglang_set_sparse_cache(job));
     TRY(set_draft(job));
+    TRY(set_encoder(job));
     TRY(serving_set_context(job, "context-length"));
     TRY(sglang_set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));
@@ -433,6 +445,8 @@ static enum status sglang_write(struct job_writer *writer)
     sglang_write_host_cache(writer);
     sglang_write_states(writer);
     serving_write_offload(writer);
+    if (!plan->workload.encoder.limit)
+        writer_flag(writer, "language-model-only", NULL);
     serving_write_formats(writer);
     return STATUS_OK;
 }

@@ -230,11 +230,16 @@ static enum status set_path(struct job *job)
 
 static enum status set_graphs(struct job *job)
 {
+    static const char levels[] = "0=none O0=none 1=partial O1=partial";
     static const char modes[] = "NONE=none PIECEWISE=partial FULL=full FULL_DECODE_ONLY=full "
                                 "FULL_AND_PIECEWISE=full none=none";
-    const char *mode = NULL;
+    const char *mode = NULL, *level = NULL;
     bool eager = false;
     TRY(job_switch(job, "enforce-eager", &eager));
+    TRY(job_word(job, "optimization-level", &level));
+    const char *by_level = level ? job_convert(job, levels, level) : NULL;
+    if (by_level)
+        job_set(job, "stack.graphs", by_level, "optimization-level");
     TRY(job_word(job, "compilation-config.cudagraph_mode", &mode));
     const char *graphs = mode ? job_convert(job, modes, mode) : NULL;
     if (mode && !graphs)
@@ -321,6 +326,10 @@ static enum status set_adapters(struct job *job)
     TRY(job_switch(job, "fully-sharded-loras", &sharded));
     if (adapters.enabled && sharded)
         job_set(job, "lora.sharded", "true", "fully-sharded-loras");
+    const struct setting *s =
+        job_given(job, "lora-target-modules") ? job_setting(job, "lora-target-modules") : NULL;
+    if (adapters.enabled && s && s->n)
+        job_set_list(job, "lora.targets", s->values, s->n, "lora-target-modules");
     return STATUS_OK;
 }
 
@@ -340,6 +349,16 @@ static enum status set_images(struct job *job)
     else if (job_given(job, image) || job_given(job, video))
         job_set_count(job, "workload.encoder.limit", images > videos ? images : videos,
                       job_given(job, image) ? image : video);
+    return STATUS_OK;
+}
+
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "enable-multimodal-encoder-data-parallel";
+    bool apart = false;
+    TRY(job_switch(job, flag, &apart));
+    if (apart)
+        job_set(job, "parallel.encoder_apart", "true", flag);
     return STATUS_OK;
 }
 
@@ -378,6 +397,7 @@ static enum status set_context(struct job *job)
 
 static enum status vllm_finish(struct job *job)
 {
+    serving_warn_environment(job);
     vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));
@@ -385,6 +405,7 @@ static enum status vllm_finish(struct job *job)
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_windows(job));
+    TRY(set_encoder(job));
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));

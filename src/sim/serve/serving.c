@@ -196,7 +196,7 @@ uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report
 {
     const struct memory *m = &plan->memory;
     bool ratio = plan->stack.kind == STACK_SGLANG;
-    if ((!ratio && plan->stack.kind != STACK_VLLM) || !r->present)
+    if (!r->present)
         return 0;
     double bytes = ratio ? m->host_cache_ratio * (double)r->cache_bytes : 0;
     return m->host_cache_bytes ? m->host_cache_bytes : (uint64_t)bytes;
