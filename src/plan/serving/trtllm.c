@@ -152,6 +152,26 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* What is written of CuteDSL and wide EP are CUTLASS's kernels with other exchanges; DENSEGEMM,
+ * VANILLA and the mega kernels are not modelled. */
+static const char backends[] = "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm "
+                               "TRITON=triton_oai MARLIN=marlin WIDEEP=cutlass CUTEDSL=cutlass";
+
+static enum status set_experts(struct job *job)
+{
+    static const char flag[] = "moe-config.backend";
+    const char *word = "AUTO";
+    TRY(job_word(job, flag, &word));
+    const char *experts = job_convert(job, backends, word);
+    if (!experts)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "experts' kernels '%s' matter to memory and are not modelled: TensorRT-LLM's "
+                 "own choice stands in",
+                 word);
+    job_set(job, "stack.experts", experts ? experts : "auto", flag);
+    return STATUS_OK;
+}
+
 /* Slots beyond the model's experts hold copies; what WIDEEP changes beside its kernels, which
  * are CUTLASS's (_torch/modules/fused_moe/fused_moe_wide_ep.py), is not modelled. */
 static enum status set_slots(struct job *job)
@@ -230,6 +250,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
+    TRY(set_experts(job));
     TRY(set_slots(job));
     TRY(set_batch(job));
     TRY(set_scheduler(job, &d));
@@ -298,6 +319,9 @@ static enum status trtllm_write(struct job_writer *writer)
     if (p->ep > 1)
         writer_count(writer, "ep-size", p->ep);
     writer_direct(writer);
+    if (writer_word(writer, backends, words_experts[plan->stack.experts]))
+        writer_flag(writer, "moe-config.backend",
+                    writer_word(writer, backends, words_experts[plan->stack.experts]));
     bool serves = plan->workload.mode == MODE_SERVE;
     uint64_t batch = serves ? serving_sequences(plan) : plan->workload.micro_batch;
     if (batch)

@@ -40,10 +40,9 @@ const struct job_flag trtllm_flags[] = {
            ARGUMENTS),
     RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
          ARGUMENTS),
-    DIRECT("moe-config.backend moe-backend", JOB_VALUE, "stack.experts",
-           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai "
-           "WIDEEP=cutlass CUTEDSL=cutlass",
-           "AUTO", ARGUMENTS),
+    RULE("moe-config.backend moe-backend", JOB_VALUE, "stack.experts",
+         "CUTLASS TRTLLM DEEPGEMM TRITON MARLIN; CUTEDSL and WIDEEP cutlass; else a warning",
+         ARGUMENTS),
     DIRECT("moe-config.max-num-tokens moe-max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL,
            NULL, ARGUMENTS),
     RULE("moe-config.load-balancer moe-load-balancer", JOB_VALUE, NULL,
@@ -221,6 +220,13 @@ const struct job_flag trtllm_flags[] = {
             JOB_VALUE, ARGUMENTS),
     NEITHER("reasoning-parser tool-parser chat-template otlp-traces-endpoint", JOB_VALUE,
             ARGUMENTS),
+    TIME("attention-dp-config.enable-kv-cache-aware-routing "
+         "attention-dp-config.kv-cache-routing-conversation-affinity",
+         JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("gather-generation-logits", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", ARGUMENTS),
+    TIME("encode-only", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("kv-cache-config.enable-kv-pool-rebalance", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     NEITHER("moe-tensor-parallel-size", JOB_VALUE, ARGUMENTS), /* tp / ep */
     NEITHER("print-iter-log", JOB_SWITCH, ARGUMENTS),
     NEITHER("served-model-name", JOB_VALUE, DYNAMO),

@@ -147,6 +147,9 @@ const struct job_flag vllm_flags[] = {
          "workload.speculation.model", "where it is among moeplan's", ENGINE),
     MEMORY("offload-group-size", JOB_VALUE, "0",
            "groups of layers in host memory: all are on the device here", ENGINE),
+    MEMORY("offload-params", JOB_LIST, NULL,
+           "all matrices of a layer go where it does here", OFFLOAD),
+    NEITHER("offload-backend", JOB_VALUE, OFFLOAD), /* by the other flags */
     IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", ENGINE),
     IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", ENGINE),
     RULE("moe-backend", JOB_VALUE, "stack.experts",
@@ -252,6 +255,7 @@ const struct job_flag vllm_flags[] = {
          "of ngram, which holds nothing", ENGINE),
     TIME("speculative-config.enforce-eager", JOB_SWITCH, NULL,
          "passes of a draft are graphs here", ENGINE),
+    TIME("disable-cascade-attn scheduler-reserve-full-isl", JOB_SWITCH, "true", NULL, ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
     NEITHER("port", JOB_VALUE, ENGINE),
     NEITHER("api-key", JOB_VALUE, ENGINE),
