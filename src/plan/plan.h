@@ -325,6 +325,8 @@ struct speculation {
     uint64_t branches; /* tried at each of them */
     double acceptance; /* chance of each, when those before it were accepted */
     enum draft_method method;
+    enum dtype weights, kv_cache; /* of a draft model; none: 16 bits, the model's */
+    enum draft_shares shares;
     char model[PLAN_PATH]; /* whose sizes these are, for people; "": nobody's */
     struct drafter {       /* dense, grouped queries */
         uint64_t layers;   /* 0: nothing is known of it */

@@ -96,7 +96,10 @@ static void take_model(const struct plan *plan, struct plan *draft)
                       .head_dim = size->head_dim},
         .moe = {.glu = true},
     };
-    draft->precision.weights = DTYPE_BF16;
+    const struct speculation *s = &plan->workload.speculation;
+    draft->precision.weights = s->weights ? s->weights : DTYPE_BF16;
+    if (s->kv_cache)
+        draft->precision.kv_cache = s->kv_cache;
     uint64_t ranks =
         plan_world(plan) / plan->parallel.pp; /* of no experts: as any dense plan */
     bool spread = plan_dp(plan) > 1;

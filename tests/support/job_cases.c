@@ -749,6 +749,10 @@ const struct job_case job_cases[] = {
      0},
     {"trtllm/balancer.sh", "cluster=h200", "moe.redundant_experts=32 stack.experts=cutlass", 1},
     {"sglang/environment.sh", "cluster=h200", "workload.encoder.limit=0 parallel.tp=4", 2},
+    {"sglang/token-map.sh", "cluster=h100",
+     "workload.speculation.vocab=32768 workload.speculation.shares=embedding "
+     "workload.speculation.weights=fp8 workload.speculation.kv_cache=fp8",
+     0},
     {"sglang/prompt-graphs.sh", "cluster=h100",
      "stack.graph_batch=64 stack.prompt_graphs=none stack.graphs=auto", 0},
     {"sglang/piecewise.sh", "cluster=h100",

@@ -595,6 +595,39 @@ static void drafts_have_an_entry(void **state)
     arena_release(&arena);
 }
 
+/* EAGLE-3 on Llama 3.3 70B as above, alone: embedding and head of 32,000 x 6144 in 16 bits on
+ * two ranks are 187.5 MiB each, and the model's own where they are shared. Matrices of 8 bits
+ * take half; q, k, v and output 6144 x (48 + 16 + 48) x 128, gate, up and down 3 x 6144 x
+ * 16384. Its cache, 2 x 4 heads x 128 bytes a token and rank, in one byte or two. */
+static void drafts_have_their_own_formats(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: llama-3.1-70b\ncluster: h200-2x1\nstack: vllm\n"
+        "workload: {mode: decode, context_length: 4096, micro_batch: 2, speculation: {tokens: "
+        "3, "
+        "layers: 1, hidden: 6144, heads: 48, kv_heads: 8, head_dim: 128, intermediate: 16384, "
+        "vocab: 32000, %s}}\nparallel: {tp: 2}\n";
+    static const char *const more[] = {"shares: nothing", "shares: embedding", "shares: ends",
+                                       "weights: fp8", "kv_cache: fp8"};
+    const uint64_t table = 32000ull / 2 * 6144 * 2;
+    const uint64_t matrices = 6144ull * (48 + 16 + 48) * 128 / 2 + 3ull * 6144 * 16384 / 2;
+    uint64_t weights[5], cache[5];
+    struct arena arena = {0};
+    for (unsigned i = 0; i < 5; i++) {
+        struct prediction p = predict_text(arena_printf(&arena, text, more[i]), &arena);
+        weights[i] = buffer_bytes(&p, "draft_weights");
+        cache[i] = buffer_bytes(&p, "draft_kv_cache");
+    }
+    assert_int_equal(weights[0] - weights[1], table);
+    assert_int_equal(weights[0] - weights[2], 2 * table);
+    assert_true(weights[0] - weights[3] <= matrices);
+    assert_true(weights[0] - weights[3] > matrices - 1024); /* a scale of every matrix */
+    assert_int_equal(cache[0], 2ull * 4096 * 2 * 4 * 128 * 2);
+    assert_int_equal(cache[4] * 2, cache[0]);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +650,7 @@ int main(void)
         cmocka_unit_test(given_pools_have_to_fit),
         cmocka_unit_test(what_a_pool_has_beyond_a_sequence),
         cmocka_unit_test(drafts_have_an_entry),
+        cmocka_unit_test(drafts_have_their_own_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

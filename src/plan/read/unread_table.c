@@ -117,8 +117,7 @@ static bool has_others(const struct plan *plan)
 #define BLOCK(bits) ONE_OF("block.kind", bits)
 #define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
 
-#define PART_OF_REQUESTS                                                                       \
-    ONE_OF("workload.role", BIT(DUTY_PROMPTS) | BIT(DUTY_ANSWERS))
+#define PART_OF_REQUESTS ONE_OF("workload.role", BIT(DUTY_PROMPTS) | BIT(DUTY_ANSWERS))
 #define PROMPT_GRAPHS ONE_OF("stack.prompt_graphs", BIT(GRAPHS_PARTIAL) | BIT(GRAPHS_FULL))
 #define PIPELINE ABOVE("parallel.pp", 1)
 #define TENSOR ABOVE("parallel.tp", 1)
@@ -465,6 +464,9 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.tied", DRAFT_SIZED),
     WHEN("workload.speculation.inputs", DRAFT_SIZED),
     WHEN("workload.speculation.joined", DRAFT_SIZED),
+    WHEN("workload.speculation.weights", DRAFT_SIZED),
+    WHEN("workload.speculation.kv_cache", DRAFT_SIZED),
+    WHEN("workload.speculation.shares", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
     WHEN("workload.role", STACK(BIT(STACK_SGLANG) | BIT(STACK_TRTLLM)), INFERS),
     WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),

@@ -540,6 +540,12 @@ const struct field schema_table[] = {
         "3 in EAGLE-3; 0: none"),
     BOOL("workload.speculation.joined", workload.speculation.size.joined, "false",
          "its first layer's q, k and v read embedding and hidden row side by side (EAGLE-3)"),
+    FORMAT("workload.speculation.weights", workload.speculation.weights, words_format_or_none,
+           "none", "format of the draft's weights; none: 16 bits"),
+    FORMAT("workload.speculation.kv_cache", workload.speculation.kv_cache, words_format_or_none,
+           "none", "format of the draft's cache; none: the model's"),
+    WORD("workload.speculation.shares", workload.speculation.shares, words_shares, "nothing",
+         "what a draft model takes from the model in place of its own"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
          "serve: say what prefill and decode on deployments of their own would do"),
     WORD(
@@ -978,11 +984,13 @@ const struct field schema_table[] = {
     BYTES("memory.weight_offload", memory.weight_offload_bytes, 0, "0 B",
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
-    COUNT("memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
-          "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "
-          "into (cache_transceiver_config.max_tokens_in_buffer); 0: 512 MiB each"),
+    COUNT(
+        "memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
+        "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "
+        "into (cache_transceiver_config.max_tokens_in_buffer); 0: 512 MiB each"),
     BYTES("memory.host_cache", memory.host_cache_bytes, 0, "0 B",
-          "sglang, vllm, trtllm: bytes of a second cache in host memory, per rank (--hicache-size; "
+          "sglang, vllm, trtllm: bytes of a second cache in host memory, per rank "
+          "(--hicache-size; "
           "vllm's --kv-offloading-size is over all ranks of tp and pp)"),
     REAL("memory.host_cache_ratio", memory.host_cache_ratio, 0, 1e4, "0",
          "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "

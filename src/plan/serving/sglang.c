@@ -1,6 +1,7 @@
 /* SGLang launches. Read at sgl-project/sglang python/sglang/srt/server_args.py 001067fffe33 and
  * model_executor/model_runner_kv_cache_mixin.py 001ccef0072a. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/derive.h"
@@ -255,6 +256,34 @@ static enum draft_method method_of(struct job *job, const char *algorithm)
     return module ? DRAFT_MTP : DRAFT_MODEL;
 }
 
+/* EAGLE's draft has the model's embedding and head, of a map's words a head of its own;
+ * EAGLE-3's the embedding, and a map of its own (speculative/eagle_worker_v2.py, init_token_map
+ * and init_lm_head). How many words a map has is in its file; published ones say it in their
+ * names. */
+static enum status set_ends_of_draft(struct job *job, const char *algorithm)
+{
+    static const char map[] = "speculative-token-map", shares[] = "workload.speculation.shares";
+    bool eagle = text_equal(algorithm, "EAGLE"), third = text_equal(algorithm, "EAGLE3");
+    const char *file = NULL;
+    TRY(job_word(job, map, &file));
+    if (eagle || third)
+        job_set(job, shares, third || file ? "embedding" : "ends", "speculative-algorithm");
+    if (!file || !eagle)
+        return STATUS_OK;
+    const char *end = strrchr(file, '.'), *from = end ? end : file + strlen(file);
+    while (from > file && from[-1] >= '0' && from[-1] <= '9')
+        from--;
+    uint64_t words = strtoull(from, NULL, 10);
+    if (words)
+        job_set_count(job, "workload.speculation.vocab", words, map);
+    else
+        job_warn(job, job_setting(job, map)->mark,
+                 "how many words '%s' keeps matters to memory: workload.speculation.vocab says "
+                 "it",
+                 file);
+    return STATUS_OK;
+}
+
 /* The last token of a step is the model's own; a tree has more of them than steps. */
 static enum status set_draft(struct job *job)
 {
@@ -263,11 +292,16 @@ static enum status set_draft(struct job *job)
     TRY(job_word(job, "speculative-algorithm", &algorithm));
     TRY(job_count(job, "speculative-num-draft-tokens", &verified));
     TRY(job_count(job, "speculative-num-steps", &steps));
-    const struct serving_draft draft = {
-        steps && steps < verified ? steps : verified - 1, method_of(job, algorithm),
-        "speculative-num-draft-tokens", "speculative-draft-model-path"};
-    if (verified > 1 && algorithm[0])
-        return serving_set_draft(job, &draft);
+    const struct serving_draft draft = {steps && steps < verified ? steps : verified - 1,
+                                        method_of(job, algorithm),
+                                        "speculative-num-draft-tokens",
+                                        "speculative-draft-model-path",
+                                        "speculative-draft-model-quantization",
+                                        "speculative-draft-kv-cache-dtype"};
+    if (verified > 1 && algorithm[0]) {
+        TRY(serving_set_draft(job, &draft));
+        return draft.method == DRAFT_MODEL ? set_ends_of_draft(job, algorithm) : STATUS_OK;
+    }
     if (algorithm[0])
         job_warn(job, job_setting(job, "speculative-algorithm")->mark,
                  "a draft without --speculative-num-draft-tokens matters to memory and is not "
@@ -286,6 +320,11 @@ static void write_draft(struct job_writer *writer)
     writer_count(writer, "speculative-num-steps", s->tokens);
     if (s->method == DRAFT_MODEL)
         writer_flag(writer, "speculative-draft-model-path", path);
+    if (s->weights == DTYPE_FP8)
+        writer_flag(writer, "speculative-draft-model-quantization", "fp8");
+    if (s->kv_cache == DTYPE_BF16 || s->kv_cache == DTYPE_FP8)
+        writer_flag(writer, "speculative-draft-kv-cache-dtype",
+                    s->kv_cache == DTYPE_FP8 ? "fp8_e4m3" : "bf16");
 }
 
 /* Dense networks lie over all ranks, or are whole on each (the only size that it takes); the

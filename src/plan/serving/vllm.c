@@ -70,9 +70,12 @@ static enum status check_draft_ranks(struct job *job)
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
     const char *method = NULL, *model = NULL;
-    struct serving_draft draft = {tokens, DRAFT_MODEL,
+    struct serving_draft draft = {tokens,
+                                  DRAFT_MODEL,
                                   "speculative-config.num_speculative_tokens",
-                                  "speculative-config.model"};
+                                  "speculative-config.model",
+                                  "speculative-config.quantization",
+                                  "speculative-config.kv-cache-dtype"};
     TRY(job_word(job, "speculative-config.method", &method));
     TRY(job_word(job, draft.model_flag, &model));
     if (!method && model &&
@@ -432,6 +435,10 @@ static void write_draft(struct job_writer *writer)
     writer_flag(writer, "speculative-config.method", methods[s->method]);
     if (s->method == DRAFT_MODEL)
         writer_flag(writer, "speculative-config.model", path);
+    if (s->weights == DTYPE_FP8)
+        writer_flag(writer, "speculative-config.quantization", "fp8");
+    if (s->kv_cache == DTYPE_BF16 || s->kv_cache == DTYPE_FP8)
+        writer_flag(writer, "speculative-config.kv-cache-dtype", words_dtype[s->kv_cache]);
 }
 
 static void write_adapters(struct job_writer *writer)
