@@ -263,6 +263,12 @@ uint64_t engine_cache_ranks(const struct plan *plan)
     return has && plan->workload.mode != MODE_TRAIN ? plan->parallel.dcp : 1;
 }
 
+bool engine_groups_layers(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN &&
+           plan->memory.offload_group > 0;
+}
+
 uint64_t engine_batches(const struct plan *plan)
 {
     uint64_t given = plan->parallel.batches, stages = plan->parallel.pp;

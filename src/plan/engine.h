@@ -83,6 +83,9 @@ enum batching {
 };
 enum batching engine_batching(const struct plan *plan);
 
+/* Whether the last layers of groups are in host memory, and come in ahead: vLLM's. */
+bool engine_groups_layers(const struct plan *plan);
+
 bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
 
 /* Whether precision.plain names parts; or leaves it to the checkpoint, which has some. */

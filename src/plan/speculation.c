@@ -116,6 +116,7 @@ void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft)
     draft->workload.encoder.patches = 0;
     draft->lora.slots = 0;
     draft->memory.weight_offload_bytes = 0;
+    draft->memory.offload_group = 0;
     if (plan->stack.kind == STACK_SGLANG)
         draft->parallel.dcp = 1; /* model_executor/pool_configurator.py: drafts' are whole */
     if (plan->workload.speculation.method == DRAFT_MODEL)

@@ -86,6 +86,16 @@ static bool shares_cache(const struct plan *plan)
     return plan_is_engine(plan) && engine_cache_ranks(plan) > 1;
 }
 
+/* vLLM config/offload.py, validate_offload_config. */
+static bool group_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct memory *m = &plan->memory;
+    rule_say(text, "%" PRIu64 " layers of a group of %" PRIu64 " are in host memory",
+             m->offload_in_group, m->offload_group);
+    rule_say(hint, "offload_group or fewer");
+    return m->offload_in_group > m->offload_group;
+}
+
 /* What SGLang keeps whole on every rank all the same (0.5.23 model_executor/
  * pool_configurator.py: the keys of an indexer, and a draft's cache). */
 static bool keeps_whole(const struct plan *plan)
@@ -411,6 +421,12 @@ static const struct rule rules[] = {
      .applies = is_serving,
      .broken = loop_broken,
      .also = {"workload.concurrency"}},
+    {.name = "groups-hold-what-is-away",
+     .key = "memory.offload_in_group",
+     .shape = RULE_OTHER,
+     .applies = engine_groups_layers,
+     .broken = group_broken,
+     .also = {"memory.offload_group"}},
     {.name = "cache-splits",
      .key = "parallel.dcp",
      .shape = RULE_OTHER,

@@ -984,6 +984,13 @@ const struct field schema_table[] = {
     BYTES("memory.weight_offload", memory.weight_offload_bytes, 0, "0 B",
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
+    COUNT("memory.offload_group", memory.offload_group, 0, 10000, "0",
+          "vllm: layers in a group, the last of which are in host memory and come in while "
+          "others run (--offload-group-size); 0: none"),
+    COUNT("memory.offload_in_group", memory.offload_in_group, 1, 10000, "1",
+          "vllm: of each group so many (--offload-num-in-group)"),
+    COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
+          "vllm: layers that there is room on the device for (--offload-prefetch-step)"),
     COUNT(
         "memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
         "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "

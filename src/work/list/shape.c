@@ -35,6 +35,9 @@ const char *slot_symbol(enum slot slot)
 #define KIND_BACK_SYMBOL(name, mixer, ffn, text, word) "l_back[" text "]",
                                     LAYER_KIND_LIST(KIND_BACK_SYMBOL)
 #undef KIND_BACK_SYMBOL
+#define KIND_AWAY_SYMBOL(name, mixer, ffn, text, word) "l_away[" text "]",
+                                        LAYER_KIND_LIST(KIND_AWAY_SYMBOL)
+#undef KIND_AWAY_SYMBOL
     };
     return symbols[slot];
 }
@@ -72,6 +75,11 @@ enum slot slot_kind_plain_in_flight(enum layer_kind kind)
 enum slot slot_kind_back(enum layer_kind kind)
 {
     return (enum slot)(SLOT_KIND_BACK + (unsigned)kind);
+}
+
+enum slot slot_kind_away(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_AWAY + (unsigned)kind);
 }
 
 enum slot slot_held(enum slot slot)
@@ -278,6 +286,7 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     memcpy(&v[SLOT_KIND_PLAIN_IN_FLIGHT], stage->plain_in_flight,
            sizeof stage->plain_in_flight);
     memcpy(&v[SLOT_KIND_BACK], stage->back, sizeof stage->back);
+    memcpy(&v[SLOT_KIND_AWAY], stage->away, sizeof stage->away);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
     v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;

@@ -18,6 +18,7 @@ struct stage {
     unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
     uint64_t layers[KIND_COUNT];       /* those of prediction modules included */
     uint64_t back[KIND_COUNT];         /* of them those that run backward */
+    uint64_t away[KIND_COUNT];         /* of them those whose weights are in host memory */
     uint64_t dense_layers, moe_layers; /* of them with such a network */
     uint64_t mtp_layers;               /* prediction modules on this rank */
     bool embedding, head;              /* holds the first, the last chunk */
