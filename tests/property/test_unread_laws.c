@@ -142,6 +142,8 @@ static const struct silent {
     {"workload.speculation.model", "the loader reads it: the sizes stand for it"},
     {"workload.request_rate", "of plans without a concurrency"},
     {"memory.transfer_tokens", "of servers that have a part of requests"},
+    {"memory.offload_in_group", "of plans with groups of layers"},
+    {"memory.offload_ahead", "of plans with groups of layers"},
     {"stack.graph_padding", "of times, and of batches between the sizes of graphs"},
     {"workload.chunked_prefill", "of prompts that do not fit beside answers"},
     {"workload.balance.timeout", "of replicas whose prompts come at different times"},

@@ -1029,7 +1029,8 @@ const struct job_case job_cases[] = {
      "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
      "recompute.offload=[layer_input] parallel.cp=2 workload.sequence_length=8192",
      1},
-    {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
+    {"vllm/graph-limit.sh", "",
+     "stack.graph_batch=128 workload.micro_batch=256 memory.offload_group=8", 0},
     {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
     {"vllm/throughput.sh", "",
      "workload.max_num_batched_tokens=16384 workload.micro_batch=2048", 0},
