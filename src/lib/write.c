@@ -200,7 +200,8 @@ static enum status find_json(struct handle_call *call)
     struct search_ask ask = {.best = search->best ? search->best : SEARCH_BEST,
                              .progress = search->progress,
                              .context = search->context,
-                             .marginal = search->marginal != 0};
+                             .marginal = search->marginal != 0,
+                             .fixes = true};
     struct search_ask *asks;
     TRY(handle_read(call, call->plan, &request));
     TRY(request_load_searched(&request, &call->arena, &answer->plan, &answer->origins,

@@ -7,7 +7,7 @@
 
 #include "bench/bench.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/rows/rows.h"
 
 enum { STEPS = 9, TOKENS = 2048, EXPERTS = 64, TOP_K = 6, HIDDEN = 2048, INTER = 1408 };

@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 enum { SAMPLES = 41, TOKENS = 1024, HIDDEN = 1024, INTER = 128, EXPERTS = 16, TOP_K = 4 };
 

@@ -16,7 +16,7 @@
 #include "plan/schema/schema.h"
 #include "support/draws.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 enum { MOST_VALUES = 10 };
 

@@ -322,6 +322,10 @@ static bool offloads(const struct moeplan_result *result)
 
 /* ---- layouts ---- */
 
+struct sums {
+    unsigned plans, wrong, fixes, layouts, mended;
+};
+
 /* What JSON says of a layout, as text and as settings. */
 static const char *layout_set(const struct node *hit, struct arena *arena)
 {
@@ -351,8 +355,27 @@ static unsigned check_list(const struct drawn *drawn, const struct node *list,
     return wrong;
 }
 
+/* What makes the nearest miss fit: changes of its layout. */
+static unsigned check_mended(const struct drawn *drawn, const struct node *root,
+                             unsigned *checked)
+{
+    unsigned wrong = 0;
+    const struct node *fixes = node_get(root, "fixes");
+    for (const struct node *fix = fixes ? fixes->first : NULL; fix; fix = fix->next) {
+        struct said said = {.bytes = strtoull(node_get(fix, "total_bytes")->text, NULL, 10),
+                            .rate = number_of(fix, "tokens_per_s_per_device")};
+        snprintf(said.verdict, sizeof said.verdict, "%s", node_get(fix, "verdict")->text);
+        const char *set = arena_printf(drawn->arena, "%s %s",
+                                       layout_set(node_get(root, "nearest"), drawn->arena),
+                                       node_get(fix, "set")->text);
+        wrong += is_other(drawn, "fix of a layout", set, &said);
+        ++*checked;
+    }
+    return wrong;
+}
+
 static unsigned check_layouts(const struct drawn *drawn, const struct moeplan_plan *plan,
-                              unsigned *checked)
+                              struct sums *sums)
 {
     static const char *const fixed[] = {"capacity_factor=1", "block_size=512"};
     const struct moeplan_search search = {
@@ -367,15 +390,12 @@ static unsigned check_layouts(const struct drawn *drawn, const struct moeplan_pl
     if (source_read_text("search.json", json, length, drawn->arena, &root, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
     moeplan_free(json);
-    return check_list(drawn, node_get(root, "best"), checked) +
-           check_list(drawn, node_get(root, "pareto"), checked);
+    return check_list(drawn, node_get(root, "best"), &sums->layouts) +
+           check_list(drawn, node_get(root, "pareto"), &sums->layouts) +
+           check_mended(drawn, root, &sums->mended);
 }
 
 /* ---- all of them ---- */
-
-struct sums {
-    unsigned plans, wrong, fixes, layouts;
-};
 
 static void check_draw(uint64_t seed, struct sums *sums)
 {
@@ -389,7 +409,7 @@ static void check_draw(uint64_t seed, struct sums *sums)
         sums->plans++;
         sums->wrong += check_fixes(&drawn, result, &sums->fixes);
         if (seed / STACK_COUNT % 3 == 0)
-            sums->wrong += check_layouts(&drawn, plan, &sums->layouts);
+            sums->wrong += check_layouts(&drawn, plan, sums);
     }
     moeplan_result_free(result);
     moeplan_close(plan);
@@ -403,7 +423,8 @@ static void what_is_said_is_so(void **state)
     draws_print(DRAWS);
     for (uint64_t seed = 0; seed < draws_of(DRAWS); seed++)
         check_draw(seed, &sums);
-    print_message("%u plans, %u fixes, %u layouts\n", sums.plans, sums.fixes, sums.layouts);
+    print_message("%u plans, %u fixes, %u layouts, %u fixes of layouts\n", sums.plans,
+                  sums.fixes, sums.layouts, sums.mended);
     draws_reach("plans", sums.plans, draws_of(DRAWS) / 3.0);
     assert_int_equal(sums.wrong, 0);
 }

@@ -18,7 +18,7 @@
 #include "support/listed.h"
 #include "support/random_plan.h"
 #include "work/list/kernel.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 

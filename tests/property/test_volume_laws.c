@@ -16,7 +16,7 @@
 #include "support/drawn_plan.h"
 #include "support/draws.h"
 #include "support/listed.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 

@@ -12,7 +12,8 @@ for key in $keys; do
     room=${key%.*} leaf=${key##*.}
     pattern="$pattern|\\<$room\\.$leaf\\>|\\<($room|$(printf %.1s "$room"))->$leaf\\>"
 done
-found=$(find src/work/path src/work/piece src/work/stack src/work/pass -name '*.[ch]' |
+# work/list and work/rows are what fills slots and draws routing.
+found=$(find src/work -name '*.[ch]' -not -path 'src/work/list/*' -not -path 'src/work/rows/*' |
     grep -v -e '^src/work/piece/stage\.c$' -e '^src/work/stack/table\.c$' | sort |
     xargs grep -nE "$pattern")
 [ -z "$found" ] && exit 0

@@ -31,7 +31,8 @@ BEGIN {
     may["cli"] = " cli" may["lib"]
     may["main"] = " main" may["cli"]
 
-    order["plan"] = "schema rule hf read data text job serving framework"
+    order["plan"] = "schema rule hf read data text job serving framework" \
+        " trainer rl launch"
     order["calib"] = "table validate claim fit run"
     order["sim"] = "moe memory time serve step search answer"
 

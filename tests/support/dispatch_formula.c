@@ -3,8 +3,8 @@
 #include "support/dispatch_formula.h"
 
 #include "base/text.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/dispatch/dispatch_rows.h"
 
 enum { NO_META = 2, FP8 = 4 }; /* options added to a port or a layout */
 

@@ -12,7 +12,7 @@
 #include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/matmul.h"
 
 const enum moe_path case_paths[CASE_PATHS] = {

@@ -353,7 +353,8 @@ static const struct rule_case cases[] = {
      "parts as parallel.tp"},
     {"replicas-are-dp", "workload.mode=serve stack.kind=vllm parallel.attention_dp=3",
      "workload.mode=decode parallel.attention_dp=3", "attention_dp 3 is not dp = 8",
-     "one deployment is the whole cluster: its devices are tp x pp x attention_dp"},
+     "one deployment is the whole cluster, tp x pp x attention_dp: attention_dp a divisor of "
+     "8"},
     {"engine-runs-on-device", SERVED(trtllm) ON(mi300x), SERVED(trtllm) ON(h100),
      "TensorRT-LLM runs on NVIDIA's devices, not on mi300x",
      "stack: vllm or sglang, or another cluster.device"},

@@ -9,7 +9,7 @@
 
 #include "exec/measure.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 /* A bit that no address of a process has set. */
 static const uintptr_t hidden = (uintptr_t)1 << 52;

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "plan/read/load.h"
 #include "sim/step/ops.h"
-#include "work/piece/step.h"
+#include "work/step/step.h"
 #include "work/stack/stack.h"
 
 enum { BATCH = 64, HIDDEN = 7168, WIDTH = 2048, HEADS = 64, LATENT = 512, ROPE = 64 };

@@ -9,7 +9,7 @@
 
 #include "sim/memory/memory.h"
 #include "support/plans.h"
-#include "work/stack/dispatch.h"
+#include "work/dispatch/dispatch.h"
 #include "work/stack/stack.h"
 
 static const char *const path_names[PATH_COUNT] = {

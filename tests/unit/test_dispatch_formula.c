@@ -11,11 +11,11 @@
 #include "base/checked.h"
 #include "base/csv.h"
 #include "sim/memory/memory.h"
-#include "work/stack/dispatch_deepep.h"
+#include "work/dispatch/dispatch_deepep.h"
 #include "support/dispatch_formula.h"
 #include "support/plans.h"
 #include "work/rows/rows.h"
-#include "work/stack/dispatch.h"
+#include "work/dispatch/dispatch.h"
 #include "work/stack/stack.h"
 
 static const struct {

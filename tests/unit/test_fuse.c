@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 struct list {
     struct arena arena;

@@ -10,7 +10,7 @@
 #include "calib/run/run_share.h"
 #include "plan/read/load.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 static void etp_of_others(struct plan *plan)
 {

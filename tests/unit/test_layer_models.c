@@ -14,7 +14,7 @@
 #include "support/catalogue.h"
 #include "support/layer_case.h"
 #include "support/plans.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "plan/params.h"
 
 typedef void plan_fn(struct plan *plan, size_t number);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/rows/placement.h"
 
 enum { MOST_RANKS = 8, MOST_VALUES = 64 };

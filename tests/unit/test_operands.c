@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/matmul.h"
 
 static enum role role_of(const char *name, size_t length)

@@ -13,7 +13,7 @@
 #include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "plan/params.h"
-#include "work/stack/serve.h"
+#include "work/serve/serve.h"
 
 struct told {
     struct arena arena;

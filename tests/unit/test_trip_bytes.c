@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "support/layer_case.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 enum { HIDDEN = 16, INTER = 12, ELEMENT = 4 };
 

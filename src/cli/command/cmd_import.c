@@ -253,6 +253,17 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
     return err_hint(err, "config.json of one of: %s", text_string(&known));
 }
 
+/* A model's name or file, which a plan takes as it is. */
+static enum status not_foreign(const struct invocation *call, const struct job_result *job,
+                               struct err *err)
+{
+    const char *name = call->operands[0];
+    err_at(err, STATUS_INPUT, (struct mark){.file = name}, "%s: there is nothing to import",
+           job->taken_for);
+    return err_hint(
+        err, "a plan takes it so, as in `moeplan predict %s --set cluster=h100-8x1`", name);
+}
+
 static enum status run_import(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -274,7 +285,9 @@ static enum status run_import(const struct invocation *call, struct err *err)
     TRY(job_read(call->operands[0], &request, call->arena, &job, err));
     if (job.config)
         return import_model(call, job.config, err);
-    return job.framework ? import_job(call, &job, err) : not_a_job(call, job.root, err);
+    if (job.framework)
+        return import_job(call, &job, err);
+    return job.taken_for ? not_foreign(call, &job, err) : not_a_job(call, job.root, err);
 }
 
 static const char *const examples[] = {

@@ -114,6 +114,7 @@ static const char *const examples[] = {
     "moeplan predict plan.yaml --trace step.json",
     "moeplan predict plan.yaml --experts --set moe.routing.distribution=zipf",
     "moeplan predict plan.yaml --format json -o prediction.json",
+    "moeplan predict qwen3-30b-a3b --set cluster=h100-8x1 --set stack=megatron",
     "moeplan show plan.yaml | moeplan predict -",
     NULL,
 };
@@ -129,8 +130,9 @@ const struct command command_predict = {
         "\n"
         "A verdict within the stack's stated error of the limit is 'marginal'. With static "
         "shapes the total is the worst case, which such stacks always allocate. The plan may "
-        "be '-', the standard input, or a framework's job ('moeplan help import'), of several "
-        "launches FILE:LINE. The status is 4 when the plan does not fit.\n"
+        "be '-', the standard input, a framework's job ('moeplan help import'), of several "
+        "launches FILE:LINE, or a model alone: its name here or at a hub, its file, the folder "
+        "of its checkpoint. The status is 4 when the plan does not fit.\n"
         "\n"
         "Keys that the plan's text or an option sets and that this plan does not read stand "
         "under 'notes', with the reason; they change none of its numbers.\n"

@@ -90,6 +90,7 @@ static enum status search_plans(const struct invocation *call, const struct vari
     ask.objective = (enum search_objective)settings->objective;
     ask.marginal = settings->marginal;
     ask.every = settings->every;
+    ask.fixes = !settings->every && !settings->devices && !settings->part;
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
     if (progress) {
@@ -314,15 +315,16 @@ const struct command command_search = {
         "size, capacity factor and micro-batch that the rules allow, and lists those that fit, "
         "fastest first, each with the part of its time by which it loses to the first; then "
         "the Pareto set of memory and time. What is marginal, within the stack's error of the "
-        "limit, is counted, and listed with --marginal only.\n\n"
+        "limit, is counted, and listed with --marginal only. Where nothing fits, the layout "
+        "that needs least is named, with the changes of other keys that make it fit, as "
+        "`predict` lists them.\n\n"
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"
         "Other keys of a plan keep its values, unless --over names them: then all layouts are "
         "tried with each combination of their values, and ranked together.\n\n"
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
-        "by "
-        "--objective, under --limit.\n\n"
+        "by --objective, under --limit.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "

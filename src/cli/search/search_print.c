@@ -9,8 +9,9 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/schema/schema.h"
+#include "report/fixes.h"
 
-enum { PARETO_SHOWN = 12 };
+enum { PARETO_SHOWN = 12, FIXES_SHOWN = 5 };
 
 static double tokens_per_s(const struct search_hit *hit)
 {
@@ -191,6 +192,12 @@ static void print_miss(const struct search_view *view)
             (double)nearest->total_bytes / GIB, nearest->wall ? ", wall " : "",
             nearest->wall ? nearest->wall : "",
             search_layout(view->variants, nearest, view->call->arena));
+    const struct fixes_page page = {.out = view->call->out,
+                                    .term = &view->call->term,
+                                    .scale = scale_for(nearest->total_bytes),
+                                    .arena = view->call->arena,
+                                    .most = FIXES_SHOWN};
+    fixes_print(&page, view->result->fixes, view->result->n_fixes);
 }
 
 static const char *title_of(const struct search_view *view)

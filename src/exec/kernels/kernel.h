@@ -12,7 +12,7 @@
 #include "exec/verify/inputs.h"
 #include "plan/plan.h"
 #include "work/list/kernel.h"
-#include "work/piece/layer_sample.h"
+#include "work/layer/layer_sample.h"
 
 /* A buffer of one rank. data NULL: absent, or of zero bytes. */
 struct tensor {

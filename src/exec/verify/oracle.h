@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "exec/verify/inputs.h"
 #include "plan/plan.h"
-#include "work/piece/layer_sample.h"
+#include "work/layer/layer_sample.h"
 
 struct oracle_setup {
     const struct plan *plan;

@@ -1,8 +1,14 @@
-/* Between the files of Megatron's reader. */
+/* Between the files of Megatron's reader, and what bridges to it take of them. */
 #ifndef MOEPLAN_PLAN_FRAMEWORK_MEGATRON_H
 #define MOEPLAN_PLAN_FRAMEWORK_MEGATRON_H
 
 #include "plan/job/reader.h"
+
+/* Megatron-LM's own flags, and what its finish does before a bridge's own and behind it. */
+extern const struct job_flag megatron_flags[];
+extern const size_t megatron_n_flags;
+enum status megatron_prepare(struct job *job);
+enum status megatron_finish(struct job *job);
 
 /* A number of a flag, or its default; a switch, off unless given. */
 enum status megatron_count_or(struct job *job, const char *flag, uint64_t fallback,

@@ -1,5 +1,6 @@
 /* Megatron-LM's flags, which Megatron-Bridge spells with underscores. Read at
  * NVIDIA/Megatron-LM d98e8a64ddf3 and NVIDIA-NeMo/Megatron-Bridge 067f987df03b. */
+#include "plan/framework/megatron.h"
 #include "plan/job/rows.h"
 
 #define ARGUMENTS "megatron/training/arguments.py"

@@ -209,18 +209,39 @@ static void plain(const struct input *in, struct node *root)
     *in->result = (struct job_result){.root = root};
 }
 
-static enum status read_config(const struct input *in, struct node *root)
+static enum status take(const struct input *in, struct draft *draft, const char *what)
+{
+    *in->result = (struct job_result){.taken_for = arena_printf(in->arena, "a %s", what),
+                                      .root = draft_tree(draft, in->name),
+                                      .draft = *draft};
+    return STATUS_OK;
+}
+
+/* A model in the place of a plan, by its name. */
+static enum status read_named(const struct input *in, const char *model)
+{
+    static const char what[] = "model's name";
+    struct draft draft = {.arena = in->arena};
+    draft_set(&draft, "model", model, (struct mark){in->name, 1, 1}, what);
+    draft_set(&draft, "name", model, (struct mark){0}, what);
+    return take(in, &draft, what);
+}
+
+/* By its file, or as the text stands. */
+static enum status read_model(const struct input *in, const struct node *root, const char *what)
 {
     struct draft draft = {.arena = in->arena};
-    const struct mark mark = {in->name, 1, 1};
     if (in->is_file)
-        draft_set(&draft, "model", in->name, mark, "HuggingFace configuration");
+        draft_set(&draft, "model", in->name, (struct mark){in->name, 1, 1}, what);
     else
-        draft_set_node(&draft, "model", root, "HuggingFace configuration");
-    *in->result = (struct job_result){.taken_for = "a HuggingFace configuration",
-                                      .config = root,
-                                      .root = draft_tree(&draft, in->name),
-                                      .draft = draft};
+        draft_set_node(&draft, "model", root, what);
+    return take(in, &draft, what);
+}
+
+static enum status read_config(const struct input *in, struct node *root)
+{
+    TRY(read_model(in, root, "HuggingFace configuration"));
+    in->result->config = root;
     return STATUS_OK;
 }
 
@@ -249,6 +270,8 @@ static enum status read_yaml(const struct input *in)
         framework = tree_framework(root);
     if (framework)
         return read_tree(in, framework, root);
+    if (strict == STATUS_OK && model_alone_is(root))
+        return read_model(in, root, "model file");
     if (strict == STATUS_OK)
         plain(in, root);
     else
@@ -366,7 +389,14 @@ enum status job_read(const char *file, const struct job_request *asked, struct a
     size_t length;
     struct job_request chosen = *asked, *request = &chosen;
     file = job_file(file, arena, &chosen.line);
-    TRY(file_read(file, JOB_BYTES, arena, &text, &length, err));
+    const char *model = text_equal(file, "-") ? NULL : model_alone(file, arena);
+    if (model && !text_ends(model, "/config.json")) {
+        const struct input in = {file, "", 0, request, arena, result, err, false};
+        return read_named(&in, model);
+    }
+    file = model ? model : file;
+    if (file_read(file, JOB_BYTES, arena, &text, &length, err) != STATUS_OK)
+        return model_alone_hint(file, arena, err);
     const struct input in = {file,  text,   length, request,
                              arena, result, err,    !text_equal(file, "-")};
     return read_input(&in);

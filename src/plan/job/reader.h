@@ -314,12 +314,6 @@ enum status job_layers(struct job *job, uint64_t *layers);
 /* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
 enum status job_refuse_torchtune(struct mark mark, struct err *err);
 
-/* Megatron-LM's finish, for a bridge too; see plan/framework. */
-extern const struct job_flag megatron_flags[];
-extern const size_t megatron_n_flags;
-enum status megatron_prepare(struct job *job);
-enum status megatron_finish(struct job *job);
-
 /* ---- names of devices elsewhere; see device_names.c ---- */
 
 /* The cluster that has the device of a node's label or a job's description, "NVIDIA-H200",
@@ -358,7 +352,19 @@ enum status job_unknown_model(struct job *job, struct mark mark, const char *nam
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);
 
-/* ---- finding launches; see plan/framework ---- */
+/* ---- a model in the place of a plan; see model_alone.c ---- */
+
+/* The model that a name stands for where no such file is there: one of ours, by our name or a
+ * hub's, or a folder's config.json; NULL: none. */
+const char *model_alone(const char *name, struct arena *arena);
+
+/* Is it a model's file, with nothing of a plan? */
+bool model_alone_is(const struct node *root);
+
+/* Adds the nearest model to the error of a name that is neither a file nor a model. */
+enum status model_alone_hint(const char *name, struct arena *arena, struct err *err);
+
+/* ---- finding launches; see plan/launch ---- */
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);

@@ -76,7 +76,8 @@ static enum status missing_parts(struct load *load, const struct node *root, boo
     err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
            model && cluster ? ", " : "", cluster ? "'cluster'" : "");
     return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
-                                      "'cluster: h100-8x4'; `moeplan list` shows names");
+                                      "'cluster: h100-8x4' (or --set cluster=h100-8x4); "
+                                      "`moeplan list` shows names");
 }
 
 static enum status load_parts(struct load *load, const struct node *root)

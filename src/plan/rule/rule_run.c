@@ -151,6 +151,29 @@ static bool has_replicas(const struct plan *plan)
     return is_serving(plan) && plan->parallel.attention_dp > 0;
 }
 
+/* SGLang's --tp and TensorRT-LLM's --tp_size count the ranks of all replicas, parallel.tp those
+ * of one: written over unchanged, they break this. */
+static bool replicas_broken(const struct plan *plan, char *text, char *hint)
+{
+    uint64_t asked = plan->parallel.attention_dp, dp = plan_dp(plan);
+    uint64_t ranks = dp * plan->parallel.tp;
+    if (asked == dp)
+        return false;
+    rule_say(text, "attention_dp %" PRIu64 " is not dp = %" PRIu64, asked, dp);
+    if (ranks % asked == 0)
+        rule_say(hint,
+                 "one deployment is the whole cluster, tp x pp x attention_dp: tp %" PRIu64
+                 " beside attention_dp %" PRIu64 " (an engine's own --tp counts all %" PRIu64
+                 "), or attention_dp %" PRIu64,
+                 ranks / asked, asked, ranks, dp);
+    else
+        rule_say(hint,
+                 "one deployment is the whole cluster, tp x pp x attention_dp: "
+                 "attention_dp a divisor of %" PRIu64,
+                 ranks);
+    return true;
+}
+
 static bool is_packed(const struct plan *plan)
 {
     return is_training(plan) && plan->workload.packing.length > 0;
@@ -447,11 +470,9 @@ static const struct rule rules[] = {
      .also = {"workload.speculation.model", "parallel.tp"}},
     {.name = "replicas-are-dp",
      .key = "parallel.attention_dp",
-     .shape = RULE_EQUAL,
+     .shape = RULE_OTHER,
      .applies = has_replicas,
-     .a = MEMBER("attention_dp", parallel.attention_dp),
-     .b = DERIVED("dp =", plan_dp),
-     .hint = "one deployment is the whole cluster: its devices are tp x pp x attention_dp",
+     .broken = replicas_broken,
      .also = {"parallel.tp", "parallel.pp"}},
     {.name = "capacity-positive",
      .key = "moe.capacity_factor",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/unit.h"
+#include "report/fixes.h"
 #include "report/page.h"
 #include "report/predict/print.h"
 #include "report/schema_json.h"
@@ -108,7 +109,7 @@ void explain_print_text(const struct explain_view *view)
     page_heading(&page, arena_printf(view->arena, "the plan's own verdict: %s",
                                      verdict_name(memory->verdict)));
     for (size_t i = 0; i < memory->n_fixes; i++)
-        fprintf(view->out, "  %s\n", predict_fix_options(&memory->fixes[i], view->arena));
+        fprintf(view->out, "  %s\n", fix_options(&memory->fixes[i], view->arena));
     fputc('\n', view->out);
     provenance_text(view->out, view->term, &view->provenance);
 }

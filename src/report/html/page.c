@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/unit.h"
+#include "report/fixes.h"
 #include "report/predict/assumed.h"
 
 enum { OPS_SHOWN = 40 };
@@ -122,8 +123,7 @@ static void print_fixes(struct page_parts *page)
         html_print(html,
                    "<tr><td>%s</td><td><code>%s</code></td><td class=\"n\">%s</td>"
                    "<td class=\"t-%s\">%s</td><td>%s</td></tr>\n",
-                   fix_kind_title(fix->kind),
-                   escaped(page, predict_fix_options(fix, html->arena)),
+                   fix_kind_title(fix->kind), escaped(page, fix_options(fix, html->arena)),
                    html_amount(html, fix->total_bytes), verdict_name(fix->verdict),
                    verdict_name(fix->verdict), escaped(page, fix->note ? fix->note : ""));
     }

@@ -31,16 +31,6 @@ static const char *memory_verdict(const void *record)
     return verdict_name(((const struct memory_report *)record)->verdict);
 }
 
-static const char *fix_kind_of(const void *record)
-{
-    return fix_kind_name(((const struct fix *)record)->kind);
-}
-
-static const char *fix_verdict(const void *record)
-{
-    return verdict_name(((const struct fix *)record)->verdict);
-}
-
 #define DIMENSIONS                                                                             \
     {                                                                                          \
         .key = "shape", .type = COLUMN_COUNTS, .offset = offsetof(struct buffer_report, dims), \
@@ -210,21 +200,6 @@ const struct column *stage_columns(size_t *n)
         COLUMN(stage_memory, state_bytes, COLUMN_BYTES, NULL),
         COLUMN(stage_memory, temp_bytes, COLUMN_BYTES, NULL),
         COLUMN(stage_memory, total_bytes, COLUMN_BYTES, NULL),
-    };
-    *n = COUNT_OF(columns);
-    return columns;
-}
-
-const struct column *fix_columns(size_t *n)
-{
-    static const struct column columns[] = {
-        COLUMN(fix, set, COLUMN_TEXT, NULL),
-        COLUMN_SAID(NULL, "kind", fix_kind_of),
-        COLUMN(fix, total_bytes, COLUMN_BYTES, NULL),
-        COLUMN_SAID(NULL, "verdict", fix_verdict),
-        COLUMN(fix, tokens_per_s_per_device, COLUMN_REAL, NULL),
-        COLUMN(fix, drop_fraction, COLUMN_REAL, NULL),
-        COLUMN(fix, note, COLUMN_TEXT, NULL),
     };
     *n = COUNT_OF(columns);
     return columns;

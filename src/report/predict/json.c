@@ -1,4 +1,5 @@
 /* A prediction as the JSON of the contract. */
+#include "report/fixes.h"
 #include "report/plan_json.h"
 #include "report/predict/print.h"
 #include "plan/derive.h"

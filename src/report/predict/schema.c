@@ -1,5 +1,6 @@
 /* The schema of a prediction's JSON, of the tables that print it; see print.h. A member that
  * json.c writes and this file does not know is refused by the schema, and so by the tests. */
+#include "report/fixes.h"
 #include "report/predict/print.h"
 #include "report/schema_json.h"
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "report/fixes.h"
 #include "report/plan_json.h"
 #include "report/schema_json.h"
 
@@ -173,6 +174,14 @@ static void json_refused(struct json *json, const struct search_variants *varian
     json_close(json);
 }
 
+static void json_fixes(struct json *json, const struct search_result *r)
+{
+    size_t n;
+    const struct column *columns = fix_columns(&n);
+    if (r->n_fixes)
+        column_json_array(json, "fixes", columns, n, r->fixes, r->n_fixes, sizeof *r->fixes);
+}
+
 void search_print_json(const struct search_variants *variants,
                        const struct provenance *provenance, const struct search_result *r,
                        struct arena *arena, FILE *out)
@@ -192,6 +201,7 @@ void search_print_json(const struct search_variants *variants,
     json_hits(&json, "pareto", variants, r->pareto, r->n_pareto, arena);
     if (r->missed)
         json_hit(&json, "nearest", variants, &r->nearest, NULL, arena);
+    json_fixes(&json, r);
     json_close(&json);
 }
 
@@ -261,6 +271,7 @@ void search_print_schema(FILE *out)
         SCHEMA_PARTS("best", true, SCHEMA_LIST, hit),
         SCHEMA_PARTS("pareto", true, SCHEMA_LIST, hit),
         SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
+        SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, fix_columns),
         SCHEMA_END};
     schema_json_document(out, "search.schema.json", "what moeplan search --format json writes",
                          parts);

@@ -8,7 +8,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/stack/stack.h"
 
 static uint64_t alignment_of(const struct plan *plan)

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
-#include "work/piece/layer_sample.h"
+#include "work/layer/layer_sample.h"
 #include "work/rows/rows.h"
 
 struct route {

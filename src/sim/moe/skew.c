@@ -7,7 +7,7 @@
 #include "plan/derive.h"
 #include "sim/moe/chunks.h"
 #include "work/path/path.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/block_loop.h"
 
 /* Chance that a token has an expert on a rank that holds e of E: 1 - C(E - e, K) / C(E, K). */

@@ -150,6 +150,18 @@ static void begin(struct search *search, struct arena *arena)
     search->n_all = hunt_list(search->hunts, search->n, arena);
 }
 
+/* What other keys than a layout's make the nearest miss fit. */
+static void mend(const struct search *search, struct arena *arena, struct search_result *result)
+{
+    const struct search_hit *nearest = &result->nearest;
+    const struct search_ask *ask = &search->asks[nearest->variant];
+    if (!ask->fixes || !result->missed || nearest->total_bytes <= nearest->limit_bytes)
+        return;
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    hunt_plan(&search->hunts[nearest->variant], nearest->value, plan);
+    result->fixes = fix_find(plan, ask->routing, ask->profile, arena, &result->n_fixes);
+}
+
 enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,
                        struct search_result *result, struct err *err)
 {
@@ -174,5 +186,7 @@ enum status search_run(const struct search_ask *asks, size_t n, struct arena *ar
         status = refuse(&search, result, err);
     judge_release(search.judge);
     arena_release(&pile.arena);
+    if (pile.any)
+        mend(&search, arena, result);
     return status;
 }

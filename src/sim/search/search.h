@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "sim/search/fix.h"
 #include "sim/search/sweep.h"
 #include "sim/step/evaluate.h"
 #include "sim/step/time.h"
@@ -109,6 +110,7 @@ struct search_ask {
     const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
     bool marginal; /* list what is marginal, too, not only what fits */
+    bool fixes;    /* where no layout fits, say what else makes the nearest fit */
     bool every;    /* list all that is wanted, as enumerated: what parts list is what all do */
     uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
     enum search_objective objective; /* other than tokens: of a served plan */
@@ -138,6 +140,9 @@ struct search_result {
                                 * as fast as the last of the best, or smaller than what is */
     bool missed;               /* nothing fits: `nearest` is the least memory found */
     struct search_hit nearest; /* evaluated exactly */
+    const struct fix
+        *fixes; /* of it, where they were asked for and it needs more than is there */
+    size_t n_fixes;
 };
 
 /* The layouts of n > 0 plans, ranked among each other; what is asked of them is the same but

@@ -58,6 +58,9 @@ size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum sear
 void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
                    struct plan *plan);
 
+/* The plan that a hit was made of, by its values. */
+void hunt_plan(const struct hunt *hunt, const double value[SEARCH_KEYS], struct plan *plan);
+
 /* The next combination like an odometer over keys [from, to), of a plan that stands at the
  * present one. The first key that moved; SEARCH_KEYS when it wrapped. */
 unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,

@@ -50,6 +50,14 @@ void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[S
         follow(hunt, plan);
 }
 
+void hunt_plan(const struct hunt *hunt, const double value[SEARCH_KEYS], struct plan *plan)
+{
+    *plan = hunt->base;
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        search_set(plan, (enum search_key)key, value[key]);
+    follow(hunt, plan);
+}
+
 unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
                    uint8_t index[SEARCH_KEYS])
 {

@@ -5,7 +5,7 @@
 #include "plan/derive.h"
 #include "sim/step/ops.h"
 #include "sim/moe/route.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/rows/rows.h"
 
 /* Choices of a step that are sampled token by token while a prediction has to answer at once.

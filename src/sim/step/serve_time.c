@@ -9,7 +9,7 @@
 #include "plan/paths.h"
 #include "sim/serve/serve_play.h"
 #include "sim/step/time.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 /* Samples of routing a size, but for the decode step of all sequences, which is the one that a
  * plan's step_s is; the fewest tokens of a prefill step. */

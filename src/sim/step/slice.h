@@ -1,6 +1,6 @@
 /* The slice of a step's list that run performs: the plan's MoE layer, or its collective matmul,
  * evaluated for the ranks of one process. Its ops are those of the same pieces that the step's
- * list is made of (work/piece), without what stands around them. */
+ * list is made of (work/layer), without what stands around them. */
 #ifndef MOEPLAN_SIM_STEP_SLICE_H
 #define MOEPLAN_SIM_STEP_SLICE_H
 

@@ -2,7 +2,7 @@
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "sim/step/slice.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/matmul.h"
 #include "work/stack/stack.h"
 

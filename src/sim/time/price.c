@@ -8,7 +8,7 @@
 #include "work/list/dtype.h"
 #include "work/list/kernel.h"
 #include "work/path/path.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/recipe.h"
 #include "sim/time/step_time.h"
 #include "work/stack/stack.h"

@@ -4,7 +4,7 @@
 #ifndef MOEPLAN_WORK_PASS_BACKWARD_H
 #define MOEPLAN_WORK_PASS_BACKWARD_H
 
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 struct backward {
     struct layer *l;

@@ -1,7 +1,7 @@
 /* Lifetimes from use: a transient lives from the first op that touches it to the last, and for
  * the whole of any loop that does. What no op touches is dropped. */
 #include "work/pass/lives.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 static void touch(struct buffer *buffer, uint16_t first, uint16_t last)
 {
@@ -37,7 +37,7 @@ static void drop_untouched(struct layer *l)
 
 /* ---- bytes ---- */
 
-/* What forces the router's choice (work/piece/layer_router) is the performed sample's and no
+/* What forces the router's choice (work/layer/layer_router) is the performed sample's and no
  * traffic of the layer. */
 void work_fill_bytes(struct work *work)
 {

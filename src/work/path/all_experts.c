@@ -1,8 +1,8 @@
 /* all_experts: every local expert computes every token at once, and combine leaves out what was
  * not chosen (seed 002 decode). What stacks hold: buffers.md 10.4; seed-systems.md B7. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 /* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
 static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,

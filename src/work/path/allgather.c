@@ -3,8 +3,8 @@
  * stacks hold: buffers.md 9.1. */
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
 {

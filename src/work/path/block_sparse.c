@@ -2,7 +2,7 @@
  * sparse products (MegaBlocks dMoE; buffers.md 8). What stacks hold: buffers.md 8. */
 #include "work/path/path.h"
 #include "work/path/ragged.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/dispatch/dispatch_parts.h"
 
 struct topology {
     uint16_t offsets, row_block, column_block;

@@ -4,15 +4,15 @@
  * static number. Two cores share the blocks, or the work of each, as moe.shard says. What
  * stacks hold: buffers.md 10.4; seed-systems.md B2. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
+#include "work/dispatch/dispatch_rows.h"
 
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "work/piece/block_loop.h"
-#include "work/piece/layer_cores.h"
+#include "work/layer/layer_cores.h"
 
 /* Rows that may reach this rank's experts: all tokens' K, as in Neuron's kernels. */
 static struct size provisioned(struct layer *l, struct size tokens)

@@ -2,9 +2,9 @@
  * GEMM over a fixed buffer (GShard, Switch; seed 000 dense_matmul; Megatron drop-and-pad). What
  * stacks hold: buffers.md 5.2, 9.3, 10.4, 10.6. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
+#include "work/dispatch/dispatch_rows.h"
 
 /* C = min(T_g, ceil(T_g K cf / E)) of a group's T_g tokens (seed-systems.md B1). */
 static struct size capacity(struct layer *l, struct size groups)

@@ -3,9 +3,9 @@
  * dispatch is under way while the one before is computed. What stacks hold: seed-systems.md C2.
  */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
+#include "work/dispatch/dispatch_rows.h"
 
 /* Rounds that all ranks agree on: the largest count of any source and expert, in chunks. */
 static uint16_t agree_rounds(struct layer *l, uint16_t counts)

@@ -5,9 +5,9 @@
  * 7, 9.4, 10.5. */
 #include "work/path/path.h"
 #include "work/path/ragged.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/dispatch/dispatch_parts.h"
+#include "work/dispatch/dispatch_rows.h"
 
 /* The layout of a dispatch. */
 struct token_maps {

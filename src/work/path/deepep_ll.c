@@ -2,9 +2,9 @@
  * the slots that stayed empty; gates are applied where the rows return (DeepEP low latency;
  * decode). What stacks hold: buffers.md 2.5, 10.3. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/dispatch/dispatch_parts.h"
 
 static uint16_t build(struct layer *l)
 {

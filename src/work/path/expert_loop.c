@@ -1,8 +1,8 @@
 /* expert_loop: one expert after the other gathers its tokens, computes them and adds them up
  * (seed 002's naive loop, as in transformers). Sizes follow the host's count of each expert. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 void layer_turns(struct layer *l, const struct everyone *all, const struct fan *fan,
                  uint16_t sum)

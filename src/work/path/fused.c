@@ -4,8 +4,8 @@
  * parallelism over the same ranks). What stacks hold: the kernel's workspaces. */
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 static enum status refuse(const struct plan *plan, struct err *err)
 {

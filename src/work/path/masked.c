@@ -1,8 +1,8 @@
 /* masked: every local expert computes every token, and a mask keeps what was routed to it
  * (seed 003's naive scan). What stacks hold: buffers.md 5.1; seed-systems.md C1. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 /* Which slot a row of expert x is: maps over [e, R T]; only gates that scale need them. */
 struct slot_maps {

@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "work/rows/align.h"
 
-struct layer;     /* work/piece/layer.h */
+struct layer;     /* work/layer/layer.h */
 struct refusal;   /* as well */
-struct hold_path; /* work/stack/dispatch_parts.h */
+struct hold_path; /* work/dispatch/dispatch_parts.h */
 
 /* What crosses between ranks. */
 enum path_exchange {
@@ -43,8 +43,8 @@ struct path_system {
     /* Adds the ops between the router (l->x, l->phys, l->gates) and the layer's routed output;
      * returns that buffer, [T, H] of the activations' dtype. */
     uint16_t (*build)(struct layer *l);
-    /* Adds what eager training and serving hold (work/stack/dispatch_parts.h); *output is the
-     * [T, H] result. STATUS_INPUT where the path cannot run the plan. */
+    /* Adds what eager training and serving hold (work/dispatch/dispatch_parts.h); *output is
+     * the [T, H] result. STATUS_INPUT where the path cannot run the plan. */
     enum status (*hold)(struct hold_path *p, uint16_t *output, struct err *err);
 
     uint64_t alignment; /* rows of an expert when moe.alignment is 0; 0: no padding */

@@ -3,8 +3,8 @@
 #ifndef MOEPLAN_WORK_PATH_RAGGED_H
 #define MOEPLAN_WORK_PATH_RAGGED_H
 
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 /* Experts over rows x whose groups are padded to blocks; returns y of the same rows. */
 typedef uint16_t sparse_experts(struct layer *l, uint16_t x, struct extent padded,

@@ -3,9 +3,9 @@
  * (seed 001; seed-systems.md A2). Padding rows are computed, as there. What stacks hold:
  * seed-systems.md A2, A3. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
+#include "work/dispatch/dispatch_rows.h"
 
 struct pool_maps {
     uint16_t receives, records, index, place, gates;

@@ -3,8 +3,8 @@
  * products run over the copies. Without it the K of every token are copied for that token
  * alone. What stacks hold: buffers.md 10.4; seed-systems.md B7. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 /* Maps of slots (token, k): those of local experts, parts of them by token in a loop. */
 struct owned {

@@ -4,7 +4,7 @@
 #define MOEPLAN_WORK_PIECE_BLOCK_LOOP_H
 
 #include "work/rows/blocks.h"
-#include "work/piece/layer_sample.h"
+#include "work/layer/layer_sample.h"
 
 struct block_loop {
     uint64_t cores;       /* that share the blocks */

@@ -5,7 +5,7 @@
 #define MOEPLAN_WORK_PIECE_LORA_H
 
 #include "base/err.h"
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 #include "work/piece/matrix.h"
 
 /* Whether the plan trains adapters alone. */

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "work/piece/layer.h"
+#include "work/layer/layer.h"
 
 /* The block's list; the plan obeys all rules and its block is not moe. STATUS_INPUT when the
  * host cannot perform it. Memory from the arena. */

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "work/stack/dispatch.h"
-#include "work/stack/serve.h"
+#include "work/dispatch/dispatch.h"
+#include "work/serve/serve.h"
 
 enum width {
     WIDTH_HIDDEN,

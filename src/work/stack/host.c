@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 #include "work/pass/fuse.h"
 #include "work/pass/lives.h"
-#include "work/stack/serve.h"
+#include "work/serve/serve.h"
 #include "work/stack/stack.h"
 
 enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err)

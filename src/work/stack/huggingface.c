@@ -11,7 +11,7 @@
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
-#include "work/stack/train.h"
+#include "work/train/train.h"
 
 static const struct train_tensor norms[] = {
     {"attention_norm_f32", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,

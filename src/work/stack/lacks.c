@@ -3,7 +3,7 @@
  * (plan/rule/rule_train.c, rule_refused.c). */
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
-#include "work/stack/dispatch_deepep.h"
+#include "work/dispatch/dispatch_deepep.h"
 #include "work/stack/stack.h"
 
 static bool shards_states(const struct plan *plan)

@@ -11,10 +11,10 @@
  * buffers.md 9. */
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/stack/dispatch_deepep.h"
+#include "work/dispatch/dispatch_deepep.h"
 #include "work/stack/megatron.h"
 #include "work/stack/stack.h"
-#include "work/stack/train.h"
+#include "work/train/train.h"
 
 #define MOE CATEGORY_DISPATCH, IN_MOE
 #define EXPERT CATEGORY_EXPERT, IN_MOE

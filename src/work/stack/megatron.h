@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_WORK_STACK_MEGATRON_H
 #define MOEPLAN_WORK_STACK_MEGATRON_H
 
-#include "work/stack/train.h"
+#include "work/train/train.h"
 
 /* Inputs of CUDA graphs and of chunks without layers. */
 void megatron_extras(struct train *train);

@@ -6,7 +6,7 @@
  * Sources: buffers.md 10.4, seed-systems.md B2 to B7 (neuronx-distributed
  * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
 #include "work/path/path.h"
-#include "work/stack/serve.h"
+#include "work/serve/serve.h"
 #include "work/stack/stack.h"
 
 /* The all-to-all-v is announced (seed 002): a rank receives the tokens that use it, once. */

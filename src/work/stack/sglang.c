@@ -5,8 +5,8 @@
  * and moe_runner. */
 #include "work/list/dtype.h"
 #include "work/path/path.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/serve.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/serve/serve.h"
 #include "work/stack/stack.h"
 
 enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why)

@@ -6,7 +6,7 @@
 #include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
-#include "work/stack/serve_kernels.h"
+#include "work/serve/serve_kernels.h"
 #include "work/stack/stack.h"
 
 static const struct stack_system systems[] = {

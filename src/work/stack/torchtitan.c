@@ -14,8 +14,8 @@
 #include "work/stack/stack.h"
 
 #include "base/text.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/train.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/train/train.h"
 
 #define MOE CATEGORY_DISPATCH, IN_MOE
 #define EXPERT CATEGORY_EXPERT, IN_MOE

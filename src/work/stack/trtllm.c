@@ -4,8 +4,8 @@
  * Sources: engines.md 3 (tensorrt_llm/_torch/modules/fused_moe/: create_moe.py,
  * fused_moe_cutlass.py, fused_moe_deepgemm.py; _torch/pyexecutor/_util.py). */
 #include "work/path/path.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/serve.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/serve/serve.h"
 #include "work/stack/stack.h"
 
 /* Since 1.3 AUTO: _torch/model_config.py resolve_moe_backend (pull request 11074 of January

@@ -11,8 +11,8 @@
 #include "plan/schema/schema.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
-#include "work/stack/dispatch_deepep.h"
-#include "work/stack/serve.h"
+#include "work/dispatch/dispatch_deepep.h"
+#include "work/serve/serve.h"
 #include "work/stack/stack.h"
 
 /* ---- what computes the experts ---- */

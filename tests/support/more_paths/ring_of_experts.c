@@ -4,8 +4,8 @@
  * A path that only a test has: with its row (rows.h) and this file it is predicted, performed,
  * checked and drawn like the others. What stacks hold: buffers.md 5.4. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
-#include "work/stack/dispatch_parts.h"
+#include "work/layer/layer.h"
+#include "work/dispatch/dispatch_parts.h"
 
 static uint16_t build(struct layer *l)
 {

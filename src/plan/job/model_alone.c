@@ -1,0 +1,45 @@
+/* A model alone in the place of a plan: its name, the folder of its checkpoint, its own file.
+ * All else of the plan has its default or is set. See job.h and reader.h. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "plan/job/reader.h"
+#include "plan/read/catalog.h"
+
+const char *model_alone(const char *name, struct arena *arena)
+{
+    char *path;
+    const char *config = arena_printf(arena, "%s/config.json", name);
+    if (file_is_there(config))
+        return config;
+    if (access(name, F_OK) == 0)
+        return NULL;
+    return catalog_has(CATALOG_MODEL, name, arena, &path)
+               ? name
+               : model_name_from(NAMES_HUB, name, arena);
+}
+
+bool model_alone_is(const struct node *root)
+{
+    static const char *const none[] = {"model", "cluster", "stack", "parallel", "workload"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (node_get(root, none[i]))
+            return false;
+    return node_get(root, "layers") != NULL;
+}
+
+static const char *item_at(const void *table, size_t i)
+{
+    return ((const struct catalog_item *)table)[i].name;
+}
+
+enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
+{
+    struct catalog_item *items;
+    size_t n;
+    catalog_list(CATALOG_MODEL, arena, &items, &n);
+    const char *near = strchr(name, '/') ? NULL : text_nearest(name, n, item_at, items);
+    return near ? err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near)
+                : STATUS_INPUT;
+}

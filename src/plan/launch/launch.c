@@ -1,0 +1,557 @@
+/* The launch in a script: which framework, how many ranks, and the words that are its own. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/job/reader.h"
+#include "plan/launch/launch.h"
+#include "plan/framework/megatron.h"
+#include "plan/trainer/script.h"
+
+/* ---- what starts a framework ---- */
+
+enum entry_form {
+    ENTRY_FILE,   /* a script by its name without folders */
+    ENTRY_BEGINS, /* such a name that begins like this */
+    ENTRY_PATH,   /* a script by the end of its path */
+    ENTRY_MODULE, /* python -m NAME */
+    ENTRY_WORDS   /* two words after each other */
+};
+
+static const struct entry {
+    enum entry_form form;
+    const char *name, *second;
+    const struct job_framework *framework;
+} entries[] = {
+    {ENTRY_BEGINS, "pretrain_", NULL, &job_megatron},
+    {ENTRY_FILE, "run_script.py", NULL, &job_bridge},
+    {ENTRY_FILE, "setup_experiment.py", NULL, &job_bridge},
+    {ENTRY_FILE, "run_recipe.py", NULL, &job_bridge},
+    {ENTRY_MODULE, "maxtext.trainers.pre_train.train", NULL, &job_maxtext},
+    {ENTRY_MODULE, "maxtext.trainers.pre_train.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.train", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "torchtitan.train", NULL, &job_torchtitan},
+    {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
+    {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
+    {ENTRY_MODULE, "recipe.dapo.main_dapo", NULL, &job_verl},
+    {ENTRY_MODULE, "verl.trainer.sft_trainer", NULL, &job_verl_sft},
+    {ENTRY_MODULE, "verl.trainer.fsdp_sft_trainer", NULL, &job_verl_sft},
+    {ENTRY_FILE, "fsdp_sft_trainer.py", NULL, &job_verl_sft},
+    {ENTRY_MODULE, "openrlhf.cli.train_sft", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_dpo", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_kto", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_rm", NULL, &job_openrlhf},
+    {ENTRY_MODULE, "openrlhf.cli.train_ppo_ray", NULL, &job_openrlhf},
+    {ENTRY_WORDS, "axolotl", "train", &job_axolotl},
+    {ENTRY_MODULE, "axolotl.cli.train", NULL, &job_axolotl},
+    {ENTRY_WORDS, "llamafactory-cli", "train", &job_llamafactory},
+    {ENTRY_WORDS, "lmf", "train", &job_llamafactory},
+    {ENTRY_FILE, "train_bash.py", NULL, &job_llamafactory},
+    {ENTRY_WORDS, "swift", "sft", &job_swift},
+    {ENTRY_WORDS, "swift", "pt", &job_swift},
+    {ENTRY_WORDS, "swift", "rlhf", &job_swift},
+    {ENTRY_PATH, "swift/cli/sft.py", NULL, &job_swift},
+    {ENTRY_PATH, "swift/cli/pt.py", NULL, &job_swift},
+    {ENTRY_PATH, "swift/cli/rlhf.py", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.sft", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.pt", NULL, &job_swift},
+    {ENTRY_MODULE, "swift.cli.rlhf", NULL, &job_swift},
+    {ENTRY_WORDS, "megatron", "sft", &job_swift_megatron},
+    {ENTRY_WORDS, "megatron", "pt", &job_swift_megatron},
+    {ENTRY_WORDS, "megatron", "rlhf", &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/sft.py", NULL, &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/pt.py", NULL, &job_swift_megatron},
+    {ENTRY_PATH, "swift/cli/_megatron/rlhf.py", NULL, &job_swift_megatron},
+    {ENTRY_WORDS, "automodel", "finetune", &job_automodel},
+    {ENTRY_WORDS, "automodel", "pretrain", &job_automodel},
+    {ENTRY_FILE, "train_ft.py", NULL, &job_automodel},
+    {ENTRY_WORDS, "vllm", "serve", &job_vllm},
+    {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
+    {ENTRY_MODULE, "dynamo.vllm", NULL, &job_vllm}, /* workers of Dynamo take engines' flags */
+    {ENTRY_MODULE, "dynamo.sglang", NULL, &job_sglang},
+    {ENTRY_MODULE, "dynamo.trtllm", NULL, &job_trtllm},
+    {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
+    {ENTRY_WORDS, "sglang", "serve", &job_sglang},
+    {ENTRY_WORDS, "trtllm-serve", "serve", &job_trtllm},
+    {ENTRY_FILE, "trtllm-serve", NULL, &job_trtllm},
+};
+
+static bool is_entry(const struct entry *entry, const struct shell_words *words, size_t i)
+{
+    const char *text = words->items[i].text, *name = text_base_name(text);
+    bool python = text_ends(name, ".py");
+    switch (entry->form) {
+    case ENTRY_FILE:
+        return text_equal(name, entry->name);
+    case ENTRY_BEGINS:
+        return python && text_starts(name, entry->name);
+    case ENTRY_PATH:
+        return text_ends(text, entry->name);
+    case ENTRY_MODULE:
+        return i > 0 && text_equal(text, entry->name) &&
+               (text_ends(words->items[i - 1].text, "-m") ||
+                text_ends(words->items[i - 1].text, "--module"));
+    case ENTRY_WORDS:
+        return i + 1 < words->n && text_equal(name, entry->name) &&
+               text_equal(words->items[i + 1].text, entry->second);
+    }
+    return false;
+}
+
+struct launch {
+    const struct shell_command *command;
+    const struct job_framework *framework;
+    size_t place;    /* of the first word that is the framework's own */
+    size_t launcher; /* where the words end that say how many ranks start */
+    size_t entry;    /* of the first word behind those that start it */
+};
+
+/* "echo $CMD" before "eval $CMD": shown, not run. */
+static bool is_shown(const struct shell_words *words)
+{
+    static const char *const shows[] = {"echo", "printf", "logger"};
+    for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
+        if (text_equal(words->items[0].text, shows[i]))
+            return true;
+    return false;
+}
+
+/* A script of one's own beside the job that builds a configuration of Bridge. */
+static bool is_bridge(struct job *job, const char *name)
+{
+    const char *path, *text = NULL;
+    size_t length;
+    return text_ends(name, ".py") &&
+           job_other_file(job, name, &path, &text, &length) == STATUS_OK && text &&
+           bridge_is_python(text);
+}
+
+/* One that sets the trainer itself, of TRL or Unsloth; flags that name the model are those of a
+ * script that parses them. */
+static const struct job_framework *script_of(struct job *job, const struct shell_words *words)
+{
+    const char *path, *text = NULL;
+    size_t length;
+    for (size_t i = 0; i < words->n; i++)
+        if (shell_option(words->items[i].text, "--model-name-or-path", false))
+            return NULL;
+    job->command = words;
+    if (script_launched(job, &path, &text, &length) != STATUS_OK || !text || !script_is(text))
+        return NULL;
+    return script_is_unsloth(text) ? &job_unsloth : &job_trl;
+}
+
+static bool find_in_command(struct job *job, const struct shell_command *command,
+                            struct launch *launch)
+{
+    const struct shell_words *words = &command->words;
+    launch->command = command;
+    if (words->n && is_shown(words))
+        return false;
+    for (size_t i = 0; i < words->n; i++) {
+        launch->framework =
+            is_bridge(job, words->items[i].text) ? &job_bridge : launch_by_company(words, i);
+        launch->launcher = launch->entry = i + 1;
+        for (size_t j = 0; !launch->framework && j < sizeof entries / sizeof *entries; j++) {
+            if (!is_entry(&entries[j], words, i))
+                continue;
+            launch->framework = entries[j].framework;
+            launch->entry += entries[j].form == ENTRY_WORDS;
+            if (entries[j].form == ENTRY_WORDS && launch->framework->trains)
+                launch->launcher = words->n; /* it starts the ranks by itself */
+        }
+        if (launch->framework) {
+            launch->place = launch->framework->wrapped ? 0 : launch->entry;
+            return true;
+        }
+    }
+    launch->place = 0; /* the trainer's own flags stand around the framework's */
+    launch->framework = trainer_find(job, words, &launch->launcher);
+    const struct job_framework *script = script_of(job, words);
+    launch->framework = script ? script : launch->framework;
+    launch->entry = launch->launcher;
+    return launch->framework != NULL;
+}
+
+/* ---- how many ranks ---- */
+
+enum count { COUNT_NODES, COUNT_PER_NODE, COUNT_WORLD };
+
+static const struct {
+    const char *flag; /* '_' is '-' */
+    enum count count;
+    bool joined; /* -N4 */
+} launcher_flags[] = {
+    {"--nnodes", COUNT_NODES, false},
+    {"--nproc-per-node", COUNT_PER_NODE, false},
+    {"-N", COUNT_NODES, true},
+    {"--nodes", COUNT_NODES, false},
+    {"--ntasks-per-node", COUNT_PER_NODE, false},
+    {"-n", COUNT_WORLD, true},
+    {"--ntasks", COUNT_WORLD, false},
+    {"-np", COUNT_WORLD, false},
+    {"--num-gpus", COUNT_PER_NODE, false},
+    {"--num-nodes", COUNT_NODES, false},
+    {"--gpus-per-node", COUNT_PER_NODE, false},
+    {"--num-processes", COUNT_WORLD, false},
+    {"--num-machines", COUNT_NODES, false},
+    {"--gres", COUNT_PER_NODE, false},
+    {"--nproc", COUNT_PER_NODE, false},
+};
+
+/* A count of ranks that the script does not tell: the size that the user gives holds. */
+static enum status not_known(struct job *job, const struct shell_word *word, const char *what)
+{
+    struct job_size asked;
+    if (job_asked_size(job, &asked)) {
+        job->size_asked = true;
+        return STATUS_OK;
+    }
+    err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
+           word->trouble ? word->trouble
+                         : arena_printf(job->arena, "'%s' is no whole number", word->text));
+    return err_hint(job->err, "a job file is read and not run: write the number, or a default "
+                              "as in ${NNODES:-4}, or give the size, as in --set "
+                              "cluster=h100-8x4");
+}
+
+static void set_count(struct job *job, enum count count, uint64_t value)
+{
+    if (count == COUNT_NODES)
+        job->size.nodes = value;
+    else if (count == COUNT_PER_NODE)
+        job->size.per_node = value;
+    else
+        job->size.world = value;
+}
+
+/* The value of a launcher's flag: behind '=', joined to it, or the next word. */
+static enum status read_count(struct job *job, const struct shell_words *words, size_t i,
+                              size_t length, enum count count, bool strict)
+{
+    const struct shell_word *word = &words->items[i];
+    const char *text = word->text + length + (word->text[length] == '=');
+    if (word->text[length] == '\0') {
+        if (i + 1 == words->n)
+            return STATUS_OK;
+        word = &words->items[i + 1];
+        text = word->text;
+    }
+    if (text_equal(text, "gpu") || text_equal(text, "auto") || text_equal(text, "cpu"))
+        return STATUS_OK;
+    uint64_t value = 0;
+    bool elastic = strchr(text, ':') && isdigit((unsigned char)text[0]);
+    if (elastic && strict)
+        return err_at(job->err, STATUS_INPUT, word->mark,
+                      "'%s' is a range of sizes, a plan has one", text);
+    bool name = words->items[i].text[1] != '-' && !word->trouble; /* conda run -n NAME */
+    if (word->trouble || !shell_count(text, &value))
+        return strict && !name ? not_known(job, word, words->items[i].text) : STATUS_OK;
+    set_count(job, count, value);
+    return STATUS_OK;
+}
+
+static enum status read_launcher(struct job *job, const struct shell_words *words, size_t n,
+                                 bool strict)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < sizeof launcher_flags / sizeof *launcher_flags; j++) {
+            size_t length = shell_option(words->items[i].text, launcher_flags[j].flag,
+                                         launcher_flags[j].joined);
+            if (length)
+                TRY(read_count(job, words, i, length, launcher_flags[j].count, strict));
+        }
+    return STATUS_OK;
+}
+
+/* Whether the launcher itself says how many ranks a node has, or how many nodes there are. */
+static bool says(const struct launch *launch, const char *flag)
+{
+    bool found = false;
+    for (size_t i = 0; i < launch->launcher; i++)
+        found = found || shell_option(launch->command->words.items[i].text, flag, false);
+    return found;
+}
+
+/* Variables that frameworks and wrappers take their size from; a script that they are handed
+ * to passes them on as the launcher's flags. One that starts its nodes' ranks itself says their
+ * number to them; what it does not know there may be known already, from the batch system. */
+static enum status read_environment(struct job *job, const struct launch *launch)
+{
+    const struct job_framework *f = launch->framework;
+    const struct job_size *size = &job->size;
+    const struct {
+        const char *name;
+        enum count count;
+        bool needed, known;
+    } names[] = {
+        {"WORLD_SIZE", COUNT_WORLD, !f->nodes && !size->world && !size->per_node, false},
+        {f->per_node, COUNT_PER_NODE, f->per_node && !says(launch, "--nproc-per-node"),
+         size->per_node > 0},
+        {f->nodes, COUNT_NODES, f->nodes && !says(launch, "--nnodes"), size->nodes > 0}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct shell_variable *v =
+            names[i].needed ? job_environment(job, names[i].name) : NULL;
+        if (!v || v->value.n != 1)
+            continue;
+        struct shell_word word = v->value.items[0];
+        uint64_t value;
+        word.trouble = v->trouble ? v->trouble : word.trouble;
+        bool unknown = word.trouble || !shell_count(word.text, &value);
+        if (unknown && !names[i].known)
+            return not_known(job, &word, names[i].name);
+        if (!unknown)
+            set_count(job, names[i].count, value);
+    }
+    return STATUS_OK;
+}
+
+/* torchrun starts one node unless it is told otherwise. */
+static void complete_launcher(struct job *job, const struct shell_words *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = text_base_name(words->items[i].text);
+        bool torchrun =
+            text_equal(name, "torchrun") || text_equal(name, "torch.distributed.run") ||
+            text_equal(name, "torch.distributed.launch") || text_equal(name, "deepspeed");
+        if (torchrun && !job->size.nodes)
+            job->size.nodes = 1;
+        if (torchrun) /* one task a node starts torchrun, which starts the ranks */
+            job->size.world = 0;
+    }
+}
+
+static enum status read_size(struct job *job, const struct shell *shell,
+                             const struct launch *launch)
+{
+    const struct shell_words *words = &launch->command->words;
+    TRY(read_launcher(job, &shell->sbatch, shell->sbatch.n, false));
+    TRY(read_launcher(job, words, launch->launcher, true));
+    TRY(read_environment(job, launch));
+    complete_launcher(job, words, launch->launcher);
+    struct job_size *size = &job->size;
+    if (size->world && size->nodes && !size->per_node && size->world % size->nodes == 0)
+        size->per_node = size->world / size->nodes;
+    if (size->nodes && size->per_node)
+        size->world = size->nodes * size->per_node;
+    if (job->size_asked)
+        job_asked_size(job, size);
+    return STATUS_OK;
+}
+
+/* ---- choosing ---- */
+
+/* The commands of a text, as those of another command's place: behind its first n words. */
+static enum status read_text(struct job *job, const struct shell_command *outer, size_t n,
+                             const struct shell_word *text, const char *start,
+                             struct shell **inner)
+{
+    struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
+    TRY(shell_read(job->file, start, strlen(start), job->arena, read, job->err));
+    for (size_t i = 0; i < read->n_commands; i++) {
+        struct shell_command *command = &read->commands[i];
+        struct shell_words words = {0};
+        for (size_t j = 0; j < n; j++)
+            shell_words_add(&words, outer->words.items[j], job->arena);
+        for (size_t j = 0; j < command->words.n; j++) {
+            command->words.items[j].mark = text->mark;
+            shell_words_add(&words, command->words.items[j], job->arena);
+        }
+        command->words = words;
+        command->mark = outer->mark;
+        command->n_variables = outer->n_variables;
+    }
+    *inner = read;
+    return STATUS_OK;
+}
+
+/* The commands of a variable that a batch script runs, COMMAND="uv run .." sbatch ray.sub of
+ * NeMo-RL's clusters. NULL: there is none. */
+static enum status read_handed(struct job *job, const struct shell *shell,
+                               const struct shell_command *outer, struct shell **inner)
+{
+    static const char name[] = "COMMAND", script[] = "ray.sub";
+    const struct shell_words *words = &outer->words;
+    bool own = outer->n_variables <= shell->n_variables; /* not of a command handed over */
+    const struct shell_variable *v =
+        own ? shell_variable(shell, outer->n_variables, name, true) : NULL;
+    *inner = NULL;
+    if (!words->n || !v || v->value.n != 1 || v->trouble ||
+        !text_equal(text_base_name(words->items[words->n - 1].text), script))
+        return STATUS_OK;
+    const struct shell_word *word = &v->value.items[0];
+    return read_text(job, outer, 0, word, word->text, inner);
+}
+
+/* A launch among the commands of a text, if it is one of a shell's. */
+static void look_inside(struct job *job, const struct shell_command *outer, size_t n,
+                        const struct shell_word *text, const char *start, struct launch *launch)
+{
+    struct shell *inner;
+    struct err before = *job->err;
+    if (read_text(job, outer, n, text, start, &inner) != STATUS_OK) {
+        *job->err = before;
+        return;
+    }
+    for (size_t i = 0; i < inner->n_commands && !launch->command; i++)
+        if (!find_in_command(job, &inner->commands[i], launch))
+            launch->command = NULL;
+}
+
+/* A launch in a word that another program runs, behind the words before it: ssh NODE "..",
+ * sbatch --wrap="..", tmux new "..", eval "..". */
+static void choose_in_words(struct job *job, const struct shell_command *outer,
+                            struct launch *launch)
+{
+    static const char wrap[] = "--wrap=";
+    for (size_t i = 1; i < outer->words.n && !launch->command; i++) {
+        const struct shell_word *word = &outer->words.items[i];
+        size_t skip = text_starts(word->text, wrap) ? sizeof wrap - 1 : 0;
+        if (!word->trouble && strpbrk(word->text, " \n"))
+            look_inside(job, outer, i, word, word->text + skip, launch);
+    }
+}
+
+/* Only where none stands by itself: one in such a word, or in a script that is written here. */
+static void choose_inside(struct job *job, const struct shell *shell, struct launch *launch)
+{
+    static const char *const endings[] = {".sh", ".sbatch", ".slurm"};
+    for (size_t i = 0; i < shell->n_commands && !launch->command; i++)
+        if (!is_shown(&shell->commands[i].words))
+            choose_in_words(job, &shell->commands[i], launch);
+    for (size_t i = 0; i < shell->n_files && !launch->command; i++) {
+        const struct shell_file *file = &shell->files[i];
+        const struct shell_word text = {.text = file->text, .mark = file->mark};
+        const struct shell_command at = {.mark = file->mark, .n_variables = shell->n_variables};
+        for (size_t j = 0; j < sizeof endings / sizeof *endings; j++)
+            if (text_ends(file->name, endings[j]))
+                look_inside(job, &at, 0, &text, file->text, launch);
+    }
+}
+
+static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
+{
+    struct launch found = {0}, chosen = {0};
+    unsigned line = job->request->line;
+    for (size_t i = 0; i < shell->n_commands; i++) {
+        struct shell *inner;
+        TRY(read_handed(job, shell, &shell->commands[i], &inner));
+        if (inner)
+            TRY(choose(job, inner, &found));
+        if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
+            (line && shell->commands[i].mark.line != line))
+            continue;
+        if (chosen.command) {
+            err_at(job->err, STATUS_INPUT, found.command->mark,
+                   "a second launch, after that on line %u", chosen.command->mark.line);
+            return job_hint_line(job, chosen.command->mark.line);
+        }
+        chosen = found;
+    }
+    if (!chosen.command && line)
+        return err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, 1},
+                      "no launch starts on this line");
+    if (!chosen.command)
+        choose_inside(job, shell, &chosen);
+    if (!chosen.command)
+        return launch_none(job, shell);
+    if (chosen.command->nested)
+        job_warn(job, chosen.command->mark,
+                 "the launch stands inside a condition, a loop or a function: it is read as it "
+                 "stands there once");
+    *launch = chosen;
+    return STATUS_OK;
+}
+
+/* A line that begins with a flag is none of the launch's that a line before it ended: its
+ * backslash is missing, a blank follows it, or a comment stands among the lines. */
+static enum status check_lines(struct job *job, const struct shell *shell,
+                               const struct shell_command *launch)
+{
+    const struct shell_command *next = NULL;
+    for (size_t i = 1; i < shell->n_commands; i++)
+        next = &shell->commands[i - 1] == launch ? &shell->commands[i] : next;
+    const char *text = next && next->words.n ? next->words.items[0].text : "";
+    if (text[0] != '-' || !text[1])
+        return STATUS_OK;
+    err_at(job->err, STATUS_INPUT, next->mark,
+           "'%s' begins a line of its own: the launch on line %u ends before it", text,
+           launch->mark.line);
+    return err_hint(job->err, "end each line of a launch but its last with a '\\' that nothing "
+                              "follows, and keep comments out of it");
+}
+
+enum status launch_read(struct job *job, const struct shell *shell)
+{
+    struct launch launch = {0};
+    job->shell = shell;
+    TRY(choose(job, shell, &launch));
+    TRY(check_lines(job, shell, launch.command));
+    job->framework = launch.framework;
+    job->mark = launch.command->mark;
+    job->before = launch.command->n_variables;
+    TRY(read_size(job, shell, &launch));
+    const struct shell_words *words = &launch.command->words;
+    job->command = words;
+    job->words = words->items + launch.place;
+    job->n_words = words->n - launch.place;
+    job->entry = launch.entry - launch.place;
+    job->layer = JOB_COMMAND_LINE;
+    return job_add_words(job, job->words, job->n_words);
+}
+
+/* ---- is it a script? ---- */
+
+/* "NPROC_PER_NODE=8 ..": no file of settings writes a name and its value like that. */
+static bool sets_variable(const char *at, const char *end)
+{
+    const char *begin = at;
+    while (at < end && (isupper((unsigned char)*at) || *at == '_' ||
+                        (at > begin && isdigit((unsigned char)*at))))
+        at++;
+    return at > begin && at < end && *at == '=';
+}
+
+bool launch_is_script(const char *name, const char *text, size_t length)
+{
+    static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
+    static const char *const words[] = {"torchrun ",
+                                        "python ",
+                                        "python3 ",
+                                        "srun ",
+                                        "mpirun ",
+                                        "vllm serve",
+                                        "sglang serve",
+                                        "deepspeed ",
+                                        "export ",
+                                        "accelerate ",
+                                        "trtllm-serve ",
+                                        "docker ",
+                                        "podman ",
+                                        "bash ",
+                                        "cat >",
+                                        "cat <<",
+                                        "axolotl ",
+                                        "automodel ",
+                                        "llamafactory-cli ",
+                                        "swift ",
+                                        "megatron "};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends(name, endings[i]))
+            return true;
+    if (length > 2 && text[0] == '#' && text[1] == '!')
+        return true;
+    const char *at = text, *end = text + length;
+    while (at < end && (*at == '#' || strchr(" \t\r\n", *at))) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = *at == '#' ? (newline ? newline + 1 : end) : at + 1;
+    }
+    if (sets_variable(at, end))
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if ((size_t)(end - at) > strlen(words[i]) &&
+            strncmp(at, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}

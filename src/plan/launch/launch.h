@@ -1,0 +1,11 @@
+/* Inside plan/launch/: what tells a framework's launch. */
+#ifndef MOEPLAN_PLAN_LAUNCH_LAUNCH_H
+#define MOEPLAN_PLAN_LAUNCH_LAUNCH_H
+
+#include "plan/job/reader.h"
+
+/* The framework that word `i` of a command starts, told by its path or by what follows; NULL:
+ * none. */
+const struct job_framework *launch_by_company(const struct shell_words *words, size_t i);
+
+#endif

@@ -1,0 +1,163 @@
+/* NeMo-RL's settings, and what they are in a plan; see nemo_rl.c. */
+#include "plan/rl/nemo_rl.h"
+
+#include "plan/job/rows.h"
+
+#define POLICY "nemo-rl nemo_rl/models/policy/__init__.py"
+#define SETUP "nemo-rl nemo_rl/models/automodel/setup.py"
+#define MEGATRON "nemo-rl nemo_rl/models/megatron/setup.py"
+#define LOSS "nemo-rl nemo_rl/models/megatron/train.py"
+#define UTILS "nemo-rl nemo_rl/distributed/model_utils.py"
+#define WORKER "nemo-rl nemo_rl/models/policy/workers"
+#define GRPO "nemo-rl nemo_rl/algorithms/grpo.py"
+#define DPO "nemo-rl nemo_rl/algorithms/dpo.py"
+#define VLLM "nemo-rl nemo_rl/models/generation/vllm/config.py"
+#define SGLANG "nemo-rl nemo_rl/models/generation/sglang/config.py"
+#define CONFIG "nemo-rl nemo_rl/utils/config.py"
+
+#define BACKEND NEMO_DTENSOR ".automodel_kwargs.backend"
+
+const struct job_flag nemo_rl_flags[] = {
+    RULE("config", JOB_VALUE, NULL, "the configuration, below the command line", CONFIG),
+    RULE("defaults", JOB_LIST, NULL, "files it inherits from; NeMo-RL's own are known", CONFIG),
+    RULE("cluster.num_nodes", JOB_VALUE, "cluster",
+         "less those of an engine on devices of its own", GRPO),
+    RULE("cluster.gpus_per_node", JOB_VALUE, "cluster",
+         "less those of an engine on devices of its own", GRPO),
+
+    /* ---- the step ---- */
+    RULE("policy.model_name", JOB_VALUE, "model", "by its name on the hub, or its folder",
+         POLICY),
+    RULE("policy.train_micro_batch_size", JOB_VALUE, "workload.micro_batch",
+         "sequences; pairs of them in dpo and rm; 1 where they are packed", DPO),
+    RULE("policy.train_global_batch_size", JOB_VALUE, "workload.global_batch",
+         "sequences; pairs of them in dpo and rm", DPO),
+    RULE("policy.max_total_sequence_length", JOB_VALUE, "workload.sequence_length",
+         "with sequence_packing workload.packing.length", POLICY),
+    RULE("policy.sequence_packing.enabled", JOB_SWITCH, "workload.sequence_length",
+         "train_mb_tokens", POLICY),
+    RULE("policy.sequence_packing.train_mb_tokens", JOB_VALUE, "workload.sequence_length",
+         "with sequence_packing", POLICY),
+    RULE("policy.dynamic_batching.enabled", JOB_SWITCH, "workload.micro_batch",
+         "train_mb_tokens / max_total_sequence_length", POLICY),
+    RULE("policy.dynamic_batching.train_mb_tokens", JOB_VALUE, "workload.micro_batch",
+         "with dynamic_batching", POLICY),
+    RULE("policy.precision", JOB_VALUE, "precision.activations",
+         "bfloat16 unless given; of Megatron the weights', too", POLICY),
+    RULE("policy.reward_model_cfg.enabled", JOB_SWITCH, NULL,
+         "warns: a score stands in place of logits", POLICY),
+
+    /* ---- DTensor: FSDP2 ---- */
+    RULE(NEMO_DTENSOR ".enabled", JOB_SWITCH, "stack",
+         "fsdp; torchtitan of Automodel's own layers", SETUP),
+    RULE(NEMO_DTENSOR ".tensor_parallel_size", JOB_VALUE, "parallel.tp", NULL, SETUP),
+    RULE(NEMO_DTENSOR ".context_parallel_size", JOB_VALUE, "parallel.cp", NULL, SETUP),
+    RULE(NEMO_DTENSOR ".expert_parallel_size", JOB_VALUE, "parallel.ep",
+         "above 1: Automodel's own layers", SETUP),
+    RULE(NEMO_DTENSOR ".sequence_parallel", JOB_SWITCH, "parallel.sp", NULL, SETUP),
+    RULE(NEMO_DTENSOR ".activation_checkpointing", JOB_SWITCH, "recompute.kind", "full", SETUP),
+    RULE(NEMO_DTENSOR ".cpu_offload", JOB_SWITCH, "optimizer.offload", "1, and the parameters",
+         SETUP),
+    RULE(NEMO_DTENSOR ".moe_parallelizer.reshard_after_forward", JOB_SWITCH, "parallel.reshard",
+         "of Automodel's own layers: never unless given", SETUP),
+    RULE(BACKEND ".dispatcher model.backend.dispatcher", JOB_VALUE, "moe.path",
+         "deepep, hybridep deepep; others ragged_a2a", SETUP),
+    RULE(BACKEND ".enable_deepep model.backend.enable_deepep", JOB_SWITCH, "moe.path", "deepep",
+         SETUP),
+    RULE(BACKEND ".fake_balanced_gate model.backend.fake_balanced_gate", JOB_SWITCH,
+         "moe.routing.distribution", "uniform", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.enabled", JOB_SWITCH, "lora.rank", "with lora_cfg.dim", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.dim", JOB_VALUE, "lora.rank", "in f32, as the base is", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.target_modules", JOB_LIST, "lora.targets",
+         "the last part of each name", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.match_all_linear", JOB_SWITCH, "lora.targets", "every matrix",
+         SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.exclude_modules", JOB_LIST, "lora.targets",
+         "all linear layers but these", SETUP),
+    RULE(NEMO_DTENSOR ".lora_cfg.moe_rank_scaling", JOB_SWITCH, "lora.expert_rank",
+         "lora_cfg.dim / top_k, of Automodel's own layers", SETUP),
+    RULE("policy.optimizer.name", JOB_VALUE, "optimizer.kind", "torch.optim.AdamW, Adam, SGD",
+         SETUP),
+    RULE("policy.optimizer.kwargs.foreach", JOB_SWITCH, "optimizer.step",
+         "foreach unless it is off, or fused is on", SETUP),
+    RULE("policy.optimizer.kwargs.fused", JOB_SWITCH, "optimizer.step", "fused", SETUP),
+    IDLE(NEMO_DTENSOR "._v2", JOB_SWITCH, "the same shares of Automodel's layers", SETUP),
+    NEITHER(NEMO_DTENSOR ".clear_cache_every_n_steps", JOB_VALUE, SETUP),
+    NEITHER(NEMO_DTENSOR ".custom_parallel_plan", JOB_VALUE, SETUP),
+    NEITHER(NEMO_DTENSOR ".automodel_kwargs.force_hf", JOB_SWITCH, SETUP),
+
+    /* ---- Megatron: its own names, but for these ---- */
+    RULE(NEMO_MEGATRON ".enabled", JOB_SWITCH, "stack", "megatron", MEGATRON),
+    RULE(NEMO_MEGATRON ".activation_checkpointing", JOB_SWITCH, "recompute.kind",
+         "full, each layer", MEGATRON),
+    RULE(NEMO_MEGATRON ".peft.enabled", JOB_SWITCH, "lora.rank", "with peft.dim", MEGATRON),
+    RULE(NEMO_MEGATRON ".fp8_cfg.enabled", JOB_SWITCH, "precision.recipe",
+         "with fp8_cfg.fp8_recipe", MEGATRON),
+    RULE(NEMO_MEGATRON ".freeze_moe_router", JOB_SWITCH, "frozen.modules", "router", MEGATRON),
+    IDLE(NEMO_MEGATRON ".optimizer.params_dtype", JOB_VALUE,
+         "of the optimizer's own copy, which is f32", MEGATRON),
+    IDLE(NEMO_MEGATRON ".defer_fp32_logits", JOB_SWITCH,
+         "with logprob_chunk_size, which needs it; the 16-bit logits beside the f32 ones alone",
+         LOSS),
+    RULE(NEMO_MEGATRON ".use_linear_ce_fusion_loss", JOB_SWITCH, "stack.cross_entropy",
+         "linear_log_probs", UTILS),
+    RULE(NEMO_MEGATRON ".linear_ce_fusion_chunk_size", JOB_VALUE, "stack.loss_chunks",
+         "of so many tokens, 256 unless given", UTILS),
+    RULE("policy.logprob_chunk_size", JOB_VALUE, "stack.cross_entropy",
+         "log_probs_part of Megatron, of so many tokens each; log_softmax without", LOSS),
+    IDLE(NEMO_MEGATRON ".empty_unused_memory_level", JOB_VALUE,
+         "what the allocator keeps is given back between phases", MEGATRON),
+    NEITHER(NEMO_MEGATRON ".pipeline_dtype", JOB_VALUE, MEGATRON),
+    NEITHER(NEMO_MEGATRON ".converter_type", JOB_VALUE, MEGATRON),
+    NEITHER(NEMO_MEGATRON ".moe_per_layer_logging", JOB_SWITCH, MEGATRON),
+    NEITHER(NEMO_MEGATRON ".train_iters", JOB_VALUE, MEGATRON),
+
+    /* ---- the engine, and what stands beside ---- */
+    RULE(NEMO_GENERATION ".backend", JOB_VALUE, "workload.colocated.engine",
+         "vllm, sglang: asleep while the trainer steps; others warn", GRPO),
+    RULE(NEMO_GENERATION ".colocated.enabled", JOB_SWITCH, "workload.colocated.engine",
+         "off: devices of its own, which are left out", GRPO),
+    RULE(NEMO_GENERATION ".colocated.resources.gpus_per_node", JOB_VALUE, "cluster",
+         "of one node, where the engine is not colocated", GRPO),
+    RULE(NEMO_GENERATION ".colocated.resources.num_nodes", JOB_VALUE, "cluster",
+         "of several, where the engine is not colocated", GRPO),
+    RULE(NEMO_GENERATION ".vllm_cfg.tensor_parallel_size", JOB_VALUE, "workload.colocated.tp",
+         "x pipeline_parallel_size", VLLM),
+    RULE(NEMO_GENERATION ".vllm_cfg.pipeline_parallel_size", JOB_VALUE, "workload.colocated.tp",
+         "x tensor_parallel_size", VLLM),
+    RULE(NEMO_GENERATION ".vllm_cfg.expert_parallel_size", JOB_VALUE, NULL,
+         "above tensor_parallel_size: warns", VLLM),
+    RULE(NEMO_GENERATION ".vllm_cfg.gpu_memory_utilization", JOB_VALUE,
+         "workload.colocated.fraction", "0.6 unless given", VLLM),
+    RULE(NEMO_GENERATION ".vllm_cfg.precision", JOB_VALUE, NULL, "fp8: warns", VLLM),
+    RULE(NEMO_GENERATION ".sglang_cfg.tp_size", JOB_VALUE, "workload.colocated.tp",
+         "or sglang_server_config.num_gpus_per_engine", SGLANG),
+    RULE(NEMO_GENERATION ".sglang_cfg.sglang_server_config.num_gpus_per_engine", JOB_VALUE,
+         "workload.colocated.tp", "tp x pp of an engine", SGLANG),
+    RULE(NEMO_GENERATION ".sglang_cfg.mem_fraction_static", JOB_VALUE,
+         "workload.colocated.fraction", NULL, SGLANG),
+    RULE("grpo.skip_reference_policy_logprobs_calculation", JOB_SWITCH,
+         "workload.colocated.reference", "0; else a copy in host memory, planned in 16 bits",
+         GRPO),
+    IDLE("policy.offload_optimizer_for_logprob", JOB_SWITCH, "back on the device for the step",
+         WORKER),
+    NEITHER("loss_fn.reference_policy_kl_penalty", JOB_VALUE, GRPO),
+    NEITHER("grpo.num_prompts_per_step", JOB_VALUE, GRPO),
+    NEITHER("grpo.num_generations_per_prompt", JOB_VALUE, GRPO),
+    NEITHER("grpo.async_grpo.enabled", JOB_SWITCH, GRPO),
+    NEITHER("policy.logprob_batch_size", JOB_VALUE, POLICY),
+    NEITHER("policy.generation_batch_size", JOB_VALUE, POLICY),
+    NEITHER("policy.tokenizer.name", JOB_VALUE, POLICY),
+    NEITHER("policy.max_grad_norm", JOB_VALUE, POLICY),
+    NEITHER("policy.make_sequence_length_divisible_by", JOB_VALUE, POLICY),
+    NEITHER("policy.sequence_packing.logprob_mb_tokens", JOB_VALUE, POLICY),
+    NEITHER("policy.dynamic_batching.logprob_mb_tokens", JOB_VALUE, POLICY),
+    NEITHER(NEMO_GENERATION ".max_new_tokens", JOB_VALUE, GRPO),
+    NEITHER(NEMO_GENERATION ".vllm_cfg.max_model_len", JOB_VALUE, VLLM),
+    NEITHER(NEMO_GENERATION ".vllm_cfg.enforce_eager", JOB_SWITCH, VLLM),
+    NEITHER("checkpointing.checkpoint_dir", JOB_VALUE, GRPO),
+    NEITHER("logger.wandb_enabled", JOB_SWITCH, GRPO),
+    NEITHER("data.train.dataset_name", JOB_VALUE, GRPO),
+};
+
+const size_t nemo_rl_n_flags = sizeof nemo_rl_flags / sizeof *nemo_rl_flags;

@@ -1,0 +1,196 @@
+/* Scripts in Python that make a trainer of transformers or TRL, and what they and Unsloth's
+ * share. Read at huggingface/transformers 00349ae8 (training_args.py), trl 5b2c1fa76872 and
+ * peft 00073fe85ca7 (tuners/lora/config.py, utils/constants.py). */
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/trainer/script.h"
+
+static const struct job_flag flags[] = {
+    SCRIPT_ROWS,
+    MEMORY(
+        "quantization_config", JOB_VALUE, NULL,
+        "of BitsAndBytesConfig and Mxfp4Config it is read where the script makes it: of others "
+        "a base in 16 bits stands in",
+        TRAINER),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+/* ---- what both kinds of scripts have ---- */
+
+static const char *class_of(struct job *job, const char *flag)
+{
+    const struct setting *s = job_setting(job, flag);
+    return s && s->n ? s->values[0] : "";
+}
+
+bool script_is_trl(struct job *job)
+{
+    const char *config = class_of(job, SCRIPT_CONFIG);
+    return !strstr(config, "TrainingArguments") &&
+           (config[0] || !text_equal(class_of(job, SCRIPT_TRAINER), "Trainer"));
+}
+
+bool script_trains(struct job *job, const char *kinds)
+{
+    const char *const classes[] = {class_of(job, SCRIPT_CONFIG), class_of(job, SCRIPT_TRAINER)};
+    for (const char *at = kinds; *at;) {
+        size_t n = strcspn(at, " ");
+        for (size_t i = 0; i < 2; i++) {
+            const char *class = classes[i] + (text_starts(classes[i], "Unsloth") ? 7 : 0);
+            if (strncmp(class, at, n) == 0 &&
+                (text_equal(class + n, "Config") || text_equal(class + n, "Trainer")))
+                return true;
+        }
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+enum status script_set_trainer(struct job *job)
+{
+    static const char known[] = "SFT GRPO RLOO DPO";
+    const char *trainer = class_of(job, SCRIPT_TRAINER);
+    if (script_trains(job, "ORPO CPO")) {
+        trainer_set_pairs(job, SCRIPT_TRAINER, false);
+        return STATUS_OK;
+    }
+    if (trainer[0] && !script_trains(job, known) && !text_equal(trainer, "Trainer") &&
+        !text_equal(trainer, "UnslothTrainer"))
+        job_warn(job, job_setting(job, SCRIPT_TRAINER)->mark,
+                 "what '%s' holds beside the model matters to memory and is not modelled: "
+                 "supervised training is planned",
+                 trainer);
+    return STATUS_OK;
+}
+
+/* ---- what holds where no argument says it ---- */
+
+/* TrainingArguments' own defaults, which TRL's configurations override (trl_assume). */
+static void assume_arguments(struct job *job)
+{
+    static const char from[] = "gradient_checkpointing: false, training_args.py";
+    if (!script_is_trl(job))
+        job_assume(job, "gradient_checkpointing", "false", from);
+    job_assume(job, "per_device_train_batch_size", "8",
+               "per_device_train_batch_size: 8, training_args.py");
+    job_assume(job, "optim", "adamw_torch_fused", "optim: adamw_torch_fused, training_args.py");
+}
+
+/* LoraConfig's: r 8, no dropout, and q_proj and v_proj in the models that are planned. */
+static void assume_adapter(struct job *job)
+{
+    static const char *const targets[] = {"q_proj", "v_proj"};
+    if (!job_given(job, "use_peft"))
+        return;
+    job_assume(job, "lora_r", "8", "r: 8, peft config.py");
+    job_assume(job, "lora_dropout", "0", "lora_dropout: 0, peft config.py");
+    if (!job_given(job, "lora_target_modules") && !job_given(job, "lora_target_parameters"))
+        job_assume(job, "lora_target_modules",
+                   arena_printf(job->arena, "%s,%s", targets[0], targets[1]),
+                   "target_modules: q_proj, v_proj, peft constants.py");
+}
+
+static enum status read_launched(struct job *job)
+{
+    const char *path, *text;
+    size_t length;
+    TRY(script_launched(job, &path, &text, &length));
+    return text ? script_read(job, path, text, length) : STATUS_OK;
+}
+
+enum status script_prepare(struct job *job, enum status (*own)(struct job *job))
+{
+    static const struct trainer_file none = {NULL, NULL};
+    TRY(read_launched(job));
+    if (own)
+        TRY(own(job));
+    assume_adapter(job);
+    assume_arguments(job);
+    return trainer_read_sharers(job, &none);
+}
+
+/* ---- of TRL ---- */
+
+static enum status trl_script_prepare(struct job *job)
+{
+    return script_prepare(job, NULL);
+}
+
+/* PEFT casts what is not in few bits to f32 (utils/other.py, prepare_model_for_kbit_training),
+ * and has layers run again unless told otherwise. */
+static enum status tell_prepared(struct job *job, bool *prepared)
+{
+    TRY(job_switch(job, SCRIPT_PREPARED, prepared));
+    if (*prepared && !job_given(job, "gradient_checkpointing"))
+        job_assume(job, "gradient_checkpointing", "true", "prepare_model_for_kbit_training");
+    return job->err->status;
+}
+
+/* A model is loaded in f32 unless told, until transformers 5 takes its checkpoint's format. */
+static void tell_format(struct job *job)
+{
+    static const char flag[] = "torch_dtype";
+    if (job_given(job, flag))
+        return;
+    job_assume(job, flag, "float32", "dtype: float32, transformers 4");
+    if (!job_requested(job, "precision.weights") && !job_given(job, "load_in_4bit") &&
+        !job_given(job, "load_in_8bit"))
+        job_warn(job, job_place(job),
+                 "no argument gives torch_dtype, which matters to memory: float32 is planned, "
+                 "transformers' before its release 5; since, it is the checkpoint's: --set "
+                 "precision.weights=bf16");
+}
+
+/* A checkpoint in mxfp4 is read into 16 bits where it is told; adapters alone are trained
+ * beside one that stays as it is. */
+static enum status set_mxfp4(struct job *job)
+{
+    bool kept = false, widened = false;
+    TRY(job_switch(job, SCRIPT_MXFP4, &kept));
+    TRY(job_switch(job, SCRIPT_WIDENED, &widened));
+    if (kept && !widened && draft_find(&job->draft, "lora.rank"))
+        job_set(job, "precision.weights", "mxfp4", SCRIPT_MXFP4);
+    else if (kept && !widened)
+        job_warn(job, job_setting(job, SCRIPT_MXFP4)->mark,
+                 "a base that stays in mxfp4 matters to memory and is not modelled: it is "
+                 "planned in the format it computes in");
+    return STATUS_OK;
+}
+
+static enum status trl_script_finish(struct job *job)
+{
+    bool prepared = false;
+    TRY(tell_prepared(job, &prepared));
+    tell_format(job);
+    TRY(trainer_share(job));
+    TRY(set_mxfp4(job));
+    if (prepared && draft_find(&job->draft, "lora.rank"))
+        job_set(job, "lora.plain_format", "f32", SCRIPT_PREPARED);
+    return script_set_trainer(job);
+}
+
+static bool is_trl(const char *text)
+{
+    return script_is(text) && !script_is_unsloth(text);
+}
+
+const struct job_framework job_trl = {
+    .name = "trl",
+    .title = "a script of TRL or transformers",
+    .stack = "fsdp",
+    .source = "huggingface/trl 5b2c1fa76872, transformers 00349ae8",
+    .syntax = JOB_DASHES,
+    .sections = "fsdp_config. deepspeed.",
+    .flags = flags,
+    .n_flags = &n_flags,
+    .shares = trainer_shares,
+    .wrapped = true,
+    .python = script_read,
+    .python_is = is_trl,
+    .prepare = trl_script_prepare,
+    .finish = trl_script_finish,
+    .names = NAMES_HUB,
+    .trains = true,
+};

@@ -1,0 +1,461 @@
+/* One forward pass of a serving engine; see serve.h. Attention and dense layers are flows of
+ * their own, so that the peak is the fullest op and not the sum of a layer's tensors. */
+#include "work/serve/serve.h"
+
+#include "plan/derive.h"
+#include "work/list/letters.h"
+#include "work/piece/cache.h"
+#include "work/stack/stack.h"
+
+struct serve {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *s;
+    const struct serve_style *style;
+    enum moe_path path;
+    struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
+    struct size hidden, heads; /* heads: of one tensor-parallel rank, of the layer at hand */
+    struct size streams; /* width of all copies of the residual, or of it and sums of blocks */
+    enum mixer mixer;    /* of the layer at hand */
+    struct size zero;
+    bool mla, shared, decode;
+};
+
+static struct buffer shape(const struct serve *v, const char *name, enum category category,
+                           struct size rows, struct size width)
+{
+    return (struct buffer){.name = name,
+                           .category = category,
+                           .dtype = v->plan->precision.activations,
+                           .n_dims = 2,
+                           .dims = {rows, width}};
+}
+
+static uint16_t tensor(const struct serve *v, struct flow *flow, const char *name,
+                       enum category category, struct size width)
+{
+    return flow_tensor(flow, shape(v, name, category, v->tokens, width), false);
+}
+
+static struct tick tick_of(const struct serve *v, const char *name, enum op_kind kind)
+{
+    return (struct tick){.name = name, .kind = kind, .host_syncs = v->zero};
+}
+
+/* Takes a layer's mixer at hand. */
+static void take_mixer(struct serve *v, enum mixer mixer)
+{
+    const struct head_slots slots = slots_of_heads(&v->plan->model, mixer);
+    v->mixer = mixer;
+    v->heads = size_ceil_div(v->s, size_slot(v->s, slots.heads), size_slot(v->s, SLOT_TP));
+}
+
+/* ---- attention ---- */
+
+/* The residual stream, or all that hyper-connections mix or attention residuals read, and the
+ * normalised hidden, alive through the layer. */
+static uint16_t stream(const struct serve *v, enum segment segment)
+{
+    struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->streams);
+    residual.segment = segment;
+    residual.life = LIFE_TRANSIENT;
+    residual.last = WORK_NONE;
+    work_buffer(v->work, residual);
+    residual.name = "layer_hidden";
+    residual.dims[1] = v->hidden;
+    return work_buffer(v->work, residual);
+}
+
+/* Widths per head: what the projections write, and what attention leaves. Prefill multiplies
+ * expanded heads; decode of MLA stays in the latent space. */
+static void head_widths(const struct serve *v, struct size *in, struct size *out)
+{
+    struct sizes *s = v->s;
+    const struct head_slots slots = slots_of_heads(&v->plan->model, v->mixer);
+    struct size latent = size_slot(s, SLOT_KV_RANK), rope = size_slot(s, SLOT_ROPE_DIM);
+    struct size nope = size_slot(s, SLOT_NOPE_DIM), value = size_slot(s, SLOT_V_DIM);
+    struct size qk = size_add(s, nope, rope);
+    *in = size_slot(s, slots.head_dim);
+    *out = size_slot(s, slots.v_dim);
+    if (v->mla && v->decode) { /* q in the latent space beside the rotary part */
+        *in = size_add(s, latent, rope);
+        *out = latent;
+    } else if (v->mla) { /* q, the up-projected k_nope and v, and k with its rotary part */
+        *in = size_sum(s, SIZES(qk, nope, value, qk));
+        *out = value;
+    }
+}
+
+/* Beside q: the head that is key and value, what entries are made of, the indexer's q. */
+static struct size shared_width(const struct serve *v, const struct dims *d)
+{
+    const struct size *w = d->width;
+    struct size sum = w[COL_SHARED_KV];
+    if (d->facts & FACT_HCA)
+        sum = size_add(v->s, sum, w[COL_HCA_IN]);
+    if (d->facts & FACT_CSA)
+        sum = size_sum(v->s, SIZES(sum, w[COL_CSA_IN], w[COL_INDEX_IN], w[COL_INDEX_Q]));
+    return sum;
+}
+
+/* What the projections write: of grouped queries q (with its gate), k and v, and beside them a
+ * gate per head, or what chooses blocks. */
+static struct size projected_width(const struct serve *v, struct size in)
+{
+    struct dims d;
+    if (v->mla)
+        return size_mul(v->s, v->heads, in);
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, v->mixer);
+    struct size width = d.width[COL_UP_OUT];
+    if (v->shared)
+        return size_add(v->s, width, shared_width(v, &d));
+    if (d.facts & FACT_HEAD_GATE)
+        width = size_add(v->s, width, d.width[COL_HEADS]);
+    if (d.facts & FACT_BLOCKS)
+        width = size_sum(v->s, SIZES(width, d.width[COL_INDEX_Q], d.width[COL_INDEX_K]));
+    return width;
+}
+
+/* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),
+ * limit) tokens, at least a block of each, k_nope and v of all heads (engines.md 1.3). */
+static void context_workspace(const struct serve *v, struct flow *flow)
+{
+    if (!v->mla || v->decode || !v->style->context_tokens)
+        return;
+    struct sizes *s = v->s;
+    struct size longest = size_times(s, size_slot(s, SLOT_CONTEXT), 8);
+    enum slot sequences = v->style->profile ? SLOT_MAX_SEQS : SLOT_MICRO_BATCH;
+    struct size block = size_times(s, size_slot(s, sequences), v->style->cache_block);
+    struct size tokens = size_min(s, size_max(s, longest, size_times(s, block, 4)),
+                                  size_const(s, v->style->context_tokens));
+    if (v->style->profile)
+        tokens = size_max(s, tokens, block);
+    struct size width = size_add(s, size_slot(s, SLOT_NOPE_DIM), size_slot(s, SLOT_V_DIM));
+    struct buffer buffer = shape(v, "mla_context_workspace", CATEGORY_WORKSPACE, tokens,
+                                 size_mul(s, v->heads, width));
+    buffer.source = v->style->context_source;
+    flow_scratch(flow, buffer, FLOW_FORWARD);
+}
+
+/* What groups of heads are projected down to before the output's projection. */
+static uint16_t grouped_out(const struct serve *v, struct flow *flow, uint16_t context)
+{
+    struct dims d;
+    if (!v->shared)
+        return context;
+    dims_fill(&d, v->plan, v->s);
+    uint16_t ranks =
+        tensor(v, flow, "attention_out_latent", CATEGORY_ATTENTION, d.width[COL_O_RANKS]);
+    flow_op(flow, tick_of(v, "attention_out_down", OP_GEMM), FLOW(context), FLOW(ranks));
+    return ranks;
+}
+
+/* MLA's gate on its output, which waits for it. */
+static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidden)
+{
+    if (!v->mla || !v->plan->model.attention.output_gate)
+        return WORK_NONE;
+    uint16_t gate = tensor(v, flow, "output_gate", CATEGORY_ATTENTION,
+                           size_mul(v->s, v->heads, size_slot(v->s, SLOT_V_DIM)));
+    flow_op(flow, tick_of(v, "attention_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    return gate;
+}
+
+static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct size in, out;
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    head_widths(v, &in, &out);
+    struct size projected = projected_width(v, in), left = size_mul(v->s, v->heads, out);
+    uint16_t qkv = tensor(v, &flow, "attention_qkv", CATEGORY_ATTENTION, projected);
+    uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
+    uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
+    flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
+    uint16_t gate = mla_gate(v, &flow, hidden);
+    flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
+    context_workspace(v, &flow);
+    context = grouped_out(v, &flow, context);
+    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context, gate), FLOW(result));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* A linear layer: projected rows, those the convolution made, what the recurrence leaves. */
+static void linear(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct dims d;
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, MIXER_LINEAR);
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    uint16_t in = tensor(v, &flow, "linear_in", CATEGORY_ATTENTION, d.width[COL_LINEAR_IN]);
+    uint16_t convolved =
+        tensor(v, &flow, "convolved", CATEGORY_ATTENTION, d.width[COL_LINEAR_QKV]);
+    uint16_t context =
+        tensor(v, &flow, "linear_context", CATEGORY_ATTENTION, d.width[COL_LINEAR_VALUES]);
+    uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
+    flow_op(&flow, tick_of(v, "linear_in", OP_GEMM), FLOW(hidden), FLOW(in));
+    flow_op(&flow, tick_of(v, "convolution", OP_ATTENTION), FLOW(in), FLOW(convolved));
+    flow_op(&flow, tick_of(v, "scan", OP_ATTENTION), FLOW(convolved, in), FLOW(context));
+    flow_op(&flow, tick_of(v, "linear_out", OP_GEMM), FLOW(context), FLOW(result));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* ---- the layers ---- */
+
+static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct sizes *s = v->s;
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    uint64_t replicas = plan_dense_replicas(v->plan);
+    struct size inter = dims_dense_width(s, v->plan, v->mixer);
+    struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
+    struct serve all = *v;
+    uint16_t in = hidden;
+    if (replicas > 1) { /* of all replicas that share the network's width */
+        all.tokens = dims_over(s, replicas, v->tokens);
+        in = tensor(&all, &flow, "mlp_joined", CATEGORY_COMMUNICATION, v->hidden);
+        flow_op(&flow, tick_of(v, "join_tokens", OP_EXCHANGE), FLOW(hidden), FLOW(in));
+    }
+    uint16_t up = tensor(&all, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
+    uint16_t active = tensor(&all, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
+    uint16_t out = tensor(&all, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
+    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(in), FLOW(up));
+    flow_op(&flow, tick_of(v, "mlp_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
+    if (serve_compiles(v->plan, v->style))
+        flow_scratch(&flow, serve_timing(v->plan, s), FLOW_FORWARD);
+    flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* What a layer makes of its own embeddings; those of all layers stand beside it. */
+static void layer_embedding(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct dims d;
+    dims_fill(&d, v->plan, v->s);
+    struct buffer all = shape(v, "layer_embeddings", CATEGORY_ACTIVATION, v->tokens,
+                              d.width[COL_LAYER_EMBEDDINGS]);
+    all.segment = segment;
+    all.life = LIFE_TRANSIENT;
+    all.last = WORK_NONE;
+    work_buffer(v->work, all);
+    struct size width = d.width[COL_LAYER_EMBEDDING];
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    uint16_t gate = tensor(v, &flow, "layer_gate", CATEGORY_ACTIVATION, width);
+    uint16_t gated = tensor(v, &flow, "layer_gated", CATEGORY_ACTIVATION, width);
+    uint16_t out = tensor(v, &flow, "layer_projected", CATEGORY_ACTIVATION, v->hidden);
+    flow_op(&flow, tick_of(v, "layer_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    flow_op(&flow, tick_of(v, "layer_gated", OP_ACTIVATION), FLOW(gate), FLOW(gated));
+    flow_op(&flow, tick_of(v, "layer_projection", OP_GEMM), FLOW(gated), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* Under sp each tp rank brings its own part of the tokens to the experts. */
+static uint16_t moe_input(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    if (plan_tokens_everywhere(v->plan) || plan_token_ranks(v->plan) == 1)
+        return hidden;
+    struct buffer part =
+        shape(v, "moe_tokens", CATEGORY_ACTIVATION, size_slot(v->s, SLOT_TOKENS), v->hidden);
+    part.segment = segment;
+    part.life = LIFE_TRANSIENT;
+    part.last = WORK_NONE;
+    return work_buffer(v->work, part);
+}
+
+/* Of attention's output on a rank. */
+static struct size context_width(const struct serve *v)
+{
+    struct size in, out;
+    struct dims d;
+    if (v->mixer != MIXER_LINEAR) {
+        head_widths(v, &in, &out);
+        return size_mul(v->s, v->heads, out);
+    }
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, MIXER_LINEAR);
+    return d.width[COL_LINEAR_VALUES];
+}
+
+static enum status layer(const struct serve *step, enum layer_kind kind, struct err *err)
+{
+    enum segment segment = segment_of_kind(kind);
+    struct serve at_hand = *step;
+    const struct serve *v = &at_hand;
+    take_mixer(&at_hand, kind_mixer(kind));
+    uint16_t output, hidden = stream(v, segment);
+    if (kind_mixer(kind) == MIXER_LINEAR)
+        linear(v, segment, hidden);
+    else if (kind_mixer(kind) != MIXER_NONE)
+        attention(v, segment, hidden);
+    if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
+        serve_piece(v->plan, v->work, segment, v->tokens, context_width(v));
+    if (kind_ffn(kind) == FFN_DENSE)
+        dense_mlp(v, segment, hidden);
+    if (plan_embeds_layers(v->plan))
+        layer_embedding(v, segment, hidden);
+    if (kind_ffn(kind) != FFN_MOE)
+        return STATUS_OK;
+    hidden = moe_input(v, segment, hidden);
+    return dispatch_layer(v->plan, v->work, v->path, &v->style->moe, hidden, &output, err);
+}
+
+static enum status layers(const struct serve *v, struct err *err)
+{
+    bool kinds[KIND_COUNT];
+    stack_kinds(v->plan, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kinds[k])
+            TRY(layer(v, (enum layer_kind)k, err));
+    return STATUS_OK;
+}
+
+static void head_buffer(const struct serve *v, struct buffer buffer)
+{
+    buffer.segment = SEGMENT_HEAD;
+    buffer.life = LIFE_TRANSIENT;
+    buffer.last = WORK_NONE;
+    work_buffer(v->work, buffer);
+}
+
+/* Logits of the last token of every sequence (of every token when speculating), gathered over
+ * tp in f32, and the sampler's probabilities; those of all replicas that share the head's
+ * matrix, gathered as they are multiplied. */
+static void head(const struct serve *v)
+{
+    struct sizes *s = v->s;
+    uint64_t per = v->decode ? v->plan->workload.tokens_per_sequence : 1;
+    struct size rows = size_times(s, size_slot(s, SLOT_MICRO_BATCH), per ? per : 1);
+    const char *const names[] = {"logits", "probabilities"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct buffer buffer =
+            shape(v, names[i], CATEGORY_LOGITS, rows, size_slot(s, SLOT_VOCAB));
+        buffer.dtype = DTYPE_F32;
+        head_buffer(v, buffer);
+    }
+    uint64_t replicas = plan_head_replicas(v->plan);
+    if (replicas > 1)
+        head_buffer(v, shape(v, "logits_joined", CATEGORY_LOGITS, dims_over(s, replicas, rows),
+                             size_slot(s, SLOT_VOCAB)));
+}
+
+/* ---- the cache ---- */
+
+/* Sequences of all batches in flight: an engine with pp stages keeps pp batches under way, or
+ * its stages wait for each other. */
+struct size serve_cached_sequences(const struct plan *plan, struct sizes *s)
+{
+    struct size batch = size_slot(s, SLOT_MICRO_BATCH);
+    return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_BATCHES)) : batch;
+}
+
+static void cache_buffer(const struct plan *plan, struct work *work, const char *name,
+                         enum mixer mixer, enum dtype dtype, struct size tokens,
+                         struct size width)
+{
+    struct sizes *s = &work->sizes;
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_KV_CACHE,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 4,
+                                      .dims = {cache_layers(s, plan, mixer),
+                                               serve_cached_sequences(plan, s), tokens, width},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true});
+}
+
+/* Beside the window: entries, the indexer's keys of them, and windows that are open. */
+static void entry_buffers(const struct plan *plan, struct work *work, struct dims *d,
+                          struct size tokens, uint64_t block)
+{
+    struct sizes *s = &work->sizes;
+    const struct cache_names names = cache_names(d->mixer);
+    if (!names.entries)
+        return;
+    struct size n = cache_entries(s, plan, d->mixer, tokens, block);
+    cache_buffer(plan, work, names.entries, d->mixer, plan->precision.kv_cache, n,
+                 cache_width(d));
+    if (d->facts & FACT_INDEX)
+        cache_buffer(plan, work, names.keys, d->mixer, DTYPE_INT8, n, cache_index_bytes(d));
+    cache_buffer(plan, work, names.open, d->mixer, DTYPE_INT8, size_const(s, 1),
+                 size_const(s, cache_open_bytes(plan, d->mixer)));
+}
+
+void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
+{
+    struct sizes *s = &work->sizes;
+    struct dims d;
+    struct size context = plan->workload.mode == MODE_DECODE ? size_slot(s, SLOT_CONTEXT)
+                                                             : size_slot(s, SLOT_SEQUENCE_FULL);
+    bool kinds[KIND_COUNT], mixers[MIXER_COUNT] = {false};
+    stack_kinds(plan, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        mixers[kind_mixer((enum layer_kind)k)] |= kinds[k];
+    dims_fill(&d, plan, s);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer mixer = (enum mixer)m;
+        dims_mixer(&d, mixer);
+        if (mixers[m] && mixer == MIXER_LINEAR)
+            cache_buffer(plan, work, "state_cache", mixer, DTYPE_INT8, size_const(s, 1),
+                         cache_state_bytes(&d));
+        if (!mixers[m] || !cache_name(mixer))
+            continue;
+        struct size tokens = cache_part(s, plan, cache_held(s, plan, mixer, context));
+        uint64_t page = cache_page(plan, block);
+        tokens = size_up(s, tokens, page ? page : 1);
+        cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
+                     cache_width(&d));
+        entry_buffers(plan, work, &d, context, block);
+        if (d.facts & FACT_INDEX_KEYS)
+            cache_buffer(plan, work, "index_cache", mixer, DTYPE_INT8, tokens,
+                         cache_index_bytes(&d));
+    }
+}
+
+enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,
+                        const struct serve_style *style, struct err *err)
+{
+    TRY(serve_refuse(plan, style, err));
+    struct sizes *s = &work->sizes;
+    struct serve v = {.plan = plan,
+                      .work = work,
+                      .s = s,
+                      .style = style,
+                      .path = path,
+                      .tokens = size_slot(s, SLOT_TOKENS),
+                      .hidden = size_slot(s, SLOT_HIDDEN),
+                      .zero = size_const(s, 0),
+                      .streams = dims_with_blocks(s, plan, SLOT_BLOCKS_OUT),
+                      .mla = plan->model.attention.kind == ATTENTION_MLA,
+                      .shared = plan_shares_kv(plan),
+                      .decode = plan->workload.mode == MODE_DECODE};
+    if (plan_token_ranks(plan) > 1)
+        v.tokens = size_mul(s, v.tokens, dims_token_ranks(s, plan));
+    step_segments(plan, work);
+    size_t first = work->n_buffers;
+    serve_weights(plan, work, style);
+    serve_offload(plan, work, first);
+    serve_adapters(plan, work);
+    serve_transfer(plan, work, style->cache_block);
+    if (style->remainders)
+        serve_remainders(plan, work, &style->experts);
+    if (!style->profile)
+        serve_cache(plan, work, style->cache_block);
+    serve_encoder(plan, work, style->profile != NULL);
+    serve_before(plan, work, style, v.tokens);
+    serve_draft(plan, work, style);
+    TRY(layers(&v, err));
+    if (style->profile)
+        serve_sample(plan, work, style->profile, v.tokens);
+    else
+        head(&v);
+    return STATUS_OK;
+}

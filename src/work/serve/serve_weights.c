@@ -1,0 +1,561 @@
+/* Weights of a serving rank, component by component; see serve.h. */
+#include "base/text.h"
+#include "work/list/letters.h"
+#include "work/list/dtype.h"
+#include "plan/params.h"
+#include "work/piece/cache.h"
+#include "work/piece/matrix.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/speculation.h"
+#include "work/serve/serve.h"
+#include "work/stack/stack.h"
+
+/* ---- the matrices of one layer ---- */
+
+enum layers {
+    DENSE_LAYERS,
+    BORROW_LAYERS, /* dense ones that borrow keys; of DENSE_LAYERS these are none then */
+    MOE_LAYERS,
+    ALL_LAYERS,
+    ATTENTION_LAYERS,
+    ALIKE_LAYERS,  /* of those: without window layers that have heads of their own */
+    WINDOW_LAYERS, /* these alone */
+    ONE_MIXER
+};
+
+#define BIT(part) (1u << (part))
+#define ATTENTION_PARTS (BIT(PART_ATTENTION_IN) | BIT(PART_ATTENTION_OUT))
+#define INDEXER_PARTS (BIT(PART_INDEXER) | BIT(PART_WHOLE))
+
+/* Matrices of a layer that make one buffer: those of some parts, in some kind of network. */
+static const struct component {
+    const char *name;
+    enum layers layers;
+    unsigned in;    /* IN_... of matrix_exists */
+    unsigned parts; /* bits of enum weight_part */
+    enum component_kind { PLAIN, EXPERTS, ROUTER } kind;
+} components[] = {
+    {"attention_weights", ALIKE_LAYERS, IN_NONE, ATTENTION_PARTS, PLAIN},
+    {"dense_mlp_weights", DENSE_LAYERS, IN_DENSE, BIT(PART_DENSE), PLAIN},
+    {"borrow_mlp_weights", BORROW_LAYERS, IN_DENSE, BIT(PART_DENSE), PLAIN},
+    {"layer_embedding_weights", ALL_LAYERS, IN_ALL, BIT(PART_WHOLE), PLAIN},
+    {"expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), EXPERTS},
+    {"latent_weights", MOE_LAYERS, IN_MOE, BIT(PART_LATENT), PLAIN},
+    {"shared_expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_SHARED), PLAIN},
+    {"residual_mlp_weights", MOE_LAYERS, IN_MOE, BIT(PART_RESIDUAL), PLAIN},
+    {"router_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), ROUTER},
+};
+
+static struct size padded(struct sizes *s, struct size width, uint64_t multiple)
+{
+    return multiple > 1 ? size_up(s, width, multiple) : width;
+}
+
+/* The widths of attention's mixer at hand, and of experts as their backend keeps them. */
+static struct dims fill_dims(const struct plan *plan, struct sizes *s, enum mixer mixer)
+{
+    struct dims d;
+    dims_fill(&d, plan, s);
+    dims_mixer(&d, mixer);
+    d.width[COL_SHARED_INTER] = dims_shared_width(s, plan);
+    d.width[COL_EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
+    return d;
+}
+
+static struct dims padded_dims(const struct serve_experts *experts, const struct dims *plain)
+{
+    struct dims d = *plain;
+    d.width[COL_INTER] = padded(d.z, d.width[COL_INTER], experts->inter_multiple);
+    d.width[COL_ROUTED] = padded(d.z, d.width[COL_ROUTED], experts->hidden_multiple);
+    return d;
+}
+
+static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
+                  struct size count, const char *source)
+{
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_WEIGHTS,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 2,
+                                      .dims = {count, bytes},
+                                      .bytes = bytes,
+                                      .count = count,
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = source});
+}
+
+/* All layers of the stage, those with attention, or of these the ones that are no window layers
+ * with heads of their own. */
+static struct size mixer_layers(const struct plan *plan, struct sizes *s, enum layers kind)
+{
+    struct size sum = size_const(s, 0);
+    bool apart = kind == ALIKE_LAYERS && plan_splits_attention(plan);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer owner = mixer_owner((enum mixer)m);
+        if ((owner == m || plan_borrows(plan)) && (kind == ALL_LAYERS || cache_name(owner)) &&
+            !(apart && owner == MIXER_WINDOW))
+            sum = size_add(s, sum, cache_layers(s, plan, (enum mixer)m));
+    }
+    return sum;
+}
+
+struct size serve_borrow_layers(const struct plan *plan, struct sizes *s)
+{
+    struct size sum = size_const(s, 0);
+    for (unsigned k = 0; k < KIND_COUNT && plan_borrows(plan); k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (kind_ffn(kind) == FFN_DENSE && mixer_borrows(kind_mixer(kind)))
+            sum = size_add(s, sum, size_slot(s, slot_kind_layers(kind)));
+    }
+    return sum;
+}
+
+static struct size layers_of(const struct plan *plan, struct sizes *s, enum layers kind)
+{
+    struct size dense = size_slot(s, SLOT_STAGE_DENSE_LAYERS);
+    if (kind == MOE_LAYERS)
+        return size_slot(s, SLOT_STAGE_MOE_LAYERS);
+    if (kind == DENSE_LAYERS)
+        return plan_borrows(plan) ? size_sub(s, dense, serve_borrow_layers(plan, s)) : dense;
+    if (kind == BORROW_LAYERS)
+        return serve_borrow_layers(plan, s);
+    if (kind == WINDOW_LAYERS)
+        return serve_window_layers(plan, s);
+    return mixer_layers(plan, s, kind);
+}
+
+struct size serve_window_layers(const struct plan *plan, struct sizes *s)
+{
+    struct size own = cache_layers(s, plan, MIXER_WINDOW);
+    return plan_borrows(plan) ? size_add(s, own, cache_layers(s, plan, MIXER_WINDOW_BORROW))
+                              : own;
+}
+
+/* Bytes of a matrix as a checkpoint has it: in pieces whose scales are rounded each. */
+static struct size matrix_bytes(const struct dims *d, const struct layer_matrix *m,
+                                enum dtype format)
+{
+    struct size bytes = size_const(d->z, 0);
+    enum col pieces[MATRIX_PIECES];
+    size_t n = matrix_pieces(m, d, pieces);
+    for (size_t i = 0; i < n; i++)
+        bytes = size_add(d->z, bytes,
+                         size_matrix_bytes(d->z, format, d->width[m->in], d->width[pieces[i]]));
+    return bytes;
+}
+
+static enum dtype format_of(const struct plan *plan, enum weight_part part,
+                            enum component_kind kind)
+{
+    return kind == ROUTER    ? DTYPE_BF16
+           : kind == EXPERTS ? plan->precision.weights
+                             : plan_part_format(plan, part);
+}
+
+/* Bytes in one layer of the mixer at hand. */
+static struct size component_bytes(const struct component *c, const struct dims *d)
+{
+    struct size bytes = size_const(d->z, 0);
+    size_t n;
+    const struct layer_matrix *m = matrices_of_layer(&n), *end = m + n;
+    for (; m < end; m++)
+        if (BIT(m->part) & c->parts && matrix_exists(m, d, c->in) &&
+            m->expert == (c->kind == EXPERTS))
+            bytes =
+                size_add(d->z, bytes, matrix_bytes(d, m, format_of(d->plan, m->part, c->kind)));
+    return bytes;
+}
+
+/* Whether a layer of a kind is one of those. */
+static bool is_of(const struct plan *plan, enum layers which, enum mixer mixer,
+                  enum layer_kind kind)
+{
+    enum mixer own = kind_mixer(kind), owner = mixer_owner(own);
+    bool dense = kind_ffn(kind) == FFN_DENSE;
+    bool borrows = plan_borrows(plan) && mixer_borrows(own);
+    bool apart = which == ALIKE_LAYERS && plan_splits_attention(plan);
+    switch (which) {
+    case ONE_MIXER:
+        return own == mixer;
+    case MOE_LAYERS:
+        return kind_ffn(kind) == FFN_MOE;
+    case DENSE_LAYERS:
+        return dense && !borrows;
+    case BORROW_LAYERS:
+        return dense && borrows;
+    case WINDOW_LAYERS:
+        return owner == MIXER_WINDOW;
+    case ALL_LAYERS:
+        return true;
+    case ATTENTION_LAYERS:
+    case ALIKE_LAYERS:
+        break;
+    }
+    return cache_name(owner) && !(apart && owner == MIXER_WINDOW);
+}
+
+/* Of these layers those whose weights are in host memory. */
+static struct size away_of(const struct plan *plan, struct sizes *s, enum layers which,
+                           enum mixer mixer)
+{
+    struct size sum = size_const(s, 0);
+    for (unsigned k = 0; k < KIND_COUNT && engine_groups_layers(plan); k++)
+        if (is_of(plan, which, mixer, (enum layer_kind)k))
+            sum = size_add(s, sum, size_slot(s, slot_kind_away((enum layer_kind)k)));
+    return sum;
+}
+
+/* Matrices of layers in host memory: room on the device for as many layers as come in ahead,
+ * one for every name. */
+static void send_away(const struct plan *plan, struct work *work, enum dtype dtype,
+                      struct size bytes, struct size away)
+{
+    static const char source[] = "vLLM offloader/prefetch.py: StaticBufferPool";
+    struct sizes *s = &work->sizes;
+    struct size some = size_min(s, away, size_const(s, 1)), all = size_mul(s, bytes, away);
+    state(work, "offload_slots", dtype, bytes, size_times(s, some, plan->memory.offload_ahead),
+          source);
+    for (size_t i = 0; i < work->n_host; i++)
+        if (text_equal(work->host[i].name, "offloaded_weights")) {
+            work->host[i].bytes = size_add(s, work->host[i].bytes, all);
+            return;
+        }
+    work_host(work, "offloaded_weights", all, source);
+}
+
+/* One buffer of a component, but where it has no bytes. */
+static void add_component(const struct component *c, const char *name, struct work *work,
+                          const struct dims *d, struct size layers, struct size away)
+{
+    struct size bytes = component_bytes(c, d);
+    enum weight_part first = (enum weight_part)0;
+    while (!(c->parts & BIT(first)))
+        first++;
+    if (c->kind == EXPERTS)
+        bytes = size_mul(d->z, bytes, size_slot(d->z, SLOT_LOCAL_EXPERTS));
+    if (size_is_zero(d->z, bytes))
+        return;
+    enum dtype format = format_of(d->plan, first, c->kind);
+    bool groups = engine_groups_layers(d->plan);
+    state(work, name, format, bytes, groups ? size_sub(d->z, layers, away) : layers, NULL);
+    if (groups)
+        send_away(d->plan, work, format, bytes, away);
+}
+
+/* Attention of window layers with heads of their own. */
+static void window_attention(const struct plan *plan, struct work *work)
+{
+    struct dims d = fill_dims(plan, &work->sizes, MIXER_WINDOW);
+    if (plan_splits_attention(plan))
+        add_component(&components[0], "window_attention_weights", work, &d,
+                      layers_of(plan, d.z, WINDOW_LAYERS),
+                      away_of(plan, d.z, WINDOW_LAYERS, MIXER_WINDOW));
+}
+
+/* Experts of another width that tokens of images choose from, and their router (vLLM
+ * models/ernie45_vl_moe.py: vision_experts, vision_experts_gate). */
+static void image_experts(const struct plan *plan, struct work *work,
+                          const struct serve_experts *layout, const struct dims *plain)
+{
+    static const struct component both[] = {
+        {"image_expert_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), EXPERTS},
+        {"image_router_weights", MOE_LAYERS, IN_MOE, BIT(PART_AUTO), ROUTER},
+    };
+    struct dims d = *plain;
+    struct size width = size_const(d.z, plan->model.moe.image_intermediate);
+    if (!plan->model.moe.image_intermediate)
+        return;
+    d.width[COL_INTER] = size_ceil_div(d.z, width, size_slot(d.z, SLOT_ETP));
+    d = padded_dims(layout, &d);
+    d.width[COL_INTER_IN] = size_times(d.z, d.width[COL_INTER], plan->model.moe.glu ? 2 : 1);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++)
+        add_component(&both[i], both[i].name, work, &d, layers_of(plan, d.z, MOE_LAYERS),
+                      away_of(plan, d.z, MOE_LAYERS, MIXER_FULL));
+}
+
+/* All that a mixer multiplies by, under one name. */
+static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
+                           enum mixer mixer, unsigned parts)
+{
+    const struct component all = {.in = IN_NONE, .parts = parts};
+    struct dims d = fill_dims(plan, &work->sizes, mixer);
+    add_component(&all, name, work, &d, cache_layers(d.z, plan, mixer),
+                  away_of(plan, d.z, ONE_MIXER, mixer));
+}
+
+/* The taps of a linear layer's convolution and its vectors, in 16 bits. */
+static void linear_vectors(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    struct dims d;
+    params_count(&plan->model, &params);
+    dims_fill(&d, plan, s);
+    const struct params_part *part = &params.mixer[MIXER_LINEAR];
+    struct size taps = size_mul(s, d.width[COL_LINEAR_CONV], size_slot(s, SLOT_LINEAR_CONV));
+    struct size all = size_add(s, taps, size_const(s, part->norms + part->biases));
+    state(work, "linear_vectors", DTYPE_BF16, size_times(s, all, 2),
+          cache_layers(s, plan, MIXER_LINEAR), NULL);
+}
+
+/* Every kind of layer with a window, and what it has beside it. */
+static void shared_mixers(const struct plan *plan, struct work *work)
+{
+    static const struct {
+        enum mixer mixer;
+        const char *name;
+    } rows[] = {{MIXER_FULL, "attention_weights"},
+                {MIXER_WINDOW, "window_weights"},
+                {MIXER_CSA, "csa_weights"},
+                {MIXER_HCA, "hca_weights"}};
+    bool kinds[KIND_COUNT];
+    stack_kinds(plan, kinds);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool has = false;
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            has |= kinds[k] && kind_mixer((enum layer_kind)k) == rows[i].mixer;
+        if (has)
+            mixer_matrices(plan, work, rows[i].name, rows[i].mixer,
+                           ATTENTION_PARTS | INDEXER_PARTS);
+    }
+}
+
+/* Of hyper-connections, in f32 and whole on every rank (transformers
+ * deepseek_v4/modular_deepseek_v4.py, _keep_in_fp32_modules_strict); and the experts of every
+ * id of the vocabulary, of 32 bits in engines (vLLM models/deepseek_v4, hash_indices_dtype), on
+ * the first stage. */
+static void streams_and_tables(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    struct size sites = size_const(s, 0), head = size_slot(s, SLOT_STAGE_HEAD);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        sites = size_add(s, sites,
+                         size_times(s, size_slot(s, slot_kind_layers((enum layer_kind)k)),
+                                    params_stream_sites((enum layer_kind)k)));
+    if (plan->model.residual_streams > 1) {
+        state(work, "hyper_connection_weights", DTYPE_F32,
+              size_const(s, 4 * params_part_total(params.streams)), sites, NULL);
+        state(work, "hyper_connection_head", DTYPE_F32,
+              size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
+    }
+    if (plan->model.moe.hash_layers && plan_has_moe(plan))
+        state(work, "routing_tables", DTYPE_I32, size_times(s, dims_routing_tables(s, plan), 4),
+              size_const(s, 1), "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
+}
+
+static void mixers(const struct plan *plan, struct work *work)
+{
+    if (model_mixers(&plan->model, MIXER_LINEAR)) {
+        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, BIT(PART_LINEAR));
+        linear_vectors(plan, work);
+    }
+    if (plan_shares_kv(plan))
+        shared_mixers(plan, work);
+    else if (plan->model.indexer.heads)
+        mixer_matrices(plan, work, "indexer_weights",
+                       plan_has_blocks(plan) ? MIXER_BLOCKS : MIXER_FULL, INDEXER_PARTS);
+}
+
+/* Biases, attention sinks, the gate on shared experts and the norms inside attention and of
+ * latent rows, whole on every rank. */
+static void vectors(const struct plan *plan, struct work *work, const struct serve_style *style)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    const struct params_part *window = &params.mixer[MIXER_WINDOW];
+    const struct params_part *plain = &params.mixer[MIXER_REUSE]; /* without an indexer */
+    bool own = plan_splits_attention(plan), dense = model_ffns(&plan->model, FFN_DENSE) > 0;
+    if (model_attention_mixer(&plan->model) == MIXER_WINDOW)
+        plain = window;
+    uint64_t attention = plain->norms + plain->biases;
+    struct size beside = size_const(s, 0); /* in layers with entries, and of chosen blocks */
+    for (unsigned m = MIXER_CSA; m <= MIXER_BLOCKS; m++)
+        if (model_mixers(&plan->model, (enum mixer)m))
+            beside = size_add(
+                s, beside,
+                size_times(s, cache_layers(s, plan, (enum mixer)m),
+                           params.mixer[m].norms + params.mixer[m].biases - attention));
+    bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
+    uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
+                   params.latent.norms + (gated ? plan->model.hidden : 0);
+    if (plan->model.moe.image_intermediate)
+        moe += params.router.biases;
+    struct size terms[] = {
+        size_times(s, layers_of(plan, s, ALIKE_LAYERS), attention),
+        beside,
+        own ? size_times(s, layers_of(plan, s, WINDOW_LAYERS), window->norms + window->biases)
+            : size_const(s, 0),
+        size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.layer_scale),
+        dense ? size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases)
+              : size_const(s, 0),
+        size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
+        size_times(
+            s, size_mul(s, layers_of(plan, s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
+            params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
+    };
+    struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
+    if (!size_is_zero(s, elements))
+        state(work, "bias_weights", DTYPE_BF16, size_times(s, elements, 2), size_const(s, 1),
+              NULL);
+}
+
+/* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
+static void ends(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    struct size part = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
+    struct size table = size_times(s, size_mul(s, part, hidden), 2);
+    state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
+          NULL);
+    struct size rows =
+        size_ceil_div(s, size_slot(s, SLOT_VOCAB),
+                      dims_over(s, plan_head_replicas(plan), size_slot(s, SLOT_TP)));
+    if (!plan->model.tied_embeddings)
+        state(work, "head_weights", DTYPE_BF16, size_times(s, size_mul(s, rows, hidden), 2),
+              size_slot(s, SLOT_STAGE_HEAD), NULL);
+    struct size per_layer =
+        size_times(s, layers_of(plan, s, ALL_LAYERS),
+                   plan->model.norms_per_layer + (uint64_t)plan_embeds_layers(plan));
+    struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
+        norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
+                                  size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
+    if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
+        norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
+    uint64_t vectors = plan->model.norm_bias ? 2 : 1;
+    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms, NULL);
+}
+
+/* The table of the layers' embeddings, on the device, with the projection to them and its norm,
+ * in 16 bits; and the rows of a step that vLLM's multimodal model keeps for its graphs (vLLM
+ * models/gemma4_mm.py: per_layer_embeddings). */
+static void layer_embeddings(const struct plan *plan, struct work *work, const struct dims *d)
+{
+    struct sizes *s = &work->sizes;
+    struct size all = d->width[COL_LAYER_EMBEDDINGS], hidden = size_slot(s, SLOT_HIDDEN);
+    struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
+    struct size projection = size_add(s, size_mul(s, dims_layer_columns(s, plan), hidden),
+                                      size_slot(s, SLOT_LAYER_EMBEDDING));
+    state(work, "layer_embedding_table", DTYPE_BF16,
+          size_times(s, size_mul(s, dims_layer_rows(s, plan), all), 2), first,
+          "embed_tokens_per_layer");
+    state(work, "layer_embedding_projection", DTYPE_BF16, size_times(s, projection, 2), first,
+          "per_layer_model_projection");
+    if (plan->stack.kind == STACK_VLLM)
+        work_buffer(
+            work, (struct buffer){.name = "layer_embedding_rows",
+                                  .category = CATEGORY_WORKSPACE,
+                                  .segment = SEGMENT_STEP,
+                                  .dtype = plan->precision.activations,
+                                  .n_dims = 2,
+                                  .dims = {size_const(s, engine_tokens(plan)), all},
+                                  .life = LIFE_PERSISTENT,
+                                  .state = true,
+                                  .source = "vLLM models/gemma4_mm.py: per_layer_embeddings"});
+}
+
+/* What joins hidden rows and embeddings in front of a module's layer, [2 H, H]. */
+static void projection(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    if (plan_drafts_itself(plan))
+        state(work, "mtp_projection_weights", DTYPE_BF16,
+              size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
+              "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
+}
+
+/* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
+static void absorbed(const struct plan *plan, struct work *work, const struct dims *d)
+{
+    struct sizes *s = &work->sizes;
+    struct size matrix = size_mul(s, d->width[COL_KV_RANK], d->width[COL_KV_UP]);
+    struct size bytes = size_times(s, matrix, 2);
+    state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(plan, s, ATTENTION_LAYERS),
+          "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
+}
+
+/* The scales that OpenAI's kernels read on Hopper, [2 I / 256, H / 32] and [H / 256, I / 32] of
+ * each expert padded up, beside those that were loaded. */
+static void swizzled_scales(const struct plan *plan, struct work *work, const struct dims *d)
+{
+    struct sizes *s = &work->sizes;
+    struct size hidden = d->width[COL_ROUTED], inter = d->width[COL_INTER];
+    struct size wide = size_times(s, inter, plan->model.moe.glu ? 2 : 1);
+    struct size up =
+        size_mul(s, size_up(s, wide, 256), size_up(s, size_ceil_by(s, hidden, 32), 2));
+    struct size down =
+        size_mul(s, size_up(s, hidden, 256), size_up(s, size_ceil_by(s, inter, 32), 2));
+    struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
+    state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
+          "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
+}
+
+/* [positions, rotary dimensions], cos and sin halves, in the model's format; heads of two sizes
+ * have a table each. */
+static void rotary_table(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    const struct model *m = &plan->model;
+    bool part = m->attention.kind != ATTENTION_GQA;
+    enum slot head = slots_of_heads(m, model_attention_mixer(m)).head_dim;
+    enum slot window = slots_of_heads(m, MIXER_WINDOW).head_dim;
+    struct size width = size_slot(s, part ? SLOT_ROPE_DIM : head);
+    if (plan_splits_attention(plan) && m->window.head_dim &&
+        m->window.head_dim != m->attention.head_dim)
+        width = size_add(s, width, size_slot(s, window));
+    struct size positions = size_const(s, plan->model.max_position);
+    work_buffer(work, (struct buffer){.name = "rotary_table",
+                                      .category = CATEGORY_METADATA,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = DTYPE_BF16,
+                                      .n_dims = 2,
+                                      .dims = {positions, width},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = "vLLM layers/rotary_embedding: cos_sin_cache"});
+}
+
+void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style)
+{
+    struct sizes *s = &work->sizes;
+    struct dims d = fill_dims(plan, s, model_attention_mixer(&plan->model));
+    struct dims experts = padded_dims(&style->experts, &d);
+    struct dims borrow = d;
+    dims_mixer(&borrow, MIXER_BORROW);
+    for (size_t i = 0; i < sizeof components / sizeof *components; i++) {
+        const struct component *c = &components[i];
+        if (c->layers == BORROW_LAYERS && !plan_borrows(plan))
+            continue;
+        if (c->layers != ALIKE_LAYERS || !plan_shares_kv(plan))
+            add_component(c, c->name, work,
+                          c->kind == EXPERTS           ? &experts
+                          : c->layers == BORROW_LAYERS ? &borrow
+                                                       : &d,
+                          layers_of(plan, s, c->layers),
+                          away_of(plan, s, c->layers, MIXER_FULL));
+    }
+    image_experts(plan, work, &style->experts, &d);
+    window_attention(plan, work);
+    mixers(plan, work);
+    streams_and_tables(plan, work);
+    vectors(plan, work, style);
+    ends(plan, work);
+    if (plan_embeds_layers(plan))
+        layer_embeddings(plan, work, &d);
+    serve_encoder_weights(plan, work);
+    projection(plan, work);
+    if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
+        absorbed(plan, work, &d);
+    if (style->experts.swizzled_scales)
+        swizzled_scales(plan, work, &experts);
+    if (style->rotary_table && plan->model.max_position)
+        rotary_table(plan, work);
+}

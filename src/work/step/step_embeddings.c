@@ -1,0 +1,99 @@
+/* Embeddings of the layers as ops (Gemma-4 E2B, E4B): a row of a table for every token, [L w],
+ * with a normed projection of the embedded token; a layer multiplies its part with a gate of
+ * its own output and adds what a projection makes of it. Source: transformers
+ * gemma4/modular_gemma4.py, get_per_layer_inputs, project_per_layer_inputs and
+ * Gemma4TextDecoderLayer. */
+#include "work/step/step.h"
+
+static bool has_embeddings(const struct step *s)
+{
+    return s->d.facts & FACT_LAYER_EMBEDDING;
+}
+
+static uint16_t all_rows(struct step *s, const char *name)
+{
+    return step_rows(s, name, CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL],
+                     s->d.width[COL_LAYER_EMBEDDINGS]);
+}
+
+/* The table's rows; where tp splits the vocabulary, sums of its parts. */
+static uint16_t looked_up(struct step *s)
+{
+    struct layer *l = &s->l;
+    struct size dims[] = {dims_layer_rows(l->z, s->plan), s->d.width[COL_LAYER_EMBEDDINGS]};
+    uint16_t table = layer_buffer(l, "layer_embedding_table", CATEGORY_WEIGHTS, l->weight,
+                                  RULE_FIXED, 2, dims);
+    uint16_t rows = all_rows(s, "layer_embedding_rows");
+    uint16_t op = step_op(s, "layer_embedding", KERNEL_EMBED,
+                          OPERANDS(IN(WEIGHT, table), IN(IDS, s->labels), OUT(DST, rows)));
+    l->work->ops[op].bytes_read =
+        size_add(l->z, l->work->buffers[rows].bytes, l->work->buffers[s->labels].bytes);
+    return dims_splits_embeddings(s->plan)
+               ? layer_all_reduced(l, "layer_embedding_sum", GROUP_TP, rows)
+               : rows;
+}
+
+/* The embedded tokens, projected to the width of all layers; over tp its columns are gathered.
+ */
+static uint16_t projected(struct step *s, uint16_t embedded)
+{
+    struct layer *l = &s->l;
+    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_HIDDEN];
+    struct size columns = dims_layer_columns(l->z, s->plan);
+    uint16_t w = layer_weights_as(l, "w_layer_embeddings", layer_wide_format(l), l->one, hidden,
+                                  columns);
+    uint16_t out =
+        step_rows(s, "layer_embeddings_projected", CATEGORY_ACTIVATION, rows, columns);
+    layer_gemm(l, "layer_embeddings", embedded, w, WORK_NONE, out, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = hidden, .n = columns, .groups = l->one});
+    if (!dims_splits_embeddings(s->plan))
+        return out;
+    uint16_t all = all_rows(s, "layer_embeddings_gathered");
+    layer_collective(l, "gather_layer_embeddings", GROUP_TP, ALL_GATHER, out, all,
+                     l->work->buffers[all].bytes);
+    return all;
+}
+
+struct layer_embeddings step_layer_embeddings(struct step *s, uint16_t embedded)
+{
+    struct layer_embeddings run = {s->l.work->n_ops, s->l.work->n_ops, WORK_NONE};
+    if (!has_embeddings(s))
+        return run;
+    uint16_t rows = looked_up(s);
+    uint16_t normed = step_norm(s, "layer_embeddings_norm", projected(s, embedded));
+    run.out = step_add(s, "layer_embeddings", normed, rows);
+    run.end = s->l.work->n_ops;
+    return run;
+}
+
+uint16_t step_layer_embeddings_backward(struct step *s, const struct layer_embeddings *run,
+                                        uint16_t embedded, uint16_t d)
+{
+    if (run->out == WORK_NONE)
+        return d;
+    uint16_t sum = all_rows(s, "d_layer_embeddings");
+    uint16_t own = layer_undo_range(&s->l, run->first, run->end, run->out, sum, embedded);
+    if (own == WORK_NONE)
+        return d;
+    s->l.backward = true;
+    d = step_add(s, "d_embedded", d, own);
+    s->l.backward = false;
+    return d;
+}
+
+uint16_t step_layer_embedding(struct step *s, uint16_t x)
+{
+    if (!has_embeddings(s))
+        return x;
+    struct size rows = s->d.rows[ROW_LOCAL], width = s->d.width[COL_LAYER_EMBEDDING];
+    uint16_t gate = step_product(s, "layer_gate", x, "layer_gate_out", CATEGORY_ACTIVATION);
+    uint16_t own = step_rows(s, "own_embedding", CATEGORY_ACTIVATION, rows, width);
+    uint16_t gated = step_rows(s, "layer_gated", CATEGORY_ACTIVATION, rows, width);
+    step_op(s, "layer_gated", KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, gate), MANY(1, true, false, own),
+                     MANY(2, false, true, gated)));
+    uint16_t out =
+        step_product(s, "layer_projection", gated, "layer_projected", CATEGORY_ACTIVATION);
+    s->l.module = MODULE_RESIDUAL;
+    return step_add(s, "layer_embedded", x, step_norm(s, "layer_embedding_norm", out));
+}
