@@ -202,8 +202,12 @@ static void own_bytes(const struct work *work, const uint64_t *values, enum segm
         uint64_t layers = saving_layers(work, values, buffer);
         uint64_t *more = &own->more[i - own->range.begin];
         *more = 0;
-        if (!exists(buffer, schedule) || !layers || segment == SEGMENT_STEP)
+        if (!exists(buffer, schedule) || segment == SEGMENT_STEP)
             continue;
+        if (!layers) { /* none keeps it; the one at hand makes it all the same */
+            *more = runs_forward_alone(work, values, segment) ? values[buffer->all.node] : 0;
+            continue;
+        }
         uint64_t least =
             saved_bytes(work, values, buffer, layers, layers - (saved_by_some(buffer) ? 0 : 1));
         *more = saved_bytes(work, values, buffer, layers, layers) - least;
