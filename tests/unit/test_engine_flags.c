@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "plan/engine.h"
 #include "plan/job/reader.h"
-#include "plan/read/load.h"
+#include "support/served.h"
 
 /* A line is a flag, "- " in front of one that matters to neither, or a comment. */
 static unsigned check_flag(const struct job_framework *framework, char *line)
@@ -58,15 +58,6 @@ static void no_flag_is_passed_over(void **state)
     check_list("vllm", 250);
     check_list("sglang", 500);
     check_list("trtllm", 150);
-}
-
-static struct plan load_text(const char *text, struct arena *arena)
-{
-    struct plan plan;
-    struct err err = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return plan;
 }
 
 /* engines.md 2.1: devices as nvidia-smi prints them. */

@@ -12,11 +12,10 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/engine.h"
-#include "plan/read/load.h"
-#include "sim/answer/predict.h"
 #include "sim/time/step_time.h"
 #include "support/catalogue.h"
 #include "support/published.h"
+#include "support/served.h"
 
 /* ---- what the engine printed ---- */
 
@@ -72,18 +71,6 @@ static void printed_peaks_and_pools_come_out(void **state)
 
 /* ---- worked numbers ---- */
 
-static struct prediction predict_text(const char *text, struct arena *arena)
-{
-    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct prediction prediction = {0};
-    struct err err = {0};
-    const struct predict_options options = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, plan, NULL, &err) ||
-        predict(plan, &options, arena, &prediction, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return prediction;
-}
-
 static void assert_printed(const char *name, uint64_t bytes, const char *printed)
 {
     char text[64];
@@ -124,15 +111,6 @@ static void activation_is_a_matter_of_the_vocabulary(void **state)
         assert_printed(rows[i].model, p.serving.activation_bytes, rows[i].printed);
         arena_release(&arena);
     }
-}
-
-static uint64_t buffer_bytes(const struct prediction *prediction, const char *name)
-{
-    const struct memory_report *m = &prediction->memory;
-    for (size_t i = 0; i < m->n_buffers; i++)
-        if (text_equal(m->buffers[i].name, name))
-            return m->buffers[i].bytes;
-    return 0;
 }
 
 /* engines.md 1.5, table W, in GiB: workspace13 and workspace2 of the profile run. */
@@ -321,15 +299,6 @@ static void reports_of_expert_backends_come_out(void **state)
 }
 
 /* ---- SGLang's and TensorRT-LLM's pools ---- */
-
-static struct plan load_text(const char *text, struct arena *arena)
-{
-    struct plan plan;
-    struct err err = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return plan;
-}
 
 /* A token of Llama 3.1 8B is 32 layers x 2 x 8 heads x 128 x 2 bytes, 128 KiB: a block of 16 is
  * 2 MiB. A pool is what the plan says of it; what it holds at most changes nothing above. */

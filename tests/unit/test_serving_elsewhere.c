@@ -10,50 +10,7 @@
 
 #include "base/text.h"
 #include "base/unit.h"
-#include "plan/read/load.h"
-#include "sim/answer/predict.h"
-
-static struct plan load_text(const char *text, struct arena *arena)
-{
-    struct plan plan;
-    struct err err = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return plan;
-}
-
-static void assert_refused(const char *text, const char *why)
-{
-    struct arena arena = {0};
-    struct plan plan;
-    struct err err = {0};
-    if (!plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL, &err))
-        fail_msg("%s: is taken", text);
-    if (!strstr(err.text, why))
-        fail_msg("%s: %s, without '%s'", text, err.text, why);
-    arena_release(&arena);
-}
-
-static struct prediction predict_text(const char *text, struct arena *arena)
-{
-    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct prediction prediction = {0};
-    struct err err = {0};
-    const struct predict_options options = {0};
-    *plan = load_text(text, arena);
-    if (predict(plan, &options, arena, &prediction, &err))
-        fail_msg("%s (%s)", err.text, err.hint);
-    return prediction;
-}
-
-static uint64_t buffer_bytes(const struct prediction *p, const char *name)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < p->memory.n_buffers; i++)
-        if (text_equal(p->memory.buffers[i].name, name))
-            sum += p->memory.buffers[i].bytes;
-    return sum;
-}
+#include "support/served.h"
 
 /* What stays in host memory is not on the device, no more than the layers have: all but the
  * embedding, the head and vectors. */
