@@ -140,9 +140,22 @@ bool plan_recomputes_some(const struct plan *plan)
 uint64_t plan_recomputes_together(const struct plan *plan)
 {
     const struct recompute_plan *r = &plan->recompute;
-    bool has = plan_is_megatron(plan) && plan->workload.mode == MODE_TRAIN &&
-               r->kind == RECOMPUTE_FULL && !r->layers && r->every > 1;
+    bool full = plan->workload.mode == MODE_TRAIN && r->kind == RECOMPUTE_FULL;
+    bool has = plan_is_megatron(plan) && full && !r->layers && r->every > 1;
+    if (full && plan_is_huggingface(plan) && plan_has_shortcut(plan)) /* its layer is two */
+        return 2;
     return has ? r->every : 1;
+}
+
+bool plan_has_shortcut(const struct plan *plan)
+{
+    return plan->model.moe.shortcut && plan_has_moe(plan);
+}
+
+uint64_t plan_choices(const struct plan *plan)
+{
+    bool some = plan_is_huggingface(plan) && plan->workload.mode == MODE_TRAIN;
+    return some ? model_choices(&plan->model) : plan->model.moe.top_k;
 }
 
 bool plan_casts_products(const struct plan *plan)

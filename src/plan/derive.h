@@ -45,6 +45,10 @@ bool plan_steps_whole(const struct plan *plan);
 bool plan_drops_gradients(const struct plan *plan);
 /* Whether full recomputation leaves the layers behind recompute.layers alone. */
 bool plan_recomputes_some(const struct plan *plan);
+/* Experts that the rows of a token go to: all its choices or, in training of transformers'
+ * models, those alone that have weights, in the mean (models/longcat_flash, whose loop over
+ * experts gives those without the rows as they are). */
+uint64_t plan_choices(const struct plan *plan);
 /* Layers that full recomputation runs again together, from one input; 1: each by itself. */
 uint64_t plan_recomputes_together(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
@@ -71,6 +75,8 @@ uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_has_moe(const struct plan *plan);
 /* And whether there are experts that tokens are routed to. */
 bool plan_is_routed(const struct plan *plan);
+/* Whether their experts' sum is added behind the next layer. */
+bool plan_has_shortcut(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
 /* Tokens of a sequence in a step, over all ranks that share it. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+
 static const struct kind_row {
     enum mixer mixer;
     enum ffn ffn;
@@ -168,6 +170,21 @@ void model_kinds(const struct model *model, bool has[KIND_COUNT])
         has[model_mtp_kind(model)] = true;
     has[KIND_MOE] &= model->layer_types.n || model->moe.experts > 0;
     has[KIND_DENSE] |= !model->layer_types.n && !has[KIND_MOE];
+}
+
+uint64_t model_choices(const struct model *model)
+{
+    const struct model_moe *moe = &model->moe;
+    bool overflow = false;
+    uint64_t all = checked_add(moe->experts, moe->zero_experts, &overflow);
+    if (!moe->zero_experts || overflow)
+        return moe->top_k;
+    return ceil_div(checked_mul(moe->top_k, moe->experts, &overflow), all);
+}
+
+bool model_has_network_norm(const struct model *model)
+{
+    return !model->side_by_side || model->norms_per_layer > 1;
 }
 
 uint64_t model_row_width(const struct model *model)

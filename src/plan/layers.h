@@ -97,6 +97,14 @@ void model_kinds(const struct model *model, bool has[KIND_COUNT]);
  * does not say that modules are dense (layer-kinds.md 1.8 and 1.9). */
 enum layer_kind model_mtp_kind(const struct model *model);
 
+/* Experts with weights that a token is multiplied by in the mean, rounded up: all its choices,
+ * but for those that return their input. */
+uint64_t model_choices(const struct model *model);
+
+/* Whether the network of a layer has a norm of its own: it does not read the mixer's rows, or
+ * through another norm. */
+bool model_has_network_norm(const struct model *model);
+
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
 uint64_t model_row_width(const struct model *model);
 

@@ -22,7 +22,8 @@ static uint64_t qk_dim(const struct attention *attention, bool *overflow)
 
 /* q [H, h d], k [H, h_kv d], v [H, h_kv dv] unless keys are values, o [h dv, H]; a gate as wide
  * as o's input, or of one column a head. Layers that borrow keys have neither k nor v, nor a
- * norm of keys. */
+ * norm of keys. With a rank of queries q is [H, r], a norm and [r, h d] (vLLM
+ * models/step3_text.py, Step3TextAttention). */
 static struct params_part count_gqa(const struct model *model, const struct attention *a,
                                     bool borrows, bool *overflow)
 {
@@ -30,11 +31,14 @@ static struct params_part count_gqa(const struct model *model, const struct atte
     uint64_t k = borrows ? 0 : checked_mul(a->kv_heads, a->head_dim, overflow);
     uint64_t v = a->k_eq_v || borrows ? 0 : checked_mul(a->kv_heads, a->v_head_dim, overflow);
     uint64_t context = checked_mul(a->heads, a->v_head_dim, overflow);
-    uint64_t qkv = checked_add(q, checked_add(k, v, overflow), overflow);
-    uint64_t width = mul_add(a->output_gate ? 2 : 1, context, qkv, overflow);
+    uint64_t qkv = checked_add(q, checked_add(k, v, overflow), overflow), rank = a->q_lora_rank;
+    uint64_t read = rank ? checked_add(rank, checked_add(k, v, overflow), overflow) : qkv;
+    uint64_t width = mul_add(a->output_gate ? 2 : 1, context, read, overflow);
     if (a->head_gate)
         width = checked_add(width, a->heads, overflow);
-    struct params_part part = {.matrices = checked_mul(width, model->hidden, overflow)};
+    struct params_part part = {
+        .matrices = mul_add(width, model->hidden, checked_mul(rank, q, overflow), overflow),
+        .norms = rank};
     if (a->qk_norm)
         part.norms = a->qk_norm_all_heads ? checked_add(q, k, overflow)
                                           : checked_mul(borrows ? 1 : 2, a->head_dim, overflow);
@@ -332,8 +336,10 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
                    : 0;
     if (mixer == MIXER_BLOCKS) /* its queries go with the heads that they choose for */
         return checked_mul(model->indexer.head_dim, model->hidden, overflow);
-    if (mixer == MIXER_NONE || a->kind == ATTENTION_GQA)
+    if (mixer == MIXER_NONE)
         return 0;
+    if (a->kind == ATTENTION_GQA)
+        return checked_mul(model->hidden, a->q_lora_rank, overflow);
     if (a->kind == ATTENTION_SHARED_KV)
         return checked_add(shared_whole(model, mixer, overflow),
                            indexer_matrices(model, mixer, overflow), overflow);

@@ -48,9 +48,10 @@ static struct params_part count_router(const struct model *model, bool *overflow
     const struct model_moe *moe = &model->moe;
     bool scaled = moe->router.learned_scale;
     uint64_t vectors = (uint64_t)moe->router.bias + (uint64_t)moe->router.linear_bias + scaled;
-    uint64_t biases = checked_mul(vectors, moe->experts, overflow);
+    uint64_t choices = checked_add(moe->experts, moe->zero_experts, overflow);
+    uint64_t biases = checked_mul(vectors, choices, overflow);
     return (struct params_part){
-        .matrices = checked_mul(moe->experts, model->hidden, overflow),
+        .matrices = checked_mul(choices, model->hidden, overflow),
         .biases = checked_add(biases, scaled ? model->hidden : 0, overflow),
     };
 }
@@ -279,7 +280,7 @@ void params_count(const struct model *model, struct params *params)
     count_parts(model, &p, &overflow);
     struct params_part all = count_model(model, &p, model->moe.experts, &overflow);
     part_add(&all, p.images, p.moe_layers, &overflow);
-    struct params_part used = count_model(model, &p, model->moe.top_k, &overflow);
+    struct params_part used = count_model(model, &p, model_choices(model), &overflow);
     p.routed = checked_mul3(p.moe_layers, model->moe.experts, part_total(p.expert, &overflow),
                             &overflow);
     uint64_t ends = checked_add(p.encoder_embedding, p.encoder_projector, &overflow);
@@ -297,7 +298,7 @@ void params_count(const struct model *model, struct params *params)
 uint64_t params_active(const struct model *model, const struct params *params)
 {
     bool overflow = false;
-    struct params_part used = count_model(model, params, model->moe.top_k, &overflow);
+    struct params_part used = count_model(model, params, model_choices(model), &overflow);
     return used.matrices - (model->tied_embeddings ? 0 : params->embedding);
 }
 

@@ -44,8 +44,8 @@ struct enum_list {
 
 struct attention {
     enum attention_kind kind;
-    uint64_t heads, kv_heads, head_dim; /* GQA; heads also MLA */
-    uint64_t q_lora_rank, kv_lora_rank; /* MLA; q_lora_rank 0: direct q; shared_kv: q alone */
+    uint64_t heads, kv_heads, head_dim;          /* GQA; heads also MLA */
+    uint64_t q_lora_rank, kv_lora_rank;          /* kv of MLA alone; q_lora_rank 0: direct q */
     uint64_t qk_nope_head_dim, qk_rope_head_dim; /* MLA */
     uint64_t v_head_dim;                         /* of a value; with GQA 0: head_dim */
     bool bias;                                   /* q, k, v biases (and o when output_bias) */
@@ -126,6 +126,9 @@ struct model_moe {
     uint64_t latent_size; /* width of the rows that routed experts work on; 0: hidden */
     bool latent_norm;     /* a norm of their sums before these are projected up (Kimi-K3) */
     uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
+    uint64_t zero_experts; /* choices of the router beside the experts that compute nothing and
+                            * return their input (LongCat-Flash) */
+    bool shortcut; /* their sum is added behind the next layer, a dense one (LongCat-Flash) */
     uint64_t hash_layers;        /* first layers that route by a table of the vocabulary */
     uint64_t image_intermediate; /* width of as many experts that tokens of images choose from,
                                   * by a router of their own (ERNIE-4.5-VL); 0: none */
@@ -155,6 +158,7 @@ struct model {
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
+    bool side_by_side;       /* a network reads what its mixer does, both are added at once */
     bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
     bool mlp_bias;           /* dense networks have biases (StarCoder2) */
     bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */

@@ -137,6 +137,7 @@ static const struct silent {
     {"stack", "the loader reads it"},
     {"stack.profile", "names a file, which these plans do not have"},
     {"cluster.device.peak.fp4", "of weights in nvfp4 on an engine"},
+    {"model.moe.shortcut", "of layers by turns dense and with experts, which few plans have"},
     {"cluster.device.units", "of profiles with waves of tiles"},
     {"workload.data", "of profiles that time an input pipeline"},
     {"workload.speculation.model", "the loader reads it: the sizes stand for it"},

@@ -255,6 +255,31 @@ static void borrow_keys(struct rng *rng, struct plan *plan)
         (struct enum_list){4, {LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW_BORROW, LAYER_BORROW}};
 }
 
+/* Networks beside their mixers, behind one norm or two, queries of a low rank, choices that
+ * compute nothing, and experts added behind the next layer, each in some plans of stacks that
+ * have them. */
+static void shape_otherwise(struct rng *rng, struct plan *plan)
+{
+    struct model *model = &plan->model;
+    struct plan before = *plan;
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    bool beside = rng_below(rng, 4) == 0, rank = rng_below(rng, 4) == 0;
+    bool pairs = !beside && rng_below(rng, 3) == 0;
+    uint64_t norms = 1 + rng_below(rng, 2), zero = rng_below(rng, 4) ? 0 : 6;
+    if (pairs && !model->layer_types.n) {
+        model->moe.shortcut = true;
+        model->moe_every = 2;
+        model->dense_layers = model->layers / 2;
+    }
+    model->side_by_side = beside;
+    model->norms_per_layer = beside ? norms : model->norms_per_layer;
+    model->moe.zero_experts = zero;
+    if (rank && model->attention.kind == ATTENTION_GQA)
+        model->attention.q_lora_rank = 16;
+    if (rule_check(plan, text, hint))
+        *plan = before;
+}
+
 static void base(struct rng *rng, struct rng *layers, struct rng *kimi, struct rng *blocks,
                  struct rng *borrow, enum stack_kind stack, struct plan *plan)
 {
@@ -310,7 +335,7 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, blocks, borrow,
+    struct rng rng, layers, kimi, blocks, borrow, shape,
         joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
@@ -318,8 +343,10 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     rng_init(&kimi, draws_seed(seed), stack, 4, 0, 0);
     rng_init(&blocks, draws_seed(seed), stack, 5, 0, 0);
     rng_init(&borrow, draws_seed(seed), stack, 7, 0, 0);
+    rng_init(&shape, draws_seed(seed), stack, 8, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
+        shape_otherwise(&shape, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);

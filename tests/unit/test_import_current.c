@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -219,6 +220,87 @@ static void the_file_beside_says_the_format(void **state)
     arena_release(&arena);
 }
 
+/* Bamba-9B lists the layers that have attention; its card: 9.78B. */
+static void bamba_numbers_its_attention(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"model_type\": \"bamba\", \"vocab_size\": 128256, \"hidden_size\": 4096,"
+        " \"intermediate_size\": 14336, \"num_hidden_layers\": 32,"
+        " \"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"mamba_d_state\": 128,"
+        " \"attn_layer_indices\": [9, 18, 27], \"mamba_d_head\": \"auto\"}";
+    struct arena arena = {0};
+    struct model model = {0};
+    struct err err = {0};
+    struct params p;
+    struct text notes = {.arena = &arena};
+    if (config_read_text(text, &arena, &model, &notes, &err))
+        fail_msg("%s", err.text);
+    params_count(&model, &p);
+    assert_string_equal(text_string(&notes), "");
+    assert_int_equal(model.linear.head_dim, 64);
+    for (uint64_t i = 0; i < 32; i++)
+        assert_int_equal(model.layer_types.value[i % model.layer_types.n],
+                         i == 9 || i == 18 || i == 27 ? LAYER_FULL : LAYER_LINEAR);
+    assert_int_equal((p.parameters + 5000000) / 10000000, 978);
+    arena_release(&arena);
+}
+
+#define COHERE                                                                                 \
+    "{\"model_type\": \"cohere2_moe\", \"num_hidden_layers\": 6, \"hidden_size\": 64,"         \
+    " \"vocab_size\": 100, \"num_attention_heads\": 4, \"head_dim\": 16,"                      \
+    " \"num_key_value_heads\": 2, \"intermediate_size\": 32, \"num_experts\": 4,"              \
+    " \"num_shared_experts\": 1, \"expert_selection_fn\": \"sigmoid\""
+
+/* Command A+: one norm a layer, no head, experts as wide as intermediate_size, and dense layers
+ * first, each of full attention unless a period of theirs says otherwise. */
+static void cohere_has_experts_beside_attention(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        uint64_t dense, dense_width;
+        enum layer_type types[6];
+    } rows[] = {
+        {"}",
+         0,
+         32,
+         {LAYER_WINDOW, LAYER_WINDOW, LAYER_WINDOW, LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW}},
+        {", \"first_k_dense_replace\": 1, \"prefix_dense_intermediate_size\": 128,"
+         " \"sliding_window_pattern\": 2}",
+         1,
+         128,
+         {LAYER_FULL, LAYER_WINDOW, LAYER_FULL, LAYER_WINDOW, LAYER_FULL, LAYER_WINDOW}},
+        {", \"first_k_dense_replace\": 2, \"prefix_dense_sliding_window_pattern\": 2}",
+         2,
+         32,
+         {LAYER_WINDOW, LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW, LAYER_WINDOW, LAYER_FULL}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct model model = {0};
+        struct err err = {0};
+        struct params p;
+        struct text notes = {.arena = &arena};
+        char text[600];
+        snprintf(text, sizeof text, "%s%s", COHERE, rows[i].more);
+        if (config_read_text(text, &arena, &model, &notes, &err))
+            fail_msg("%s", err.text);
+        params_count(&model, &p);
+        assert_string_equal(text_string(&notes), "");
+        assert_true(model.side_by_side && model.tied_embeddings);
+        assert_int_equal(model.moe.router.score, SCORE_SIGMOID);
+        for (size_t j = 0; j < 6; j++)
+            assert_int_equal(model.layer_types.value[j % model.layer_types.n],
+                             rows[i].types[j]);
+        /* queries and outputs of 64, keys and values of 32; three matrices of 32 an expert */
+        assert_int_equal(p.parameters, 100 * 64 + 64 + 6 * (64 + 2 * 64 * 64 + 2 * 64 * 32) +
+                                           rows[i].dense * 3 * 64 * rows[i].dense_width +
+                                           (6 - rows[i].dense) * (4 * 64 + 5 * 3 * 64 * 32));
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +311,8 @@ int main(void)
         cmocka_unit_test(kimi_k3_says_what_is_left_out),
         cmocka_unit_test(granite_has_experts_behind_every_mixer),
         cmocka_unit_test(the_file_beside_says_the_format),
+        cmocka_unit_test(bamba_numbers_its_attention),
+        cmocka_unit_test(cohere_has_experts_beside_attention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

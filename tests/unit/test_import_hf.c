@@ -101,9 +101,23 @@ static const char *const families[] = {
     "qwen3-next-80b-a3b",
     "qwen3.5-397b-a17b",
     "step-3.7-flash",
+    "longcat-flash",
+    "step3",
+    "phi-2",
+    "gpt-j-6b",
+    "falcon-7b",
+    "falcon-40b",
+    "sarvam-30b",
+    "sarvam-105b",
+    "command-r7b",
+    "command-r-v01",
+    "command-r-08-2024",
+    "command-r-plus",
+    "aya-expanse-8b",
     "a.x-k1",
     "hy3",
     "ernie-4.5-vl-28b-a3b",
+    "ernie-4.5-vl-424b-a47b",
     "k-exaone-236b-a23b",
     "laguna-s-2.1",
     "laguna-xs.2",
@@ -232,21 +246,24 @@ static void broken_configurations_say_where(void **state)
          "qwen3_omni_moe, qwen3_omni_moe_thinker, "
          "qwen3_next, qwen3_5_moe, qwen3_5, "
          "kimi_linear, kimi_k3, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, "
-         "granitemoehybrid, lfm2_moe, llama, mistral, ministral3, "
+         "granitemoehybrid, bamba, lfm2_moe, llama, mistral, ministral3, cwm, "
          "gemma, gemma2, gemma3, "
-         "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, nemotron-nas, phi3, olmo2, "
+         "gemma4, mimo_v2_flash, mimo_v2, step3p5, step3p7, step3_vl, "
+         "longcat_flash, nemotron-nas, phi3, olmo2, "
          "olmo3, exaone4, hunyuan_v1_dense, mimo, seed_oss, smollm3, "
-         "arcee, apertus, granite, nemotron, starcoder2, phi, gpt_neox, falcon, cohere, "
-         "cohere2, stablelm, ernie4_5, glm, glm4, glm4v, chatglm, exaone, internlm2, "
+         "arcee, apertus, granite, nemotron, starcoder2, phi, gptj, gpt_neox, falcon, cohere, "
+         "cohere2, cohere2_moe, stablelm, ernie4_5, glm, glm4, glm4v, chatglm, exaone, "
+         "internlm2, "
          "internlm3, "
          "baichuan, minicpm, lfm2, deepseek, qwen2, "
          "qwen2_5_vl, qwen2_vl, qwen3, qwen3_vl, afmoe, aria, axk1, "
+         "sarvam_moe, sarvam_mla, "
          "exaone_moe, hy_v3, solar_open, laguna, mellum, mistral4, flex_olmo, "
          "granitemoeshared, granitemoe_swa, flint, kolibri1, dbrx; or write the "
          "model's own keys, as "
          "models/*.yaml do"},
-        {"{\"model_type\": \"bamba\"}", "config.json:1:16",
-         "architecture 'bamba' is not supported: it has Mamba and attention layers",
+        {"{\"model_type\": \"gemma3n\"}", "config.json:1:16",
+         "architecture 'gemma3n' is not supported: it has layers of different shapes",
          "write the model's own keys where its layers are of known types, as models/*.yaml do"},
         {"{\"model_type\": \"mistral_large4\"}", "config.json:1:16",
          "architecture 'mistral_large4' is not supported: it has latent attention that reads "

@@ -92,6 +92,56 @@ static void step_reads_its_modules(void **state)
     }
 }
 
+/* Step-3: the first layer is dense unless experts are named, and dense ones behind them are
+ * said. Its encoder: layers with biases and two norms, a class token, positions of 52 x 52
+ * patches; two convolutions and a product. */
+static void step3_reads_its_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layers;
+        uint64_t dense;
+        const char *notes;
+    } rows[] = {
+        {"", 1, ""},
+        {"\"moe_layers_enum\": \"2,3,4,5\", ", 2, ""},
+        {"\"moe_layers_enum\": \"1, 2,3\", ", 3,
+         "'moe_layers_enum' (line 1): dense layers behind those with experts are counted among "
+         "the first\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        struct model model = {0};
+        const char *text = arena_printf(
+            &arena,
+            "{\"model_type\": \"step3_vl\", \"understand_projector_stride\": 2, "
+            "\"projector_bias\": false, \"vision_config\": {"
+            "\"model_type\": \"step3_vision_encoder\", \"hidden_size\": 1792, "
+            "\"intermediate_size\": 3072, \"output_hidden_size\": 4096, "
+            "\"num_hidden_layers\": 63, \"num_attention_heads\": 16, \"image_size\": 728, "
+            "\"patch_size\": 14}, \"text_config\": {\"model_type\": \"step3_text\", %s"
+            "\"num_hidden_layers\": 6, \"hidden_size\": 64, \"vocab_size\": 100, "
+            "\"num_attention_heads\": 4, \"head_dim\": 16, \"intermediate_size\": 96, "
+            "\"moe_intermediate_size\": 32, \"moe_num_experts\": 8, \"moe_top_k\": 2, "
+            "\"share_expert_dim\": 32, \"share_q_dim\": 24}}",
+            rows[i].layers);
+        if (config_read_text(text, &arena, &model, &notes, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(model.dense_layers, rows[i].dense);
+        assert_int_equal(model.attention.q_lora_rank, 24);
+        assert_int_equal(model.attention.kv_heads, 1);
+        assert_string_equal(text_string(&notes), rows[i].notes);
+        assert_int_equal(model.encoder.layers, 63);
+        assert_int_equal(model.encoder.embedding, 588 * 1792 + 1792 + (52 * 52 + 2) * 1792);
+        assert_int_equal(model.encoder.projector,
+                         4 * 1792 * 4096 + 4096 + 9 * 4096 * 8192 + 8192 + 8192 * 64);
+        assert_int_equal(model.encoder.merge, 16);
+        arena_release(&arena);
+    }
+}
+
 /* Global heads of keys count where keys are values; without a list every sixth layer is full.
  */
 static void gemma_reads_its_global_heads(void **state)
@@ -223,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_reads_both_dialects),
         cmocka_unit_test(step_reads_its_modules),
+        cmocka_unit_test(step3_reads_its_layers),
         cmocka_unit_test(gemma_reads_its_global_heads),
         cmocka_unit_test(smaller_gemmas_borrow_keys),
         cmocka_unit_test(mimo_reads_its_window_heads),

@@ -237,7 +237,7 @@ static void sets_are_refused_by_name(void **state)
          "it takes a name or a path; `moeplan list` shows names"},
         {"model={layers: 3, top: 1}", "unknown key 'model.top'",
          "keys of 'model' are: name, layers, dense_layers, moe_every, layer_types, hidden, "
-         "dense_intermediate, residual_intermediate, vocab, "
+         "side_by_side, dense_intermediate, residual_intermediate, vocab, "
          "tied_embeddings, mtp_layers, "
          "mtp_enabled, mtp_window, mtp_dense, norms_per_layer, "
          "residual_block, "

@@ -161,6 +161,7 @@ static const struct {
     {"granite-3.3-8b", 8170864640},
     {"seed-oss-36b", 36151104512},
     {"ernie-4.5-0.3b", 360748032},
+    {"ernie-4.5-300b-a47b", 299484163264},
     {"internlm2-7b", 7737708544},
     {"yi-34b", 34388917248},
     {"tinyllama-1.1b", 1100048384},
@@ -180,6 +181,11 @@ static const struct {
     {"internvl3-8b", 7944373760},
     {"internvl3.5-8b", 8528318464},
     {"glm-4.1v-9b", 10292777472},
+    {"command-r-08-2024", 32296476672},       /* its card: 32B */
+    {"command-r-v01", 34980831232},           /* its card: 35B */
+    {"sarvam-30b", 32152650368},              /* its checkpoint: 64.4 GB */
+    {"sarvam-105b", 106031767424},            /* its hub: 106.0B */
+    {"ernie-4.5-vl-424b-a47b", 423526285184}, /* its card: 424B */
 };
 
 static void models_have_their_exact_parameters(void **state)

@@ -206,11 +206,13 @@ static void other_things_are_not_suggested(void **state)
     } cases[] = {
         {CATALOG_MODEL, "opt-6.7b", "`moeplan list models`"},
         {CATALOG_MODEL, "deepseek-r1-distill-qwen-32b", "`moeplan list models`"},
-        {CATALOG_MODEL, "command-r", "`moeplan list models`"},
+        {CATALOG_MODEL, "command-r",
+         "did you mean one of 'command-r-08-2024', 'command-r-plus', 'command-r-v01', "
+         "'command-r7b'?"},
         {CATALOG_MODEL, "jamba", "did you mean one of 'jamba-1.5-large', 'jamba-v0.1'?"},
         {CATALOG_MODEL, "ernie-4.5",
          "did you mean one of 'ernie-4.5-0.3b', 'ernie-4.5-21b-a3b', 'ernie-4.5-300b-a47b', "
-         "'ernie-4.5-vl-28b-a3b'?"},
+         "'ernie-4.5-vl-28b-a3b', ...?"},
         {CATALOG_CLUSTER, "v100", "`moeplan list clusters`"},
         {CATALOG_CLUSTER, "3090", "`moeplan list clusters`"},
         {CATALOG_CLUSTER, "910b", "`moeplan list clusters`"},

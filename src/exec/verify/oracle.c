@@ -473,7 +473,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
                          .I = inter,
                          .GI = model->moe.glu ? 2 * inter : inter,
                          .K = setup->sample->K,
-                         .E = setup->sample->logical};
+                         .E = setup->sample->logical + model->moe.zero_experts};
     allocate_results(o, arena);
     struct walk w;
     walk_init(&w, o, arena);

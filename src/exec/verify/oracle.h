@@ -67,7 +67,7 @@ struct oracle_squares {
 struct oracle {
     struct oracle_setup setup;
     uint64_t n_tokens;            /* checked tokens of a rank */
-    uint64_t H, W, I, GI, K, E;   /* W: width of the rows that experts work on */
+    uint64_t H, W, I, GI, K, E;   /* W: width of the rows that experts work on; E: choices */
     double *out;                  /* [n, H] */
     double *dx;                   /* [n, H] */
     double *routed, *drouted;     /* [n, W] the experts' part: of out and dx, or what latent_up

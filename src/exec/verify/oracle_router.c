@@ -9,7 +9,7 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
                         struct arena *arena)
 {
     const struct model *model = &setup->plan->model;
-    uint64_t H = model->hidden, E = model->moe.experts;
+    uint64_t H = model->hidden, E = model->moe.experts + model->moe.zero_experts;
     *router = (struct oracle_router){.setup = setup,
                                      .hidden = H,
                                      .experts = E,

@@ -36,15 +36,43 @@ enum status import_finish_falcon(const struct node *config, struct model *model,
         model->norms_per_layer = import_count(config, "num_ln_in_parallel_attn", 2);
     else
         model->norms_per_layer = beside ? 1 : 2;
+    model->side_by_side = fresh || beside;
     if (!model->dense_intermediate)
         model->dense_intermediate = checked_mul(4, model->hidden, &overflow);
     return import_finish_llama(config, model, err);
 }
 
+enum status import_finish_gptj(const struct node *config, struct model *model, struct err *err)
+{
+    bool overflow = false;
+    if (!model->dense_intermediate)
+        model->dense_intermediate = checked_mul(4, model->hidden, &overflow);
+    return import_finish_llama(config, model, err);
+}
+
+/* Dense layers come first, with a period of their own; each period's last layer is full. */
+static enum layer_type cohere2_moe(const struct node *config, uint64_t i)
+{
+    uint64_t dense = import_count(config, "first_k_dense_replace", 0), every;
+    if (i < dense)
+        every = import_count(config, "prefix_dense_sliding_window_pattern", 1);
+    else
+        every = import_count(config, "sliding_window_pattern", 4);
+    return every && ((i < dense ? i : i - dense) + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_cohere2_moe(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    if (!model->dense_intermediate)
+        model->dense_intermediate = model->moe.intermediate;
+    return import_layers(config, model, cohere2_moe, err);
+}
+
 enum status import_finish_stablelm(const struct node *config, struct model *model,
                                    struct err *err)
 {
-    if (is_on(config, "use_parallel_residual", false))
+    if (model->side_by_side)
         model->norms_per_layer = 1;
     return import_finish_llama(config, model, err);
 }

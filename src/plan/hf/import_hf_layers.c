@@ -475,15 +475,35 @@ enum status import_finish_granite(const struct node *config, struct model *model
     return import_layers(config, model, all_linear, err);
 }
 
-/* full_attn_idxs: the layers with attention, by number, where there is no list. */
-static enum layer_type lfm2(const struct node *config, uint64_t i)
+/* A list of the layers with attention, by number. */
+static enum layer_type numbered(const struct node *config, const char *key, uint64_t i)
 {
-    const struct node *list = import_value(config, "full_attn_idxs", NODE_SEQUENCE);
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
     uint64_t at;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (item->kind == NODE_SCALAR && number_count(item->text, &at) && at == i)
             return LAYER_FULL;
     return LAYER_LINEAR;
+}
+
+static enum layer_type bamba(const struct node *config, uint64_t i)
+{
+    return numbered(config, "attn_layer_indices", i);
+}
+
+enum status import_finish_bamba(const struct node *config, struct model *model, struct err *err)
+{
+    struct linear *l = &model->linear;
+    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
+    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    model->dense_layers = model->layers;
+    return import_layers(config, model, bamba, err);
+}
+
+/* Where there is no list of types. */
+static enum layer_type lfm2(const struct node *config, uint64_t i)
+{
+    return numbered(config, "full_attn_idxs", i);
 }
 
 /* All channels are one head without keys. Biases of convolutions are not read. */

@@ -117,6 +117,11 @@ static void note_assumed(const struct node *config, const struct model *model, s
     if (is_set(act) && text_equal(act->text, "xielu"))
         note(out, act,
              "xIELU is taken for GELU; its two learned numbers a layer are not counted");
+    const struct node *formula = is_set(act) ? act : node_get(config, "activation_function");
+    if (is_set(formula) && text_equal(formula->text, "gelu_new"))
+        note(out, formula,
+             "transformers computes it by a formula of several ops: in training it keeps three "
+             "tensors of a network's width that are not counted");
     const struct node *other = node_get(config, "attention_other_setting");
     const struct node *modules = node_get(config, "num_nextn_predict_layers");
     if (model->mtp_layers && is_set(other) && is_set(modules))
@@ -129,24 +134,17 @@ static void note_assumed(const struct node *config, const struct model *model, s
              "has in f32");
 }
 
-/* Layers whose attention and network read the same rows; a layer of ours has them one behind
- * the other, with a norm each: what is kept of a token for backward is up to 4 H bytes too
- * much. */
-static void note_side_by_side(const struct node *config, const struct model *model,
-                              struct text *out)
+/* Dense layers behind those with experts, which stand in front of them here: it is another
+ * stage of a pipeline that holds them. */
+static void note_last_dense(const struct node *config, const struct model *model,
+                            struct text *out)
 {
-    static const char *const keys[] = {"use_parallel_residual", "parallel_attn"};
-    const struct node *type = node_get(config, "model_type");
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct node *value = node_get(config, keys[i]);
-        if (value && !text_equal(value->text, "true"))
-            return;
-        type = value ? value : type;
-    }
-    if (!type || model_has_parts(model) ||
-        (model->norms_per_layer != 1 && text_equal(type->key, "model_type")))
-        return;
-    note(out, type, "attention and network side by side are planned one behind the other");
+    const struct node *said = import_value(config, "moe_layers_enum", NODE_SCALAR);
+    const char *last = said ? strrchr(said->text, ',') : NULL;
+    uint64_t number;
+    if (last && number_count(last + 1 + strspn(last + 1, " "), &number) &&
+        number + 1 < model->layers)
+        note(out, said, "dense layers behind those with experts are counted among the first");
 }
 
 /* What this model does not take up although other families do. */
@@ -203,7 +201,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
             continue;
         note_unread(places[i], model, out);
         note_assumed(places[i], model, out);
-        note_side_by_side(places[i], model, out);
+        note_last_dense(places[i], model, out);
         note_modules(places[i], model, out);
         note_unknown(places[i], family, out);
     }

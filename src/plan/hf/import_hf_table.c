@@ -475,6 +475,20 @@ static const struct import_field granite_hybrid[] = {
     COUNT(linear.chunk, "mamba_chunk_size", "256"),
 };
 
+/* Mamba-2 and attention, each with a dense network; import_finish_bamba. */
+static const struct import_field bamba[] = {
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    WORD(linear.kind, NULL, "mamba2", linear_kinds),
+    COUNT(linear.heads, "mamba_n_heads", "128"),
+    COUNT(linear.key_heads, "mamba_n_groups", "1"),
+    COUNT(linear.key_dim, "mamba_d_state", "256"),
+    COUNT(linear.conv, "mamba_d_conv", "4"),
+    COUNT(linear.chunk, "mamba_chunk_size", "256"),
+    KNOWN("attn_layer_indices"),
+    KNOWN("attn_rotary_emb"),
+    KNOWN("z_loss_coefficient"),
+};
+
 /* Short convolutions over all channels, and attention with norms of heads. */
 static const struct import_field lfm2_moe[] = {
     BOOL(tied_embeddings, "tie_embedding", "true"),
@@ -604,6 +618,63 @@ static const struct import_field step3p5[] = {
     KNOWN("scoring_func"),
 };
 
+/* Step-3: queries of a low rank with a norm, one head of keys and values (vLLM
+ * models/step3_text.py); import_finish_step3. */
+static const struct import_field step3[] = {
+    COUNT(max_position, "max_position_embedding", "65536"),
+    COUNT(attention.kv_heads, "num_attention_groups", "1"),
+    COUNT(attention.head_dim, "head_dim", "256"),
+    COUNT(attention.q_lora_rank, "share_q_dim", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe.experts, "moe_num_experts", NULL),
+    COUNT(moe.top_k, "moe_top_k", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_intermediate, "share_expert_dim", NULL),
+    COUNT(moe.shared_experts, NULL, "1"),
+    BOOL(moe.router.normalize, "norm_expert_weight", "false"),
+    KNOWN("max_seq_len"),
+    KNOWN("understand_projector_stride"), /* import_hf_vision.c */
+    KNOWN("projector_bias"),
+    KNOWN("image_token_len"),
+    KNOWN("patch_token_len"),
+    KNOWN("im_start_token"),
+    KNOWN("im_patch_token"),
+    KNOWN("im_end_token"),
+};
+
+/* LongCat-Flash: a layer of two attention blocks and two dense networks, beside the first of
+ * which are the experts, is two of ours; import_finish_longcat. Absent keys are those of
+ * LongcatFlashConfig. */
+static const struct import_field longcat[] = {
+    COUNT(layers, "num_layers", "28"),
+    COUNT(moe_every, NULL, "2"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1536"),
+    COUNT(attention.kv_lora_rank, "kv_lora_rank", "512"),
+    COUNT(attention.qk_nope_head_dim, "qk_nope_head_dim", "128"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.v_head_dim, "v_head_dim", "128"),
+    COUNT(dense_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(residual_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(mtp_dense, NULL, "true"),
+    COUNT(moe.experts, "n_routed_experts", "512"),
+    COUNT(moe.zero_experts, "zero_expert_num", "256"),
+    COUNT(moe.top_k, "moe_topk", "12"),
+    COUNT(moe.intermediate, "expert_ffn_hidden_size", "2048"),
+    BOOL(moe.shortcut, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+    BOOL(moe.router.linear_bias, "router_bias", "false"),
+    REAL(moe.router.scale, "routed_scaling_factor", "6"),
+    KNOWN("num_hidden_layers"), /* transformers writes 2 x num_layers */
+    KNOWN("mla_scale_q_lora"),
+    KNOWN("mla_scale_kv_lora"),
+    KNOWN("attention_method"),
+    KNOWN("zero_expert_type"),
+    KNOWN("nextn_use_scmoe"),
+    KNOWN("router_dtype"),
+};
+
 /* Norms of queries and keys over all heads, and behind attention and network. */
 static const struct import_field olmo2[] = {
     BOOL(attention.qk_norm, NULL, "true"),
@@ -678,23 +749,47 @@ static const struct import_field starcoder2[] = {
 
 /* Attention and network side by side behind one norm; every product has a bias. */
 static const struct import_field phi[] = {
-    TWO_MATRICES("hidden_act", "gelu_new"),
+    TWO_MATRICES("hidden_act", "gelu_new"), BOOL(side_by_side, NULL, "true"),
+    COUNT(norms_per_layer, NULL, "1"),      BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, NULL, "true"),     BOOL(attention.output_bias, NULL, "true"),
+    BOOL(mlp_bias, NULL, "true"),           BOOL(head_bias, NULL, "true"),
+};
+
+/* GPT-J and its like: side by side behind one norm, biases of the network alone; absent keys
+ * are those of GPTJConfig. */
+static const struct import_field gptj[] = {
+    COUNT(layers, "n_layer", "28"),
+    COUNT(hidden, "n_embd", "4096"),
+    COUNT(vocab, "vocab_size", "50400"),
+    COUNT(max_position, "n_positions", "2048"),
+    COUNT(attention.heads, "n_head", "16"),
+    COUNT(dense_intermediate, "n_inner", "0"),
+    TWO_MATRICES("activation_function", "gelu_new"),
+    BOOL(side_by_side, NULL, "true"),
     COUNT(norms_per_layer, NULL, "1"),
     BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, NULL, "true"),
-    BOOL(attention.output_bias, NULL, "true"),
+    BOOL(attention.bias, NULL, "false"),
+    BOOL(attention.output_bias, NULL, "false"),
     BOOL(mlp_bias, NULL, "true"),
     BOOL(head_bias, NULL, "true"),
+    KNOWN("n_ctx"),
+    KNOWN("scale_attn_weights"),
+    KNOWN("summary_activation"),
+    KNOWN("summary_proj_to_labels"),
+    KNOWN("summary_type"),
+    KNOWN("summary_use_proj"),
+    KNOWN("task_specific_params"),
+    KNOWN("gradient_checkpointing"),
 };
 
 /* A norm each. */
 static const struct import_field gpt_neox[] = {
     TWO_MATRICES("hidden_act", "gelu"),
+    BOOL(side_by_side, "use_parallel_residual", "true"),
     BOOL(norm_bias, NULL, "true"),
     BOOL(attention.bias, "attention_bias", "true"),
     BOOL(attention.output_bias, "attention_bias", "true"),
     BOOL(mlp_bias, NULL, "true"),
-    KNOWN("use_parallel_residual"), /* noted */
 };
 
 /* import_finish_falcon */
@@ -711,16 +806,17 @@ static const struct import_field falcon[] = {
     KNOWN("multi_query"),
     KNOWN("new_decoder_architecture"),
     KNOWN("num_ln_in_parallel_attn"),
-    KNOWN("parallel_attn"), /* noted */
+    KNOWN("parallel_attn"),
 };
 
 /* Side by side behind one norm without a bias; norms of queries and keys have a weight for
  * every head. */
 static const struct import_field cohere[] = {
+    BOOL(side_by_side, NULL, "true"),
     COUNT(norms_per_layer, NULL, "1"),
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
     BOOL(attention.qk_norm, "use_qk_norm", "false"),
-    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    BOOL(attention.qk_norm_all_heads, "use_qk_norm", "false"),
     KNOWN("logit_scale"),
     KNOWN("use_parallel_block"), /* as published: true, both ungated and in one block */
     KNOWN("use_parallel_embedding"),
@@ -733,7 +829,40 @@ static const struct import_field cohere[] = {
 
 static const struct import_field cohere2[] = {
     BOOL(attention.qk_norm, NULL, "false"),
+    BOOL(attention.qk_norm_all_heads, NULL, "false"),
     COUNT(attention.window, "sliding_window", "4096"),
+};
+
+/* Command A+: experts as wide as intermediate_size beside attention, all of them behind one
+ * norm; absent keys are those of Cohere2MoeConfig. */
+static const struct import_field cohere2_moe[] = {
+    BOOL(side_by_side, NULL, "true"),
+    COUNT(norms_per_layer, NULL, "1"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(attention.head_dim, "head_dim", "128"),
+    COUNT(attention.window, "sliding_window", "4096"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "prefix_dense_intermediate_size", "0"),
+    COUNT(moe.experts, "num_experts", "8"),
+    COUNT(moe.top_k, "num_experts_per_tok", "2"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "0"),
+    WORD(moe.router.score, "expert_selection_fn", "softmax", scores),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    KNOWN("logit_scale"),
+    KNOWN("shared_expert_combination_strategy"),
+    KNOWN("prefix_dense_sliding_window_pattern"), /* import_finish_cohere2_moe */
+    KNOWN("use_parallel_block"),
+    KNOWN("use_parallel_embedding"),
+    KNOWN("use_embedding_sharing"),
+    KNOWN("use_gated_activation"),
+    KNOWN("use_qk_norm"),
+    KNOWN("layer_switch"),
+    KNOWN("order_of_interleaved_layers"),
+    KNOWN("cache_implementation"),
 };
 
 /* import_finish_stablelm */
@@ -743,7 +872,7 @@ static const struct import_field stablelm[] = {
     BOOL(attention.output_bias, NULL, "false"),
     BOOL(attention.qk_norm, "qk_layernorm", "false"),
     BOOL(attention.qk_norm_all_heads, NULL, "true"),
-    KNOWN("use_parallel_residual"), /* noted */
+    BOOL(side_by_side, "use_parallel_residual", "false"),
     KNOWN("norm_eps"),
 };
 
@@ -901,6 +1030,31 @@ static const struct import_field bailing[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
     COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+};
+
+/* Sarvam's experts (30B behind grouped heads, 105B behind latent ones); absent keys are those
+ * of its configurations (vLLM models/sarvam.py, Megatron-Bridge models/sarvam). */
+static const struct import_field sarvam[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    WORD(moe.router.score, "score_function", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+};
+
+static const struct import_field sarvam_moe[] = {
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+};
+
+static const struct import_field sarvam_mla[] = {
+    KNOWN("q_head_dim"),  /* the parts of a head say it */
+    KNOWN("use_qk_norm"), /* a norm of what is latent, which all have */
 };
 
 /* DBRX has key names of its own for everything. */
@@ -1210,11 +1364,14 @@ const struct import_family import_families[] = {
     {{"granitemoehybrid", "GraniteMoeHybridForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(granite_hybrid)},
      import_finish_granite},
+    {{"bamba", "BambaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(bamba)},
+     import_finish_bamba},
     {{"lfm2_moe", "Lfm2MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(lfm2_moe)},
      import_finish_lfm2},
-    {{"llama", "mistral", "ministral3", "LlamaForCausalLM", "MistralForCausalLM",
-      "Ministral3ForCausalLM", NULL},
+    {{"llama", "mistral", "ministral3", "cwm", "LlamaForCausalLM", "MistralForCausalLM",
+      "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},
@@ -1239,6 +1396,13 @@ const struct import_family import_families[] = {
       "Step3p7ForConditionalGeneration", "Step3p7FlashForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3p5)},
      import_finish_step},
+    {{"step3_text", "step3_vl", "Step3TextForCausalLM", "Step3VLForConditionalGeneration",
+      "Step3vForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(step3)},
+     import_finish_step3},
+    {{"longcat_flash", "LongcatFlashForCausalLM", "LongcatCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(longcat)},
+     import_finish_longcat},
     {{"nemotron-nas", "DeciLMForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(nas)},
      import_finish_nas},
@@ -1284,6 +1448,9 @@ const struct import_family import_families[] = {
     {{"phi", "PhiForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(phi)},
      import_finish_phi},
+    {{"gptj", "GPTJForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gptj)},
+     import_finish_gptj},
     {{"gpt_neox", "GPTNeoXForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gpt_neox)},
      import_finish_llama},
@@ -1296,7 +1463,10 @@ const struct import_family import_families[] = {
     {{"cohere2", "Cohere2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(cohere), FIELDS(cohere2)},
      import_finish_exaone4},
-    {{"stablelm", "StableLmForCausalLM", NULL},
+    {{"cohere2_moe", "Cohere2MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(cohere2_moe)},
+     import_finish_cohere2_moe},
+    {{"stablelm", "StableLmForCausalLM", "StableLMEpochForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(stablelm)},
      import_finish_stablelm},
     {{"ernie4_5", "Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM", NULL},
@@ -1350,6 +1520,14 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
       FIELDS(axk1)},
      import_finish_deepseek},
+    {{"sarvam_moe", "SarvamMoEForCausalLM", "SarvamMoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(numbered_experts), FIELDS(sarvam),
+      FIELDS(sarvam_moe)},
+     import_finish_bailing},
+    {{"sarvam_mla", "SarvamMLAForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(numbered_experts), FIELDS(sarvam),
+      FIELDS(sarvam_mla)},
+     import_finish_bailing},
     {{"exaone_moe", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(exaone_moe)},
      import_finish_exaone_moe},
@@ -1393,13 +1571,10 @@ const struct import_family import_families[] = {
 const size_t import_n_families = sizeof import_families / sizeof *import_families;
 
 const struct import_refusal import_refusals[] = {
-    {"bamba", "Mamba and attention layers"},
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
-    {"longcat", "two attentions a layer, experts without weights"},
-    {"Longcat", "two attentions a layer, experts without weights"},
-    {"step3_vl", "queries made through one product for all heads"},
-    {"Step3VL", "queries made through one product for all heads"},
+    {"longcat_flash_ngram", "embeddings of n-grams"},
+    {"LongcatFlashNgram", "embeddings of n-grams"},
     {"opt", "learned positions"},
     {"OPT", "learned positions"},
     {"gpt2", "learned positions"},
@@ -1422,8 +1597,6 @@ const struct import_refusal import_refusals[] = {
     {"BailingMoeLinear", "linear attention between layers of softmax attention"},
     {"beam", "gates of attention with a bias per head"},
     {"Beam", "gates of attention with a bias per head"},
-    {"cohere2_moe", "attention and experts side by side behind one norm"},
-    {"Cohere2Moe", "attention and experts side by side behind one norm"},
     {"deepseek_ocr2", "experts without latent attention behind two encoders"},
     {"DeepseekOcr2", "experts without latent attention behind two encoders"},
     {"diffusion_gemma", "a model that denoises blocks of tokens"},

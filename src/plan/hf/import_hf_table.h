@@ -84,6 +84,8 @@ enum status import_finish_minimax(const struct node *config, struct model *model
 enum status import_finish_arctic(const struct node *config, struct model *model,
                                  struct err *err);
 
+enum status import_finish_longcat(const struct node *config, struct model *model,
+                                  struct err *err);
 enum status import_finish_grok(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_ernie(const struct node *config, struct model *model,
                                 struct err *err);
@@ -98,6 +100,8 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
                                  struct err *err);
 enum status import_finish_mimo(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_step(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_step3(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_laguna(const struct node *config, struct model *model,
                                  struct err *err);
 
@@ -149,12 +153,17 @@ enum status import_finish_jamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_bamba(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_phi(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_gptj(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_falcon(const struct node *config, struct model *model,
                                  struct err *err);
+enum status import_finish_cohere2_moe(const struct node *config, struct model *model,
+                                      struct err *err);
 enum status import_finish_stablelm(const struct node *config, struct model *model,
                                    struct err *err);
 enum status import_finish_olmo3(const struct node *config, struct model *model,

@@ -385,6 +385,24 @@ static void read_audio(const struct node *config, struct model *model)
     }
 }
 
+/* Step-3's: a class token and positions of square images, norms behind attention and network;
+ * two convolutions, of 2 x 2 and of 3 x 3 at every second place, and a product. With the stride
+ * of published configurations, 2, sixteen patches become a token (vLLM models/step3_vl.py). */
+static void step3(struct vision *v, struct encoder *e)
+{
+    const struct node *bias = node_get(v->outer, "projector_bias");
+    uint64_t patch = number(v, "patch_size", NULL, 14),
+             out = number(v, "output_hidden_size", NULL, 4096);
+    uint64_t side = number(v, "image_size", NULL, 728) / (patch ? patch : 1);
+    read_patches(v, e, 14, 1, 4);
+    v->missing |= number_in(v, v->outer, "understand_projector_stride", NULL, 1) != 2;
+    e->embedding =
+        sum(linear(e->inputs, e->hidden, true), mul(mul(side, side) + 2, e->hidden), 0);
+    e->projector =
+        sum(linear(mul(e->hidden, 4), out, true), linear(mul(out, 9), mul(out, 2), true),
+            linear(mul(out, 2), v->text_hidden, bias && text_equal(bias->text, "true")));
+}
+
 static const struct {
     const char *names[10];
     void (*read)(struct vision *v, struct encoder *e);
@@ -408,6 +426,7 @@ static const struct {
     {{"siglip_vision_model", NULL}, siglip, ""},
     {{"pixtral", NULL}, pixtral, ""},
     {{"gemma4_vision", NULL}, gemma4, ""},
+    {{"step3_vision_encoder", NULL}, step3, ""},
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3, ""},
 };
 

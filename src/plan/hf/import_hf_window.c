@@ -1,4 +1,5 @@
-/* Models whose window layers have heads of their own: Gemma 4, MiMo-V2, Step-3.5 and 3.7.
+/* Models whose window layers have heads of their own: Gemma 4, MiMo-V2, Step-3.5 and 3.7; and
+ * Step-3, whose layers are named likewise.
  * Sources: github.com/huggingface/transformers, src/transformers/models (gemma4 at 008e5743,
  * step3p7); github.com/ml-explore/mlx-lm at d78bf58e, mlx_lm/models/mimo_v2_flash.py. */
 #include <stdlib.h>
@@ -104,21 +105,29 @@ static enum layer_type all_full(const struct node *config, uint64_t i)
     return LAYER_FULL;
 }
 
-/* moe_layers_enum "3,4,5": the layers with experts, from the first of them on. */
+/* moe_layers_enum "3,4,5": the layers with experts, one after the other; the first of them and
+ * the one behind the last. False: they are not. */
+static bool read_range(const char *text, uint64_t *first, uint64_t *behind)
+{
+    uint64_t next = *first = strtoull(text, NULL, 10);
+    while (*text) {
+        char *end;
+        if (strtoull(text, &end, 10) != next++ || end == text)
+            return false;
+        text = end + strspn(end, ", ");
+    }
+    *behind = next;
+    return true;
+}
+
+/* From the first of them on. */
 static enum status read_enum(const struct node *config, struct model *model, struct err *err)
 {
     const struct node *said = import_value(config, "moe_layers_enum", NODE_SCALAR);
-    const char *at = said ? said->text : "";
-    uint64_t first = strtoull(at, NULL, 10), next = first;
-    if (!*at)
+    uint64_t first, next;
+    if (!said || !*said->text)
         return STATUS_OK;
-    while (*at) {
-        char *end;
-        if (strtoull(at, &end, 10) != next++ || end == at)
-            break;
-        at = end + strspn(end, ", ");
-    }
-    if (*at || next != model->layers)
+    if (!read_range(said->text, &first, &next) || next != model->layers)
         return err_at(err, STATUS_INPUT, said->mark,
                       "'moe_layers_enum' must name every layer from its first to the last of "
                       "%llu",
@@ -160,4 +169,21 @@ enum status import_finish_step(const struct node *config, struct model *model, s
     model->mtp_window =
         import_item_is(config, "layer_types", model->layers, "sliding_attention");
     return import_layers(config, model, all_full, err);
+}
+
+/* The first layer is dense where nothing is said; dense ones behind those with experts are
+ * counted among the first (noted). */
+enum status import_finish_step3(const struct node *config, struct model *model, struct err *err)
+{
+    struct attention *a = &model->attention;
+    const struct node *said = import_value(config, "moe_layers_enum", NODE_SCALAR);
+    uint64_t first = 1, behind = model->layers;
+    if (said && (!read_range(said->text, &first, &behind) || behind > model->layers))
+        return err_at(err, STATUS_INPUT, said->mark,
+                      "'moe_layers_enum' must name layers one after the other, of %llu",
+                      (unsigned long long)model->layers);
+    model->dense_layers = model->layers - (behind - first);
+    if (!a->q_lora_rank)
+        a->q_lora_rank = a->head_dim;
+    return STATUS_OK;
 }

@@ -74,7 +74,6 @@
 #define SHARED_KV ONE_OF("model.attention.kind", BIT(ATTENTION_SHARED_KV))
 #define NOT_MLA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA) | BIT(ATTENTION_SHARED_KV))
 #define KV_APART ONE_OF("model.attention.kind", BIT(ATTENTION_GQA) | BIT(ATTENTION_MLA))
-#define NOT_GQA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA) | BIT(ATTENTION_SHARED_KV))
 
 /* What a function says of a plan, by the key that it is asked for with. */
 #define HOLDS(of, says, yes, no)                                                               \
@@ -266,7 +265,6 @@ const struct unread_row unread_rows[] = {
     WHEN("model.max_position", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", NOT_MLA),
-    WHEN("model.attention.q_lora_rank", NOT_GQA),
     WHEN("model.attention.kv_lora_rank", MLA),
     WHEN("model.attention.qk_nope_head_dim", MLA),
     WHEN("model.attention.qk_rope_head_dim", MLA),
@@ -330,6 +328,9 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.shared_intermediate", HAS_EXPERTS),
     WHEN("model.moe.latent_size", HAS_EXPERTS),
     WHEN("model.moe.image_intermediate", HAS_EXPERTS),
+    WHEN("model.moe.zero_experts", HAS_EXPERTS),
+    WHEN("model.moe.shortcut", ENGINE, INFERS, HAS_MOE),
+    WHEN("model.moe.shortcut", STACK(HUGGINGFACE), TRAINS, HAS_MOE),
     WHEN("model.moe.hash_layers", SERVES, HAS_MOE),
     WHEN("model.moe.hash_layers", TRAINS, STACK(MEGATRONS), HAS_MOE),
     WHEN("model.moe.hash_layers", STACK(BIT(STACK_HOST)), NAMED_ALL),

@@ -1,5 +1,5 @@
-/* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_layout.c,
- * rule_run.c, rule_train.c, rule_serve.c and rule_refused.c. */
+/* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_shape.c,
+ * rule_layout.c, rule_run.c, rule_train.c, rule_serve.c and rule_refused.c. */
 #include "plan/rule/rule.h"
 
 #include <assert.h>
@@ -179,8 +179,8 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 const struct rule *rule_at(size_t i)
 {
     static const struct rule_set *const sets[] = {
-        &rule_set_model, &rule_set_borrow, &rule_set_layout, &rule_set_run,
-        &rule_set_train, &rule_set_serve,  &rule_set_refused};
+        &rule_set_model, &rule_set_borrow, &rule_set_shape, &rule_set_layout,
+        &rule_set_run,   &rule_set_train,  &rule_set_serve, &rule_set_refused};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];
@@ -220,7 +220,7 @@ static bool obeys(const struct rule_set *set, const struct plan *plan)
 bool rule_check_layout(const struct plan *plan)
 {
     return obeys(&rule_set_model, plan) && obeys(&rule_set_borrow, plan) &&
-           obeys(&rule_set_layout, plan);
+           obeys(&rule_set_shape, plan) && obeys(&rule_set_layout, plan);
 }
 
 bool rule_check_run(const struct plan *plan)

@@ -67,6 +67,10 @@ const struct field schema_table[] = {
           "type of every layer, repeated when shorter than layers; a list that names dense or "
           "moe has layers of one part each; empty: all full attention"),
     COUNT("model.hidden", model.hidden, 1, 1e7, NULL, "hidden size H of a token"),
+    BOOL("model.side_by_side", model.side_by_side, "false",
+         "attention and network of a layer read the same rows and are added at once; with "
+         "norms_per_layer 1 behind one norm (GPT-J, Phi-2, Falcon, Command R), else behind one "
+         "each (GPT-NeoX)"),
     COUNT("model.dense_intermediate", model.dense_intermediate, 0, 1e8, "0",
           "width of the dense layers' feed-forward network"),
     COUNT("model.residual_intermediate", model.residual_intermediate, 0, 1e8, "0",
@@ -122,7 +126,7 @@ const struct field schema_table[] = {
     COUNT("model.attention.head_dim", model.attention.head_dim, 0, 1e6, "0",
           "gqa, shared_kv: size of a head; 0: hidden / heads"),
     COUNT("model.attention.q_lora_rank", model.attention.q_lora_rank, 0, 1e6, "0",
-          "mla, shared_kv: rank of the query projection; 0: a direct projection (mla)"),
+          "rank of the query projection, with a norm of it; 0: a direct projection (mla, gqa)"),
     COUNT("model.attention.kv_lora_rank", model.attention.kv_lora_rank, 0, 1e6, "0",
           "mla: rank of the key and value projection"),
     COUNT("model.attention.qk_nope_head_dim", model.attention.qk_nope_head_dim, 0, 1e6, "0",
@@ -275,6 +279,13 @@ const struct field schema_table[] = {
     COUNT("model.moe.image_intermediate", model.moe.image_intermediate, 0, 1e8, "0",
           "serving: width of as many experts that tokens of images choose from by a router of "
           "their own (ERNIE-4.5-VL); all tokens are priced as those of text; 0: none"),
+    COUNT("model.moe.zero_experts", model.moe.zero_experts, 0, 65536, "0",
+          "choices of the router beside the experts that return their input (LongCat-Flash): "
+          "of top_k choices experts / (experts + zero_experts) are computed in the mean, which "
+          "training on transformers' models has; engines have rows for all of them"),
+    BOOL("model.moe.shortcut", model.moe.shortcut, "false",
+         "the experts' sum is added behind the dense layer that follows (LongCat-Flash, whose "
+         "layer of two attention blocks is two layers here: moe_every 2)"),
     WORD("model.moe.activation", model.moe.activation, words_activation, "silu",
          "activation inside an expert; Kimi-K3's SiTU, of sigmoid and tanh, is silu here: "
          "fused (Megatron, engines) it keeps and moves as much, eager autograd keeps more"),

@@ -174,7 +174,7 @@ void part_router(struct hold_path *p)
 {
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     p->scores = part_floats(p, "router_scores", CATEGORY_METADATA, p->style->scores, &tokens,
-                            p->x.experts);
+                            dims_choices(p->x.sizes, p->plan, p->x.experts));
     p->indices = part_table(p, "topk_indices", DTYPE_I64, &tokens, p->x.top_k);
     p->gates =
         part_floats(p, "topk_gates", CATEGORY_METADATA, p->style->scores, &tokens, p->x.top_k);

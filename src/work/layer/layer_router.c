@@ -6,6 +6,7 @@
 #include "work/layer/layer.h"
 
 #include "plan/engine.h"
+#include "work/piece/dims.h"
 
 static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struct size n,
                       enum fill fill)
@@ -48,14 +49,15 @@ static uint16_t make_up(struct layer *l)
 void layer_router(struct layer *l)
 {
     struct size experts = size_slot(l->z, SLOT_LOGICAL_EXPERTS);
+    struct size choices = dims_choices(l->z, l->plan, experts);
     uint16_t wanted = make_up(l);
     l->bias = WORK_NONE;
     if (l->plan->model.moe.router.bias)
-        l->bias = table(l, "router_bias", DTYPE_F32, experts, FILL_BIAS);
+        l->bias = table(l, "router_bias", DTYPE_F32, choices, FILL_BIAS);
     uint16_t start =
         table(l, "replica_start", DTYPE_I32, size_add(l->z, experts, l->one), FILL_START);
     uint16_t replica = table(l, "replica", DTYPE_I32, l->E, FILL_REPLICA);
-    add_logits(l, experts);
+    add_logits(l, choices);
     l->ids = layer_rows(l, "ids", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
     l->gates = layer_rows(l, "gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->K);
     l->phys = layer_rows(l, "phys", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);

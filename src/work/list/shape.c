@@ -341,6 +341,7 @@ void slots_from_plan(const struct plan *plan, struct slots *slots)
     memset(slots, 0, sizeof *slots);
     uint64_t *v = slots->value;
     fill_model(&plan->model, v);
+    v[SLOT_TOP_K] = plan_choices(plan);
     fill_parallel(plan, v);
     params_held(plan, &slots->params);
     slots_set_numbers(plan, slots);

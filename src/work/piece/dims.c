@@ -87,6 +87,8 @@ static void fill_rows(struct dims *d)
     rows[ROW_HEAD] = plan_keeps_logits(d->plan) ? size_slot(z, SLOT_HEAD_ROWS) : rows[ROW_FULL];
     rows[ROW_NETWORK] = dims_over(z, plan_dense_replicas(d->plan), rows[ROW_FULL]);
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);
+    rows[ROW_IDENTITY] =
+        size_times(z, x->tokens, d->plan->model.moe.top_k - plan_choices(d->plan));
     rows[ROW_SENT] = rows[ROW_RECEIVED] = rows[ROW_ROUTED] = rows_routed(x);
     rows[ROW_COMPUTED] = size_mul(z, rows[ROW_RECEIVED], size_slot(z, SLOT_ETP));
 }
@@ -297,6 +299,12 @@ static bool has_linear(const struct dims *d)
     return found;
 }
 
+struct size dims_choices(struct sizes *z, const struct plan *plan, struct size experts)
+{
+    uint64_t zero = plan->model.moe.zero_experts;
+    return zero ? size_plus(z, experts, zero) : experts;
+}
+
 struct size dims_streams(struct sizes *z, const struct plan *plan)
 {
     struct size hidden = size_slot(z, SLOT_HIDDEN);
@@ -374,7 +382,8 @@ static void fill_layer_embeddings(struct dims *d)
 static void fill_widths(struct dims *d)
 {
     struct sizes *z = d->z;
-    uint64_t inputs = d->plan->model.moe.glu ? 2 : 1;
+    const struct model *model = &d->plan->model;
+    uint64_t inputs = model->moe.glu ? 2 : 1;
     struct size *w = d->width;
     w[COL_ONE] = size_const(z, 1);
     w[COL_HIDDEN] = size_slot(z, SLOT_HIDDEN);
@@ -398,9 +407,9 @@ static void fill_widths(struct dims *d)
     w[COL_SHARED_IN] = size_times(z, w[COL_SHARED_INTER], inputs);
     w[COL_RESIDUAL_INTER] = per_network(d, size_slot(z, SLOT_RESIDUAL_INTER));
     w[COL_RESIDUAL_IN] = size_times(z, w[COL_RESIDUAL_INTER], inputs);
-    w[COL_EXPERTS] = d->letters.experts;
+    w[COL_EXPERTS] = dims_choices(z, d->plan, d->letters.experts);
     w[COL_ROW_MAP] = size_plus(z, size_times(z, d->letters.experts, 2), 1);
-    w[COL_TOP_K] = d->letters.top_k;
+    w[COL_TOP_K] = model->moe.zero_experts ? size_const(z, model->moe.top_k) : d->letters.top_k;
     w[COL_VOCAB] = dims_vocabulary(d->z, d->plan);
 }
 
@@ -410,7 +419,8 @@ static uint64_t facts_of(const struct plan *plan)
     const struct model_moe *moe = &plan->model.moe;
     const struct parallel *p = &plan->parallel;
     bool output_gate = a->output_gate && a->kind != ATTENTION_SHARED_KV,
-         head_gate = a->head_gate && a->kind == ATTENTION_GQA;
+         head_gate = a->head_gate && a->kind == ATTENTION_GQA,
+         own_norm = model_has_network_norm(&plan->model);
     const struct {
         bool holds;
         uint64_t fact;
@@ -419,7 +429,9 @@ static uint64_t facts_of(const struct plan *plan)
         {a->kind == ATTENTION_GQA, FACT_GQA},
         {a->kind == ATTENTION_SHARED_KV, FACT_SHARED_KV},
         {a->kind != ATTENTION_SHARED_KV, FACT_KV_APART},
-        {a->kind != ATTENTION_GQA && a->q_lora_rank, FACT_Q_LOW_RANK},
+        {a->kind == ATTENTION_GQA && !a->q_lora_rank, FACT_QKV},
+        {a->kind != ATTENTION_GQA, FACT_UNGROUPED},
+        {a->q_lora_rank > 0, FACT_Q_LOW_RANK},
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
         {output_gate, FACT_OUTPUT_GATE},
@@ -439,6 +451,13 @@ static uint64_t facts_of(const struct plan *plan)
         {plan->model.residual_streams > 1 || plan->model.residual_block, FACT_WEIGHED},
         {model_borrows(&plan->model), FACT_LENDS},
         {plan_embeds_layers(plan), FACT_LAYER_EMBEDDING},
+        {moe->zero_experts > 0, FACT_ZERO_EXPERTS},
+        {plan_has_shortcut(plan), FACT_SHORTCUT},
+        {!plan->model.side_by_side, FACT_IN_TURN},
+        {plan->model.side_by_side, FACT_BESIDE},
+        {!own_norm, FACT_BESIDE_SHARED},
+        {own_norm, FACT_NETWORK_NORM},
+        {!plan->model.norm_bias, FACT_CAST_NORM},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {moe->experts > p->ep, FACT_SORTED},

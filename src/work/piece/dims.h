@@ -20,6 +20,7 @@ enum row {
     ROW_RECEIVED,        /* M: one row per received copy, or E C */
     ROW_COMPUTED,        /* M etp: what a rank's experts multiply */
     ROW_ROUTED,          /* rows that return to a rank's tokens, where a stack asks for them */
+    ROW_IDENTITY,        /* T of each choice that gives its row back */
     ROW_KINDS
 };
 
@@ -151,14 +152,23 @@ enum col {
 #define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, of tokens alone */
 #define FACT_RING FACT(48)            /* cp > 1: one rank's at a time; the next: all at once */
 #define FACT_RING_AT_ONCE FACT(49)
-#define FACT_DELAYED FACT(47) /* that recipe scales by what was */
+#define FACT_DELAYED FACT(47)       /* that recipe scales by what was */
+#define FACT_QKV FACT(50)           /* grouped queries, keys and values of one product */
+#define FACT_UNGROUPED FACT(51)     /* heads are not grouped queries */
+#define FACT_ZERO_EXPERTS FACT(52)  /* some choices give their rows back as they are */
+#define FACT_SHORTCUT FACT(53)      /* experts are added behind the next layer */
+#define FACT_IN_TURN FACT(54)       /* a network reads what its mixer adds up to */
+#define FACT_BESIDE FACT(55)        /* or the same as the mixer, */
+#define FACT_BESIDE_SHARED FACT(56) /* through its norm; the next: the network has its own */
+#define FACT_NETWORK_NORM FACT(57)
+#define FACT_CAST_NORM FACT(58) /* norms are RMS norms */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
      FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS |    \
-     FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES)
+     FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES | FACT_QKV)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
@@ -212,6 +222,9 @@ struct size dims_shared_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
 /* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
 struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
+
+/* What a router chooses from: experts of the model, and those that compute nothing. */
+struct size dims_choices(struct sizes *sizes, const struct plan *plan, struct size experts);
 
 /* Columns of all copies of the residual. */
 struct size dims_streams(struct sizes *sizes, const struct plan *plan);

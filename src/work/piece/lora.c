@@ -20,8 +20,12 @@ static const struct target {
 } targets[] = {
     {"q_proj", "qkv", COL_Q_GATED, .usual = true},
     {"q_proj", "q", COL_Q, .usual = true},
-    {"q_a_proj", "q_down", COL_Q_RANK, .usual = true},
-    {"q_b_proj", "q_up", COL_Q, .usual = true},
+    {"q_proj", "q_down", COL_Q_RANK, .usual = true, .when = FACT_GQA}, /* Step-3 */
+    {"wq", "q_up", COL_Q, .usual = true, .when = FACT_GQA},
+    {"k_proj", "kv", COL_K, .usual = true},
+    {"v_proj", "kv", COL_V, .usual = true},
+    {"q_a_proj", "q_down", COL_Q_RANK, .usual = true, .when = FACT_UNGROUPED},
+    {"q_b_proj", "q_up", COL_Q, .usual = true, .when = FACT_UNGROUPED},
     {"kv_a_proj_with_mqa", "kv_down", COL_KV_LATENT, .usual = true},
     {"kv_b_proj", "kv_up", COL_KV_UP, .usual = true},
     {"k_proj", "qkv", COL_K, .usual = true},

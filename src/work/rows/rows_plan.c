@@ -16,7 +16,7 @@ void rows_spec_from_plan(const struct plan *plan, const struct routing_data *dat
 {
     *spec = (struct rows_spec){
         .tokens = plan_joined_tokens(plan),
-        .top_k = plan->model.moe.top_k,
+        .top_k = plan_choices(plan),
         .experts = plan->model.moe.experts,
         .ranks = plan->parallel.ep,
         .ranks_per_node = rows_per_node(plan),

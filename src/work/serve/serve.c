@@ -98,8 +98,8 @@ static struct size shared_width(const struct serve *v, const struct dims *d)
     return sum;
 }
 
-/* What the projections write: of grouped queries q (with its gate), k and v, and beside them a
- * gate per head, or what chooses blocks. */
+/* What the projections write: of grouped queries q (with its gate), k and v, and beside them
+ * what q is made of, a gate per head, or what chooses blocks. */
 static struct size projected_width(const struct serve *v, struct size in)
 {
     struct dims d;
@@ -110,6 +110,8 @@ static struct size projected_width(const struct serve *v, struct size in)
     struct size width = d.width[COL_UP_OUT];
     if (v->shared)
         return size_add(v->s, width, shared_width(v, &d));
+    if (d.facts & FACT_Q_LOW_RANK)
+        width = size_add(v->s, width, d.width[COL_Q_RANK]);
     if (d.facts & FACT_HEAD_GATE)
         width = size_add(v->s, width, d.width[COL_HEADS]);
     if (d.facts & FACT_BLOCKS)
@@ -206,11 +208,46 @@ static void linear(const struct serve *v, enum segment segment, uint16_t hidden)
 
 /* ---- the layers ---- */
 
-static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidden)
+/* Whether the results of a layer's mixer and network are added at once. */
+static bool is_beside(const struct serve *v, enum layer_kind kind)
+{
+    return v->plan->model.side_by_side && kind_mixer(kind) != MIXER_NONE &&
+           kind_ffn(kind) != FFN_NONE;
+}
+
+/* Rows that stand beside a layer: what its mixer gave while experts run (a dense network's flow
+ * has them), and those of the network's own norm where both are added at once; what the experts
+ * of the layer before gave, and a copy of what they read (vLLM
+ * models/{phi,falcon,gpt_neox,commandr,longcat_flash}.py). */
+static void rows_beside(const struct serve *v, enum segment segment, enum layer_kind kind)
+{
+    const struct model *m = &v->plan->model;
+    bool both = is_beside(v, kind), dense = kind_ffn(kind) == FFN_DENSE;
+    const struct {
+        const char *name;
+        bool holds;
+    } rows[] = {
+        {"attention_result", both && !dense},
+        {"network_hidden", both && model_has_network_norm(m)},
+        {"shortcut", plan_has_shortcut(v->plan) && dense},
+        {"moe_input_copy", plan_has_shortcut(v->plan) && !dense},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buffer buffer =
+            shape(v, rows[i].name, CATEGORY_ACTIVATION, v->tokens, v->hidden);
+        buffer.segment = segment;
+        buffer.life = LIFE_TRANSIENT;
+        buffer.last = WORK_NONE;
+        if (rows[i].holds)
+            work_buffer(v->work, buffer);
+    }
+}
+
+static void dense_mlp(const struct serve *v, enum layer_kind kind, uint16_t hidden)
 {
     struct flow flow;
     struct sizes *s = v->s;
-    flow_init(&flow, v->work, segment);
+    flow_init(&flow, v->work, segment_of_kind(kind));
     flow_given(&flow, hidden, false);
     uint64_t replicas = plan_dense_replicas(v->plan);
     struct size inter = dims_dense_width(s, v->plan, v->mixer);
@@ -225,11 +262,14 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     uint16_t up = tensor(&all, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
     uint16_t active = tensor(&all, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
     uint16_t out = tensor(&all, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
-    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(in), FLOW(up));
+    uint16_t mixed = is_beside(v, kind)
+                         ? tensor(v, &flow, "attention_result", CATEGORY_ACTIVATION, v->hidden)
+                         : WORK_NONE;
+    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(in), FLOW(up, mixed));
     flow_op(&flow, tick_of(v, "mlp_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
     if (serve_compiles(v->plan, v->style))
         flow_scratch(&flow, serve_timing(v->plan, s), FLOW_FORWARD);
-    flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active), FLOW(out));
+    flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active, mixed), FLOW(out));
     flow_close(&flow, &(struct flow_style){0});
 }
 
@@ -291,6 +331,7 @@ static enum status layer(const struct serve *step, enum layer_kind kind, struct 
     const struct serve *v = &at_hand;
     take_mixer(&at_hand, kind_mixer(kind));
     uint16_t output, hidden = stream(v, segment);
+    rows_beside(v, segment, kind);
     if (kind_mixer(kind) == MIXER_LINEAR)
         linear(v, segment, hidden);
     else if (kind_mixer(kind) != MIXER_NONE)
@@ -298,7 +339,7 @@ static enum status layer(const struct serve *step, enum layer_kind kind, struct 
     if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
         serve_piece(v->plan, v->work, segment, v->tokens, context_width(v));
     if (kind_ffn(kind) == FFN_DENSE)
-        dense_mlp(v, segment, hidden);
+        dense_mlp(v, kind, hidden);
     if (plan_embeds_layers(v->plan))
         layer_embedding(v, segment, hidden);
     if (kind_ffn(kind) != FFN_MOE)

@@ -45,7 +45,10 @@ static void add_attention(struct sum *sum, enum mixer mixer)
     enum dtype out = plan_part_format(plan, PART_ATTENTION_OUT);
     if (a->kind == ATTENTION_GQA) {
         uint64_t choice = mixer == MIXER_BLOCKS ? ceil_div(index->heads, tp) + 1 : 0;
-        add(sum, in, 1, hidden, (heads + kv) * a->head_dim + values + choice * index->head_dim);
+        uint64_t rank = a->q_lora_rank, q = heads * a->head_dim;
+        add(sum, in, 1, hidden,
+            (rank ? rank : q) + kv * a->head_dim + values + choice * index->head_dim);
+        add(sum, in, 1, rank, q);
         add(sum, out, 1, heads * a->v_head_dim, hidden);
         return;
     }

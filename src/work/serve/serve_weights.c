@@ -59,7 +59,7 @@ static struct dims fill_dims(const struct plan *plan, struct sizes *s, enum mixe
     dims_fill(&d, plan, s);
     dims_mixer(&d, mixer);
     d.width[COL_SHARED_INTER] = dims_shared_width(s, plan);
-    d.width[COL_EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
+    d.width[COL_EXPERTS] = dims_choices(s, plan, size_slot(s, SLOT_LOGICAL_EXPERTS));
     return d;
 }
 

@@ -35,7 +35,8 @@ enum keep {
     KEEP_ALWAYS,    /* saved even under full recomputation */
     KEEP_SELECTIVE, /* recomputed by full only */
     KEEP_NONE,      /* recomputed by selective and full: cheap element-wise results */
-    KEEP_BACKWARD   /* a gradient: alive in the layer's backward only */
+    KEEP_BACKWARD,  /* a gradient: alive in the layer's backward only */
+    KEEP_PASSING    /* alive while the layer runs, and nothing reads it in backward */
 };
 
 static const struct tensor {
@@ -61,12 +62,17 @@ static const struct tensor {
      KEEP_SELECTIVE, 0},
     {"gated_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
      KEEP_SELECTIVE, 0},
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_STREAMS, KEEP_SELECTIVE, 0},
-    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE, 0},
-    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE, 0},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_STREAMS, KEEP_SELECTIVE,
+     FACT_IN_TURN},
+    {"attention_result", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_HIDDEN, KEEP_PASSING,
+     FACT_BESIDE},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE,
+     FACT_NETWORK_NORM},
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE, FACT_GLU},
     {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE, 0},
     {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_NONE, 0},
-    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
+    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD,
+     FACT_GLU},
     {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
     {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD, 0},
     {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_BACKWARD, 0},
@@ -173,7 +179,7 @@ static enum life life_of(const struct plan *plan, const struct tensor *t)
         [RECOMPUTE_SAVE] = KEEP_ALWAYS,
     };
     bool saved = t->keep <= least[plan->recompute.kind] ||
-                 (plan->recompute.kind == RECOMPUTE_SAVE && t->keep != KEEP_BACKWARD &&
+                 (plan->recompute.kind == RECOMPUTE_SAVE && t->keep < KEEP_BACKWARD &&
                   plan_lists(&plan->recompute.save, t->name));
     return saved ? LIFE_SAVED : LIFE_TRANSIENT;
 }
@@ -206,6 +212,8 @@ static bool applies(struct generic *g, const struct tensor *t, enum layer_kind k
 
 static void add_layers(struct generic *g, bool training)
 {
+    const char *inputs =
+        model_has_network_norm(&g->plan->model) ? "mlp_norm_out" : "attention_norm_out";
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         const struct tensor *t = &tensors[i];
         if (!training && t->keep == KEEP_BACKWARD)
@@ -217,7 +225,7 @@ static void add_layers(struct generic *g, bool training)
                 continue;
             fill_layer_widths(g, kind_mixer(kind));
             uint16_t number = add(g, segment_of_kind(kind), t, life);
-            if (text_equal(t->name, "mlp_norm_out"))
+            if (text_equal(t->name, inputs))
                 g->moe_input[kind] = number;
         }
     }

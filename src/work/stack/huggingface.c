@@ -1,11 +1,11 @@
 /* HuggingFace models under the Trainer or Accelerate: on FSDP2 (stack fsdp), on DeepSpeed's
  * ZeRO (stack deepspeed).
  *
- * The layer is eager PyTorch's, nothing fused: norms work in f32 and save the cast they made
- * (transformers, *RMSNorm.forward), gate, its activation, up and their product are four
- * tensors, the experts' output is multiplied by its scores in the activations' format.
- * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
- * and 4. */
+ * The layer is eager PyTorch's, nothing fused: RMS norms work in f32 and save the cast they
+ * made (transformers, *RMSNorm.forward; torch's LayerNorm saves its input), gate, its
+ * activation, up and their product are four tensors, the experts' output is multiplied by its
+ * scores in the activations' format. Checkpointing is by whole layers (gradient_checkpointing).
+ * Sources: training-stacks.md 1 and 4. */
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/path/path.h"
@@ -14,12 +14,12 @@
 #include "work/train/train.h"
 
 static const struct train_tensor norms[] = {
-    {"attention_norm_f32", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
-     .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM,
+    {"attention_norm_f32", CATEGORY_ACTIVATION, IN_ALL, FACT_CAST_NORM, ROW_LOCAL, COL_HIDDEN,
+     DTYPE_F32, .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM,
      .mixers = MIX_ANY, .source = "transformers RMSNorm: the f32 cast of its input"},
-    {"mlp_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
-     .saved = true, .first = MODULE_MLP_NORM, .last = BACK_MLP_NORM,
-     .source = "transformers RMSNorm: the f32 cast of its input"},
+    {"mlp_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, FACT_CAST_NORM | FACT_NETWORK_NORM,
+     ROW_LOCAL, COL_HIDDEN, DTYPE_F32, .saved = true, .first = MODULE_MLP_NORM,
+     .last = BACK_MLP_NORM, .source = "transformers RMSNorm: the f32 cast of its input"},
     {"layer_projected_f32", CATEGORY_ACTIVATION, IN_ALL, FACT_LAYER_EMBEDDING, ROW_LOCAL,
      COL_HIDDEN, DTYPE_F32, .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL,
      .source = "transformers RMSNorm: the f32 cast of its input"},

@@ -3,7 +3,8 @@
  * moe.path ragged_a2a is its all-to-all dispatcher, deepep its DeepEP one. Nothing is fused:
  * gate, its activation, up and their product are four tensors, and the routed output is
  * multiplied by its scores in f32, whose factor is saved for the gradient of the scores
- * (buffers.md 7, derived from torchtitan models/common/moe.py). Without expert parallelism each
+ * (buffers.md 7, derived from torchtitan models/common/moe.py); a network without a gate has
+ * two, what the activation reads and what it gives. Without expert parallelism each
  * tensor-parallel rank routes all tokens and splits every expert's width.
  *
  * Recomputation (activation_checkpoint.mode): full; selective with "op" keeps the output of
@@ -36,10 +37,10 @@ static const struct train_tensor moe[] = {
     {"shared_silu", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
      .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
      .until = MODULE_SHARED, .again = BACK_SHARED},
-    {"shared_up", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+    {"shared_up", EXPERT, FACT_SHARED | FACT_GLU, ROW_FULL, COL_SHARED_INTER, .saved = true,
      .first = MODULE_SHARED, .last = BACK_SHARED},
-    {"shared_product", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
-     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
+    {"shared_product", EXPERT, FACT_SHARED | FACT_GLU, ROW_FULL, COL_SHARED_INTER,
+     .saved = true, .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
      .until = MODULE_SHARED, .again = BACK_SHARED},
     {"shared_out", EXPERT, FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
      .last = MODULE_RESIDUAL},
@@ -49,10 +50,10 @@ static const struct train_tensor moe[] = {
     {"residual_silu", EXPERT, FACT_RESIDUAL, ROW_FULL, COL_RESIDUAL_INTER, .saved = true,
      .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
      .until = MODULE_SHARED, .again = BACK_SHARED},
-    {"residual_up", EXPERT, FACT_RESIDUAL, ROW_FULL, COL_RESIDUAL_INTER, .saved = true,
-     .first = MODULE_SHARED, .last = BACK_SHARED},
-    {"residual_product", EXPERT, FACT_RESIDUAL, ROW_FULL, COL_RESIDUAL_INTER, .saved = true,
-     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
+    {"residual_up", EXPERT, FACT_RESIDUAL | FACT_GLU, ROW_FULL, COL_RESIDUAL_INTER,
+     .saved = true, .first = MODULE_SHARED, .last = BACK_SHARED},
+    {"residual_product", EXPERT, FACT_RESIDUAL | FACT_GLU, ROW_FULL, COL_RESIDUAL_INTER,
+     .saved = true, .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
      .until = MODULE_SHARED, .again = BACK_SHARED},
     {"residual_out", EXPERT, FACT_RESIDUAL, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
      .last = MODULE_RESIDUAL},
@@ -64,9 +65,9 @@ static const struct train_tensor moe[] = {
     {"expert_silu", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true, .first = MODULE_ACTIVATE,
      .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE, .until = MODULE_EXPERT_DOWN,
      .again = BACK_EXPERT_DOWN},
-    {"expert_up", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true, .first = MODULE_GATE_UP,
-     .last = BACK_ACTIVATE},
-    {"expert_product", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true,
+    {"expert_up", EXPERT, FACT_GLU, ROW_COMPUTED, COL_INTER, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE},
+    {"expert_product", EXPERT, FACT_GLU, ROW_COMPUTED, COL_INTER, .saved = true,
      .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN, .dropped_by = TRAIN_POINTWISE,
      .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
     {"expert_out", EXPERT, 0, ROW_COMPUTED, COL_ROUTED, .first = MODULE_EXPERT_DOWN,
@@ -89,6 +90,10 @@ static const struct train_tensor moe[] = {
      .first = MODULE_UNSORT, .last = BACK_UNPERMUTE},
     {"scored_output", MOE, FACT_COMPILED, ROW_ROUTED, COL_ROUTED, .first = MODULE_UNPERMUTE,
      .last = MODULE_UNPERMUTE},
+    /* rows that choices without weights give back, whose scores have a gradient too
+     * (transformers models/longcat_flash, LongcatFlashExperts) */
+    {"identity_rows", MOE, FACT_ZERO_EXPERTS, ROW_IDENTITY, COL_ROUTED, .saved = true,
+     .first = MODULE_SORT, .last = BACK_UNPERMUTE},
     {"moe_out", MOE, 0, ROW_LOCAL, COL_HIDDEN, .first = MODULE_UNPERMUTE,
      .last = MODULE_RESIDUAL},
     {"d_routed_output", MOE, 0, ROW_ROUTED, COL_ROUTED, .first = BACK_UNPERMUTE,
@@ -134,10 +139,10 @@ static const struct train_tensor network[] = {
      .first = MODULE_ACTIVATE, .last = BACK_ACTIVATE,
      .dropped_by = TRAIN_POINTWISE | TRAIN_TILES, .until = MODULE_EXPERT_DOWN,
      .again = BACK_EXPERT_DOWN},
-    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, FACT_GLU, ROW_TILE, COL_DENSE, .saved = true,
      .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_TILES,
      .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_TILE, COL_DENSE, .saved = true,
+    {"mlp_product", CATEGORY_ACTIVATION, IN_DENSE, FACT_GLU, ROW_TILE, COL_DENSE, .saved = true,
      .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN,
      .dropped_by = TRAIN_POINTWISE | TRAIN_TILES, .until = MODULE_EXPERT_DOWN,
      .again = BACK_EXPERT_DOWN},

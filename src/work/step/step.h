@@ -82,9 +82,18 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 /* A mixer with its norm and the residual stream, [T, H] -> [T, H]: step_attention.c. Of a
  * linear layer step_linear.c does what lies between norm and sum, [T, H] -> [T tp, H]. */
 uint16_t step_attention(struct step *s, uint16_t x);
+uint16_t step_mixer(struct step *s, uint16_t normed); /* what lies between norm and sum */
 uint16_t step_linear(struct step *s, uint16_t x);
-uint16_t step_dense(struct step *s, uint16_t x); /* step_dense.c */
-uint16_t step_experts(struct step *s, uint16_t x);
+/* Where ranks share out a cache's tokens the core has the queries and heads of all of them, and
+ * a rank keeps its own heads of what it gives; elsewhere they are as they were:
+ * step_shared_out.c */
+struct size step_all_heads(struct step *s, struct size width);
+uint16_t step_gathered_queries(struct step *s, uint16_t q);
+uint16_t step_summed_context(struct step *s, uint16_t context, struct size width);
+/* The network of the segment at hand likewise, dense or experts; or a mixer and a network that
+ * read the same rows: step_network.c */
+uint16_t step_network(struct step *s, uint16_t x);
+uint16_t step_side_by_side(struct step *s, uint16_t x);
 uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
 /* Embeddings of the layers: all of them from the embedded tokens, before the first layer; what
  * a layer adds of its own behind its network; and the first's backward, which returns the

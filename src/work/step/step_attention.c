@@ -224,22 +224,56 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     return chosen;
 }
 
+/* q, and what the indexer makes of the same latent. */
+static uint16_t low_rank_q(struct step *s, uint16_t x, uint16_t *chosen)
+{
+    uint16_t down = step_product(s, "q_down", x, "q_latent", CATEGORY_ATTENTION);
+    s->l.module = MODULE_UP;
+    uint16_t normed = step_norm(s, "q_latent_norm", down);
+    *chosen = choose(s, x, normed);
+    s->l.module = MODULE_UP;
+    return step_product(s, "q_up", step_gathered(s, "q_latent", normed), "q_out",
+                        CATEGORY_ATTENTION);
+}
+
+/* Queries, keys and values of the same heads, to be filled; `chosen` as choose gives it. */
+static struct heads own_heads(struct step *s, uint16_t chosen)
+{
+    return (struct heads){heads_rows(s, "q", COL_Q),
+                          heads_rows(s, "k", COL_K),
+                          heads_rows(s, "v", COL_V),
+                          WORK_NONE,
+                          WORK_NONE,
+                          chosen,
+                          WORK_NONE};
+}
+
+/* Of queries with a rank, whose keys and values are a product of the layer's input (Step-3). */
+static struct heads ranked(struct step *s, uint16_t x)
+{
+    uint16_t chosen, q = low_rank_q(s, x, &chosen), all = step_gathered(s, "attention_in", x);
+    uint16_t kv = step_product(s, "kv", all, "kv_out", CATEGORY_ATTENTION);
+    struct heads h = own_heads(s, chosen);
+    s->l.module = MODULE_ROPE;
+    step_op(s, "rope", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, q), MANY(1, true, false, kv),
+                     MANY(2, false, true, h.q), MANY(3, false, true, h.k),
+                     MANY(4, false, true, h.v)));
+    return h;
+}
+
 /* Layers that borrow read keys and values that the list of an earlier layer's kind has made. */
 static struct heads gqa(struct step *s, uint16_t x)
 {
+    if (s->d.facts & FACT_Q_LOW_RANK)
+        return ranked(s, x);
     uint16_t all = step_gathered(s, "attention_in", x);
     uint16_t chosen = s->d.facts & FACT_BLOCKS ? choose(s, all, all) : WORK_NONE;
     uint16_t qkv = step_product(s, "qkv", all, "qkv_out", CATEGORY_ATTENTION);
     s->l.module = MODULE_ROPE;
     if (s->d.facts & FACT_QK_NORM)
         qkv = step_norm(s, "qk_norm", qkv);
-    struct heads h = {heads_rows(s, "q", COL_Q),
-                      heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V),
-                      WORK_NONE,
-                      WORK_NONE,
-                      chosen,
-                      WORK_NONE};
+    struct heads h = own_heads(s, chosen);
     uint16_t split =
         s->d.facts & FACT_OUTPUT_GATE ? heads_rows(s, "output_gate", COL_CONTEXT) : WORK_NONE;
     bool own = s->d.facts & FACT_OWN_KV;
@@ -261,19 +295,11 @@ static uint16_t latent(struct step *s, const char *matrix, const char *name, uin
     return step_gathered(s, name, step_norm(s, arena_join(s->l.arena, name, "_norm"), down));
 }
 
-/* q, and what the indexer makes of the same latent. */
 static uint16_t mla_q(struct step *s, uint16_t x, uint16_t *chosen)
 {
     *chosen = WORK_NONE;
-    if (s->d.facts & FACT_Q_LOW_RANK) {
-        uint16_t down = step_product(s, "q_down", x, "q_latent", CATEGORY_ATTENTION);
-        s->l.module = MODULE_UP;
-        uint16_t normed = step_norm(s, "q_latent_norm", down);
-        *chosen = choose(s, x, normed);
-        s->l.module = MODULE_UP;
-        return step_product(s, "q_up", step_gathered(s, "q_latent", normed), "q_out",
-                            CATEGORY_ATTENTION);
-    }
+    if (s->d.facts & FACT_Q_LOW_RANK)
+        return low_rank_q(s, x, chosen);
     return step_product(s, "q", step_gathered(s, "attention_in", x), "q_out",
                         CATEGORY_ATTENTION);
 }
@@ -442,62 +468,6 @@ static uint16_t ring(struct step *s, const struct heads *h)
     return arrived;
 }
 
-/* ---- a cache whose tokens ranks share out ---- */
-
-/* Each rank has every query of the group and meets its part of the tokens; parts of a context
- * are weighed by their sums of exponentials and added up, each rank's heads on that rank (vLLM
- * v1/attention/ops/common.py, cp_lse_ag_out_rs; backends/flash_attn.py, mla/common.py). The
- * step's own tokens, which GQA's attend to apart, are few. Prompts have no cached tokens. */
-static bool is_shared_out(const struct step *s)
-{
-    return s->decode && engine_cache_ranks(s->plan) > 1;
-}
-
-static struct size all_heads(struct step *s, struct size width)
-{
-    return is_shared_out(s) ? size_times(s->l.z, width, engine_cache_ranks(s->plan)) : width;
-}
-
-static uint16_t gathered_queries(struct step *s, uint16_t q)
-{
-    struct layer *l = &s->l;
-    bool latent = s->d.facts & FACT_MLA;
-    struct size width = latent
-                            ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_LATENT])
-                            : s->d.width[COL_Q];
-    if (!is_shared_out(s))
-        return q;
-    uint16_t all = step_rows(s, "queries_gathered", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
-                             all_heads(s, width));
-    layer_collective(l, "gather_queries", GROUP_DCP, ALL_GATHER, q, all,
-                     l->work->buffers[all].bytes);
-    return all;
-}
-
-/* The rank's heads of a context that every rank has its part of. */
-static uint16_t summed_context(struct step *s, uint16_t context, struct size width)
-{
-    struct layer *l = &s->l;
-    struct size rows = s->d.rows[ROW_FULL], heads = all_heads(s, s->d.width[COL_HEADS]);
-    if (!is_shared_out(s))
-        return context;
-    uint16_t sums = layer_rows(l, "exponential_sums", CATEGORY_COMMUNICATION, DTYPE_F32,
-                               layer_fixed(rows), heads);
-    uint16_t all = layer_rows(l, "exponential_sums_gathered", CATEGORY_COMMUNICATION, DTYPE_F32,
-                              layer_fixed(rows), all_heads(s, heads));
-    layer_collective(l, "gather_exponential_sums", GROUP_DCP, ALL_GATHER, sums, all,
-                     l->work->buffers[all].bytes);
-    uint16_t weighed = step_rows(s, "weighed_context", CATEGORY_ATTENTION, rows,
-                                 l->work->buffers[context].dims[1]);
-    step_op(s, "weigh_context", KERNEL_NORM,
-            OPERANDS(MANY(0, true, false, context), MANY(1, true, false, all),
-                     MANY(2, false, true, weighed)));
-    uint16_t own = step_rows(s, "own_context", CATEGORY_ATTENTION, rows, width);
-    layer_collective(l, "scatter_context", GROUP_DCP, REDUCE_SCATTER, weighed, own,
-                     l->work->buffers[weighed].bytes);
-    return own;
-}
-
 static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
 {
     struct layer *l = &s->l;
@@ -506,9 +476,10 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     struct size width = absorbed
                             ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
                             : s->d.width[COL_CONTEXT];
-    uint16_t q = gathered_queries(s, h->q);
-    uint16_t context = step_rows(s, absorbed ? "latent_context" : "attention_context",
-                                 CATEGORY_ATTENTION, s->d.rows[ROW_FULL], all_heads(s, width));
+    uint16_t q = step_gathered_queries(s, h->q);
+    uint16_t context =
+        step_rows(s, absorbed ? "latent_context" : "attention_context", CATEGORY_ATTENTION,
+                  s->d.rows[ROW_FULL], step_all_heads(s, width));
     s->l.module = MODULE_ATTENTION;
     uint16_t op =
         step_op(s, "attention", KERNEL_ATTENTION,
@@ -521,7 +492,7 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     if (s->decode)
         attention->bytes_read =
             size_add(l->z, l->work->buffers[q].bytes, cache_bytes(s, cached_tokens(s)));
-    context = summed_context(s, context, width);
+    context = step_summed_context(s, context, width);
     return absorbed ? absorb(s, "absorb_v", context, size_slot(l->z, SLOT_KV_RANK),
                              size_slot(l->z, SLOT_V_DIM))
                     : context;
@@ -553,11 +524,12 @@ static uint16_t softmax(struct step *s, uint16_t normed)
 }
 
 /* An engine's ranks make the latents of all tokens, each the same: their products are not split
- * (vLLM models/deepseek_v2.py, SGLang models/deepseek_v2.py: ReplicatedLinear), and tokens that
+ * (vLLM and SGLang models/deepseek_v2.py, step3_text.py: ReplicatedLinear), and tokens that
  * ranks share out between layers are gathered before (SGLang layers/communicator.py). */
 static uint16_t latents_of_all(struct step *s, uint16_t normed)
 {
-    if (!plan_is_engine(s->plan) || !(s->d.facts & FACT_MLA))
+    bool ranks = s->d.facts & FACT_GQA && s->d.facts & FACT_Q_LOW_RANK;
+    if (!plan_is_engine(s->plan) || !(s->d.facts & FACT_MLA || ranks))
         return normed;
     uint16_t all = step_gathered(s, "attention_in", normed);
     s->d.facts &= ~(uint64_t)FACT_GATHER;
@@ -565,16 +537,20 @@ static uint16_t latents_of_all(struct step *s, uint16_t normed)
     return all;
 }
 
-uint16_t step_attention(struct step *s, uint16_t x)
+uint16_t step_mixer(struct step *s, uint16_t normed)
 {
-    s->l.module = MODULE_ATTENTION_NORM;
-    struct streams streams = step_streams(s, "attention", x);
-    uint16_t normed = step_norm_in(s, "attention_norm", streams.row);
     const struct dims kept = s->d;
     uint16_t out =
         s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, latents_of_all(s, normed));
     s->d = kept;
-    out = step_reduced(s, "attention_sum", out);
+    return step_reduced(s, "attention_sum", out);
+}
+
+uint16_t step_attention(struct step *s, uint16_t x)
+{
+    s->l.module = MODULE_ATTENTION_NORM;
+    struct streams streams = step_streams(s, "attention", x);
+    uint16_t out = step_mixer(s, step_norm_in(s, "attention_norm", streams.row));
     s->l.module = MODULE_RESIDUAL;
     return step_into(s, "mlp_input", &streams, out);
 }

@@ -28,10 +28,13 @@ static uint16_t layer_of(struct step *s, struct part *part, uint16_t x)
     step_gather_weights(s, PHASE_FORWARD);
     part->first = s->l.work->n_ops;
     part->in = x;
-    if (s->d.mix != MIX_NONE)
+    bool both = s->d.mix != MIX_NONE && s->in & IN_BOTH;
+    if (both && s->plan->model.side_by_side)
+        x = step_side_by_side(s, x);
+    else if (s->d.mix != MIX_NONE)
         x = step_attention(s, x);
-    if (s->in & IN_BOTH)
-        x = s->in == IN_MOE ? step_experts(s, x) : step_dense(s, x);
+    if (s->in & IN_BOTH && !(both && s->plan->model.side_by_side))
+        x = step_network(s, x);
     x = step_layer_embedding(s, x);
     part->out = x;
     return x;

@@ -3,13 +3,12 @@
 #include "work/list/kernel.h"
 #include "work/step/step.h"
 
-uint16_t step_dense(struct step *s, uint16_t x)
+/* The dense network of what its norm gives, [T, H] -> [T, H]. */
+static uint16_t dense(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
-    l->module = MODULE_MLP_NORM;
     bool joins = plan_dense_replicas(s->plan) > 1;
-    struct streams streams = step_streams(s, "mlp", x);
-    uint16_t normed = step_gathered(s, "mlp_in", step_norm_in(s, "mlp_norm", streams.row));
+    uint16_t normed = step_gathered(s, "mlp_in", x);
     if (joins)
         normed = layer_join(l, "mlp_in", normed);
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
@@ -20,9 +19,7 @@ uint16_t step_dense(struct step *s, uint16_t x)
     uint16_t out = step_product(s, "mlp_down", a, "mlp_down_out", CATEGORY_ACTIVATION);
     if (joins)
         out = layer_own(l, "mlp", out, s->d.rows[ROW_FULL]);
-    out = step_reduced(s, "mlp_sum", out);
-    l->module = MODULE_RESIDUAL;
-    return step_into(s, "layer_output", &streams, out);
+    return step_reduced(s, "mlp_sum", out);
 }
 
 /* ---- which module an op of a path belongs to ---- */
@@ -90,18 +87,44 @@ static enum module module_of(const struct layer *l, const struct op *op, struct 
     return met->returned || !met->sent ? MODULE_UNPERMUTE : MODULE_UNSORT;
 }
 
-uint16_t step_experts(struct step *s, uint16_t x)
+/* The experts likewise. */
+static uint16_t experts(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
     struct met met = {.loaded13 = WORK_NONE, .loaded2 = WORK_NONE};
     l->module = MODULE_MLP_NORM;
-    struct streams streams = step_streams(s, "mlp", x);
-    l->x = step_norm_in(s, "mlp_norm", streams.row);
+    l->x = x;
     size_t first = l->work->n_ops;
     uint16_t out = layer_forward(l);
     for (size_t i = first; i < l->work->n_ops; i++)
         if (l->work->ops[i].module == MODULE_MLP_NORM) /* adapters know theirs */
             l->work->ops[i].module = module_of(l, &l->work->ops[i], &met);
-    l->module = MODULE_RESIDUAL;
+    return out;
+}
+
+static uint16_t network(struct step *s, uint16_t normed)
+{
+    return s->in == IN_MOE ? experts(s, normed) : dense(s, normed);
+}
+
+uint16_t step_network(struct step *s, uint16_t x)
+{
+    s->l.module = MODULE_MLP_NORM;
+    struct streams streams = step_streams(s, "mlp", x);
+    uint16_t out = network(s, step_norm_in(s, "mlp_norm", streams.row));
+    s->l.module = MODULE_RESIDUAL;
     return step_into(s, "layer_output", &streams, out);
+}
+
+/* Both results are added before the sum is (transformers models/{phi,falcon,gptj,cohere}). */
+uint16_t step_side_by_side(struct step *s, uint16_t x)
+{
+    s->l.module = MODULE_ATTENTION_NORM;
+    uint16_t normed = step_norm_in(s, "attention_norm", x), mixed = step_mixer(s, normed);
+    s->l.module = MODULE_MLP_NORM;
+    if (model_has_network_norm(&s->plan->model))
+        normed = step_norm_in(s, "mlp_norm", x);
+    uint16_t out = network(s, normed);
+    s->l.module = MODULE_RESIDUAL;
+    return step_add(s, "layer_output", x, step_add(s, "both_results", mixed, out));
 }

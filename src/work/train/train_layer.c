@@ -21,10 +21,10 @@ static const struct train_tensor mixer_entry[] = {
 #define RING "NeMo AutoModel gemma4_moe/cp_attention.py: all chunks of the ring in a list"
 
 static const struct train_tensor attention[] = {
-    {"q_latent", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
+    {"q_latent", CATEGORY_ATTENTION, IN_ALL, FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
      .saved = true, .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
-    {"q_latent_norm_out", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL,
-     COL_Q_RANK, .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_MLA_UP,
+    {"q_latent_norm_out", CATEGORY_ATTENTION, IN_ALL, FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
+     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_MLA_UP,
      .until = MODULE_ROPE, .again = BACK_ATTENTION, .offload = TRAIN_OFF_QKV,
      .product_input = PRODUCT_INPUT},
     {"kv_latent", CATEGORY_ATTENTION, IN_ALL, FACT_MLA, ROW_LOCAL, COL_KV_LATENT, .saved = true,
@@ -107,17 +107,31 @@ static const struct train_tensor attention[] = {
      .first = BACK_ATTENTION, .last = BACK_ATTENTION, .source = RING},
 };
 
-/* Of a network alone the layer's input is its own. */
+/* Of a network alone the layer's input is its own; beside its mixer it reads that one's,
+ * through a norm of its own or not, and the mixer's result waits for both to be added. */
 static const struct train_tensor network_entry[] = {
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_STREAMS, .saved = true,
-     .first = MODULE_PROJECTION, .last = BACK_MLP_NORM, .dropped_by = TRAIN_STREAMS,
-     .offload = TRAIN_OFF_MLP_NORM, .mixers = MIX_ANY},
-    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_MOE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_MLP_NORM, .last = BACK_SHARED, .dropped_by = TRAIN_NORMS | TRAIN_STREAMS,
-     .until = MODULE_PERMUTE, .again = BACK_RESIDUAL},
-    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_MLP_NORM, .last = BACK_GATE_UP, .dropped_by = TRAIN_NORMS | TRAIN_STREAMS,
-     .until = MODULE_GATE_UP, .again = BACK_RESIDUAL, .product_input = PRODUCT_INPUT},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, FACT_IN_TURN, ROW_LOCAL, COL_STREAMS,
+     .saved = true, .first = MODULE_PROJECTION, .last = BACK_MLP_NORM,
+     .dropped_by = TRAIN_STREAMS, .offload = TRAIN_OFF_MLP_NORM, .mixers = MIX_ANY},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_MOE, FACT_NETWORK_NORM, ROW_LOCAL, COL_HIDDEN,
+     .saved = true, .first = MODULE_MLP_NORM, .last = BACK_SHARED,
+     .dropped_by = TRAIN_NORMS | TRAIN_STREAMS, .until = MODULE_PERMUTE,
+     .again = BACK_RESIDUAL},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_DENSE, FACT_NETWORK_NORM, ROW_LOCAL, COL_HIDDEN,
+     .saved = true, .first = MODULE_MLP_NORM, .last = BACK_GATE_UP,
+     .dropped_by = TRAIN_NORMS | TRAIN_STREAMS, .until = MODULE_GATE_UP, .again = BACK_RESIDUAL,
+     .product_input = PRODUCT_INPUT},
+    {"attention_result", CATEGORY_ACTIVATION, IN_BOTH, FACT_BESIDE, ROW_LOCAL, COL_HIDDEN,
+     .first = MODULE_PROJECTION, .last = MODULE_RESIDUAL},
+};
+
+/* What experts made of the layer before waits for its sum while this one runs; its gradient is
+ * that of this layer's output, which the experts read when they run backward. */
+static const struct train_tensor shortcut[] = {
+    {"shortcut", CATEGORY_ACTIVATION, IN_DENSE, FACT_SHORTCUT, ROW_LOCAL, COL_HIDDEN,
+     .first = MODULE_ATTENTION_NORM, .last = MODULE_RESIDUAL},
+    {"d_shortcut", CATEGORY_ACTIVATION, IN_MOE, FACT_SHORTCUT, ROW_LOCAL, COL_HIDDEN,
+     .first = BACK_RESIDUAL, .last = BACK_UNPERMUTE},
 };
 
 static const struct train_tensor exit_rows[] = {
@@ -206,6 +220,7 @@ void train_attention(struct train *train)
         train_mixer(train, MIX_SOFTMAX, TABLE(attention));
     train_linear(train);
     train_tensors(train, TABLE(network_entry));
+    train_tensors(train, TABLE(shortcut));
     train_tensors(train, TABLE(exit_rows));
     train_tensors(train, TABLE(latent));
     train_tensors(train, TABLE(embeddings));

@@ -14,6 +14,7 @@ static const struct {
 } inputs[] = {
     {"attention_norm_out", "qkv", MODULE_UP},
     {"attention_norm_out", "q", MODULE_UP},
+    {"attention_norm_out", "kv", MODULE_UP},
     {"attention_norm_out", "q_down", MODULE_UP},
     {"attention_norm_out", "kv_down", MODULE_UP},
     {"attention_norm_out", "index_k", MODULE_UP},
@@ -62,6 +63,26 @@ static const struct {
     {"expert_product", "expert_down", MODULE_EXPERT_DOWN},
 };
 
+/* What a row of the table is about: without a gate the down product reads what the activation
+ * gives. */
+static const char *input_named(const struct dims *d, const char *tensor)
+{
+    static const char *const names[][2] = {{"mlp_silu", "mlp_product"},
+                                           {"shared_silu", "shared_product"},
+                                           {"residual_silu", "residual_product"},
+                                           {"expert_silu", "expert_product"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(d->facts & FACT_GLU) && text_equal(tensor, names[i][0]))
+            return names[i][1];
+    return tensor;
+}
+
+/* Whether a row is about what the network's products read. */
+static bool is_network_input(size_t row)
+{
+    return text_equal(inputs[row].tensor, "mlp_norm_out");
+}
+
 /* The matrix of that name which a layer has. */
 static const struct layer_matrix *matrix_of(const char *name, const struct dims *d, unsigned in)
 {
@@ -87,9 +108,11 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
-    bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n;
+    bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n,
+         both = d->facts & FACT_BESIDE_SHARED && text_equal(tensor, "attention_norm_out");
+    tensor = input_named(d, tensor);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && some; i++) {
-        if (!text_equal(inputs[i].tensor, tensor))
+        if (!text_equal(inputs[i].tensor, tensor) && !(both && is_network_input(i)))
             continue;
         const struct layer_matrix *m = matrix_of(inputs[i].matrix, d, in_ffn(kind_ffn(kind)));
         if (!m)
