@@ -132,7 +132,8 @@ bool plan_distributes_inputs(const struct plan *plan)
 
 bool plan_recomputes_some(const struct plan *plan)
 {
-    bool has = plan_is_megatron(plan) || plan->stack.kind == STACK_TORCHTITAN;
+    bool has = plan_is_megatron(plan) || plan->stack.kind == STACK_TORCHTITAN ||
+               plan_is_huggingface(plan);
     return has && plan->workload.mode == MODE_TRAIN && plan->recompute.layers > 0 &&
            plan->recompute.kind == RECOMPUTE_FULL;
 }

@@ -108,13 +108,24 @@ bool plan_parts_by_checkpoint(const struct plan *plan)
            (plan->model.plain.n > 0 || left_wide(plan, PART_ATTENTION_IN));
 }
 
+bool plan_base_leaves(const struct plan *plan, enum weight_part part)
+{
+    const enum dtype base = plan->precision.weights;
+    const bool few = base == DTYPE_FP8_CHANNEL || base == DTYPE_FP8_BLOCK ||
+                     base == DTYPE_INT4 || base == DTYPE_INT4_32 || base == DTYPE_NF4 ||
+                     base == DTYPE_NF4_DOUBLE;
+    return plan_is_huggingface(plan) && plan->workload.mode == MODE_TRAIN &&
+           plan->lora.rank > 0 && few && plan_parts_are_given(plan) &&
+           names_part(&plan->precision.plain, part);
+}
+
 /* Auto: as the model's own checkpoint, if these are its formats. */
 enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
 {
     const struct precision *p = &plan->precision;
     const struct model *model = &plan->model;
     if (!plan_is_engine(plan))
-        return p->weights;
+        return plan_base_leaves(plan, part) ? p->activations : p->weights;
     if (part == PART_WHOLE)
         return DTYPE_BF16;
     if (!names_part(&p->plain, PART_AUTO))

@@ -92,9 +92,13 @@ bool plan_is_engine(const struct plan *plan); /* a stack that serves with a page
 bool plan_parts_are_given(const struct plan *plan);
 bool plan_parts_by_checkpoint(const struct plan *plan);
 
-/* Format in which an engine keeps the matrices of a part (not a word of lists:
- * PART_ATTENTION_IN or behind it): precision.weights, or that of precision.plain. Other stacks
- * keep all alike. */
+/* Whether a frozen base in few bits, beside which adapters are trained, has the matrices of a
+ * part whole (transformers quantizers/base.py, modules_to_not_convert). */
+bool plan_base_leaves(const struct plan *plan, enum weight_part part);
+
+/* Format in which a stack has the matrices of a part (not a word of lists: PART_ATTENTION_IN or
+ * behind it) where it multiplies: precision.weights, or an engine's of precision.plain; what a
+ * base in few bits leaves whole is cast to that of its rows. */
 enum dtype plan_part_format(const struct plan *plan, enum weight_part part);
 enum generation plan_generation(const struct plan *plan);
 

@@ -2,6 +2,7 @@
 #include "plan/frozen.h"
 
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 static bool names(const struct plan *plan, enum frozen_part part)
 {
@@ -31,8 +32,60 @@ uint64_t plan_frozen_layers(const struct plan *plan)
     return plan_freezes(plan) ? plan->frozen.layers : 0;
 }
 
+bool plan_draws_layers(const struct plan *plan)
+{
+    const uint64_t n = plan->optimizer.active_layers;
+    return plan->stack.kind == STACK_FSDP && plan->workload.mode == MODE_TRAIN &&
+           plan->lora.rank == 0 && n > 0 && n < plan->model.layers;
+}
+
+bool plan_adapts_some(const struct plan *plan)
+{
+    bool has = plan_is_huggingface(plan) && plan->workload.mode == MODE_TRAIN;
+    return has && plan->lora.rank > 0 &&
+           (plan->lora.layers.n > 0 || (!plan->lora.language && plan->model.encoder.layers));
+}
+
+bool plan_adapts_layer(const struct plan *plan, uint64_t layer)
+{
+    const struct number_list *layers = &plan->lora.layers;
+    if (!plan_adapts_some(plan))
+        return true;
+    if (!plan->lora.language && plan->model.encoder.layers)
+        return false;
+    for (uint64_t i = 0; i < layers->n; i++)
+        if (layers->value[i] == layer)
+            return true;
+    return layers->n == 0;
+}
+
+/* Whether something before the first layer is trained beside the adapters, or experts of all
+ * layers are: backward goes through all of them. */
+static bool trains_below(const struct plan *plan)
+{
+    const struct enum_list *saved = &plan->lora.saved;
+    for (uint64_t i = 0; i < saved->n; i++)
+        if (saved->value[i] == SAVED_EMBED_TOKENS)
+            return true;
+    return plan->lora.encoder || plan_embeds_layers(plan) ||
+           plan_lists(&plan->lora.targets, "experts.gate_up_proj") ||
+           plan_lists(&plan->lora.targets, "experts.down_proj");
+}
+
+static uint64_t first_adapted(const struct plan *plan)
+{
+    uint64_t first = 0;
+    if (plan->recompute.kind == RECOMPUTE_FULL || trains_below(plan))
+        return 0;
+    while (first + 1 < plan->model.layers && !plan_adapts_layer(plan, first))
+        first++;
+    return first;
+}
+
 uint64_t plan_first_back(const struct plan *plan)
 {
+    if (plan_adapts_some(plan))
+        return first_adapted(plan);
     bool through = plan_is_megatron(plan) && plan->recompute.kind == RECOMPUTE_FULL;
     return through ? 0 : plan_frozen_layers(plan);
 }

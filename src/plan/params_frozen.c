@@ -71,6 +71,21 @@ static uint64_t frozen_flop_per_token(const struct plan *plan, uint64_t length)
            2 * params_attention_flop_from(model, plan_first_back(plan), length);
 }
 
+/* The same where backward ends at the first layer that has adapters, whose own products are not
+ * counted. */
+static uint64_t adapted_flop_per_token(const struct plan *plan, uint64_t length)
+{
+    const struct model *model = &plan->model;
+    struct params params;
+    params_count(model, &params);
+    uint64_t heads = model->mtp_enabled ? model->mtp_layers : 0;
+    uint64_t head = model->vocab * model->hidden;
+    count_from(model, plan_first_back(plan), &params);
+    return params_forward_flop_per_token(model, length) +
+           2 * (params_active(model, &params) + heads * head) +
+           2 * params_attention_flop_from(model, plan_first_back(plan), length);
+}
+
 uint64_t params_useful_flop_per_token(const struct plan *plan)
 {
     const struct model *model = &plan->model;
@@ -84,6 +99,8 @@ uint64_t params_useful_flop_per_token(const struct plan *plan)
         return frozen_flop_per_token(plan, length);
     if (!plan->lora.rank || all == UINT64_MAX)
         return all;
+    if (plan_first_back(plan))
+        return adapted_flop_per_token(plan, length);
     return all - (params_forward_flop_per_token(model, length) -
                   params_attention_flop(model, length));
 }

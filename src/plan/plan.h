@@ -295,6 +295,7 @@ struct colocated {
     uint64_t average;             /* running means of its weights */
     uint64_t parameters;          /* of other frozen models */
     uint64_t sequences;           /* that the model itself generates at once, without engine */
+    bool whole;                   /* and gathers all weights for (DeepSpeed's third stage) */
 };
 
 /* What requests are wanted to see (serve); 0: no limit. */
@@ -453,10 +454,12 @@ struct precision {
     enum precision_recipe recipe;
     bool quantized_params; /* the layers' matrices exist in the recipe's format only */
     uint64_t plain_first, plain_last; /* layers at the ends that no recipe applies to */
-    bool keep_transpose;    /* transposes of gathered fp8 weights stay, of all layers */
-    enum dtype moment2;     /* second moment; none: as moments */
-    enum dtype gather;      /* sharded weights travel in; none: as they are computed with */
-    struct enum_list plain; /* engines: enum weight_part, in plain_format and not as weights */
+    bool keep_transpose; /* transposes of gathered fp8 weights stay, of all layers */
+    enum dtype moment2;  /* second moment; none: as moments */
+    enum dtype gather;   /* sharded weights travel in; none: as they are computed with */
+    /* enum weight_part, not in the format of weights: of engines in plain_format, of a base in
+     * few bits beside adapters as what that leaves whole */
+    struct enum_list plain;
     enum dtype plain_format;
 };
 
@@ -472,6 +475,7 @@ struct optimizer {
     uint64_t rank;       /* of projected gradients (GaLore, APOLLO) */
     struct enum_list projected; /* enum frozen_part: whose matrices have them */
     bool one_layer;             /* of all layers one is trained at a time (BAdam) */
+    uint64_t active_layers;     /* of all so many have gradients at a time (LISA); 0: all */
 };
 
 /* How a model of HuggingFace's keeps the experts of a layer. */
@@ -485,20 +489,26 @@ enum lora_experts {
 /* Adapters are trained, everything else is frozen; rank 0: all is trained. */
 enum saved_module { SAVED_EMBED_TOKENS, SAVED_LM_HEAD };
 
+/* What of the frozen base waits in host memory for its turn. */
+enum base_part { BASE_EMBED_TOKENS, BASE_LAYERS };
+
 /* What an adapter reads, and backward keeps: the matrix's own input; a copy of each adapter,
  * cast to its format; a copy that a dropout has made, and its mask. */
 enum lora_inputs { INPUTS_SHARED, INPUTS_COPIED, INPUTS_DROPPED };
 
 struct lora {
     uint64_t rank;
-    struct word_list targets; /* empty: every linear layer */
-    struct enum_list saved;   /* enum saved_module: trained whole beside them */
-    bool sharded;             /* vLLM, Megatron: over tp on both sides */
-    bool share_experts;       /* one for all experts of a rank */
-    bool skip_experts;        /* none of routed ones */
-    uint64_t expert_rank;     /* of theirs, where it is not `rank`; 0 */
-    uint64_t slots;           /* engines: adapters of one batch, which have room each */
-    enum dtype format;        /* of the adapters */
+    struct word_list targets;  /* empty: every linear layer */
+    struct number_list layers; /* whose linear layers have them; empty: all */
+    bool language;             /* false: the encoder's layers alone */
+    struct enum_list saved;    /* enum saved_module: trained whole beside them */
+    struct enum_list host;     /* enum base_part: waits in host memory */
+    bool sharded;              /* vLLM, Megatron: over tp on both sides */
+    bool share_experts;        /* one for all experts of a rank */
+    bool skip_experts;         /* none of routed ones */
+    uint64_t expert_rank;      /* of theirs, where it is not `rank`; 0 */
+    uint64_t slots;            /* engines: adapters of one batch, which have room each */
+    enum dtype format;         /* of the adapters */
     enum lora_inputs inputs;
     bool dora;    /* each output of a matrix has a magnitude (PEFT's use_dora) */
     bool encoder; /* the linear layers of the encoder's layers have adapters, too */

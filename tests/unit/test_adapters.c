@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "sim/memory/memory.h"
 #include "support/plans.h"
 
 #define QV "lora.rank=8 lora.targets=[q_proj,v_proj] "
@@ -126,12 +127,162 @@ static void adapters_keep_inputs(void **state)
     assert_int_equal(saved(ADDED COPIED, "expert_product"), saved(ADDED, "expert_product"));
 }
 
+/* Llama-3.1-8B: of attention q [4096, 4096], k, v [4096, 1024], o [4096, 4096], of networks
+ * three of [4096, 14336]; 2,048 tokens. */
+static const char llama[] = "model: llama-3.1-8b\ncluster: h200-8x1\nstack: fsdp\n"
+                            "parallel: {zero: 0}\nprecision: {weights: bf16}\n"
+                            "workload: {sequence_length: 2048, micro_batch: 1}\n"
+                            "lora: {rank: 8, targets: [q_proj, v_proj], format: f32}\n";
+
+/* Of the layers' buffers of this name what is saved of all layers, or what the layer at hand
+ * has. */
+static uint64_t of_layers(const char *set, const char *name, enum life life)
+{
+    struct plan_built b;
+    uint64_t sum = 0;
+    plan_build(llama, set, false, &b);
+    for (size_t i = 0; i < b.work.n_buffers; i++) {
+        const struct buffer *buffer = &b.work.buffers[i];
+        if (segment_is_layer(buffer->segment) && buffer->life == life &&
+            text_equal(buffer->name, name))
+            sum += memory_buffer_bytes(&b.work, b.values, buffer);
+    }
+    arena_release(&b.arena);
+    return sum;
+}
+
+#define FOUR "lora.layers=[3,29,30,31] "
+#define LAST "lora.layers=[30,31] "
+
+/* Adapters of a layer: 8 x (4096 + 4096) + 8 x (4096 + 1024), of 4 bytes with gradients and two
+ * moments in as many. */
+static void adapters_of_some_layers(void **state)
+{
+    (void)state;
+    const uint64_t one = 8 * (4096 + 4096) + 8 * (4096 + 1024);
+    const uint64_t whole = plan_state_bytes(llama, ""), four = plan_state_bytes(llama, FOUR);
+    const uint64_t base = UINT64_C(2) * 8030261248;
+    assert_int_equal(whole, base + 32 * one * 16);
+    assert_int_equal(four, base + 4 * one * 16);
+    assert_int_equal(plan_state_bytes(llama, FOUR FOUR), four);
+    /* one of them named twice is one */
+    assert_int_equal(plan_state_bytes(llama, "lora.layers=[3,3]"), base + one * 16);
+    /* magnitudes with them, 4096 + 1024 of a layer */
+    assert_int_equal(plan_state_bytes(llama, FOUR "lora.dora=true"),
+                     four + UINT64_C(4) * (4096 + 1024) * 16);
+    /* Adafactor's rows and columns of A and B: 4096 + 8, 8 + 4096; 4096 + 8, 8 + 1024 */
+    assert_int_equal(plan_state_bytes(llama, FOUR "optimizer.kind=adafactor"),
+                     base + 4 * one * 8 + 4 * 4 * (4 * UINT64_C(8) + 3 * 4096 + 1024));
+}
+
+/* Without running again, gradients of rows end at the first layer with adapters: layer 3 of 32,
+ * so that 29 keep attention's queries, 4 the input of q and v and the adapters' products of 16.
+ * The layer at hand may be another: it has the input until it is multiplied. */
+static void some_layers_keep_inputs(void **state)
+{
+    (void)state;
+    const uint64_t rows = 2048, wide = rows * 4096 * 2;
+    assert_int_equal(of_layers("", "q", LIFE_SAVED), 32 * wide);
+    assert_int_equal(of_layers("", "attention_norm_out", LIFE_SAVED), 32 * wide);
+    assert_int_equal(of_layers("", "lora_qkv", LIFE_SAVED), 32 * rows * 16 * 2);
+    assert_int_equal(of_layers(FOUR, "q", LIFE_SAVED), 29 * wide);
+    assert_int_equal(of_layers(FOUR, "attention_norm_out", LIFE_SAVED), 4 * wide);
+    assert_int_equal(of_layers(FOUR, "attention_norm_out", LIFE_TRANSIENT), wide);
+    assert_int_equal(of_layers(FOUR, "lora_qkv", LIFE_SAVED), 4 * rows * 16 * 2);
+    assert_int_equal(of_layers(LAST, "q", LIFE_SAVED), 2 * wide);
+    /* the embedding is trained, or layers run again, whose first one asks for a gradient */
+    assert_int_equal(of_layers(LAST "lora.modules_to_save=[embed_tokens]", "q", LIFE_SAVED),
+                     32 * wide);
+    assert_int_equal(of_layers(LAST "recompute.kind=full", "layer_input", LIFE_SAVED),
+                     32 * wide);
+    assert_int_equal(of_layers(LAST "recompute.kind=full", "attention_norm_out", LIFE_SAVED),
+                     0);
+}
+
+/* Experts as one parameter are chosen by names of parameters, in all layers. */
+static void stacked_experts_are_in_all(void **state)
+{
+    (void)state;
+    static const char moe[] =
+        "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\nparallel: {zero: 0}\n"
+        "precision: {weights: bf16}\nlora: {rank: 8, targets: [q_proj, experts.down_proj]}\n";
+    const uint64_t q = UINT64_C(8) * (2048 + 4096), down = UINT64_C(128) * 8 * (768 + 2048);
+    const uint64_t all = plan_state_bytes(moe, "precision.moments=f32"),
+                   two = plan_state_bytes(moe, "precision.moments=f32 lora.layers=[0,47]");
+    assert_int_equal(all - two, 46 * q * 16);
+    assert_int_equal(two - UINT64_C(2) * 30532122624, (2 * q + 48 * down) * 16);
+}
+
+/* Of the base in 4 bits attention stays in 16: 41,943,040 weights of a layer, which nf4 has in
+ * half a byte and 4 per 64. In 8 bits of outputs the scales of 10,240 are left out, too. */
+static void parts_stay_whole(void **state)
+{
+    (void)state;
+    const uint64_t attention = UINT64_C(32) * 41943040, outputs = UINT64_C(32) * 10240;
+#define NF4 "precision.weights=nf4 lora.plain_format=bf16 "
+#define ROWS "precision.weights=fp8_channel lora.plain_format=bf16 "
+#define ATTENTION "precision.plain=[attention] "
+    assert_int_equal(plan_state_bytes(llama, NF4 ATTENTION) - plan_state_bytes(llama, NF4),
+                     2 * attention - attention / 2 - attention / 16);
+    assert_int_equal(plan_state_bytes(llama, ROWS ATTENTION) - plan_state_bytes(llama, ROWS),
+                     attention - 4 * outputs);
+    assert_int_equal(plan_state_bytes(llama, NF4 "precision.plain=[attention,dense]"),
+                     plan_state_bytes(llama, ""));
+}
+
+/* Of 32 layers of 218,103,808 weights three are on the device while one runs; the table has
+ * 128,256 rows of 4,096. Beside a base in 4 bits it is in what that leaves whole. */
+static void the_base_waits_in_host_memory(void **state)
+{
+    (void)state;
+    const uint64_t layer = 218103808, table = UINT64_C(128256) * 4096;
+    const uint64_t all = plan_state_bytes(llama, "");
+#define HOST(parts) "lora.host=[" parts "] "
+    assert_int_equal(all - plan_state_bytes(llama, HOST("layers")), 2 * 32 * layer);
+    assert_int_equal(all - plan_state_bytes(llama, HOST("embed_tokens")), 2 * table);
+    assert_int_equal(all - plan_state_bytes(llama, HOST("layers,embed_tokens")),
+                     2 * (32 * layer + table));
+    assert_int_equal(plan_state_bytes(llama, "precision.weights=nf4") -
+                         plan_state_bytes(llama, "precision.weights=nf4 " HOST("embed_tokens")),
+                     4 * table);
+    assert_int_equal(of_layers(HOST("layers"), "loaded_weights", LIFE_TRANSIENT),
+                     3 * 2 * layer);
+    struct plan_built b;
+    plan_build(llama, HOST("layers,embed_tokens"), false, &b);
+    assert_int_equal(b.work.n_host, 2);
+    assert_int_equal(b.values[b.work.host[0].bytes.node], 2 * 32 * layer);
+    assert_int_equal(b.values[b.work.host[1].bytes.node], 2 * table);
+    arena_release(&b.arena);
+}
+
+/* Qwen2.5-VL's encoder alone has adapters: what the language model had goes, its layers keep no
+ * input of a matrix. */
+static void an_encoder_alone_has_adapters(void **state)
+{
+    (void)state;
+#define VISION "model=qwen2.5-vl-7b lora.encoder=true "
+    const uint64_t both = plan_state_bytes(llama, VISION),
+                   one = plan_state_bytes(llama, VISION "lora.language=false");
+    const uint64_t q = 8 * (3584 + 3584), v = 8 * (3584 + 512);
+    assert_int_equal(both - one, UINT64_C(28) * (q + v) * 16);
+    assert_int_equal(of_layers(VISION "lora.language=false", "attention_norm_out", LIFE_SAVED),
+                     0);
+    assert_int_equal(of_layers(VISION "lora.language=false", "q", LIFE_SAVED),
+                     UINT64_C(28) * 2048 * 3584 * 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_have_magnitudes),
         cmocka_unit_test(magnitudes_keep_both_products),
         cmocka_unit_test(adapters_keep_inputs),
+        cmocka_unit_test(adapters_of_some_layers),
+        cmocka_unit_test(some_layers_keep_inputs),
+        cmocka_unit_test(stacked_experts_are_in_all),
+        cmocka_unit_test(parts_stay_whole),
+        cmocka_unit_test(the_base_waits_in_host_memory),
+        cmocka_unit_test(an_encoder_alone_has_adapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

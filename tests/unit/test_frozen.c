@@ -258,6 +258,11 @@ static void projected_gradients(void **state)
                      6 * all + 8 * (all - linear + longer / 128));
     assert_int_equal(state_bytes("optimizer.kind=apollo optimizer.projected=[experts]"),
                      14 * all);
+    /* the embedding's table too: 151,936 x 2,048 */
+    assert_int_equal(
+        state_bytes("optimizer.kind=galore optimizer.projected=[attention,embed_tokens]") -
+            state_bytes("optimizer.kind=galore optimizer.projected=[attention]"),
+        8 * UINT64_C(151936) * 128 + 4 * 2048 * 128 - 8 * table);
     /* no more than a side has: 512 of k and v */
     assert_int_equal(
         state_bytes("optimizer.kind=apollo optimizer.rank=1024"),
@@ -310,6 +315,18 @@ static void layers_take_turns(void **state)
     arena_release(&b.arena);
 }
 
+/* LISA: gradients of three layers of 48, of the ends and the last norm, moments of all. */
+static void layers_are_drawn(void **state)
+{
+    (void)state;
+    const uint64_t ends = 2 * table + HIDDEN;
+#define DRAWN(n) "cluster=h200 optimizer.active_layers=" #n " "
+    assert_int_equal(state_bytes(DRAWN(3)), 2 * all + 4 * (3 * layer + ends) + 8 * all);
+    assert_int_equal(state_bytes(DRAWN(48)), 14 * all);
+    assert_int_equal(state_bytes(DRAWN(3) "optimizer.kind=sgd precision.moments=none"),
+                     2 * all + 4 * (3 * layer + ends));
+}
+
 /* Adam-mini: a moment of all, and of embedding and head, 151,936 x 2,048 each, another. */
 static void squares_of_the_ends_alone(void **state)
 {
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test(projected_gradients),
         cmocka_unit_test(gradients_that_go),
         cmocka_unit_test(layers_take_turns),
+        cmocka_unit_test(layers_are_drawn),
         cmocka_unit_test(squares_of_the_ends_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

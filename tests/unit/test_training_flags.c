@@ -133,7 +133,12 @@ static void some_layers_run_again(void **state)
         {"stack=torchtitan " SOME "20", "attention_norm_out", 28 * INPUT},
         {"parallel.pp=4 " SOME "2", "attention_norm_out", 4 * 10 * INPUT},
         {"parallel.pp=4 parallel.vpp=3 " SOME "1", "attention_norm_out", 15 * 3 * INPUT},
-        {"stack=fsdp " SOME "20", "attention_norm_out", INPUT},
+        {"stack=fsdp " SOME "20", "attention_norm_out", 28 * INPUT},
+        {"stack=fsdp " SOME "20", "layer_input", 48 * INPUT},
+        {"stack=fsdp " SOME "20 recompute.offload=[layer_input]", "layer_input",
+         (1 + 28) * INPUT},
+        {"stack=deepspeed " SOME "48", "attention_norm_out", 0},
+        {"stack=deepspeed " SOME "48", "recomputed_attention_norm_out", INPUT},
     };
     HELD(rows);
 }

@@ -345,6 +345,9 @@ static void the_model_generates_itself(void **state)
         {"model=gpt-oss-120b", "generated_cache", UINT64_C(18) * 16 * (4096 + 128) * 1024 * 2},
         {"model=deepseek-v3", "generated_cache", UINT64_C(61) * 16 * 4096 * 128 * 320 * 2},
         {"stack=deepspeed", "generating_weights", UINT64_C(30532122624) * 2},
+        {"stack=deepspeed workload.colocated.whole=false", "generating_weights", 0},
+        {"stack=deepspeed workload.colocated.whole=false", "live_parameters",
+         UINT64_C(1000000000) * 2},
         {"workload.colocated.engine=awake", "generated_cache", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

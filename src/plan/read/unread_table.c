@@ -243,6 +243,11 @@ static bool has_dense(const struct plan *plan)
 #define FEW_BITS                                                                               \
     ONE_OF("precision.weights", ALL(DTYPE_NF4_DOUBLE + 1) & ~ALL(DTYPE_FP8_CHANNEL) &          \
                                     ~BIT(DTYPE_INT8)) /* formats with scales */
+/* formats of linear layers that libraries may pass by */
+#define LINEAR_BITS                                                                            \
+    ONE_OF("precision.weights", BIT(DTYPE_FP8_CHANNEL) | BIT(DTYPE_FP8_BLOCK) |                \
+                                    BIT(DTYPE_INT4) | BIT(DTYPE_INT4_32) | BIT(DTYPE_NF4) |    \
+                                    BIT(DTYPE_NF4_DOUBLE))
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define GIVES_WAY ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP))
 #define ALONE ONE_OF("workload.colocated.engine", BIT(ENGINE_NONE))
@@ -506,6 +511,8 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.average", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),
     WHEN("workload.colocated.sequences", TRAINS, STACK(HUGGINGFACE), ALONE),
+    WHEN("workload.colocated.whole", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ALONE,
+         ABOVE("workload.colocated.sequences", 0), ABOVE("parallel.zero", 2)),
     WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.item", ENCODES, SEES),
@@ -607,6 +614,7 @@ const struct unread_row unread_rows[] = {
          ON("cluster.device.fp8_transpose")),
     WHEN("precision.gather", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
     WHEN("precision.plain", ENGINE, INFERS),
+    WHEN("precision.plain", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), LINEAR_BITS),
     WHEN("precision.plain_format", ENGINE, INFERS, PARTS_ARE_GIVEN),
     WHEN("precision.master", TRAINS),
     WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
@@ -624,7 +632,11 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.expert_rank", TRAINS, ABOVE("lora.rank", 0), HAS_MOE, OFF("lora.skip_experts")),
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
+    WHEN("lora.layers", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.language", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), ENCODES),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.host", TRAINS, STACK(BIT(STACK_FSDP)), ABOVE("lora.rank", 0),
+         ZERO("parallel.zero")),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.inputs", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.dora", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
@@ -655,6 +667,7 @@ const struct unread_row unread_rows[] = {
          ONE_OF("optimizer.kind",
                 BIT(OPTIMIZER_GALORE) | BIT(OPTIMIZER_GALORE8BIT) | BIT(OPTIMIZER_APOLLO))),
     WHEN("optimizer.one_layer", TRAINS, STACK(HUGGINGFACE), ZERO("lora.rank")),
+    WHEN("optimizer.active_layers", TRAINS, STACK(BIT(STACK_FSDP)), ZERO("lora.rank")),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),
@@ -667,7 +680,7 @@ const struct unread_row unread_rows[] = {
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
     WHEN("recompute.offload", TRAINS, STACK(HUGGINGFACE),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
-    WHEN("recompute.layers", TRAINS, STACK(MEGATRONS | BIT(STACK_TORCHTITAN)),
+    WHEN("recompute.layers", TRAINS, STACK(TRAINERS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
     WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),

@@ -64,7 +64,7 @@ bool rule_check_run(const struct plan *plan);
 /* The rules of rule_check_run that name a key (key, also) and those that do not, for plans that
  * differ in that key alone: those that do not hold of all of them or of none
  * (unit/test_rule). A plan obeys both when rule_check_run says so. */
-enum { RULE_RUN_MOST = 80 };
+enum { RULE_RUN_MOST = 96 };
 struct rule_parts {
     const struct rule *naming[RULE_RUN_MOST], *rest[RULE_RUN_MOST];
     size_t n_naming, n_rest;

@@ -276,6 +276,79 @@ static bool one_layer_broken(const struct plan *plan, char *text, char *hint)
     return frozen || (!alone && !shared);
 }
 
+/* Callbacks of axolotl and ms-swift change what asks for a gradient while others hold the model
+ * whole: torch's reducer and sharers were given all parameters before. */
+static bool draws_broken(const struct plan *plan, char *text, char *hint)
+{
+    bool frozen = plan_freezes(plan);
+    rule_say(hint, "one device without sharding; nothing of frozen, no optimizer.one_layer");
+    rule_say(text, "optimizer.active_layers draws layers %s",
+             frozen ? "where nothing else is frozen" : "of a model that one rank has whole");
+    return frozen || plan->parallel.zero > 0 || plan_world(plan) > 1;
+}
+
+static bool keeps_base_away(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_FSDP && is_training(plan) && plan->lora.rank > 0 &&
+           plan->lora.host.n > 0 && plan->parallel.zero == 0;
+}
+
+/* Layers of a base in few bits leave their scales on the device (Params4bit's quant_state),
+ * which is not kept apart; a table that is the head's, too, has to be there. */
+static bool away_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct enum_list *host = &plan->lora.host;
+    const enum dtype weights = plan->precision.weights;
+    bool plain = weights == DTYPE_F32 || weights == DTYPE_BF16 || weights == DTYPE_F16;
+    bool layers = false, table = false;
+    for (uint64_t i = 0; i < host->n; i++) {
+        layers = layers || host->value[i] == BASE_LAYERS;
+        table = table || host->value[i] == BASE_EMBED_TOKENS;
+    }
+    bool tied = table && plan->model.tied_embeddings;
+    rule_say(hint, tied ? "leave embed_tokens out of lora.host"
+                        : "precision.weights: bf16, or leave layers out of lora.host");
+    rule_say(text, tied ? "the embedding that waits in host memory is the head, too"
+                        : "layers in few bits that wait in host memory are not modelled");
+    return tied || (layers && !plain);
+}
+
+/* One count of a stage's layers that keep what others do not stands for either. */
+static bool adapts_and_recomputes(const struct plan *plan)
+{
+    return plan_adapts_some(plan) && plan_recomputes_some(plan);
+}
+
+static bool some_broken(const struct plan *plan, char *text, char *hint)
+{
+    (void)plan;
+    rule_say(text,
+             "adapters of some layers beside some layers that run again are not modelled");
+    rule_say(hint, "recompute.layers: 0, or lora.layers: []");
+    return true;
+}
+
+static bool names_layers(const struct plan *plan)
+{
+    return plan_adapts_some(plan) && plan->lora.layers.n > 0;
+}
+
+static uint64_t last_adapted(const struct plan *plan)
+{
+    const struct number_list *layers = &plan->lora.layers;
+    uint64_t last = 0;
+    for (uint64_t i = 0; i < layers->n; i++)
+        last = layers->value[i] > last ? layers->value[i] : last;
+    return last;
+}
+
+static bool language_broken(const struct plan *plan, char *text, char *hint)
+{
+    rule_say(text, "neither the language model nor the encoder has adapters");
+    rule_say(hint, "lora.encoder: true, or lora.language: true");
+    return !plan->lora.language && !plan->lora.encoder;
+}
+
 static bool adapts_and_freezes(const struct plan *plan)
 {
     return is_training(plan) && plan->lora.rank > 0 &&
@@ -326,6 +399,37 @@ static const struct rule rules[] = {
      .applies = plan_trains_one_layer,
      .broken = one_layer_broken,
      .also = {"parallel.zero", "frozen.modules"}},
+    {.name = "layers-are-drawn",
+     .key = "optimizer.active_layers",
+     .shape = RULE_OTHER,
+     .applies = plan_draws_layers,
+     .broken = draws_broken,
+     .also = {"parallel.zero", "optimizer.one_layer"}},
+    {.name = "adapted-layers-in-model",
+     .key = "lora.layers",
+     .shape = RULE_AT_MOST,
+     .applies = names_layers,
+     .a = DERIVED("the last of lora.layers", last_adapted),
+     .b = DERIVED("layers - 1", last_layer),
+     .hint = "layers count from 0"},
+    {.name = "base-waits-whole",
+     .key = "lora.host",
+     .shape = RULE_OTHER,
+     .applies = keeps_base_away,
+     .broken = away_broken,
+     .also = {"precision.weights", "model.tied_embeddings"}},
+    {.name = "some-layers-one-way",
+     .key = "recompute.layers",
+     .shape = RULE_OTHER,
+     .applies = adapts_and_recomputes,
+     .broken = some_broken,
+     .also = {"lora.layers", "lora.language"}},
+    {.name = "something-has-adapters",
+     .key = "lora.language",
+     .shape = RULE_OTHER,
+     .applies = plan_adapts_some,
+     .broken = language_broken,
+     .also = {"lora.encoder"}},
     {.name = "steps-whole-weights",
      .key = "optimizer.kind",
      .shape = RULE_OTHER,

@@ -121,6 +121,7 @@ extern const char *const words_prefetch[];
 extern const char *const words_recipe[];
 extern const char *const words_colocated[];
 extern const char *const words_away[];
+extern const char *const words_base[];
 extern const char *const words_saved[];
 extern const char *const words_frozen[];
 extern const char *const words_encoder[];

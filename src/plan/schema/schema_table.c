@@ -631,6 +631,9 @@ const struct field schema_table[] = {
     COUNT("workload.colocated.sequences", workload.colocated.sequences, 0, 1e9, "0",
           "fsdp, deepspeed: sequences that a rank generates at once between steps by the model "
           "that is trained (transformers' generate), without an engine; 0: none"),
+    BOOL("workload.colocated.whole", workload.colocated.whole, "true",
+         "deepspeed, zero 3: all weights are gathered for it (TRL's "
+         "ds3_gather_for_generation); false: those of a module at a time"),
     COUNT("workload.encoder.patches", workload.encoder.patches, 0, 1e9, "0",
           "patches of all images of a sequence that the encoder reads; 0: text alone"),
     COUNT("workload.encoder.item", workload.encoder.item, 0, 1e9, "0",
@@ -815,7 +818,9 @@ const struct field schema_table[] = {
            "format of the weights"),
     ENUMS("precision.plain", precision.plain, words_part, "[auto]",
           "engines: parts whose matrices are in precision.plain_format and not in "
-          "precision.weights; embeddings, head, router and norms always have 16 bits"),
+          "precision.weights; embeddings, head, router and norms always have 16 bits; fsdp, "
+          "deepspeed: those that a base in few bits leaves whole (llm_int8_skip_modules), "
+          "auto: none"),
     FORMAT("precision.plain_format", precision.plain_format, words_format, "bf16",
            "format of the parts in precision.plain, where it does not say auto"),
     FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
@@ -875,7 +880,7 @@ const struct field schema_table[] = {
     ENUMS("optimizer.projected", optimizer.projected, words_frozen,
           "[attention, dense_mlp, shared_experts]",
           "galore, apollo: parts whose linear layers have projected gradients "
-          "(optim_target_modules); stacked experts are none"),
+          "(optim_target_modules), and embed_tokens; stacked experts are none"),
     BOOL("optimizer.in_backward", optimizer.in_backward, "false",
          "torchtitan: a layer is updated in backward, and its gradients go "
          "(early_step_in_backward); fsdp: a weight is, of galore and apollo (layer-wise)"),
@@ -883,6 +888,10 @@ const struct field schema_table[] = {
          "fsdp, deepspeed: one layer at a time has gradients, a master copy and states, the "
          "ends "
          "have none (BAdam); time is that of gradients of all layers"),
+    COUNT("optimizer.active_layers", optimizer.active_layers, 0, 10000, "0",
+          "fsdp, on one device: of all layers so many have gradients until others are drawn "
+          "(LISA), and the ends have; states stay, so that all come to have them; 0: all; time "
+          "is that of gradients of all layers"),
 
     /* ---- lora ---- */
 
@@ -908,9 +917,20 @@ const struct field schema_table[] = {
           "lora.rank"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
+    COUNTS("lora.layers", lora.layers, 0, 9999, "[]",
+           "fsdp, deepspeed: layers whose linear layers have adapters, from 0 (PEFT's "
+           "layers_to_transform); empty: all; stacked experts have theirs in all"),
+    BOOL("lora.language", lora.language, "true",
+         "fsdp, deepspeed: false: the encoder's layers alone have adapters "
+         "(finetune_language_layers: false, freeze_llm)"),
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
+    ENUMS("lora.host", lora.host, words_base, "[]",
+          "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
+          "looked up "
+          "there (Unsloth's offload_embedding); layers, of which three at a time are on the "
+          "device (axolotl's layer_offloading); what is copied is not timed"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
     WORD("lora.inputs", lora.inputs, words_lora_inputs, "shared",
@@ -956,9 +976,10 @@ const struct field schema_table[] = {
     WORDS("recompute.modules", recompute.modules, "[]",
           "selective: modules computed again, in the stack's names; empty: its default"),
     COUNT("recompute.layers", recompute.layers, 0, 10000, "0",
-          "megatron, torchtitan: full runs so many layers again, the first of every stage, "
-          "interleaved or not, and the rest keep all (--recompute-method block, "
-          "--recompute-num-layers; as many as a memory_budget stands for); 0: all"),
+          "megatron, torchtitan, fsdp, deepspeed: full runs so many layers again, the first of "
+          "every stage, interleaved or not, and the rest keep all (--recompute-method block, "
+          "--recompute-num-layers; as many as a memory_budget stands for; transformers' "
+          "every_n_layers); 0: all"),
     COUNT("recompute.every", recompute.every, 1, 10000, "1",
           "megatron: full keeps the input of every so many layers of a stage and runs them "
           "again together (--recompute-method uniform, --recompute-num-layers)"),

@@ -48,6 +48,7 @@ const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
 const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};
+const char *const words_base[] = {"embed_tokens", "layers", NULL};
 const char *const words_frozen[] = {"embed_tokens",   "lm_head",   "norms",
                                     "attention",      "router",    "experts",
                                     "shared_experts", "dense_mlp", NULL};

@@ -147,6 +147,8 @@ static const struct meaning {
     {words_away, "critic_states", "the critic's master copy and moments alone"},
     {words_away, "frozen", "workload.colocated.parameters, but for their own pass"},
     {words_away, "average", "running means of the weights"},
+    {words_base, "embed_tokens", "the embedding, looked up there"},
+    {words_base, "layers", "matrices of the layers, three layers of which are on the device"},
     {words_saved, "embed_tokens", "the embedding"},
     {words_saved, "lm_head", "the head, of its own where it was tied to the embedding"},
     {words_frozen, "embed_tokens", "the embedding; tied to it the head is frozen too"},

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/framework/frozen_names.h"
-#include "plan/trainer/trainer.h"
+#include "plan/trainer/axolotl.h"
 
 #define CONFIG "axolotl src/axolotl/utils/schemas/config.py"
 #define TRAINING "axolotl src/axolotl/utils/schemas/training.py"
@@ -17,6 +17,10 @@
 #define TILES "axolotl src/axolotl/monkeypatch/tiled_mlp/patch.py"
 #define TRAINER_BASE "axolotl src/axolotl/core/trainers/base.py"
 #define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
+#define LAYERS "axolotl src/axolotl/core/trainers/mixins/layer_offloading.py"
+#define KERNELS "axolotl src/axolotl/kernels/lora.py"
+#define LISA "axolotl src/axolotl/utils/callbacks/lisa.py"
+#define RELORA "axolotl src/axolotl/monkeypatch/relora.py"
 
 static const struct job_flag flags[] = {
     RULE("base_model model_name_or_path", JOB_VALUE, "model", "by its name on the hub", CONFIG),
@@ -37,8 +41,12 @@ static const struct job_flag flags[] = {
     RULE("lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
          "embed_tokens, lm_head; others warn", ADAPTERS),
     RULE("peft_use_dora use_dora", JOB_VALUE, "lora.dora", "with adapters", ADAPTERS),
-    MEMORY("relora", JOB_VALUE, "false", NULL, ADAPTERS),
-    MEMORY("gptq", JOB_VALUE, "false", NULL, ADAPTERS),
+    IDLE("relora", JOB_VALUE,
+         "restarts merge one matrix after the other and prune states where they are", RELORA),
+    NEITHER("relora_prune_ratio", JOB_VALUE, ADAPTERS),
+    NEITHER("relora_prune_method", JOB_VALUE, ADAPTERS),
+    NEITHER("relora_cpu_offload", JOB_VALUE, ADAPTERS),
+    RULE("gptq", JOB_VALUE, "precision.weights", "int4, or by the base's name", LOADER),
     RULE("model_quantization_config", JOB_VALUE, "precision.weights",
          "Mxfp4Config without dequantize, beside adapters: mxfp4; other formats warn", LOADER),
     RULE("model_quantization_config_kwargs.dequantize", JOB_VALUE, NULL,
@@ -46,13 +54,43 @@ static const struct job_flag flags[] = {
     RULE("tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
          "sequence of a rank / hidden size, rounded up; of experts a warning", TILES),
     RULE("tiled_mlp_num_shards", JOB_VALUE, "recompute.mlp_tiles", "with tiled_mlp", TILES),
-    MEMORY("layer_offloading", JOB_VALUE, "false",
-           "the base's layers are on the device here, not in host memory", CONFIG),
-    MEMORY("peft_layers_to_transform", JOB_LIST, NULL, "every layer has adapters here",
-           ADAPTERS),
-    MEMORY("lisa_n_layers", JOB_VALUE, "0", "every layer is trained in each step here", CONFIG),
+    MEMORY("ple_cpu_offload", JOB_VALUE, "false", "embeddings of layers are on the device here",
+           CONFIG),
+    MEMORY("selective_checkpointing", JOB_VALUE, NULL, "layers run again whole here", CONFIG),
+    MEMORY("recompute_layer_types", JOB_LIST, NULL, "all layers run again here", TRAINING),
+    MEMORY("freeze_mm_modules", JOB_VALUE, "false", "see workload.encoder.train", CONFIG),
+    RULE("layer_offloading", JOB_VALUE, "lora.host",
+         "layers, of a base in 16 bits that nobody shares; else a warning", LAYERS),
+    RULE("peft_autocast_adapter_dtype", JOB_VALUE, "lora.format",
+         "false: bf16, as a base in 16 bits is", ADAPTERS),
+    MEMORY("llama4_linearized_experts", JOB_VALUE, "false",
+           "experts are one parameter here: lora.experts: linear", CONFIG),
+    MEMORY("embeddings_skip_upcast", JOB_VALUE, "false",
+           "embeddings are as PEFT prepares them here", CONFIG),
+    MEMORY("process_reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE(
+        "lora_mlp_kernel", JOB_VALUE, "lora.inputs",
+        "shared with lora_qkv_kernel and lora_o_kernel, all on unless one is given; not of rl, "
+        "8 bits, FSDP1, trust_remote_code",
+        KERNELS),
+    RULE("lora_qkv_kernel", JOB_VALUE, "lora.inputs", "see lora_mlp_kernel", KERNELS),
+    RULE("lora_o_kernel", JOB_VALUE, "lora.inputs", "see lora_mlp_kernel", KERNELS),
+    NEITHER("lora_embedding_kernel", JOB_VALUE, KERNELS),
+    RULE("trust_remote_code", JOB_VALUE, "lora.inputs", "see lora_mlp_kernel", CONFIG),
+    RULE("peft.backend", JOB_VALUE, "precision.weights", "with peft.weight_dtype", ADAPTERS),
+    RULE("peft.weight_dtype", JOB_VALUE, "precision.weights",
+         "bnb nf4, int8: as load_in_4bit, load_in_8bit; torchao int4: int4, nf4: nf4_double, "
+         "int8: fp8_channel",
+         ADAPTERS),
+    NEITHER("peft.group_size", JOB_VALUE, ADAPTERS),
+    RULE("lisa_n_layers", JOB_VALUE, "optimizer.active_layers",
+         "on one device; elsewhere a warning", LISA),
+    NEITHER("lisa_step_interval", JOB_VALUE, LISA),
+    NEITHER("lisa_layers_attribute", JOB_VALUE, LISA),
     MEMORY("qat qat.weight_dtype qat.activation_dtype", JOB_VALUE, NULL,
-           "copies in few bits take no memory here", CONFIG),
+           "a linear layer keeps no rounded weights here: torchao's, 2 bytes a weight, and 4 "
+           "more where it is trained",
+           CONFIG),
     RULE("model_config.output_router_logits overrides_of_model_config.output_router_logits",
          JOB_VALUE, "stack.balance_loss",
          "masked; joint with sample_packing on a kernel that packs", TRAINER_BASE),
@@ -168,13 +206,6 @@ static const struct trainer_file files[] = {
 
 /* ---- in the trainer's words ---- */
 
-/* A word of a setting, "" where it is not given: keys without a value are common here. */
-static enum status word_of(struct job *job, const char *flag, const char **word)
-{
-    *word = "";
-    return job_word(job, flag, word);
-}
-
 static bool is_off(const char *word)
 {
     return word[0] == '\0' || text_equal(word, "false") || text_equal(word, "False");
@@ -186,8 +217,8 @@ static enum status tell_formats(struct job *job)
 {
     const char *mixed, *half;
     bool plain = false, plain_half = false;
-    TRY(word_of(job, "bf16", &mixed));
-    TRY(word_of(job, "fp16", &half));
+    TRY(axolotl_word(job, "bf16", &mixed));
+    TRY(axolotl_word(job, "fp16", &half));
     TRY(job_switch(job, "bfloat16", &plain));
     TRY(job_switch(job, "float16", &plain_half));
     bool full = text_equal(mixed, "full"), bf16 = mixed[0] == '\0' || !is_off(mixed);
@@ -203,53 +234,6 @@ static enum status tell_formats(struct job *job)
                              : "float32",
                "the base's format, normalize_config");
     return job->err->status;
-}
-
-static enum status tell_adapter(struct job *job)
-{
-    const char *adapter;
-    bool linear = false, experts = false, scatters = false, sonic = false, twice = true;
-    TRY(word_of(job, "adapter", &adapter));
-    TRY(job_switch(job, "bnb_config_kwargs.bnb_4bit_use_double_quant", &twice));
-    TRY(job_switch(job, "quantize_moe_experts", &experts));
-    TRY(job_switch(job, "use_scattermoe", &scatters));
-    TRY(job_switch(job, "use_sonicmoe", &sonic));
-    TRY(job_switch(job, "lora_target_linear", &linear));
-    if (adapter[0] == '\0')
-        return STATUS_OK;
-    if (!text_equal(adapter, "lora") && !text_equal(adapter, "qlora"))
-        job_warn(job, job_setting(job, "adapter")->mark,
-                 "adapter '%s' matters to memory and is not modelled: lora stands in", adapter);
-    job_retell(job, "adapter", "use_peft", "true");
-    if (text_equal(adapter, "qlora") && twice) /* _set_quantization_config */
-        job_retell(job, "adapter", "use_bnb_nested_quant", "true");
-    if (experts)
-        job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
-    if ((scatters || sonic) && job_given(job, "lora_target_parameters"))
-        job_set(job, "lora.fused_experts", "true", "use_scattermoe use_sonicmoe");
-    if (linear && !job_given(job, "lora_target_modules"))
-        job_retell(job, "lora_target_linear", "lora_target_modules", "all-linear");
-    return job->err->status;
-}
-
-/* A checkpoint that stays as few bits as it has (transformers, Mxfp4Config: dequantize is false
- * unless given). */
-static enum status set_base(struct job *job)
-{
-    static const char flag[] = "model_quantization_config";
-    const char *config;
-    bool dequantized = false;
-    TRY(word_of(job, flag, &config));
-    TRY(job_switch(job, "model_quantization_config_kwargs.dequantize", &dequantized));
-    bool adapters = draft_find(&job->draft, "lora.rank") != NULL;
-    if (text_equal(config, "Mxfp4Config") && !dequantized && adapters)
-        job_set(job, "precision.weights", "mxfp4", flag);
-    else if (config[0] && !dequantized)
-        job_warn(job, job_setting(job, flag)->mark,
-                 "a base that %s leaves quantised matters to memory and is not modelled: it is "
-                 "planned in the format it computes in",
-                 config);
-    return STATUS_OK;
 }
 
 /* Sequences of a rank are those of one pass times the passes. */
@@ -270,8 +254,8 @@ static enum status tell_recompute(struct job *job, bool *offloads)
 {
     static const char again_flag[] = "gradient_checkpointing";
     const char *again, *moved;
-    TRY(word_of(job, again_flag, &again));
-    TRY(word_of(job, "activation_offloading", &moved));
+    TRY(axolotl_word(job, again_flag, &again));
+    TRY(axolotl_word(job, "activation_offloading", &moved));
     *offloads = text_starts(again, "offload") || text_equal(again, "unsloth");
     if (*offloads)
         job_retell(job, again_flag, again_flag, "true");
@@ -288,7 +272,7 @@ static enum status set_attention(struct job *job)
     static const char *const others[] = {"flash_attention", "sdp_attention", "flex_attention"};
     const char *kind;
     bool eager = false, asked = false;
-    TRY(word_of(job, "attention", &kind));
+    TRY(axolotl_word(job, "attention", &kind));
     TRY(job_switch(job, "eager_attention", &eager));
     if (eager || text_equal(kind, "eager"))
         job_set(job, "stack.attention", "unfused", "eager_attention attention");
@@ -311,8 +295,8 @@ static enum status set_experts(struct job *job)
     const char *backend, *kernel;
     bool scatters = false;
     TRY(job_count(job, flag, &ranks));
-    TRY(word_of(job, "expert_parallel_backend", &backend));
-    TRY(word_of(job, impl, &kernel));
+    TRY(axolotl_word(job, "expert_parallel_backend", &backend));
+    TRY(axolotl_word(job, impl, &kernel));
     TRY(job_switch(job, "use_scattermoe", &scatters));
     if (ranks <= 1) {
         if (kernel[0] && !text_equal(kernel, "grouped_mm"))
@@ -329,31 +313,6 @@ static enum status set_experts(struct job *job)
             "experts_implementation use_scattermoe expert_parallel_size");
     if (text_equal(backend, "deep_ep"))
         job_set(job, "moe.library", "deepep", "expert_parallel_backend");
-    return STATUS_OK;
-}
-
-/* The forward of the model's MLP class in parts (patch.py): of layers with experts that is
- * their shared ones' at most. */
-static enum status set_tiles(struct job *job)
-{
-    static const char flag[] = "tiled_mlp", count[] = "tiled_mlp_num_shards";
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool tiled = false, known;
-    uint64_t tiles = 0;
-    TRY(job_switch(job, flag, &tiled));
-    TRY(job_count(job, count, &tiles));
-    TRY(job_model(job, plan, &known));
-    if (!tiled || !known)
-        return STATUS_OK;
-    uint64_t rows = job_planned(job, "workload.sequence_length", 1) /
-                    greater(job_planned(job, "parallel.cp", 1), 1);
-    if (!tiles)
-        tiles = greater(ceil_div(rows, plan->model.hidden), 1);
-    job_set_count(job, "recompute.mlp_tiles", tiles, "tiled_mlp tiled_mlp_num_shards");
-    if (plan->model.moe.experts)
-        job_warn(job, job_setting(job, flag)->mark,
-                 "tiles of networks beside experts matter to memory and are not modelled: "
-                 "dense layers alone have them here");
     return STATUS_OK;
 }
 
@@ -398,7 +357,7 @@ static enum status set_balance(struct job *job)
     if (!on)
         return STATUS_OK;
     TRY(job_switch(job, "sample_packing", &packs));
-    TRY(word_of(job, "attn_implementation", &kernel));
+    TRY(axolotl_word(job, "attn_implementation", &kernel));
     bool knows = kernel[0] && !text_equal(kernel, "sdpa") && !text_equal(kernel, "eager");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && !knows; i++)
         TRY(job_switch(job, kernels[i], &knows));
@@ -409,7 +368,7 @@ static enum status set_balance(struct job *job)
 static enum status set_preference(struct job *job)
 {
     const char *rl;
-    TRY(word_of(job, "rl", &rl));
+    TRY(axolotl_word(job, "rl", &rl));
     if (rl[0] == '\0')
         return STATUS_OK;
     if (text_equal(rl, "dpo") || text_equal(rl, "ipo"))
@@ -469,17 +428,18 @@ static enum status axolotl_finish(struct job *job)
 {
     bool offloads;
     TRY(tell_formats(job));
-    TRY(tell_adapter(job));
+    TRY(axolotl_tell_adapter(job));
     TRY(tell_batch(job));
     TRY(tell_recompute(job, &offloads));
     job_assume(job, "optim", "adamw_torch_fused", "optimizer: adamw_torch_fused, training.py");
     TRY(trainer_share(job));
-    TRY(set_base(job));
+    TRY(axolotl_set_adapters(job));
+    TRY(trainer_set_drawn(job, "lisa_n_layers"));
     if (offloads)
         trainer_offload(job, "gradient_checkpointing activation_offloading");
     TRY(set_frozen(job));
     TRY(set_experts(job));
-    TRY(set_tiles(job));
+    TRY(trainer_set_tiles(job, "tiled_mlp", "tiled_mlp_num_shards", 1));
     TRY(set_attention(job));
     TRY(set_loss(job));
     TRY(set_balance(job));

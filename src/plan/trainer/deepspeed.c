@@ -61,6 +61,13 @@ static const struct job_flag flags[] = {
             "zero_optimization.param_persistence_threshold",
             JOB_VALUE, ZERO),
     NEITHER("zero_optimization.offload_param.pin_memory", JOB_VALUE, OFFLOAD),
+    MEMORY("zero_optimization.zero_quantized_nontrainable_weights", JOB_VALUE, "false",
+           "frozen weights are in 16 bits here", CONFIG),
+    MEMORY("zero_optimization.zenflow.topk_ratio zero_optimization.zenflow.select_strategy "
+           "zero_optimization.zenflow.overlap_step",
+           JOB_VALUE, NULL, "what is selected has no states on the device here", CONFIG),
+    MEMORY("zero_optimization.offload_optimizer.super_offload", JOB_VALUE, "false",
+           "host memory is that of a plain offload here", OFFLOAD),
     NEITHER("zero_optimization.offload_param.nvme_path", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.offload_optimizer.nvme_path", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.reduce_scatter", JOB_VALUE, ZERO),

@@ -27,6 +27,8 @@ static const struct job_flag flags[] = {
          "true: 1, and optimizer.offload_params", FSDP),
     RULE("fsdp_activation_checkpointing activation_checkpointing", JOB_VALUE, "recompute.kind",
          "full", FSDP),
+    RULE("fsdp_activation_checkpointing_offload activation_checkpointing_offload", JOB_VALUE,
+         "recompute.offload", "layer_input", FSDP),
     RULE("fsdp_auto_wrap_policy auto_wrap_policy", JOB_VALUE, NULL,
          "TRANSFORMER_BASED_WRAP: layers are gathered one by one; others warn", FSDP),
     RULE("fsdp_backward_prefetch fsdp_backward_prefetch_policy backward_prefetch", JOB_VALUE,
@@ -305,12 +307,16 @@ static enum status set_whole(struct job *job, uint64_t *ranks)
 enum status fsdp_share(struct job *job, bool shards)
 {
     uint64_t ranks;
-    bool checkpoints = false;
+    static const char offload[] = "fsdp_activation_checkpointing_offload";
+    bool checkpoints = false, moved = false;
     const char *optimizer = "";
     job_set(job, "workload.mode", "train", "");
     TRY(shards ? set_sharding(job, &ranks) : set_whole(job, &ranks));
     TRY(trainer_set_batch(job, NULL, NULL, ranks));
     TRY(job_switch(job, "fsdp_activation_checkpointing", &checkpoints));
+    TRY(job_switch(job, offload, &moved));
+    if (moved && checkpoints)
+        trainer_offload(job, offload);
     TRY(trainer_finish(job, checkpoints, NULL));
     TRY(job_word(job, "optim", &optimizer));
     if (text_equal(optimizer, "adamw_torch")) /* torch.optim.AdamW's own choice on devices */

@@ -12,6 +12,7 @@
 #define TUNING "llamafactory src/llamafactory/hparams/finetuning_args.py"
 #define DATA "llamafactory src/llamafactory/hparams/data_args.py"
 #define ADAPTER "llamafactory src/llamafactory/model/adapter.py"
+#define CHECKPOINTING "llamafactory src/llamafactory/model/model_utils/checkpointing.py"
 #define QUANTISED "llamafactory src/llamafactory/model/model_utils/quantization.py"
 
 static const struct job_flag flags[] = {
@@ -33,7 +34,8 @@ static const struct job_flag flags[] = {
     RULE("quantization_bit", JOB_VALUE, "precision.weights",
          "of the frozen base, 4: nf4_double, 8: fp8_channel", QUANTISED),
     RULE("double_quantization", JOB_SWITCH, "precision.weights", "false: nf4", QUANTISED),
-    MEMORY("quantization_method", JOB_VALUE, "bnb", "bitsandbytes stands in", QUANTISED),
+    RULE("quantization_method", JOB_VALUE, "precision.weights",
+         "bnb unless given; hqq 4: nf4; eetq 8: fp8_channel; others warn", QUANTISED),
     NEITHER("quantization_type", JOB_VALUE, QUANTISED),
     RULE("pure_bf16", JOB_SWITCH, "precision.weights",
          "bf16 all; otherwise what is trained is f32 where nothing shares it out", ADAPTER),
@@ -65,7 +67,12 @@ static const struct job_flag flags[] = {
     RULE("additional_target lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
          "embed_tokens, lm_head; others warn", TUNING),
     MEMORY("mixture_of_depths", JOB_VALUE, NULL, NULL, MODEL),
-    MEMORY("upcast_lmhead_output", JOB_SWITCH, NULL, "logits in f32", MODEL),
+    IDLE("upcast_lmhead_output", JOB_SWITCH,
+         "f32 logits take the place of those that the loss would make, and the 16-bit ones go: "
+         "they are counted all the same",
+         CHECKPOINTING),
+    MEMORY("shift_attn", JOB_SWITCH, NULL, "attention is of whole sequences here", MODEL),
+    MEMORY("use_asft_loss", JOB_SWITCH, NULL, "its reference model is not counted", TUNING),
     TIME("fp8", JOB_SWITCH, NULL, "products stay in the activations' format here", MODEL),
     NEITHER("fp8_backend", JOB_VALUE, MODEL),
     RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that LLaMA-Factory brings along",
@@ -178,12 +185,19 @@ static enum status tell_formats(struct job *job, bool adapters)
 
 static enum status tell_base(struct job *job)
 {
-    static const char flag[] = "quantization_bit";
+    static const char flag[] = "quantization_bit", method_flag[] = "quantization_method";
+    const char *method = "bnb";
     uint64_t bits = 0;
     bool twice = true;
     TRY(job_count(job, flag, &bits));
     TRY(job_switch(job, "double_quantization", &twice));
-    return trainer_tell_bits(job, flag, bits, twice);
+    TRY(job_word(job, method_flag, &method));
+    if (bits && !trainer_method_is_known(method, bits))
+        job_warn(job, job_setting(job, method_flag)->mark,
+                 "quantization_method '%s' of %" PRIu64 " bits matters to memory and is not "
+                 "modelled: bitsandbytes stands in",
+                 method, bits);
+    return trainer_tell_bits(job, flag, bits, twice && text_equal(method, "bnb"));
 }
 
 /* use_galore and use_apollo in the trainer's words (trainer_utils.py). */
@@ -379,6 +393,11 @@ static enum status set_encoder(struct job *job, bool adapters, bool freezes, boo
         return STATUS_OK;
     if (adapters && !*language) {
         job_set(job, "lora.encoder", "true", tower_flag);
+        return STATUS_OK;
+    }
+    if (adapters && !tower && *language && !alone) {
+        job_set(job, "lora.encoder", "true", tower_flag);
+        job_set(job, "lora.language", "false", language_flag);
         return STATUS_OK;
     }
     if (adapters) {

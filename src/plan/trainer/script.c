@@ -16,6 +16,7 @@ enum call {
     CALL_ADAPT,   /* FastLanguageModel.get_peft_model */
     CALL_BITS,    /* BitsAndBytesConfig */
     CALL_MXFP4,   /* Mxfp4Config */
+    CALL_METHOD,  /* GPTQConfig and other ways of few bits */
     CALL_ARGUMENTS, /* TrainingArguments, SFTConfig */
     CALL_TRAINER,   /* Trainer, SFTTrainer */
     CALL_PREPARE,   /* prepare_model_for_kbit_training */
@@ -72,6 +73,13 @@ static enum call kind_of(struct arena *arena, const char *callee)
     } names[] = {{"LoraConfig", CALL_ADAPTER},
                  {"BitsAndBytesConfig", CALL_BITS},
                  {"Mxfp4Config", CALL_MXFP4},
+                 {"GPTQConfig", CALL_METHOD},
+                 {"AwqConfig", CALL_METHOD},
+                 {"HqqConfig", CALL_METHOD},
+                 {"EetqConfig", CALL_METHOD},
+                 {"QuantoConfig", CALL_METHOD},
+                 {"FineGrainedFP8Config", CALL_METHOD},
+                 {"FbgemmFp8Config", CALL_METHOD},
                  {"TrainingArguments", CALL_ARGUMENTS},
                  {"Seq2SeqTrainingArguments", CALL_ARGUMENTS},
                  {"UnslothTrainingArguments", CALL_ARGUMENTS},
@@ -114,6 +122,9 @@ static const struct {
     {CALL_ADAPTER, "modules_to_save", "lora_modules_to_save"},
     {CALL_BITS, "bnb_4bit_use_double_quant", "use_bnb_nested_quant"},
     {CALL_MXFP4, "dequantize", SCRIPT_WIDENED},
+    {CALL_METHOD, "bits", SCRIPT_METHOD_BITS},
+    {CALL_METHOD, "nbits", SCRIPT_METHOD_BITS},
+    {CALL_METHOD, "weights", SCRIPT_METHOD_BITS},
     {CALL_TRAINER, "model", "model_name_or_path"},
 };
 
@@ -126,6 +137,8 @@ static bool is_read(enum call call, const struct python_argument *a)
         return false;
     if (call == CALL_ADAPT)
         return !text_equal(a->name, "model") && !text_equal(a->name, "max_seq_length");
+    if (call == CALL_METHOD)
+        return text_ends(a->name, "bits") || text_equal(a->name, "weights");
     if (call != CALL_TRAINER)
         return true;
     for (size_t i = 0; i < sizeof trainers / sizeof *trainers; i++)
@@ -145,10 +158,13 @@ static const char *flag_of(enum call call, const char *argument)
 
 /* ---- values ---- */
 
+/* The last argument's text ends with the line. */
 static bool is_root(const struct script *script, const char *name)
 {
-    for (size_t i = 0; i < script->n_roots; i++)
-        if (text_equal(script->roots[i].name, name))
+    size_t n = strcspn(name, " \t\r\n");
+    bool alone = name[n + strspn(name + n, " \t\r\n")] == '\0';
+    for (size_t i = 0; i < script->n_roots && alone; i++)
+        if (strlen(script->roots[i].name) == n && strncmp(script->roots[i].name, name, n) == 0)
             return true;
     return false;
 }
@@ -199,9 +215,12 @@ static void read_mapping(struct script *script, const struct python_argument *a)
     static const struct {
         const char *name, *prefix;
         enum call call;
-    } known[] = {{"model_init_kwargs", NULL, CALL_MODEL},
-                 {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
-                 {"deepspeed", "", CALL_ARGUMENTS}};
+    } known[] = {
+        {"model_init_kwargs", NULL, CALL_MODEL},
+        {"activation_checkpointing_kwargs", "activation_checkpointing_kwargs.", CALL_ARGUMENTS},
+        {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs.", CALL_ARGUMENTS},
+        {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
+        {"deepspeed", "", CALL_ARGUMENTS}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_equal(a->name, known[i].name))
             read_arguments(script, known[i].call, known[i].prefix, &a->value);
@@ -275,6 +294,8 @@ static void read_itself(struct script *script, enum call call, const struct pyth
         add_word(script, switches[call], "true", mark);
     if (call == CALL_ARGUMENTS)
         add_word(script, SCRIPT_CONFIG, python_last_part(v->callee), mark);
+    if (call == CALL_METHOD)
+        add_word(script, SCRIPT_METHOD, python_last_part(v->callee), mark);
     if (call == CALL_TRAINER)
         add_word(script, SCRIPT_TRAINER, python_last_part(v->callee), mark);
 }

@@ -11,6 +11,8 @@
 #define SCRIPT_PREPARED "prepare_model_for_kbit_training"
 #define SCRIPT_MXFP4 "Mxfp4Config"
 #define SCRIPT_WIDENED "Mxfp4Config.dequantize" /* to 16 bits, as the checkpoint is read */
+#define SCRIPT_METHOD "quantization_class"      /* "GPTQConfig" */
+#define SCRIPT_METHOD_BITS "quantization_bits"  /* its bits, or the format of its weights */
 #define SCRIPT_STANDBY "UNSLOTH_VLLM_STANDBY"   /* of the environment, which a script may set */
 
 /* Rows of both tables. */
@@ -77,10 +79,8 @@
         NEITHER("eval_accumulation_steps", JOB_VALUE, TRAINER),                                \
         NEITHER("gradient_checkpointing_kwargs", JOB_VALUE, TRAINER),                          \
         NEITHER("ddp_find_unused_parameters", JOB_VALUE, TRAINER),                             \
-        MEMORY("layers_to_transform", JOB_VALUE, NULL,                                         \
-               "every layer has adapters of one rank here", SCRIPT_PEFT),                      \
-        MEMORY("llm_int8_skip_modules", JOB_LIST, NULL, "every layer is in few bits here",     \
-               PEFT),                                                                          \
+        RULE("llm_int8_skip_modules", JOB_LIST, "precision.plain",                             \
+             "parts all of whose linear layers are named, as they are loaded", PEFT),          \
         MEMORY("llm_int8_enable_fp32_cpu_offload", JOB_VALUE, "false", NULL, PEFT),            \
         MEMORY("padding_free", JOB_VALUE, "false",                                             \
                "all sequences have the longest length "                                        \

@@ -6,13 +6,17 @@
 #include "base/text.h"
 #include "plan/trainer/script.h"
 
+#define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
+
 static const struct job_flag flags[] = {
     SCRIPT_ROWS,
     MEMORY(
         "quantization_config", JOB_VALUE, NULL,
-        "of BitsAndBytesConfig and Mxfp4Config it is read where the script makes it: of others "
-        "a base in 16 bits stands in",
+        "it is read where the script makes it, of BitsAndBytesConfig, Mxfp4Config, GPTQ, AWQ, "
+        "HQQ, EETQ, quanto and fp8: of others a base in 16 bits stands in",
         TRAINER),
+    RULE(SCRIPT_METHOD, JOB_VALUE, "precision.weights", "by its class and bits", QUANTIZERS),
+    RULE(SCRIPT_METHOD_BITS, JOB_VALUE, "precision.weights", "with its class", QUANTIZERS),
 };
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
@@ -136,7 +140,7 @@ static void tell_format(struct job *job)
         return;
     job_assume(job, flag, "float32", "dtype: float32, transformers 4");
     if (!job_requested(job, "precision.weights") && !job_given(job, "load_in_4bit") &&
-        !job_given(job, "load_in_8bit"))
+        !job_given(job, "load_in_8bit") && !job_given(job, SCRIPT_METHOD))
         job_warn(job, job_place(job),
                  "no argument gives torch_dtype, which matters to memory: float32 is planned, "
                  "transformers' before its release 5; since, it is the checkpoint's: --set "
@@ -159,6 +163,48 @@ static enum status set_mxfp4(struct job *job)
     return STATUS_OK;
 }
 
+/* Other ways of few bits, which leave what they do not reach as it is loaded: 4 bits of GPTQ
+ * and AWQ with a scale per 128, of HQQ two numbers of 16 bits per 64, as many as nf4's f32; 8
+ * bits with a scale an output; fp8 in blocks of 128. */
+static enum status set_method(struct job *job)
+{
+    static const char flag[] = SCRIPT_METHOD;
+    static const struct {
+        const char *class, *bits, *format;
+        bool usual; /* where no argument says the bits */
+    } methods[] = {
+        {"GPTQConfig", "4", "int4", true},
+        {"GPTQConfig", "8", "fp8_channel", false},
+        {"AwqConfig", "4", "int4", true},
+        {"HqqConfig", "4", "nf4", true},
+        {"EetqConfig", "int8", "fp8_channel", true},
+        {"QuantoConfig", "int8", "fp8_channel", true},
+        {"QuantoConfig", "float8", "fp8_channel", false},
+        {"FbgemmFp8Config", "8", "fp8_channel", true},
+        {"FineGrainedFP8Config", "8", "fp8_block", true},
+    };
+    const char *class = NULL, *bits = NULL, *format = NULL;
+    TRY(job_word(job, flag, &class));
+    TRY(job_word(job, SCRIPT_METHOD_BITS, &bits));
+    for (size_t i = 0; class && i < sizeof methods / sizeof *methods; i++)
+        if (text_equal(methods[i].class, class) &&
+            (bits ? text_equal(methods[i].bits, bits) : methods[i].usual))
+            format = methods[i].format;
+    if (!class)
+        return STATUS_OK;
+    if (!format || !draft_find(&job->draft, "lora.rank")) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "a base by %s%s%s matters to memory and is not modelled%s: it is planned in "
+                 "the format it computes in",
+                 class, bits ? " of " : "", bits ? bits : "",
+                 format ? " without adapters" : "");
+        return STATUS_OK;
+    }
+    job_set(job, "precision.weights", format, flag);
+    job_set(job, "lora.plain_format", "bf16", flag);
+    return STATUS_OK;
+}
+
 static enum status trl_script_finish(struct job *job)
 {
     bool prepared = false;
@@ -166,6 +212,7 @@ static enum status trl_script_finish(struct job *job)
     tell_format(job);
     TRY(trainer_share(job));
     TRY(set_mxfp4(job));
+    TRY(set_method(job));
     if (prepared && draft_find(&job->draft, "lora.rank"))
         job_set(job, "lora.plain_format", "f32", SCRIPT_PREPARED);
     return script_set_trainer(job);

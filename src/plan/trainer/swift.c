@@ -176,15 +176,16 @@ static enum status tell_base(struct job *job, const char **method)
                  "quant_bits without quant_method loads weights as the checkpoint has them");
     if (!*method || text_equal(*method, "fp8"))
         return STATUS_OK;
-    if (!text_equal(*method, "bnb"))
+    if (!trainer_method_is_known(*method, bits))
         job_warn(job, job_setting(job, method_flag)->mark,
                  "quant_method '%s' matters to memory and is not modelled: bitsandbytes stands "
                  "in",
                  *method);
+    twice = twice && text_equal(*method, "bnb");
     return trainer_tell_bits(job, bits_flag, bits, twice);
 }
 
-static enum status tell_galore(struct job *job)
+static enum status tell_galore(struct job *job, bool *embedding)
 {
     static const char flag[] = "use_galore";
     const char *rank = "128";
@@ -196,10 +197,11 @@ static enum status tell_galore(struct job *job)
     job_retell(job, flag, "optim", "galore_adamw");
     job_retell(job, flag, "optim_args", arena_printf(job->arena, "rank=%s", rank));
     job_retell(job, flag, "optim_target_modules", "all-linear");
+    TRY(job_switch(job, "galore_with_embedding", embedding));
     return job->err->status;
 }
 
-static enum status tell_rest(struct job *job)
+static enum status tell_rest(struct job *job, bool *embedding)
 {
     static const char flag[] = "optimizer";
     const char *plugin = NULL;
@@ -210,7 +212,7 @@ static enum status tell_rest(struct job *job)
         job_warn(job, job_setting(job, flag)->mark,
                  "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
                  plugin);
-    TRY(tell_galore(job));
+    TRY(tell_galore(job, embedding));
     job_assume(job, "gradient_checkpointing", "true",
                "gradient_checkpointing: true, trainers/arguments.py");
     job_assume(job, "per_device_train_batch_size", "1",
@@ -237,6 +239,26 @@ static enum status set_steps(struct job *job, const struct swift_rlhf *rlhf)
     if (steps > 1 && world % model == 0)
         job_set_count(job, "workload.global_batch", micro * steps * (world / model), "");
     return STATUS_OK;
+}
+
+/* The table of the embedding beside what galore projects (optimizers/galore/utils.py). */
+static void set_projected(struct job *job, bool embedding)
+{
+    static const char key[] = "optimizer.projected", flag[] = "galore_with_embedding";
+    const struct draft_item *item = draft_find(&job->draft, key);
+    const char *words[PLAN_NAMES];
+    size_t n = item ? item->n : 0;
+    if (!embedding)
+        return;
+    for (size_t i = 0; i < n && i + 1 < PLAN_NAMES; i++)
+        words[i] = item->words[i];
+    if (!item) { /* the plan's own */
+        static const char *const own[] = {"attention", "dense_mlp", "shared_experts"};
+        for (n = 0; n < sizeof own / sizeof *own; n++)
+            words[n] = own[n];
+    }
+    words[n++] = "embed_tokens";
+    job_set_list(job, key, words, n, flag);
 }
 
 static enum status set_formats(struct job *job, const char *method)
@@ -315,14 +337,17 @@ static enum status swift_finish(struct job *job)
 {
     const struct swift_rlhf *rlhf;
     const char *method;
+    bool embedding = false;
     TRY(swift_read_rlhf(job, &rlhf));
     TRY(job_set_model(job, "model"));
     TRY(tell_adapter(job));
     TRY(tell_formats(job));
     TRY(tell_base(job, &method));
-    TRY(tell_rest(job));
+    TRY(tell_rest(job, &embedding));
     TRY(swift_set_length(job, rlhf));
     TRY(trainer_share(job));
+    set_projected(job, embedding);
+    TRY(trainer_set_drawn(job, "lisa_activated_layers"));
     TRY(trainer_set_offloading(job, "activation_cpu_offload"));
     TRY(set_steps(job, rlhf));
     TRY(set_formats(job, method));

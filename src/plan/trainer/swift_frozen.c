@@ -116,11 +116,12 @@ static enum status read_language(struct job *job, bool megatron, struct frozen_w
     TRY(job_model(job, plan, &known));
     if (!on || (known && !plan->model.encoder.layers))
         return STATUS_OK;
-    if (draft_find(&job->draft, "lora.rank"))
+    const struct draft_item *alone = draft_find(&job->draft, "lora.language");
+    if (draft_find(&job->draft, "lora.rank") && !alone)
         job_warn(job, job_setting(job, flag)->mark,
-                 "freeze_llm beside adapters matters to memory and is not modelled: the "
-                 "language model has them here, the encoder none");
-    else
+                 "freeze_llm beside adapters matters to memory and is not modelled without "
+                 "freeze_vit false: the language model has them here, the encoder none");
+    else if (!alone)
         *language = (struct frozen_words){&begins[megatron], 1, MEET_BEGINS};
     return STATUS_OK;
 }

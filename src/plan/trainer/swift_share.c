@@ -182,6 +182,19 @@ static enum status set_again(struct job *job, bool layers)
     return STATUS_OK;
 }
 
+/* find_all_linears leaves out what is frozen of a vision model (pipelines/train/tuner.py,
+ * get_multimodal_target_regex). */
+static enum status set_adapted_encoder(struct job *job)
+{
+    static const char flag[] = "freeze_llm";
+    bool frozen = false;
+    TRY(job_switch(job, flag, &frozen));
+    job_set(job, "lora.encoder", "true", "freeze_vit");
+    if (frozen)
+        job_set(job, "lora.language", "false", flag);
+    return STATUS_OK;
+}
+
 enum status swift_set_encoder(struct job *job)
 {
     static const char flags[] = "freeze_vit freeze_aligner";
@@ -195,7 +208,7 @@ enum status swift_set_encoder(struct job *job)
     if (!layers && draft_find(&job->draft, "lora.rank") && known &&
         plan->model.encoder.layers) {
         if (job->framework == &job_swift)
-            job_set(job, "lora.encoder", "true", "freeze_vit");
+            TRY(set_adapted_encoder(job));
         else
             job_warn(job, job_setting(job, "freeze_vit")->mark,
                      "adapters of an encoder matter to memory and are not modelled of "
@@ -263,7 +276,7 @@ static enum status set_engine(struct job *job, const struct swift_rlhf *rlhf, bo
         .fraction_flag = "vllm_gpu_memory_utilization",
     };
     const char *mode = "colocate";
-    uint64_t level = 0;
+    uint64_t level = 0, stages = 1;
     bool weights = false, states = false;
     struct away away = {0};
     TRY(job_switch(job, "use_vllm", &vllm));
@@ -272,6 +285,9 @@ static enum status set_engine(struct job *job, const struct swift_rlhf *rlhf, bo
     TRY(job_switch(job, weights_flag, &weights));
     TRY(job_switch(job, states_flag, &states));
     TRY(colocated_read(job, &engine));
+    TRY(job_count(job, "vllm_pipeline_parallel_size", &stages));
+    if (engine.tp && engine.tp < 100000 && stages && stages < 100000)
+        engine.tp *= stages; /* each has a part of the layers */
     engine.sleeps = level > 0;
     engine.weights_flag = weights ? weights_flag : NULL;
     engine.states_flag = states ? states_flag : NULL;

@@ -15,6 +15,7 @@
 #define RLHF "ms-swift swift/arguments/rlhf_args.py"
 #define ROLLOUT "ms-swift swift/rlhf_trainers/args_mixin.py"
 #define TRAINING "ms-swift swift/trainers/arguments.py"
+#define LISA "ms-swift swift/callbacks/lisa.py"
 #define MEGATRON "ms-swift swift/megatron/arguments/megatron_args.py"
 
 /* ---- of both ---- */
@@ -95,9 +96,12 @@
              "weights, where the engine sleeps", ROLLOUT),                                     \
         RULE("offload_optimizer", JOB_VALUE, "workload.colocated.away",                        \
              "states, where the engine sleeps", ROLLOUT),                                      \
-        MEMORY("vllm_pipeline_parallel_size", JOB_VALUE, "1",                                  \
-               "the engine's weights are shared out by vllm_tensor_parallel_size alone",       \
-               TRAINING),                                                                      \
+        RULE("vllm_pipeline_parallel_size", JOB_VALUE, "workload.colocated.tp",                \
+             "times vllm_tensor_parallel_size", ROLLOUT),                                      \
+        MEMORY("sync_ref_model", JOB_VALUE, "false",                                           \
+               "the reference is counted as beta and adapters say", ROLLOUT),                  \
+        MEMORY("vllm_quantization", JOB_VALUE, NULL, "the engine's weights are in 16 bits",    \
+               ROLLOUT),                                                                       \
         RULE("teacher_model", JOB_VALUE, "workload.colocated.reference",                       \
              "gkd: 1, of the student's shape here; none where it is the base of adapters",     \
              RLHF),                                                                            \
@@ -175,7 +179,9 @@ const struct job_flag swift_flags[] = {
     MEMORY("offload_expert_optimizer", JOB_VALUE, "false",
            "states of experts stay on the device", TEMPLATE),
     RULE("quant_method", JOB_VALUE, "precision.weights",
-         "bnb: nf4_double, fp8_channel, by quant_bits; others warn", QUANT),
+         "bnb: nf4_double, fp8_channel, by quant_bits; hqq 4: nf4; eetq, quanto 8: "
+         "fp8_channel; others warn",
+         QUANT),
     RULE("quant_bits quantization_bit", JOB_VALUE, "precision.weights",
          "with quant_method bnb, 4 or 8", QUANT),
     RULE("bnb_4bit_use_double_quant", JOB_VALUE, "precision.weights", "false: nf4", QUANT),
@@ -193,11 +199,17 @@ const struct job_flag swift_flags[] = {
          TRAINING),
     RULE("use_galore", JOB_VALUE, "optimizer.kind", "galore, of attention and networks", TUNER),
     RULE("galore_rank", JOB_VALUE, "optimizer.rank", "128 unless given", TUNER),
-    MEMORY("galore_with_embedding", JOB_VALUE, "false", "its moments are whole here", TUNER),
+    RULE("galore_with_embedding", JOB_VALUE, "optimizer.projected", "embed_tokens, too", TUNER),
+    MEMORY("galore_quantization", JOB_VALUE, "false", "projections in 16 bits stand in",
+           TRAINING),
+    MEMORY("galore_target_modules", JOB_LIST, NULL, "all of attention and networks here",
+           TRAINING),
+    IDLE("galore_optim_per_parameter", JOB_VALUE, "states are the same", TRAINING),
     TIME("experts_impl", JOB_VALUE, "grouped_mm", "products are grouped here", MODEL),
     RULE("use_dora", JOB_VALUE, "lora.dora", "with adapters", TUNER),
-    MEMORY("lisa_activated_layers", JOB_VALUE, "0", "every layer is trained in each step here",
-           TUNER),
+    RULE("lisa_activated_layers", JOB_VALUE, "optimizer.active_layers",
+         "on one device; elsewhere a warning", LISA),
+    NEITHER("lisa_step_interval", JOB_VALUE, LISA),
     MEMORY("tuner_backend", JOB_VALUE, "peft", "transformers' own layers stand in", BASE),
     MEMORY("device_map", JOB_VALUE, NULL, "every rank has the whole model here", MODEL),
     RULE("router_aux_loss_coef", JOB_VALUE, "stack.balance_loss",

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
@@ -178,156 +179,6 @@ static enum status set_model(struct job *job)
     return STATUS_OK;
 }
 
-/* What a module is called: "linear_attn.out_proj" is out_proj. */
-static const char *last_of(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
-/* Words of a list, each of which may be several with commas between. */
-static size_t split(struct job *job, const struct setting *s, const char *words[PLAN_NAMES])
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->n; i++)
-        for (const char *at = s->values[i]; *at;) {
-            size_t skip = strspn(at, ", "), length = strcspn(at + skip, ", ");
-            if (length && n < PLAN_NAMES)
-                words[n++] = arena_strndup(job->arena, at + skip, length);
-            at += skip + length;
-        }
-    return n;
-}
-
-size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES])
-{
-    const struct setting *s = job_setting(job, flag);
-    return s && !s->trouble ? split(job, s, words) : 0;
-}
-
-/* Behind n words those of stacked experts, "mlp.experts.down_proj", as a plan calls them. */
-static size_t add_parameters(struct job *job, const char *words[PLAN_NAMES], size_t n)
-{
-    static const char *const known[] = {"experts.gate_up_proj", "experts.down_proj"};
-    static const char flag[] = "lora_target_parameters";
-    const struct setting *s = job_setting(job, flag);
-    const char *names[PLAN_NAMES], *found;
-    size_t n_names = s && !s->trouble ? split(job, s, names) : 0;
-    for (size_t i = 0; i < n_names && n < PLAN_NAMES; i++) {
-        found = NULL;
-        for (size_t j = 0; j < sizeof known / sizeof *known; j++)
-            found = text_equal(last_of(names[i]), last_of(known[j])) ? known[j] : found;
-        if (found)
-            words[n++] = found;
-        else
-            job_warn(job, s->mark,
-                     "an adapter of '%s' matters to memory and is not modelled: of parameters "
-                     "those of stacked experts are",
-                     names[i]);
-    }
-    return n;
-}
-
-/* Modules trained whole beside the adapters: those a plan knows, by the last of their names. */
-static void set_saved(struct job *job)
-{
-    static const char flag[] = "lora_modules_to_save";
-    const struct setting *s = job_setting(job, flag);
-    const char *names[PLAN_NAMES], *known[2];
-    size_t n = s && !s->trouble ? split(job, s, names) : 0, n_known = 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = last_of(names[i]);
-        if (!text_equal(name, "embed_tokens") && !text_equal(name, "lm_head"))
-            job_warn(job, s->mark,
-                     "module '%s', trained whole, matters to memory and is not modelled: 16 "
-                     "bytes a parameter at most",
-                     names[i]);
-        else if (n_known < 2)
-            known[n_known++] = name;
-    }
-    if (n_known)
-        job_set_list(job, "lora.modules_to_save", known, n_known, flag);
-}
-
-/* TRL's adapters. */
-static enum status set_adapter(struct job *job)
-{
-    static const char targets[] = "lora_target_modules";
-    bool used = job_given(job, "lora_r"), magnitudes = false;
-    uint64_t rank = 16;
-    TRY(job_switch(job, "use_peft", &used));
-    if (!used)
-        return STATUS_OK;
-    TRY(job_count(job, "lora_r", &rank));
-    job_set_count(job, "lora.rank", rank, "lora_r use_peft");
-    const struct setting *s = job_setting(job, targets);
-    const char *words[PLAN_NAMES];
-    size_t n = 0;
-    if (trainer_is_expression(s))
-        TRY(trainer_match_targets(job, targets, words, &n));
-    else
-        n = trainer_words(job, targets, words);
-    for (size_t i = 0; i < n; i++)
-        words[i] = last_of(words[i]);
-    bool all = n == 1 && (text_equal(words[0], "all-linear") || text_equal(words[0], "all"));
-    if (all)
-        words[0] = "all-linear"; /* which no list is, too */
-    size_t n_all = add_parameters(job, words, n);
-    if (n_all && (!all || n_all > n))
-        job_set_list(job, "lora.targets", words, n_all,
-                     "lora_target_modules lora_target_parameters");
-    set_saved(job);
-    TRY(job_switch(job, "use_dora", &magnitudes));
-    if (magnitudes)
-        job_set(job, "lora.dora", "true", "use_dora");
-    return STATUS_OK;
-}
-
-/* A frozen base may stay in the few bits that its checkpoint has; its name says so. */
-static void warn_of_base(struct job *job)
-{
-    const struct setting *s = job_setting(job, "model_name_or_path");
-    const char *format = s && s->n ? serving_named_format(s->values[0]) : NULL;
-    if (format && !text_equal(format, "bf16") && draft_find(&job->draft, "lora.rank") &&
-        !job_requested(job, "precision.weights"))
-        job_warn(
-            job, s->mark,
-            "a base in %s matters to memory and is not read from a name: 16 bits stand in; "
-            "--set precision.weights=%s",
-            format, format);
-}
-
-enum status trainer_set_base(struct job *job)
-{
-    bool four = false, eight = false, nested = false;
-    TRY(job_switch(job, "load_in_4bit", &four));
-    TRY(job_switch(job, "load_in_8bit", &eight));
-    TRY(job_switch(job, "use_bnb_nested_quant", &nested));
-    if (four && eight)
-        return job_fail(job, "load_in_8bit",
-                        "load_in_4bit and load_in_8bit exclude each other");
-    if (!four && !eight) {
-        warn_of_base(job);
-        return STATUS_OK;
-    }
-    if (!draft_find(&job->draft, "lora.rank")) {
-        job_warn(job, job_setting(job, four ? "load_in_4bit" : "load_in_8bit")->mark,
-                 "a base in few bits is frozen, and there are no adapters to train: not read");
-        return STATUS_OK;
-    }
-    const char *flags = eight ? "load_in_8bit" : "load_in_4bit use_bnb_nested_quant";
-    job_set(job, "precision.weights",
-            eight    ? "fp8_channel"
-            : nested ? "nf4_double"
-                     : "nf4",
-            flags);
-    /* axolotl prepares it as PEFT does; TRL (models/utils.py), LLaMA-Factory
-     * (model_utils/checkpointing.py) and ms-swift (tuner.py) raise nothing to f32 */
-    if (job->framework != &job_axolotl)
-        job_set(job, "lora.plain_format", "bf16", flags);
-    return STATUS_OK;
-}
-
 /* A script may set it itself; activations are proportional to it. */
 static void warn_of_length(struct job *job)
 {
@@ -359,14 +210,36 @@ static bool has_own_attention(const struct job *job)
            job->framework == &job_openrlhf || job->framework == &job_axolotl;
 }
 
+/* One of so many layers runs again; and the inputs of those that do wait in host memory
+ * (trainer.py, _inner_training_loop; modeling_utils.py, activation_checkpointing_enable). */
+static enum status set_every(struct job *job)
+{
+    static const char every[] = "activation_checkpointing_kwargs.every_n_layers",
+                      offload[] = "activation_checkpointing_kwargs.offload";
+    uint64_t n = 1, layers = 0;
+    bool moved = false;
+    TRY(job_count(job, every, &n));
+    TRY(job_switch(job, offload, &moved));
+    TRY(job_layers(job, &layers));
+    if (n > 1 && layers)
+        job_set_count(job, "recompute.layers", ceil_div(layers, n), every);
+    if (moved)
+        trainer_offload(job, offload);
+    return STATUS_OK;
+}
+
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
 {
-    bool trainers, fused = false;
+    bool trainers, renamed = false, fused = false;
     const char *optimizer = deciding(job, own, "optim"), *attention = "";
     TRY(set_model(job));
     TRY(trainer_switch(job, "gradient_checkpointing", NULL, &trainers));
-    job_set(job, "recompute.kind", checkpoints || trainers ? "full" : "none",
+    TRY(job_switch(job, "activation_checkpointing", &renamed)); /* since transformers 5 */
+    const bool again = checkpoints || trainers || renamed;
+    job_set(job, "recompute.kind", again ? "full" : "none",
             "fsdp_activation_checkpointing gradient_checkpointing");
+    if (again)
+        TRY(set_every(job));
     TRY(job_switch(job, "use_liger_kernel", &fused));
     if (fused)
         job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");
@@ -379,7 +252,7 @@ enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
         TRY(trainer_assume_eager(job));
     TRY(trl_set_length(job));
     warn_of_length(job);
-    TRY(set_adapter(job));
+    TRY(trainer_set_adapter(job));
     if (optimizer)
         TRY(trainer_set_optimizer(job, optimizer));
     return trl_finish(job);

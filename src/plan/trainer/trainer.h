@@ -6,6 +6,7 @@
 #include "plan/job/rows.h"
 
 #define PEFT "trl trl/trainer/model_config.py"
+#define PEFT_CONFIG "peft src/peft/tuners/lora/config.py"
 #define SFT "trl trl/trainer/sft_config.py"
 #define DPO "trl trl/trainer/dpo_config.py"
 #define GRPO "trl trl/trainer/grpo_config.py"
@@ -54,8 +55,16 @@
              GRPO),                                                                            \
         RULE("generation_batch_size", JOB_VALUE, "workload.colocated.sequences",               \
              "a rank's part of it, without use_vllm", GRPO),                                   \
-        MEMORY("ds3_gather_for_generation", JOB_VALUE, "true",                                 \
-               "of ZeRO-3 all weights are gathered while the model generates", GRPO),          \
+        RULE("ds3_gather_for_generation", JOB_VALUE, "workload.colocated.whole",               \
+             "of ZeRO-3; on unless turned off", GRPO),                                         \
+        MEMORY("cast_lm_head_to_fp32", JOB_VALUE, "false", "the head is as it is loaded here", \
+               GRPO),                                                                          \
+        MEMORY("sync_ref_model", JOB_VALUE, "false",                                           \
+               "the reference is counted as beta and adapters say", GRPO),                     \
+        MEMORY("use_transformers_paged", JOB_VALUE, "false",                                   \
+               "the cache of generate stands in", GRPO),                                       \
+        MEMORY("use_transformers_continuous_batching", JOB_VALUE, "false",                     \
+               "the cache of generate stands in", GRPO),                                       \
         IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
              GRPO),                                                                            \
         IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
@@ -74,6 +83,12 @@
         NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
                "workload.sequence_length", NULL, NULL, TRAINER),                               \
         RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),          \
+        RULE("activation_checkpointing_kwargs.every_n_layers "                                 \
+             "gradient_checkpointing_kwargs.every_n_layers",                                   \
+             JOB_VALUE, "recompute.layers", "one of so many, rounded up", TRAINER),            \
+        RULE("activation_checkpointing_kwargs.offload gradient_checkpointing_kwargs.offload",  \
+             JOB_VALUE, "recompute.offload", "layer_input", TRAINER),                          \
+        NEITHER("activation_checkpointing_kwargs.use_reentrant", JOB_VALUE, TRAINER),          \
         RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),                        \
         RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
         RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \
@@ -82,6 +97,18 @@
              "of stacked experts: gate_up_proj, down_proj", PEFT),                             \
         RULE("lora_modules_to_save modules_to_save additional_target", JOB_LIST,               \
              "lora.modules_to_save", "embed_tokens, lm_head; others warn", PEFT),              \
+        RULE("layers_to_transform peft_layers_to_transform", JOB_LIST, "lora.layers",          \
+             "numbers of layers, with targets by name", PEFT_CONFIG),                          \
+        IDLE("layers_pattern peft_layers_pattern", JOB_LIST,                                   \
+             "the list that numbers count in: the language model's layers here", PEFT_CONFIG), \
+        RULE("exclude_modules", JOB_LIST, "lora.targets", "but those, by name or expression",  \
+             PEFT_CONFIG),                                                                     \
+        MEMORY("rank_pattern lora_rank_pattern", JOB_VALUE, NULL,                              \
+               "all adapters have lora.rank here", PEFT_CONFIG),                               \
+        MEMORY("layer_replication peft_layer_replication", JOB_LIST, NULL,                     \
+               "layers have one copy of adapters each here", PEFT_CONFIG),                     \
+        MEMORY("trainable_token_indices peft_trainable_token_indices", JOB_LIST, NULL,         \
+               "rows of the embedding that are trained are not counted", PEFT_CONFIG),         \
         RULE("use_dora peft_use_dora", JOB_SWITCH, "lora.dora", "with adapters", PEFT),        \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
@@ -130,8 +157,16 @@
         NEITHER("compute_environment", JOB_VALUE, ACCELERATE),                                 \
         NEITHER("main_training_function", JOB_VALUE, ACCELERATE),                              \
         NEITHER("rdzv_backend", JOB_VALUE, ACCELERATE),                                        \
-        MEMORY("auto_find_batch_size", JOB_VALUE, "false",                                     \
-               "a batch that does not fit is halved: the one given is planned", TRAINER),      \
+        IDLE(                                                                                  \
+            "auto_find_batch_size", JOB_VALUE,                                                 \
+            "the batch given is planned; one that does not fit is tried again at nine tenths " \
+            "of it, by older releases of Accelerate at half",                                  \
+            "accelerate src/accelerate/utils/memory.py"),                                      \
+        MEMORY("label_smoothing_factor", JOB_VALUE, "0",                                       \
+               "the Trainer's own loss of all logits is not counted", TRAINER),                \
+        MEMORY("parallelism_config", JOB_VALUE, NULL, "its degrees are not read", TRAINER),    \
+        IDLE("neftune_noise_alpha", JOB_VALUE, "noise as large as a layer's input passes",     \
+             TRAINER),                                                                         \
         TIME("torch_compile", JOB_VALUE, "false",                                              \
              "kernels of torch's own are planned, which keep no less", TRAINER),               \
         IDLE("torch_empty_cache_steps", JOB_VALUE,                                             \
@@ -159,9 +194,10 @@ const char *trainer_loaded(struct job *job);
 /* Words of a list that is given, each of which may be several with commas between. */
 size_t trainer_words(struct job *job, const char *flag, const char *words[PLAN_NAMES]);
 
-/* Whether a setting of targets is an expression and no names; the linear layers whose names it
- * fits, as lora.targets calls them (its model is known already). Warns where it fits in some
- * layers alone; STATUS_INPUT where it fits nowhere. */
+/* Whether a setting of targets is an expression and no names; the linear layers that a setting
+ * of either kind means and exclude_modules does not, as lora.targets calls them (its model is
+ * known already), and lora.layers where that is so of some layers alone. Warns where these
+ * differ from one to another; STATUS_INPUT where there are none. */
 bool trainer_is_expression(const struct setting *s);
 enum status trainer_match_targets(struct job *job, const char *flag,
                                   const char *words[PLAN_NAMES], size_t *n);
@@ -188,6 +224,15 @@ enum status trainer_read_sharers(struct job *job, const struct trainer_file *kno
 enum trainer_sharer { TRAINER_WHOLE, TRAINER_FSDP, TRAINER_DEEPSPEED };
 enum trainer_sharer trainer_sharer(struct job *job);
 
+/* recompute.mlp_tiles where a switch has a network take the rows of so many sequences in parts:
+ * as many as `count` says (NULL: no flag), else as make each as long as a row is wide. */
+enum status trainer_set_tiles(struct job *job, const char *flag, const char *count,
+                              uint64_t sequences);
+
+/* optimizer.active_layers of LISA's flag, where one device has all; else a warning. Behind
+ * trainer_share. */
+enum status trainer_set_drawn(struct job *job, const char *flag);
+
 /* The rest of the draft by it, the stack included. */
 enum status trainer_share(struct job *job);
 
@@ -204,6 +249,11 @@ enum status trainer_set_moved(struct job *job, const char *flag, bool again);
 /* The frozen base in so many bits (0: as it is) of a flag, in the trainer's words; `twice`: its
  * scales are quantised, too. */
 enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, bool twice);
+
+/* Whether a method's base in so many bits is what trainer_tell_bits says: HQQ's 4 bits have a
+ * scale and a zero point of 16 bits per 64, as many as bitsandbytes' f32; 8 bits of EETQ and
+ * quanto a scale an output. */
+bool trainer_method_is_known(const char *method, uint64_t bits);
 
 /* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
  * (`reference`) unless adapters are trained, whose base it is. */
@@ -233,7 +283,12 @@ enum status trainer_set_batch(struct job *job, const char *global, const char *m
  * (`own`: the framework's flag for it or NULL), loss. */
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
 
-/* The frozen base of adapters in few bits (bitsandbytes), behind the other formats. */
+/* Adapters by TRL's flags, behind the model: trainer_adapters.c; and so many last layers of a
+ * flag in the words of layers_to_transform. */
+enum status trainer_set_adapter(struct job *job);
+enum status trainer_tell_last(struct job *job, const char *flag);
+/* The frozen base of adapters in few bits (bitsandbytes; GPTQ and AWQ by its name), behind the
+ * other formats. */
 enum status trainer_set_base(struct job *job);
 
 /* The optimizer that the trainer makes, by the flag that names it, behind the adapters: its

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/trainer/trainer.h"
 
 const struct job_framework *const trainer_shares[] = {&job_fsdp, &job_deepspeed, NULL};
@@ -167,6 +168,54 @@ enum status trainer_share(struct job *job)
 
 /* ---- what both frameworks have ---- */
 
+/* The forward of the model's MLP class in parts (axolotl monkeypatch/tiled_mlp/patch.py,
+ * unsloth_zoo/tiled_mlp.py): of layers with experts that is their shared ones' at most. */
+enum status trainer_set_tiles(struct job *job, const char *flag, const char *count,
+                              uint64_t sequences)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool tiled = false, known, overflow = false;
+    uint64_t tiles = 0;
+    TRY(job_switch(job, flag, &tiled));
+    if (count)
+        TRY(job_count(job, count, &tiles));
+    TRY(job_model(job, plan, &known));
+    if (!tiled || !known)
+        return STATUS_OK;
+    uint64_t rows = job_planned(job, "workload.sequence_length", 1) /
+                    greater(job_planned(job, "parallel.cp", 1), 1);
+    if (!tiles)
+        tiles =
+            greater(ceil_div(checked_mul(rows, sequences, &overflow), plan->model.hidden), 1);
+    job_set_count(job, "recompute.mlp_tiles", lesser(tiles, 1000000),
+                  count ? arena_printf(job->arena, "%s %s", flag, count) : flag);
+    if (plan->model.moe.experts)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "tiles of networks beside experts matter to memory and are not modelled: "
+                 "dense layers alone have them here");
+    return STATUS_OK;
+}
+
+/* Layers that alone have gradients: what shares or reduces them was told of all. */
+enum status trainer_set_drawn(struct job *job, const char *flag)
+{
+    uint64_t n = 0, world = 0, layers = 0;
+    TRY(job_count(job, flag, &n));
+    TRY(job_world(job, &world));
+    TRY(job_layers(job, &layers));
+    if (!n || (layers && n >= layers))
+        return STATUS_OK;
+    if (trainer_sharer(job) == TRAINER_WHOLE && world <= 1 &&
+        !draft_find(&job->draft, "lora.rank"))
+        job_set_count(job, "optimizer.active_layers", n, flag);
+    else
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' of several ranks, or beside adapters, matters to memory and is not "
+                 "modelled: every layer is trained in each step here",
+                 flag);
+    return STATUS_OK;
+}
+
 void trainer_offload(struct job *job, const char *flag)
 {
     static const char *const inputs = "layer_input";
@@ -213,6 +262,13 @@ enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, 
     if (bits && bits != 4 && bits != 8)
         return job_fail(job, flag, "a base in %" PRIu64 " bits is not read: 4 or 8", bits);
     return job->err->status;
+}
+
+bool trainer_method_is_known(const char *method, uint64_t bits)
+{
+    bool rows = text_equal(method, "eetq") || text_equal(method, "quanto");
+    return text_equal(method, "bnb") || (text_equal(method, "hqq") && bits == 4) ||
+           (rows && bits == 8);
 }
 
 void trainer_set_pairs(struct job *job, const char *flag, bool reference)

@@ -39,33 +39,69 @@ static const char *after(const char *words)
     return bar ? bar + 1 : NULL;
 }
 
-/* Whether one of the names that a linear layer of a model's layer may have fits. */
-static enum pattern_fit fits(struct arena *arena, const char *expression, uint64_t layer,
+/* What a setting means of a linear layer's name: an expression of all of it, or names that it
+ * ends with. */
+struct chooser {
+    const char *expression; /* NULL: names */
+    const char *words[PLAN_NAMES];
+    size_t n;
+    bool all;
+};
+
+static struct chooser chooser_of(struct job *job, const char *flag)
+{
+    const struct setting *s = job_setting(job, flag);
+    struct chooser c = {.n = trainer_words(job, flag, c.words)};
+    if (trainer_is_expression(s))
+        return (struct chooser){.expression =
+                                    arena_printf(job->arena, "(?:%s)$", s->values[0])};
+    c.all = c.n == 1 && (text_equal(c.words[0], "all-linear") || text_equal(c.words[0], "all"));
+    return c;
+}
+
+static bool ends_so(const char *name, const char *word)
+{
+    size_t n = strlen(name), m = strlen(word);
+    return text_equal(name, word) ||
+           (n > m && name[n - m - 1] == '.' && text_equal(name + n - m, word));
+}
+
+static enum pattern_fit means(const struct chooser *c, const char *name)
+{
+    if (c->expression)
+        return pattern_begins(c->expression, name);
+    bool found = c->all;
+    for (size_t i = 0; i < c->n; i++)
+        found = found || ends_so(name, c->words[i]);
+    return found ? PATTERN_YES : PATTERN_NO;
+}
+
+/* Whether one of the names that a linear layer of a model's layer may have is meant by one and
+ * not by the other. */
+static enum pattern_fit fits(struct arena *arena, const struct chooser of[2], uint64_t layer,
                              const char *modules, const char *name)
 {
     enum pattern_fit best = PATTERN_NO;
     for (unsigned i = 0; i < BEFORE; i++)
-        for (const char *m = modules; m && best == PATTERN_NO; m = after(m))
-            best =
-                pattern_begins(expression, arena_printf(arena, "%s%" PRIu64 ".%.*s%.*s",
-                                                        before[i], layer, (int)strcspn(m, "|"),
-                                                        m, (int)strcspn(name, "|"), name));
+        for (const char *m = modules; m && best == PATTERN_NO; m = after(m)) {
+            const char *whole =
+                arena_printf(arena, "%s%" PRIu64 ".%.*s%.*s", before[i], layer,
+                             (int)strcspn(m, "|"), m, (int)strcspn(name, "|"), name);
+            best = means(&of[0], whole);
+            enum pattern_fit out = best == PATTERN_NO ? PATTERN_NO : means(&of[1], whole);
+            best = out == PATTERN_NO ? best : out == PATTERN_YES ? PATTERN_NO : out;
+        }
     return best;
 }
 
-/* Of the model's layers that have the linear layer those where it fits. */
-static enum pattern_fit count_fits(struct arena *arena, const char *expression, uint64_t layers,
-                                   const char *modules, const char *name, uint64_t *n)
-{
-    *n = 0;
-    for (uint64_t i = 0; i < layers; i++) {
-        enum pattern_fit fit = fits(arena, expression, i, modules, name);
-        if (fit == PATTERN_UNKNOWN)
-            return fit;
-        *n += fit == PATTERN_YES;
-    }
-    return *n ? PATTERN_YES : PATTERN_NO;
-}
+/* Of the layers that some linear layer is meant in alone the numbers, those of all such. */
+struct meant {
+    const char *words[PLAN_NAMES];
+    size_t n;
+    const char *layers[PLAN_LIST];
+    size_t n_layers; /* 0: all */
+    bool differ;     /* from one to another */
+};
 
 static bool has_word(const char *const *words, size_t n, const char *word)
 {
@@ -75,39 +111,93 @@ static bool has_word(const char *const *words, size_t n, const char *word)
     return false;
 }
 
+static void add_meant(struct meant *meant, const char *word, const char *const *layers,
+                      size_t n, bool some)
+{
+    size_t here = some && n <= PLAN_LIST ? n : 0;
+    bool same = here == meant->n_layers;
+    for (size_t i = 0; i < here && same && meant->n; i++)
+        same = text_equal(layers[i], meant->layers[i]);
+    meant->differ = meant->differ || (meant->n && !same) || (some && !here);
+    if (!meant->n)
+        for (size_t i = 0; i < here; i++)
+            meant->layers[i] = layers[i];
+    meant->n_layers = meant->n ? meant->n_layers : here;
+    if (meant->n < PLAN_NAMES && !has_word(meant->words, meant->n, word))
+        meant->words[meant->n++] = word;
+}
+
+/* One linear layer in all layers. */
+static enum pattern_fit ask(struct job *job, const struct chooser of[2], uint64_t layers,
+                            const char *modules, const char *name, struct meant *meant)
+{
+    const char **numbers = arena_alloc(job->arena, layers, sizeof *numbers);
+    size_t n = 0;
+    for (uint64_t i = 0; i < layers; i++) {
+        enum pattern_fit fit = fits(job->arena, of, i, modules, name);
+        if (fit == PATTERN_UNKNOWN)
+            return fit;
+        if (fit == PATTERN_YES)
+            numbers[n++] = arena_printf(job->arena, "%" PRIu64, i);
+    }
+    if (n)
+        add_meant(meant, arena_strndup(job->arena, name, strcspn(name, "|")), numbers, n,
+                  n < layers);
+    return PATTERN_YES;
+}
+
+/* Whether a model has what stands in a module: a list of names without one would be long. */
+static bool may_have(const struct plan *plan, const char *modules, const char *name)
+{
+    bool latent = plan->model.attention.kind == ATTENTION_MLA;
+    bool low = strstr(name, "_a_proj") == name + 1 || strstr(name, "_b_proj") == name + 1 ||
+               text_starts(name, "kv_");
+    if (text_starts(modules, "linear_attn.") || text_starts(modules, "mixer."))
+        return plan->model.layer_types.n > 0;
+    if (strstr(modules, "indexer."))
+        return plan->model.indexer.heads > 0;
+    return !low || latent;
+}
+
 enum status trainer_match_targets(struct job *job, const char *flag,
                                   const char *words[PLAN_NAMES], size_t *n)
 {
-    const struct setting *s = job_setting(job, flag);
-    const char *whole = arena_printf(job->arena, "(?:%s)$", s->values[0]);
-    uint64_t layers = 0, fitting;
-    bool some = false;
+    static const char exclude[] = "exclude_modules";
+    const struct setting *s = job_setting(job, flag), *other = job_setting(job, exclude);
+    const struct chooser of[2] = {chooser_of(job, flag), chooser_of(job, exclude)};
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    struct meant meant = {.n = 0};
+    struct mark mark = s ? s->mark : other ? other->mark : job_place(job);
+    uint64_t layers = 0;
+    bool known, named = !of[0].expression;
     *n = 0;
     TRY(job_layers(job, &layers));
+    TRY(job_model(job, plan, &known));
     for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
         for (const char *name = linear[i].layers; name; name = after(name)) {
-            const char *word = arena_strndup(job->arena, name, strcspn(name, "|"));
-            enum pattern_fit fit = count_fits(job->arena, whole, layers ? layers : 1,
-                                              linear[i].modules, name, &fitting);
-            if (fit == PATTERN_UNKNOWN) {
-                job_warn(job, s->mark,
-                         "the expression of '%s' is not understood, which matters to memory: "
-                         "every linear layer has an adapter here",
-                         flag);
-                words[0] = "all-linear";
-                *n = 1;
-                return STATUS_OK;
-            }
-            some = some || (fitting && fitting < layers);
-            if (fit == PATTERN_YES && *n < PLAN_NAMES && !has_word(words, *n, word))
-                words[(*n)++] = word;
+            if (named && known && !may_have(plan, linear[i].modules, name))
+                continue;
+            if (ask(job, of, layers ? layers : 1, linear[i].modules, name, &meant) !=
+                PATTERN_UNKNOWN)
+                continue;
+            job_warn(job, mark,
+                     "the expression of '%s' is not understood, which matters to memory: every "
+                     "linear layer has an adapter here",
+                     of[0].expression ? flag : exclude);
+            words[0] = "all-linear";
+            *n = 1;
+            return STATUS_OK;
         }
-    if (!*n)
+    if (!meant.n)
         return job_fail(job, flag, "no linear layer of the model is called as '%s' says",
-                        s->values[0]);
-    if (some)
-        job_warn(job, s->mark,
-                 "adapters of some layers alone matter to memory and are not modelled: all "
-                 "layers have them here");
+                        s && s->n ? s->values[0] : flag);
+    memcpy(words, meant.words, meant.n * sizeof *words);
+    *n = meant.n;
+    if (meant.differ)
+        job_warn(job, mark,
+                 "adapters of some layers alone that differ from one linear layer to another "
+                 "matter to memory and are not modelled: all layers have them here");
+    else if (meant.n_layers && layers)
+        job_set_list(job, "lora.layers", meant.layers, meant.n_layers, flag);
     return STATUS_OK;
 }

@@ -65,9 +65,14 @@ enum status trl_set_generation(struct job *job)
     static const char key[] = "workload.colocated.sequences",
                       flags[] = "generation_batch_size steps_per_generation "
                                 "gradient_accumulation_steps per_device_train_batch_size";
+    static const char gathers[] = "ds3_gather_for_generation";
     uint64_t sequences;
+    bool whole = true;
     TRY(count_generated(job, &sequences));
+    TRY(job_switch(job, gathers, &whole));
     job_set_count(job, key, lesser(sequences, 1000000000), flags);
+    if (!whole)
+        job_set(job, "workload.colocated.whole", "false", gathers);
     if (job->framework == &job_unsloth)
         job_warn(job, job_place(job),
                  "Unsloth's own generation matters to memory and is not modelled without "

@@ -14,6 +14,9 @@
 #define LOADER "unsloth unsloth/models/loader.py"
 #define LAYERS "unsloth unsloth/models/llama.py"
 #define VISION "unsloth unsloth/models/vision.py"
+#define RL "unsloth unsloth/models/rl.py"
+#define CHECKPOINTS "unsloth unsloth/models/_utils.py, skip_checkpointing"
+#define TILES "unsloth-zoo unsloth_zoo/tiled_mlp.py"
 #define MOE "unsloth-zoo unsloth_zoo/temporary_patches/moe_bnb.py"
 
 static const struct job_flag flags[] = {
@@ -40,14 +43,31 @@ static const struct job_flag flags[] = {
          "on unless turned off, where the model has an encoder", VISION),
     RULE("finetune_attention_modules", JOB_VALUE, "lora.targets", "false: not theirs", VISION),
     RULE("finetune_mlp_modules", JOB_VALUE, "lora.targets", "false: not theirs", VISION),
-    MEMORY("finetune_language_layers", JOB_VALUE, "true", "they have adapters here", VISION),
-    MEMORY("load_in_fp8", JOB_VALUE, "false", "a base in 16 bits stands in", LOADER),
-    MEMORY("offload_embedding", JOB_VALUE, "false", "it is on the device here", LOADER),
-    MEMORY("unsloth_tiled_mlp", JOB_VALUE, "false", "an MLP takes all rows at once here",
-           LOADER),
+    RULE("finetune_language_layers", JOB_VALUE, "lora.language",
+         "false: the encoder's layers alone have adapters", VISION),
+    RULE("finetune_last_n_layers", JOB_VALUE, "lora.layers", "without layers_to_transform",
+         LAYERS),
+    RULE("load_in_fp8", JOB_VALUE, "precision.weights", "True: fp8_channel; block: fp8_block",
+         LOADER),
+    MEMORY("offload_layers", JOB_VALUE, NULL, "all layers are on the device here", LAYERS),
+    RULE("checkpoint_skip_layers", JOB_VALUE, "recompute.layers",
+         "all but so many; max: none run again; auto warns", CHECKPOINTS),
+    MEMORY("finetune_audio_layers", JOB_VALUE, "false", "an audio encoder is frozen here",
+           VISION),
+    MEMORY("resize_model_vocab", JOB_VALUE, NULL, "the vocabulary is the model's here", LOADER),
+    RULE("offload_embedding", JOB_VALUE, "lora.host",
+         "True: embed_tokens, on one device beside adapters, where the head is another matrix; "
+         "newer releases' auto is planned as False",
+         VISION),
+    RULE("unsloth_tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
+         "sequence / hidden size, rounded up; of experts a warning", TILES),
     MEMORY("qat_scheme", JOB_VALUE, NULL, "copies in few bits take no memory here", LOADER),
-    MEMORY("unsloth_num_chunks", JOB_VALUE, NULL, "the loss of TRL's trainer stands in",
-           LOADER),
+    MEMORY("unsloth_num_chunks", JOB_VALUE, "-1", "the loss of TRL's trainer stands in", RL),
+    MEMORY("unsloth_logit_chunk_multiplier", JOB_VALUE, NULL,
+           "the loss of TRL's trainer stands in", RL),
+    MEMORY("unsloth_grpo_mini_batch", JOB_VALUE, NULL, "the loss of TRL's trainer stands in",
+           RL),
+    MEMORY("context_parallel_size", JOB_VALUE, "1", "every rank has whole sequences here", RL),
     NEITHER("load_in_16bit", JOB_VALUE, LOADER),
     NEITHER("max_lora_rank", JOB_VALUE, LOADER),
     NEITHER("float8_kv_cache", JOB_VALUE, LOADER),
@@ -159,17 +179,40 @@ static enum status tell_recompute(struct job *job, bool *offloads)
     return job->err->status;
 }
 
+static bool is_off(const char *word)
+{
+    return text_equal(word, "false") || text_equal(word, "False");
+}
+
 static enum status read_bits(struct job *job, bool full, bool *four)
 {
     bool eight = false;
+    const char *mode = "false";
     TRY(job_switch(job, "load_in_8bit", &eight));
-    if (!full && !eight && !job_given(job, "load_in_4bit"))
+    TRY(job_word(job, "load_in_fp8", &mode));
+    const bool eighths = !is_off(mode);
+    if (!full && !eight && !eighths && !job_given(job, "load_in_4bit"))
         job_assume(job, "load_in_4bit", "true", "load_in_4bit: true, loader.py");
     TRY(job_switch(job, "load_in_4bit", four));
-    if ((full || eight) && *four)
+    if ((full || eight || eighths) && *four)
         job_retell(job, "load_in_4bit", "load_in_4bit", "false");
-    *four = *four && !full && !eight;
+    *four = *four && !full && !eight && !eighths;
     return job->err->status;
+}
+
+/* torchao's, a scale of each row or of blocks (models/loader_utils.py,
+ * _get_fp8_mode_and_check_settings), beside adapters alone. */
+static enum status set_fp8(struct job *job)
+{
+    static const char flag[] = "load_in_fp8";
+    const char *mode = "false";
+    TRY(job_word(job, flag, &mode));
+    if (is_off(mode) || !draft_find(&job->draft, "lora.rank"))
+        return STATUS_OK;
+    job_set(job, "precision.weights", text_equal(mode, "block") ? "fp8_block" : "fp8_channel",
+            flag);
+    job_set(job, "lora.plain_format", "bf16", flag);
+    return STATUS_OK;
 }
 
 static enum status tell_all(struct job *job)
@@ -290,18 +333,85 @@ static enum status set_engine(struct job *job)
     return STATUS_OK;
 }
 
+/* Layers that keep what they have made: evenly spread ones, as good as the last. */
+static enum status set_skipped(struct job *job)
+{
+    static const char flag[] = "checkpoint_skip_layers";
+    const struct draft_item *again = draft_find(&job->draft, "recompute.kind");
+    const char *word = "0";
+    uint64_t n = 0, layers = 0;
+    TRY(job_word(job, flag, &word));
+    TRY(job_layers(job, &layers));
+    if (!again || !text_equal(again->words[0], "full"))
+        return STATUS_OK;
+    if (text_equal(word, "auto")) {
+        job_warn(job, job_setting(job, flag)->mark,
+                 "how many layers checkpoint_skip_layers 'auto' leaves alone is not known and "
+                 "matters to memory: all run again here");
+        return STATUS_OK;
+    }
+    if (!text_equal(word, "max"))
+        TRY(job_count(job, flag, &n));
+    if (text_equal(word, "max") || (layers && n >= layers))
+        job_set(job, "recompute.kind", "none", flag);
+    else if (n && layers && !draft_find(&job->draft, "lora.layers"))
+        job_set_count(job, "recompute.layers", layers - n, flag);
+    else if (n)
+        job_warn(
+            job, job_setting(job, flag)->mark,
+            "'%s' beside adapters of some layers matters to memory and is not modelled: all "
+            "layers run again here",
+            flag);
+    return STATUS_OK;
+}
+
+/* Its layers' input asks for a gradient, run again or not (unsloth_zoo/training_utils.py,
+ * prepare_model_for_training). */
+static void warn_of_layers(struct job *job, bool offloads)
+{
+    const struct draft_item *again = draft_find(&job->draft, "recompute.kind"),
+                            *layers = draft_find(&job->draft, "lora.layers");
+    if (layers && !offloads && again && text_equal(again->words[0], "none"))
+        job_warn(
+            job, job_place(job),
+            "below the first layer that has adapters Unsloth keeps what backward reads, too, "
+            "which matters to memory and is not modelled: backward ends there here");
+}
+
+/* _resolve_offload_embedding: not of several ranks, nor a table that is the head's. */
+static enum status set_waiting(struct job *job)
+{
+    static const char flag[] = "offload_embedding";
+    static const char *const table = "embed_tokens";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *mode = "false";
+    uint64_t ranks;
+    bool known;
+    TRY(job_word(job, flag, &mode));
+    TRY(job_model(job, plan, &known));
+    TRY(job_world(job, &ranks));
+    if (!is_off(mode) && !text_equal(mode, "auto") && ranks <= 1 && known &&
+        !plan->model.tied_embeddings && draft_find(&job->draft, "lora.rank"))
+        job_set_list(job, "lora.host", &table, 1, flag);
+    return STATUS_OK;
+}
+
 static enum status set_encoder(struct job *job)
 {
-    static const char flag[] = "finetune_vision_layers";
+    static const char flag[] = "finetune_vision_layers",
+                      language_flag[] = "finetune_language_layers";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool known, trains = true;
+    bool known, trains = true, language = true;
+    TRY(job_switch(job, language_flag, &language));
     TRY(job_model(job, plan, &known));
     TRY(job_switch(job, flag, &trains));
     if (!known || !plan->model.encoder.layers || !draft_find(&job->draft, "lora.rank"))
         return STATUS_OK;
     job_set(job, "workload.encoder.train", "none", flag);
-    if (trains && job_given(job, "finetune_language_layers"))
+    if (trains && job_given(job, language_flag))
         job_set(job, "lora.encoder", "true", flag);
+    if (trains && !language)
+        job_set(job, "lora.language", "false", language_flag);
     return STATUS_OK;
 }
 
@@ -311,7 +421,11 @@ static enum status unsloth_finish(struct job *job)
     uint64_t ranks;
     TRY(job_switch(job, "full_finetuning", &full));
     TRY(tell_recompute(job, &offloads));
+    TRY(trainer_tell_last(job, "finetune_last_n_layers"));
     TRY(trainer_share(job));
+    TRY(set_fp8(job));
+    TRY(trainer_set_tiles(job, "unsloth_tiled_mlp", NULL,
+                          job_drafted(job, "workload.micro_batch", 1)));
     TRY(job_world(job, &ranks));
     /* of several ranks its own recomputation is taken out again (vision.py, post_patch_model)
      */
@@ -321,6 +435,9 @@ static enum status unsloth_finish(struct job *job)
         TRY(set_targets(job));
     set_inputs(job);
     TRY(set_encoder(job));
+    TRY(set_skipped(job));
+    warn_of_layers(job, offloads);
+    TRY(set_waiting(job));
     TRY(set_engine(job));
     if (!script_trains(job, "GRPO RLOO DPO ORPO CPO KTO"))
         TRY(set_loss(job, full));

@@ -150,7 +150,8 @@ enum slot {
     SLOT_KIND_PLAIN_IN_FLIGHT = SLOT_KIND_PLAIN + KIND_COUNT,
     SLOT_KIND_BACK = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT, /* layers that run backward */
     SLOT_KIND_AWAY = SLOT_KIND_BACK + KIND_COUNT, /* whose weights are in host memory */
-    SLOT_COUNT = SLOT_KIND_AWAY + KIND_COUNT
+    SLOT_KIND_ADAPTED = SLOT_KIND_AWAY + KIND_COUNT, /* whose linear layers have adapters */
+    SLOT_COUNT = SLOT_KIND_ADAPTED + KIND_COUNT
 };
 
 enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
@@ -193,6 +194,7 @@ enum slot slot_kind_plain(enum layer_kind kind);
 enum slot slot_kind_plain_in_flight(enum layer_kind kind);
 enum slot slot_kind_back(enum layer_kind kind);
 enum slot slot_kind_away(enum layer_kind kind);
+enum slot slot_kind_adapted(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
 /* The slot that stands for a routing slot in what layers save, where each is routed for itself;

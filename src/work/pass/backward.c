@@ -147,7 +147,11 @@ static void backward_begin(struct backward *b, struct layer *l)
 static void walk(struct backward *b, size_t first)
 {
     const struct work *work = b->l->work;
+    const struct size layers = b->l->layers;
     for (size_t i = b->n_ops; i-- > first;) {
+        const struct op *of = &work->ops[i]; /* of some layers: so is what undoes it */
+        bool some = b->l->listed && of->layers.node != work->use[of->segment].repeat.node;
+        b->l->layers = some ? of->layers : layers;
         b->l->module = work->ops[i].module;
         b->l->group = work->ops[i].group;
         b->l->wide = work->ops[i].wide;
@@ -161,6 +165,7 @@ static void walk(struct backward *b, size_t first)
         backward_rule(b, &op);
     }
     b->l->wide = false;
+    b->l->layers = layers;
 }
 
 void layer_backward(struct layer *l, uint16_t out)

@@ -317,14 +317,15 @@ static void add_cache(const struct plan *plan, struct work *work, struct turn tu
 }
 
 /* DeepSpeed's third stage gathers all weights for the time (TRL models/utils.py,
- * unwrap_model_for_generation), FSDP those of one layer. */
+ * unwrap_model_for_generation); told not to, its modules gather theirs within the parameters
+ * that live in training (train_deepspeed). FSDP gathers those of one layer. */
 static void add_generation(const struct plan *plan, struct work *work, struct turn turn)
 {
     const struct colocated *c = &plan->workload.colocated;
     struct params params;
     uint64_t together = 0;
     add_cache(plan, work, turn);
-    if (plan->stack.kind != STACK_DEEPSPEED || plan->parallel.zero < 3)
+    if (plan->stack.kind != STACK_DEEPSPEED || plan->parallel.zero < 3 || !c->whole)
         return;
     params_count(&plan->model, &params);
     if (c->critic_joint) /* one engine has all of them */

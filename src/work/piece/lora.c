@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "plan/layers.h"
 #include "work/list/dtype.h"
 #include "work/piece/encoder.h"
@@ -136,6 +137,16 @@ bool lora_stacks_experts(const struct plan *plan)
            plan->lora.experts != LORA_EXPERTS_LINEAR;
 }
 
+bool lora_waits(const struct plan *plan, enum base_part part)
+{
+    const struct enum_list *host = &plan->lora.host;
+    bool found = false;
+    for (uint64_t i = 0; i < host->n; i++)
+        found = found || host->value[i] == part;
+    return found && lora_is_on(plan) && plan->stack.kind == STACK_FSDP &&
+           plan->parallel.zero == 0;
+}
+
 bool lora_merges(const struct plan *plan)
 {
     return lora_stacks_experts(plan) && !plan->lora.fused;
@@ -251,6 +262,28 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
     return sides;
 }
 
+bool lora_adapts_kind(const struct plan *plan, enum layer_kind kind)
+{
+    uint64_t layers[KIND_COUNT] = {0};
+    for (uint64_t i = 0; plan_adapts_some(plan) && i < plan->model.layers; i++)
+        if (plan_adapts_layer(plan, i))
+            model_layers(&plan->model, i, i + 1, layers);
+    return !plan_adapts_some(plan) || layers[kind];
+}
+
+bool lora_is_in_some(const struct plan *plan, const struct layer_matrix *matrix)
+{
+    bool stacked = matrix->expert && lora_stacks_experts(plan);
+    return plan_adapts_some(plan) && !(stacked && plan->lora.language);
+}
+
+struct size lora_layers_of(const struct matrix_walk *walk, struct dims dims)
+{
+    return lora_is_in_some(dims.plan, walk->matrix)
+               ? matrix_layers_by(walk, dims, slot_kind_adapted)
+               : walk->layers;
+}
+
 static bool is_whole(enum col width)
 {
     return width == COL_HIDDEN || width == COL_ROUTED;
@@ -309,8 +342,10 @@ struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_
     struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
     dims_fill(&d, plan, z);
     dims_mixer(&d, kind_mixer(kind));
+    const bool some = lora_adapts_kind(plan, kind);
     for (size_t i = 0; i < n; i++)
-        if (matrix_exists(&matrices[i], &d, in_ffn(kind_ffn(kind))))
+        if (matrix_exists(&matrices[i], &d, in_ffn(kind_ffn(kind))) &&
+            (some || !lora_is_in_some(plan, &matrices[i])))
             add_adapters(&sum, plan, &d, &matrices[i], size_const(z, 1));
     return sum;
 }
@@ -324,7 +359,7 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
         return sum;
     dims_fill(&d, plan, z);
     while (matrix_next(&walk, &d))
-        add_adapters(&sum, plan, &d, walk.matrix, walk.layers);
+        add_adapters(&sum, plan, &d, walk.matrix, lora_layers_of(&walk, d));
     if (encoder_adapts(plan))
         sum.dense =
             size_add(z, sum.dense,
@@ -379,6 +414,8 @@ static enum status check_any(const struct plan *plan, struct sizes *z, struct er
 {
     uint64_t layers[KIND_COUNT] = {0};
     model_layers(&plan->model, 0, plan->model.layers, layers);
+    if (!plan->lora.language && encoder_adapts(plan))
+        return STATUS_OK;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         struct lora_sum sum = lora_layer(plan, z, (enum layer_kind)k);
         if (layers[k] && (!size_is_zero(z, sum.dense) || !size_is_zero(z, sum.experts)))

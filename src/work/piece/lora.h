@@ -26,6 +26,8 @@ bool lora_quantises_dense(const struct plan *plan);
  * which a base in few bits and all-linear look for (bitsandbytes issue 1849). An adapter of a
  * parameter is added to it as a whole (PEFT tuners/lora/layer.py, ParamWrapper). */
 bool lora_stacks_experts(const struct plan *plan);
+/* Whether a part of the frozen base waits in host memory. */
+bool lora_waits(const struct plan *plan, enum base_part part);
 /* Whether adapters of theirs are added to them, or multiplied beside them by kernels of their
  * own.
  */
@@ -75,6 +77,16 @@ struct lora_sides {
 };
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix);
+
+/* Whether some layer of this kind has adapters beside its linear layers. */
+bool lora_adapts_kind(const struct plan *plan, enum layer_kind kind);
+/* Whether the adapters of this matrix stand in some of its layers alone. */
+bool lora_is_in_some(const struct plan *plan, const struct layer_matrix *matrix);
+
+/* Of the layers at hand of a walk those whose matrix has its adapters: PEFT's choice of layers
+ * is one of linear layers, not of parameters (tuners/tuners_utils.py,
+ * check_target_module_exists). */
+struct size lora_layers_of(const struct matrix_walk *walk, struct dims dims);
 
 /* Parameters of a stage's adapters, r (in + out) each, and out of its magnitudes, dense and
  * experts apart. */

@@ -35,6 +35,8 @@ static const struct layer_matrix *adapted(struct layer *l, const char *name,
     dims_fill(&d, l->plan, l->z);
     dims_mixer(&d, kind_mixer(segment_kind(l->segment)));
     *sides = lora_of(l->plan, l->z, &d, m);
+    if (lora_is_in_some(l->plan, m) && !lora_adapts_kind(l->plan, segment_kind(l->segment)))
+        return NULL;
     return sides->n ? m : NULL;
 }
 
@@ -54,7 +56,10 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
         groups = layer_no_groups();
         shape.groups = l->one;
     }
-    enum module before = l->module;
+    const enum module before = l->module;
+    const struct size layers = l->layers;
+    if (lora_is_in_some(l->plan, m))
+        l->layers = size_slot(l->z, slot_kind_adapted(segment_kind(l->segment)));
     l->module = m->op;
     uint16_t down = adapter(l, arena_join(arena, "w_lora_a_", matrix), e, shape.k, low);
     uint16_t up = adapter(l, arena_join(arena, "w_lora_b_", matrix), e, rank, sides.outputs);
@@ -79,6 +84,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
                          .bytes_written = added},
              OPERANDS(IN(SRC, c), IN(OTHER, y), OUT(DST, sum)));
     l->module = before;
+    l->layers = layers;
     return sum;
 }
 

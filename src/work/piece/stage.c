@@ -36,9 +36,9 @@ struct chunks {
     uint64_t n;
     struct chunk one[CHUNKS];
     uint64_t modules[CHUNKS];
-    uint64_t layers[KIND_COUNT], trained[KIND_COUNT]; /* of all */
-    bool embedding[CHUNKS], head[CHUNKS], encoder;    /* encoder: the model has one */
-    enum layer_kind kinds[KIND_COUNT];                /* that some chunk has a layer of */
+    uint64_t layers[KIND_COUNT], trained[KIND_COUNT], adapted[KIND_COUNT]; /* of all */
+    bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
+    enum layer_kind kinds[KIND_COUNT];             /* that some chunk has a layer of */
     unsigned n_kinds;
     const struct layout *layout; /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
@@ -91,10 +91,19 @@ static uint64_t first_back(const struct plan *plan, uint64_t first, uint64_t las
     return lesser(last, greater(first, plan_first_back(plan)));
 }
 
-/* Layers of a chunk that keep what others do not: all behind the first recompute.layers, or the
- * first of every recompute.every. Prediction modules do not run again then (Megatron
- * multi_token_prediction.py, _checkpointed_forward: block is not supported there, uniform of
- * one layer alone). */
+/* Adds those of layers [first, last) whose linear layers have adapters. */
+static void count_adapted(const struct plan *plan, uint64_t first, uint64_t last,
+                          uint64_t count[KIND_COUNT])
+{
+    for (uint64_t i = first; i < last; i++)
+        if (plan_adapts_layer(plan, i))
+            model_layers(&plan->model, i, i + 1, count);
+}
+
+/* Layers of a chunk that keep what others do not: those with adapters beside others, all behind
+ * the first recompute.layers, or the first of every recompute.every. Prediction modules do not
+ * run again then (Megatron multi_token_prediction.py, _checkpointed_forward: block is not
+ * supported there, uniform of one layer alone). */
 static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, uint64_t modules,
                       struct alive *one)
 {
@@ -108,6 +117,8 @@ static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, ui
             model_layers(&plan->model, i, i + 1, one->kept);
     if (some || every > 1)
         one->kept[model_mtp_kind(&plan->model)] += modules;
+    if (plan_adapts_some(plan))
+        count_adapted(plan, begin, last, one->kept);
 }
 
 /* Layers count over the whole model, prediction modules are none of them (Megatron
@@ -142,6 +153,8 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     enum layer_kind mtp = model_mtp_kind(model);
     model_layers(model, first, last, chunks->layers);
     model_layers(model, begin_trained, last, chunks->trained);
+    if (plan_adapts_some(plan))
+        count_adapted(plan, first, last, chunks->adapted);
     model_layers(model, begin, last, one.layers);
     chunks->layers[mtp] += modules;
     chunks->trained[mtp] += modules;
@@ -183,6 +196,7 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
     chunks->n = chunks->moments = 0;
     memset(chunks->layers, 0, sizeof chunks->layers);
     memset(chunks->trained, 0, sizeof chunks->trained);
+    memset(chunks->adapted, 0, sizeof chunks->adapted);
     chunks->layout = layout;
     chunks->encoder = encoder_is_there(plan);
     add_chunk(plan, chunks, rank);
@@ -326,6 +340,7 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
 static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
 {
     memcpy(stage->layers, chunks->layers, sizeof stage->layers);
+    memcpy(stage->adapted, chunks->adapted, sizeof stage->adapted);
     for (uint64_t i = 0; i < chunks->n; i++) {
         for (unsigned k = 0; k < KIND_COUNT; k++) {
             stage->back[k] += chunks->one[i].back[k];
@@ -427,7 +442,7 @@ static void fill_stage(const struct plan *plan, uint64_t index, const struct par
         .index = index, .moments = chunks->moments, .model_parameters = params->parameters};
     stage_of_chunks(chunks, stage);
     stage_parameters(plan, params, stage);
-    if (plan_freezes(plan))
+    if (plan_freezes(plan) || plan_draws_layers(plan))
         stage_trained(plan, params, chunks->trained, stage);
     take_blocks(plan, written ? &layout : NULL, stage);
     take_away(plan, stage);

@@ -19,6 +19,7 @@ struct stage {
     uint64_t layers[KIND_COUNT];       /* those of prediction modules included */
     uint64_t back[KIND_COUNT];         /* of them those that run backward */
     uint64_t away[KIND_COUNT];         /* of them those whose weights are in host memory */
+    uint64_t adapted[KIND_COUNT];      /* of them those whose linear layers have adapters */
     uint64_t dense_layers, moe_layers; /* of them with such a network */
     uint64_t mtp_layers;               /* prediction modules on this rank */
     bool embedding, head;              /* holds the first, the last chunk */
@@ -28,7 +29,8 @@ struct stage {
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
     uint64_t in_flight[KIND_COUNT];
     /* of the layers above those that recompute.layers leaves alone, or whose inputs
-     * recompute.every keeps, and their copies likewise */
+     * recompute.every keeps, or that have adapters where others have none, and their copies
+     * likewise */
     uint64_t kept[KIND_COUNT], kept_in_flight[KIND_COUNT];
     /* of the layers above those that no recipe applies to, likewise */
     uint64_t plain[KIND_COUNT], plain_in_flight[KIND_COUNT];

@@ -144,14 +144,14 @@ void stage_networks(struct stage *stage)
     }
 }
 
-/* Of the stage's layers that with the most parameters, alone. */
+/* Of these layers one with the most parameters, alone. */
 static struct stage largest_layer(const struct plan *plan, const struct params *params,
-                                  const struct stage *stage)
+                                  const uint64_t layers[KIND_COUNT])
 {
     struct stage largest = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         struct stage one = {0};
-        one.layers[k] = stage->layers[k] ? 1 : 0;
+        one.layers[k] = layers[k] ? 1 : 0;
         stage_networks(&one);
         stage_parameters(plan, params, &one);
         if (one.dense_parameters + one.expert_parameters >
@@ -159,6 +159,22 @@ static struct stage largest_layer(const struct plan *plan, const struct params *
             largest = one;
     }
     return largest;
+}
+
+/* The n layers with the most parameters: which are drawn is not known. */
+static void draw_layers(const struct plan *plan, const struct params *params,
+                        const struct stage *stage, uint64_t n, uint64_t drawn[KIND_COUNT])
+{
+    uint64_t left[KIND_COUNT];
+    memcpy(left, stage->layers, sizeof left);
+    memset(drawn, 0, sizeof left);
+    for (; n > 0; n--) {
+        struct stage one = largest_layer(plan, params, left);
+        for (unsigned k = 0; k < KIND_COUNT; k++) {
+            drawn[k] += one.layers[k];
+            left[k] -= one.layers[k];
+        }
+    }
 }
 
 void stage_trained(const struct plan *plan, const struct params *params,
@@ -169,10 +185,12 @@ void stage_trained(const struct plan *plan, const struct params *params,
         .embedding = stage->embedding, .head = stage->head, .mtp_layers = stage->mtp_layers};
     params_freeze(plan, &own);
     memcpy(part.layers, layers, sizeof part.layers);
+    if (plan_draws_layers(plan))
+        draw_layers(plan, &own, stage, plan->optimizer.active_layers, part.layers);
     stage_networks(&part);
     stage_parameters(plan, &own, &part);
     if (plan_trains_one_layer(plan))
-        part = largest_layer(plan, &own, stage);
+        part = largest_layer(plan, &own, stage->layers);
     stage->trained_dense = part.dense_parameters;
     stage->trained_plain = part.plain_parameters;
     stage->trained_experts = part.expert_parameters;

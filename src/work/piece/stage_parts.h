@@ -14,7 +14,7 @@ void stage_parameters(const struct plan *plan, const struct params *params,
 
 /* Of these those that are trained: of so many layers of each kind, without the parts that are
  * frozen in them; of one layer where they take turns (badam/block_optim.py, which leaves the
- * ends and the norm before the head out). */
+ * ends and the norm before the head out), of so many where they are drawn. */
 void stage_trained(const struct plan *plan, const struct params *params,
                    const uint64_t layers[KIND_COUNT], struct stage *stage);
 

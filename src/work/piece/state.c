@@ -2,6 +2,7 @@
  * host memory, and what its step makes beside them; see work/stack/stack.h. Sources:
  * training-stacks.md 1 and 2, with the files named there. */
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/frozen.h"
 #include "work/list/dtype.h"
 #include "work/piece/encoder.h"
@@ -212,11 +213,22 @@ static void keep_master(struct state *s)
                remainders ? DTYPE_BF16 : p->master, 1);
 }
 
+static bool leaves(const struct state *s, const struct layer_matrix *m)
+{
+    return !m->expert && plan_base_leaves(s->plan, m->part);
+}
+
 static struct size columns_of(struct state *s, const struct dims *d,
                               const struct layer_matrix *m)
 {
-    (void)s;
-    return d->width[m->out];
+    return leaves(s, m) ? size_const(s->z, 0) : d->width[m->out];
+}
+
+/* Of a matrix that few bits are not of. */
+static struct size left_of(struct state *s, const struct dims *d, const struct layer_matrix *m)
+{
+    return leaves(s, m) ? size_mul(s->z, d->width[m->in], d->width[m->out])
+                        : size_const(s->z, 0);
 }
 
 /* Scales of the layers' matrices, of which a rank has so many elements; of whole columns, as
@@ -226,7 +238,7 @@ static struct shards scales(struct state *s, struct dtype_scale scale, struct sh
     struct sizes *z = s->z;
     struct dims d;
     if (scale.rows == UINT64_MAX)
-        return step_share_out(s->plan, z, state_sum_matrices(s, &d, columns_of), 3);
+        return step_share_out(s->plan, z, state_sum_matrices(s, &d, false, columns_of), 3);
     return (struct shards){size_ceil_by(z, elements.dense, scale.rows * scale.columns),
                            size_ceil_by(z, elements.experts, scale.rows * scale.columns)};
 }
@@ -239,12 +251,14 @@ static void keep_plain(struct state *s, const char *name, struct size elements)
 
 /* A frozen base in few bits: the layers' matrices with their scales, experts too where they are
  * linear layers; embedding, head, norms and stacked experts whole. */
-static void keep_quantised(struct state *s, struct shards shards)
+static void keep_quantised(struct state *s, struct shards shards, struct size plain)
 {
     struct sizes *z = s->z;
     enum dtype format = s->plan->precision.weights;
     struct dtype_scale scale = dtype_scale(format);
-    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    struct dims d;
+    if (plan_parts_are_given(s->plan))
+        plain = size_add(z, plain, state_sum_matrices(s, &d, false, left_of).dense);
     if (s->plan->parallel.zero >= 3)
         plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
     plain = lora_quantises_dense(s->plan) ? size_min(z, plain, shards.dense) : shards.dense;
@@ -289,16 +303,49 @@ static struct shards keep_untrained(struct state *s, struct shards all)
     return trained;
 }
 
+/* What of the base waits in host memory is not on the device: the embedding's table, the
+ * matrices of the layers (norms and biases, which go with them, are counted here). *plain: of
+ * what a base in few bits leaves whole. */
+static struct shards without_host(struct state *s, struct shards shards, struct size *plain)
+{
+    struct sizes *z = s->z;
+    const struct plan *plan = s->plan;
+    const bool few = lora_base_is_quantised(plan);
+    const enum dtype whole = few ? lora_plain(plan) : plan->precision.weights;
+    struct size table =
+        size_product(z, SIZES(size_slot(z, SLOT_STAGE_EMBEDDING), dims_vocabulary(z, plan),
+                              size_slot(z, SLOT_HIDDEN)));
+    if (lora_waits(plan, BASE_LAYERS)) {
+        struct size layers = size_add(z, size_sub(z, shards.dense, *plain), shards.experts);
+        work_host(
+            s->work, "host_layers",
+            size_ceil_by(z, size_times(z, layers, dtype_bits(plan->precision.weights)), 8),
+            "axolotl core/trainers/mixins/layer_offloading.py");
+        shards = (struct shards){*plain, size_const(z, 0)};
+    }
+    if (lora_waits(plan, BASE_EMBED_TOKENS)) {
+        work_host(s->work, "host_embedding",
+                  size_ceil_by(z, size_times(z, table, dtype_bits(whole)), 8),
+                  "unsloth models/vision.py, _resolve_offload_embedding");
+        shards.dense = size_sub(z, shards.dense, table);
+        *plain = size_sub(z, *plain, table);
+    }
+    return shards;
+}
+
 /* Where the recipe's copies are the weights, only the rest is kept as it is trained. */
 static void keep_weights(struct state *s)
 {
     struct shards shards = step_shards(s->plan, s->work, 3);
+    struct size plain = size_slot(s->z, SLOT_PLAIN_PARAMETERS);
+    if (lora_waits(s->plan, BASE_LAYERS) || lora_waits(s->plan, BASE_EMBED_TOKENS))
+        shards = without_host(s, shards, &plain);
     if (state_waits_there(s->plan)) {
         shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
         shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
     }
     if (lora_base_is_quantised(s->plan)) {
-        keep_quantised(s, shards);
+        keep_quantised(s, shards, plain);
         return;
     }
     if (!recipe_is_primary(s->plan)) {
@@ -362,13 +409,26 @@ static void keep_frozen(struct state *s)
               dtype_is_plain(format) ? format : DTYPE_BF16, elements, 1, NULL);
 }
 
+/* Of what is trained, where layers are drawn that alone have gradients (axolotl
+ * utils/callbacks/lisa.py, ms-swift swift/callbacks/lisa.py: requires_grad is all that changes,
+ * and optimizers keep the states of parameters without a gradient), those and the ends. */
+static struct shards with_gradients(const struct plan *plan, struct work *work,
+                                    unsigned from_zero)
+{
+    struct sizes *z = &work->sizes;
+    if (!plan_draws_layers(plan))
+        return step_trained(plan, work, from_zero);
+    return (struct shards){size_slot(z, SLOT_TRAINED_DENSE),
+                           size_slot(z, SLOT_TRAINED_EXPERTS)};
+}
+
 /* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce). DeepSpeed
  * accumulates there whatever the ratio is (stage3.py grad_partitions_flat_buffer,
  * stage_1_and_2.py async_accumulate_grad_in_cpu_via_gpu): under stage 1 nothing is
  * partitioned, and the whole of them stays. */
 static struct shards gradients_here(struct state *s)
 {
-    struct shards gradients = step_trained(s->plan, s->work, 2);
+    struct shards gradients = with_gradients(s->plan, s->work, 2);
     bool deepspeed = s->plan->stack.kind == STACK_DEEPSPEED;
     if (deepspeed && state_offloads(s->plan) && s->plan->parallel.zero >= 2)
         return (struct shards){size_const(s->z, 0), size_const(s->z, 0)};
@@ -483,7 +543,7 @@ void step_optimizer(const struct plan *plan, struct work *work)
                                            .kind = OP_UPDATE,
                                            .segment = SEGMENT_STEP,
                                            .phase = PHASE_UPDATE});
-    struct shards shards = step_trained(plan, work, 1);
+    struct shards shards = with_gradients(plan, work, 1);
     if (plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero >= 3) {
         uint64_t most = plan->optimizer.sub_group;
         struct size group = size_const(s.z, most ? most : DEEPSPEED_SUB_GROUP);

@@ -34,8 +34,9 @@ bool state_offloads(const struct plan *plan);
 /* Ranks that share the optimizer's states out. */
 struct shards state_sharers(const struct plan *plan, struct sizes *z);
 
-/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
-struct shards state_sum_matrices(struct state *s, struct dims *d,
+/* A number of every matrix of the stage's layers, summed: dense ones, experts; `adapters`: of
+ * those whose linear layers have adapters. */
+struct shards state_sum_matrices(struct state *s, struct dims *d, bool adapters,
                                  struct size (*of)(struct state *s, const struct dims *d,
                                                    const struct layer_matrix *m));
 

@@ -103,8 +103,8 @@ static void keep_rounding(struct state *s, struct shards shards)
         state_keep(s, STATE_NAMES("kahan_sums"), shards, CATEGORY_OPTIMIZER, stepped, 1);
 }
 
-/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
-struct shards state_sum_matrices(struct state *s, struct dims *d,
+/* See state.h. */
+struct shards state_sum_matrices(struct state *s, struct dims *d, bool adapters,
                                  struct size (*of)(struct state *s, const struct dims *d,
                                                    const struct layer_matrix *m))
 {
@@ -115,7 +115,9 @@ struct shards state_sum_matrices(struct state *s, struct dims *d,
     dims_fill(d, s->plan, z);
     while (matrix_next(&walk, d)) {
         const struct layer_matrix *m = walk.matrix;
-        struct size layers = plan_freezes(s->plan) ? frozen_layers_of(&walk, *d) : walk.layers;
+        struct size layers = adapters                ? lora_layers_of(&walk, *d)
+                             : plan_freezes(s->plan) ? frozen_layers_of(&walk, *d)
+                                                     : walk.layers;
         struct size all = size_mul(z, layers, of(s, d, m));
         if (m->expert)
             sums.experts = size_add(z, sums.experts, size_mul(z, all, lora_copies(s->plan, d)));
@@ -142,7 +144,7 @@ static struct shards factors(struct state *s)
 {
     struct sizes *z = s->z;
     struct dims d;
-    struct shards sums = state_sum_matrices(s, &d, sides_of);
+    struct shards sums = state_sum_matrices(s, &d, lora_is_on(s->plan), sides_of);
     const struct size none = size_const(z, 0);
     struct size ends = size_add(
         z,
@@ -176,7 +178,7 @@ static void keep_plain_moment(struct state *s)
     struct size plain =
         size_slot(z, plan_freezes(s->plan) ? SLOT_TRAINED_PLAIN : SLOT_PLAIN_PARAMETERS);
     if (lora_is_on(s->plan)) {
-        struct shards all = state_sum_matrices(s, &d, magnitudes_of);
+        struct shards all = state_sum_matrices(s, &d, true, magnitudes_of);
         plain = size_add(z, all.dense, all.experts);
     }
     if (s->plan->parallel.zero >= 1)
@@ -245,18 +247,50 @@ static struct size projected_short(struct state *s, const struct dims *d,
     return projected(s, d, m, PROJECTED_SHORT);
 }
 
+/* An embedding's table among what is projected (ms-swift's galore_with_embedding), which has
+ * more rows than columns: so much of the elements times `what`. */
+static struct size projected_table(struct state *s, enum projected what)
+{
+    struct sizes *z = s->z;
+    const struct enum_list *parts = &s->plan->optimizer.projected;
+    bool named = false;
+    for (uint64_t i = 0; i < parts->n; i++)
+        named = named || parts->value[i] == FROZEN_EMBED_TOKENS;
+    if (!named || plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS))
+        return size_const(z, 0);
+    struct size rows = dims_vocabulary(z, s->plan), columns = size_slot(z, SLOT_HIDDEN);
+    struct size less = size_min(z, rows, columns), more = size_max(z, rows, columns);
+    struct size rank = size_min(z, less, size_const(z, s->plan->optimizer.rank));
+    struct size one = what == PROJECTED_ALL    ? size_mul(z, rows, columns)
+                      : what == PROJECTED_LONG ? size_mul(z, rank, more)
+                                               : size_mul(z, rank, less);
+    return size_mul(z, size_slot(z, SLOT_STAGE_EMBEDDING), one);
+}
+
+/* Of all that is projected. */
+static struct size projected_sum(struct state *s, enum projected what)
+{
+    struct size (*const of[])(struct state * s, const struct dims *d,
+                              const struct layer_matrix *m) = {
+        [PROJECTED_ALL] = projected_all,
+        [PROJECTED_LONG] = projected_long,
+        [PROJECTED_SHORT] = projected_short,
+    };
+    struct dims d;
+    return size_add(s->z, state_sum_matrices(s, &d, false, of[what]).dense,
+                    projected_table(s, what));
+}
+
 /* Moments of a projected gradient are as large as it is; the projection of the other side stays
  * until the next one (galore_projector.py, 'std'), APOLLO's is drawn again. */
 static struct shards project(struct state *s, struct shards shards)
 {
     struct sizes *z = s->z;
-    struct dims d;
     if (s->plan->optimizer.kind != OPTIMIZER_APOLLO)
         step_keep(s->work, "projections", CATEGORY_OPTIMIZER, s->plan->precision.gradients,
-                  state_sum_matrices(s, &d, projected_short).dense, 1,
-                  "galore_torch/galore_projector.py");
-    shards.dense = size_sub(z, shards.dense, state_sum_matrices(s, &d, projected_all).dense);
-    shards.dense = size_add(z, shards.dense, state_sum_matrices(s, &d, projected_long).dense);
+                  projected_sum(s, PROJECTED_SHORT), 1, "galore_torch/galore_projector.py");
+    shards.dense = size_sub(z, shards.dense, projected_sum(s, PROJECTED_ALL));
+    shards.dense = size_add(z, shards.dense, projected_sum(s, PROJECTED_LONG));
     return shards;
 }
 

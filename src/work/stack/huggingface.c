@@ -88,7 +88,8 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     enum moe_path path = stack_path(plan, NULL);
     TRY(refuse(plan, path, err));
     train_init(t, plan, work, path);
-    t->drops = plan->recompute.kind == RECOMPUTE_FULL ? TRAIN_FULL_LAYER : 0;
+    t->some = plan_recomputes_some(plan);
+    t->drops = plan->recompute.kind == RECOMPUTE_FULL && !t->some ? TRAIN_FULL_LAYER : 0;
     TRY(offloads(t, err));
     if (plan_mlp_tiles(plan) > 1)
         t->drops |= TRAIN_TILES;

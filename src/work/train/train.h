@@ -158,8 +158,10 @@ struct projection {
 struct projection train_mtp_projection(struct train *train);
 
 /* Where parts are frozen, the op of forward up to which the input of a kind's frozen products
- * is held; 0: it is saved. What adapters save themselves: train_lora.c */
-unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind);
+ * is held; 0: it is saved. *some: and saved in the layers that have adapters. What adapters
+ * save themselves: train_lora.c */
+unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind,
+                            bool *some);
 void train_adapters(struct train *train);
 
 /* Tables of an eager layer that fuses nothing, its dense network and its experts:

@@ -104,7 +104,8 @@ static bool reads_for_gradient(struct train *t, const struct dims *d,
     return !frozen_matrix(t->plan, m, kind_ffn(kind));
 }
 
-unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind kind)
+unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind kind,
+                            bool *in_some)
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
@@ -117,8 +118,10 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
         const struct layer_matrix *m = matrix_of(inputs[i].matrix, d, in_ffn(kind_ffn(kind)));
         if (!m)
             continue;
-        if (reads_for_gradient(t, d, m, kind))
+        bool reads = reads_for_gradient(t, d, m, kind);
+        if (reads && !lora_is_in_some(t->plan, m))
             return 0;
+        *in_some = *in_some || (reads && lora_adapts_kind(t->plan, kind));
         until = until > inputs[i].until ? until : inputs[i].until;
     }
     return until;
@@ -135,7 +138,7 @@ static void add(struct train *t, enum layer_kind kind, const struct layer_matrix
     like.name = arena_join(t->work->arena, like.name, m->name);
     like.category = m->expert ? CATEGORY_EXPERT : CATEGORY_ACTIVATION;
     like.segment = segment_of_kind(kind);
-    like.some = t->some;
+    like.some = t->some || (like.life == LIFE_SAVED && lora_is_in_some(t->plan, m));
     like.first = (uint16_t)(base + like.first);
     like.last = (uint16_t)(base + last);
     work_buffer(t->work, like);
@@ -314,7 +317,8 @@ void train_adapters(struct train *t)
             if (!t->kinds[k] || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
                 continue;
             struct lora_sides sides = lora_of(t->plan, t->z, d, m);
-            if (!sides.n)
+            bool none = lora_is_in_some(t->plan, m) && !lora_adapts_kind(t->plan, kind);
+            if (!sides.n || none)
                 continue;
             if (m->expert && lora_merges(t->plan)) {
                 merge(t, kind, m);

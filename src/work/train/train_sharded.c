@@ -406,6 +406,20 @@ static void hold_gradients(struct train *t)
                      ada ? 4 : 2, source);
 }
 
+/* Layers of the base that come from host memory for their turn: the one at hand, the one before
+ * it, which goes behind it, and the one after it, which comes meanwhile; backward likewise
+ * (axolotl core/trainers/mixins/layer_offloading.py, setup_hooks). */
+static void hold_loaded(struct train *t)
+{
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (t->kinds[k])
+            add(t, kind, "loaded_weights", CATEGORY_WEIGHTS, t->plan->precision.weights,
+                size_add(t->z, layer_elements(t, kind, false), layer_elements(t, kind, true)),
+                3, THROUGHOUT);
+    }
+}
+
 /* The reducer's buckets hold every gradient once more: they are views of them only where that
  * is asked for, which no trainer does (torch reducer.cpp, gradient_as_bucket_view). */
 void train_whole(struct train *t)
@@ -413,6 +427,8 @@ void train_whole(struct train *t)
     struct sizes *z = t->z;
     if (t->plan->parallel.zero > 0)
         return;
+    if (lora_waits(t->plan, BASE_LAYERS))
+        hold_loaded(t);
     struct size all = trained_whole(t);
     struct size others = size_sub(z, size_slot(z, SLOT_DP), size_const(z, 1));
     step_reserve(t->work, "reducer_buckets", CATEGORY_COMMUNICATION, lora_gradients(t->plan),

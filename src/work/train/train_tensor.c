@@ -99,14 +99,22 @@ static void add_reloaded(struct train *t, const struct train_tensor *tensor,
     add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
 }
 
-/* Waits in host memory: here while its layer runs. */
+/* Waits in host memory: here while its layer runs; of layers that do not run again it stays
+ * (transformers modeling_utils.py, activation_checkpointing_enable: their input is nobody's).
+ */
 static void add_offloaded(struct train *t, const struct train_tensor *tensor,
                           enum segment segment)
 {
     add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
     add_reloaded(t, tensor, segment);
     const struct segment_use *use = &t->work->use[segment];
-    struct size copies = size_mul(t->z, use->back, use->in_flight);
+    struct size layers = use->back;
+    if (t->some && plan_is_huggingface(t->plan)) {
+        add_life(t, tensor, tensor->name, segment, LIFE_SAVED, tensor->first, tensor->last);
+        latest(t)->some = true;
+        layers = size_sub(t->z, layers, use->kept);
+    }
+    struct size copies = size_mul(t->z, layers, use->in_flight);
     work_host(
         t->work, tensor->name,
         size_ceil_div(t->z, size_mul(t->z, latest(t)->bytes, copies), size_const(t->z, 1000)),
@@ -243,13 +251,17 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
     bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
     const char *name = tensor->name;
+    bool some = false;
     unsigned frozen = tensor->saved && !dropped && !is_made_again_of(t, tensor)
-                          ? train_frozen_until(t, name, segment_kind(segment))
+                          ? train_frozen_until(t, name, segment_kind(segment), &some)
                           : 0;
     if (tensor->saved && t->drops & tensor->dropped_by & TRAIN_STREAMS)
         return; /* with all others of a chunk: train_residual */
     if (frozen) {
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, frozen);
+        if (some)
+            add_life(t, tensor, name, segment, LIFE_SAVED, tensor->first, tensor->last);
+        latest(t)->some = some;
         return;
     }
     if (dropped && tensor->until && !whole) {
