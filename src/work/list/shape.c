@@ -40,7 +40,7 @@ const char *slot_symbol(enum slot slot)
                                         LAYER_KIND_LIST(KIND_AWAY_SYMBOL)
 #undef KIND_AWAY_SYMBOL
 #define KIND_ADAPTED_SYMBOL(name, mixer, ffn, text, word) "l_adapted[" text "]",
-                                        LAYER_KIND_LIST(KIND_ADAPTED_SYMBOL)
+                                            LAYER_KIND_LIST(KIND_ADAPTED_SYMBOL)
 #undef KIND_ADAPTED_SYMBOL
     };
     static_assert(sizeof symbols / sizeof *symbols == SLOT_COUNT, "a symbol for each slot");

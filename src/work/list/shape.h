@@ -149,7 +149,7 @@ enum slot {
     SLOT_KIND_PLAIN = SLOT_KIND_KEPT_IN_FLIGHT + KIND_COUNT,
     SLOT_KIND_PLAIN_IN_FLIGHT = SLOT_KIND_PLAIN + KIND_COUNT,
     SLOT_KIND_BACK = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT, /* layers that run backward */
-    SLOT_KIND_AWAY = SLOT_KIND_BACK + KIND_COUNT, /* whose weights are in host memory */
+    SLOT_KIND_AWAY = SLOT_KIND_BACK + KIND_COUNT,    /* whose weights are in host memory */
     SLOT_KIND_ADAPTED = SLOT_KIND_AWAY + KIND_COUNT, /* whose linear layers have adapters */
     SLOT_COUNT = SLOT_KIND_ADAPTED + KIND_COUNT
 };
