@@ -32,6 +32,7 @@ static const struct engine_release releases_vllm[] = {
      .keeps_workspaces = true,
      .compiles = true,
      .times_joined = true,
+     .limits_batch = true,
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
     {.version = "0.33",
      .fraction = 0.92,
@@ -42,6 +43,7 @@ static const struct engine_release releases_vllm[] = {
      .compiles = true,
      .times_joined = true,
      .doubles_batch = true,
+     .limits_batch = true,
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
 };
 
@@ -212,6 +214,19 @@ static bool is_large(const struct plan *plan)
     return plan_rank_memory(plan) >= 70 * GIB && plan_generation(plan) != GENERATION_SM80;
 }
 
+/* Of all sequences at their longest, where the plan says how many: a step's by default are no
+ * more (vLLM engine/arg_utils.py, _set_default_max_num_seqs_and_batched_tokens_args). */
+static uint64_t all_tokens(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    bool overflow = false, steps = w->mode == MODE_DECODE;
+    uint64_t said = w->max_num_seqs               ? w->max_num_seqs
+                    : steps && w->micro_batch > 1 ? w->micro_batch
+                                                  : 0;
+    uint64_t longest = w->mode == MODE_PREFILL ? 0 : engine_context(plan);
+    return said && longest ? checked_mul(said, longest, &overflow) : UINT64_MAX;
+}
+
 static uint64_t default_tokens(const struct plan *plan)
 {
     if (plan->stack.kind == STACK_SGLANG) {
@@ -222,11 +237,12 @@ static uint64_t default_tokens(const struct plan *plan)
         return 8192;
     const struct engine_release *release = engine_release(plan);
     bool messages = path_reads(plan->moe.path, READS_DISPATCH_TOKENS) && plan_dp(plan) > 1;
-    if (messages && release->doubles_batch)
-        return 256;
-    if (release->doubles_batch && plan_rank_memory(plan) >= 160 * GIB)
-        return 16384;
-    return is_large(plan) ? 8192 : 2048;
+    bool doubled = release->doubles_batch && plan_rank_memory(plan) >= 160 * GIB;
+    uint64_t own = messages && release->doubles_batch ? 256
+                   : doubled                          ? 16384
+                   : is_large(plan)                   ? 8192
+                                                      : 2048;
+    return release->limits_batch ? lesser(own, all_tokens(plan)) : own;
 }
 
 uint64_t engine_tokens(const struct plan *plan)
@@ -245,14 +261,23 @@ uint64_t engine_sequences(const struct plan *plan)
     if (!plan_is_engine(plan)) /* whose default_tokens is no less */
         return w->max_num_batched_tokens ? lesser(2048, w->max_num_batched_tokens) : 2048;
     uint64_t tokens = engine_tokens(plan);
-    uint64_t most = plan->stack.kind != STACK_VLLM ? 2048 : is_large(plan) ? 1024 : 256;
+    uint64_t most = plan->stack.kind == STACK_SGLANG ? engine_sglang_requests(plan)
+                    : plan->stack.kind != STACK_VLLM ? 2048
+                    : is_large(plan)                 ? 1024
+                                                     : 256;
     return most < tokens ? most : tokens;
 }
 
 uint64_t engine_cache_ranks(const struct plan *plan)
 {
-    bool shares = plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN;
-    return shares ? plan->parallel.dcp : 1;
+    bool has = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    return has && plan->workload.mode != MODE_TRAIN ? plan->parallel.dcp : 1;
+}
+
+bool engine_groups_layers(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN &&
+           plan->memory.offload_group > 0;
 }
 
 uint64_t engine_batches(const struct plan *plan)
@@ -276,6 +301,20 @@ bool engine_has_graph(const struct plan *plan, uint64_t sequences)
         return false;
     return !trtllm || plan->stack.graph_padding || sequences <= 32 || power ||
            sequences == most;
+}
+
+enum { TRTLLM_PROMPT = 3072 };
+
+enum graphs engine_prompt_graphs(const struct plan *plan, uint64_t tokens)
+{
+    enum graphs said = plan->stack.prompt_graphs;
+    uint64_t most = plan->stack.prompt_graph_tokens;
+    bool asked = said != GRAPHS_AUTO && said != GRAPHS_NONE;
+    if (plan->stack.kind == STACK_TRTLLM)
+        return asked && tokens <= (most ? most : TRTLLM_PROMPT) ? said : GRAPHS_NONE;
+    if (plan->stack.kind == STACK_SGLANG)
+        return most && tokens > most ? GRAPHS_NONE : engine_sglang_prompt_graphs(plan);
+    return plan->stack.graphs == GRAPHS_AUTO ? GRAPHS_PARTIAL : plan->stack.graphs;
 }
 
 enum { SGLANG_STREAM = 1024, VLLM_STREAM = 256, SGLANG_REDUCED = 2048 };
@@ -332,10 +371,11 @@ double engine_fraction(const struct plan *plan)
 {
     if (plan->memory.cache_bytes && engine_takes_fraction(plan))
         return 1;
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    double share = sglang ? engine_sglang_attention_share(plan) : 1;
     if (plan->memory.fraction > 0)
-        return plan->memory.fraction;
-    return plan->stack.kind == STACK_SGLANG ? engine_sglang_fraction(plan)
-                                            : plan->stack.fraction;
+        return plan->memory.fraction * share;
+    return sglang ? engine_sglang_fraction(plan) * share : plan->stack.fraction;
 }
 
 bool engine_queues(const struct plan *plan)

@@ -49,6 +49,7 @@ struct engine_release {
     bool times_joined;           /* and times kernels that may be joined before it runs */
     bool experts_by_model;       /* the default of moe_config.backend is AUTO, not CUTLASS */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
+    bool limits_batch;           /* by default no more tokens than all sequences can have */
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };
 
@@ -81,6 +82,9 @@ enum batching {
     BATCHING_APART  /* SGLang: prompts alone, decodes wait */
 };
 enum batching engine_batching(const struct plan *plan);
+
+/* Whether the last layers of groups are in host memory, and come in ahead: vLLM's. */
+bool engine_groups_layers(const struct plan *plan);
 
 bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
 
@@ -115,6 +119,12 @@ uint64_t engine_batches(const struct plan *plan);     /* of decode in flight ove
 uint64_t engine_sglang_chunk(const struct plan *plan);
 uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
+uint64_t engine_sglang_requests(const struct plan *plan); /* of a replica by default */
+/* Graphs of steps with prompts, and the tokens of the largest; what attention leaves of a
+ * fraction of memory, whoever said it. */
+enum graphs engine_sglang_prompt_graphs(const struct plan *plan);
+uint64_t engine_sglang_prompt_graph_tokens(const struct plan *plan);
+double engine_sglang_attention_share(const struct plan *plan);
 /* Bytes that its fraction leaves to steps and graphs. */
 uint64_t engine_sglang_kept(const struct plan *plan);
 /* Of its pool: tokens of window layers to those of full ones (1 for other engines), the share
@@ -145,6 +155,10 @@ uint64_t engine_requested(const struct plan *plan);
  * alone (llmapi/llm_args.py, CudaGraphConfig); the others of all up to graph_batch. */
 bool engine_has_graph(const struct plan *plan, uint64_t sequences);
 uint64_t engine_largest_graph(const struct plan *plan); /* UINT64_MAX: none is too large */
+/* The same of steps with prompts, of so many tokens of a rank: pieces of vLLM's and SGLang's;
+ * TensorRT-LLM's where asked for (llmapi/llm_args.py, prefill_cuda_graph_backend, of 3,072
+ * tokens at most unless told). */
+enum graphs engine_prompt_graphs(const struct plan *plan, uint64_t tokens);
 /* Whether a step that a graph launches runs the shared experts on a stream of their own: SGLang
  * to DUAL_STREAM_TOKEN_THRESHOLD tokens (models/deepseek_v2.py), vLLM to
  * VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD, TensorRT-LLM always (modeling_deepseekv3.py,

@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 
 enum { GIB_IN_MIB = 1024 };
 
@@ -33,11 +34,34 @@ static const struct tier *tier_of(const struct plan *plan)
     return tier;
 }
 
+/* --max-running-requests, of all replicas; 0: not said, or what it would be. */
+static uint64_t said_requests(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    bool overflow = false, steps = w->mode == MODE_DECODE && w->micro_batch > 1;
+    uint64_t each = w->max_num_seqs ? w->max_num_seqs : steps ? w->micro_batch : 0;
+    return each == engine_sglang_requests(plan)
+               ? 0
+               : checked_mul(each, plan_engine_replicas(plan), &overflow);
+}
+
 /* --tp-size: attention's data-parallel ranks are some of its tensor-parallel ones. */
 static uint64_t tensor_ranks(const struct plan *plan)
 {
     bool overflow = false;
     return checked_mul(plan->parallel.tp, plan_engine_replicas(plan), &overflow);
+}
+
+/* What runs at once of a replica by default (mem_cache/kv_cache_configurator.py,
+ * resolve_max_num_reqs, 2,048 at least; arg_groups/speculative_hook.py, 48 with a draft;
+ * deepseek_v4_hook.py, 256). */
+uint64_t engine_sglang_requests(const struct plan *plan)
+{
+    uint64_t replicas = greater(plan_engine_replicas(plan), 1);
+    uint64_t all = plan->workload.speculation.tokens                   ? 48
+                   : plan->model.attention.kind == ATTENTION_SHARED_KV ? 256
+                                                                       : 0;
+    return all ? greater(all / replicas, 1) : 2048;
 }
 
 uint64_t engine_sglang_chunk(const struct plan *plan)
@@ -50,8 +74,9 @@ uint64_t engine_sglang_chunk(const struct plan *plan)
 
 uint64_t engine_sglang_graph_batch(const struct plan *plan)
 {
-    uint64_t given = plan->stack.graph_batch;
-    return given ? given : tier_of(plan)->batch[tensor_ranks(plan) >= 4];
+    uint64_t given = plan->stack.graph_batch, said = said_requests(plan);
+    uint64_t own = tier_of(plan)->batch[tensor_ranks(plan) >= 4];
+    return given ? given : said ? lesser(own, said) : own;
 }
 
 /* Captured prefill sizes up to the chunk: steps of 4 from 4, 16 from 32, 32 from 256, 64 from
@@ -69,32 +94,76 @@ static uint64_t prefill_graphs(uint64_t chunk)
     return n;
 }
 
-/* Graphs of prefill, in MiB: not with pipeline stages. */
+/* By itself pieces on CUDA (model_executor/cuda_graph_config.py, default_prefill_backend),
+ * where nothing of arg_groups/cuda_graph_hook.py, apply_cuda_graph_compatibility, speaks
+ * against it: of models with an encoder those of configs/model_config.py,
+ * multimodal_breakable_cuda_graph_supported_model_archs (here Qwen3.5 and MiniMax-M3). */
+enum graphs engine_sglang_prompt_graphs(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    bool linear = model_mixers(model, MIXER_LINEAR) > 0;
+    bool kimi = linear && model->linear.kind == LINEAR_KIMI_DELTA;
+    bool gated = linear && model->linear.kind == LINEAR_GATED_DELTA_NET;
+    bool sees = model->encoder.layers && !gated && !plan_has_blocks(plan);
+    bool none = plan->stack.graphs == GRAPHS_NONE || plan->parallel.pp > 1 ||
+                plan->moe.overlap || plan->parallel.dcp > 1 || kimi || sees ||
+                model->attention.kind == ATTENTION_SHARED_KV ||
+                plan->workload.role == DUTY_ANSWERS ||
+                plan_generation(plan) == GENERATION_GFX942;
+    if (plan->stack.prompt_graphs != GRAPHS_AUTO)
+        return plan->stack.prompt_graphs;
+    return none ? GRAPHS_NONE : GRAPHS_PARTIAL;
+}
+
+uint64_t engine_sglang_prompt_graph_tokens(const struct plan *plan)
+{
+    uint64_t given = plan->stack.prompt_graph_tokens, most = plan->memory.cache_tokens;
+    uint64_t chunk = engine_sglang_chunk(plan);
+    if (given)
+        return given;
+    if (plan->model.attention.kind == ATTENTION_MLA)
+        chunk = lesser(chunk, 8192);
+    return most ? lesser(chunk, most) : chunk;
+}
+
+/* Graphs of prompts, in MiB. */
 static uint64_t prefill_graphs_mib(const struct plan *plan)
 {
     bool mla = plan->model.attention.kind == ATTENTION_MLA;
-    if (plan->stack.graphs == GRAPHS_NONE || plan->parallel.pp > 1 || plan->moe.overlap)
+    if (engine_sglang_prompt_graphs(plan) == GRAPHS_NONE)
         return 0;
-    uint64_t chunk = engine_sglang_chunk(plan);
-    return mla ? 1536 : 8 * prefill_graphs(chunk);
+    return mla ? 1536 : 8 * prefill_graphs(engine_sglang_prompt_graph_tokens(plan));
+}
+
+/* Tokens of the step that most is kept for: a chunk, or where no prompts come all that runs. */
+static uint64_t activation_tokens(const struct plan *plan)
+{
+    bool overflow = false;
+    uint64_t tokens = engine_sglang_chunk(plan), said = said_requests(plan);
+    if (plan->workload.role == DUTY_ANSWERS)
+        tokens = checked_mul(said ? said : engine_sglang_graph_batch(plan),
+                             plan->workload.tokens_per_sequence, &overflow);
+    return greater(tokens, 2048);
 }
 
 static uint64_t reserved_mib(const struct plan *plan)
 {
     uint64_t ranks = tensor_ranks(plan), dp = plan_engine_replicas(plan);
-    uint64_t chunk = engine_sglang_chunk(plan), batch = engine_sglang_graph_batch(plan);
-    uint64_t graphs = prefill_graphs_mib(plan);
-    bool deepep = path_reads(plan->moe.path, READS_DEEPEP);
-    uint64_t mib = 512 + (chunk > 2048 ? chunk : 2048) * 3 / 2;
+    uint64_t batch = engine_sglang_graph_batch(plan), graphs = prefill_graphs_mib(plan);
+    bool deepep = path_reads(plan->moe.path, READS_DEEPEP), overflow = false;
+    bool answers = plan->workload.role != DUTY_PROMPTS;
+    bool captured = answers && plan->stack.graphs != GRAPHS_NONE;
+    bool pieces = engine_sglang_prompt_graphs(plan) == GRAPHS_PARTIAL;
+    uint64_t mib = 512 + checked_mul(activation_tokens(plan), 3, &overflow) / 2;
     mib += 1024 * ranks * plan->parallel.pp / 8 + graphs;
-    mib += plan->stack.graphs != GRAPHS_NONE ? 2 * batch : 0;
-    if (dp > 1)
+    mib += captured ? 2 * batch : 0;
+    if (dp > 1 && answers)
         mib += 3 * batch * dp + (batch > 300 ? batch * dp * 3 / 2 : 0);
-    if (deepep && graphs)
+    if (deepep && pieces)
         mib += 1024;
     if (device_mib(plan) > 60 * GIB_IN_MIB && mib < 10240)
         mib = 10240;
-    return mib + (deepep && plan->stack.graphs != GRAPHS_NONE ? 2048 : 0);
+    return mib + (deepep && captured ? 2048 : 0);
 }
 
 uint64_t engine_sglang_kept(const struct plan *plan)
@@ -102,13 +171,32 @@ uint64_t engine_sglang_kept(const struct plan *plan)
     return reserved_mib(plan) * MIB;
 }
 
-/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024. */
+/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024; not where it is
+ * left out, or runs elsewhere. */
 static double for_encoder(const struct plan *plan)
 {
     const struct encoder *e = &plan->model.encoder;
+    bool runs =
+        e->layers && plan->workload.encoder.limit && plan->workload.role != DUTY_ANSWERS;
     double weight = (double)e->layers * (double)e->hidden * (double)e->hidden;
     double factor = 1 - 0.1 * (weight / (24.0 * 1024 * 1024) - 1);
-    return e->layers ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
+    return runs ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
+}
+
+/* On AMD AITER attends, of latent attention with 16 or 128 heads of a rank
+ * (arg_groups/model_override_base.py): of models for more than 8,192 tokens it takes 0.85 of
+ * the fraction, said or not (arg_groups/attention_hook.py). */
+double engine_sglang_attention_share(const struct plan *plan)
+{
+    const struct attention *a = &plan->model.attention;
+    uint64_t ranks = tensor_ranks(plan), heads = ceil_div(a->heads, ranks ? ranks : 1);
+    bool own = a->kind == ATTENTION_SHARED_KV || plan->model.indexer.heads;
+    bool aiter = !own && (a->kind != ATTENTION_MLA || heads == 16 || heads == 128);
+    bool amd = plan_generation(plan) == GENERATION_GFX942;
+    uint64_t longest = engine_context(plan);
+    if (plan->workload.mode == MODE_PREFILL)
+        longest = greater(longest, plan->workload.context_length);
+    return amd && aiter && longest > 8192 ? 0.85 : 1;
 }
 
 double engine_sglang_fraction(const struct plan *plan)

@@ -260,9 +260,11 @@ struct stack {
     /* collectives of these groups run beside computation */
     bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
-    uint64_t graph_batch;    /* most sequences of an engine's decode graph; 0: its default */
-    bool graph_padding;      /* TensorRT-LLM: a batch runs as the next larger graph */
-    char version[PLAN_WORD]; /* of an engine, "0.19"; "": the newest known */
+    uint64_t graph_batch;      /* most sequences of an engine's decode graph; 0: its default */
+    bool graph_padding;        /* TensorRT-LLM: a batch runs as the next larger graph */
+    enum graphs prompt_graphs; /* engines: of steps with prompts */
+    uint64_t prompt_graph_tokens; /* most tokens of such a step; 0: the engine's */
+    char version[PLAN_WORD];      /* of an engine, "0.19"; "": the newest known */
     enum graphs graphs;
     enum expert_backend experts;
 };
@@ -328,6 +330,8 @@ struct speculation {
     uint64_t branches; /* tried at each of them */
     double acceptance; /* chance of each, when those before it were accepted */
     enum draft_method method;
+    enum dtype weights, kv_cache; /* of a draft model; none: 16 bits, the model's */
+    enum draft_shares shares;
     char model[PLAN_PATH]; /* whose sizes these are, for people; "": nobody's */
     struct drafter {       /* dense, grouped queries */
         uint64_t layers;   /* 0: nothing is known of it */
@@ -358,6 +362,7 @@ struct workload {
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     bool disaggregated;   /* serve: ask for prefill apart from decode */
+    enum duty role;       /* of requests, where other servers have the rest */
     bool chunked_prefill; /* TensorRT-LLM: prompts are cut to what a step leaves */
     struct {
         uint64_t timeout; /* steps; 0: replicas of attention do not wait for each other */
@@ -556,6 +561,10 @@ struct memory {
     uint64_t cache_blocks;         /* of the pool, whatever fits; 0 */
     uint64_t cache_tokens;         /* of the pool, at most; 0 */
     uint64_t cache_window;         /* TensorRT-LLM: last tokens that a sequence keeps; 0: all */
+    uint64_t transfer_tokens;      /* TensorRT-LLM: of a buffer caches are sent from; 0 */
+    uint64_t offload_group;        /* vLLM: layers in one; 0: none is in host memory */
+    uint64_t offload_in_group;     /* of them the last, which are */
+    uint64_t offload_ahead;        /* layers that have room on the device to come into */
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */

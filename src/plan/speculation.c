@@ -96,7 +96,10 @@ static void take_model(const struct plan *plan, struct plan *draft)
                       .head_dim = size->head_dim},
         .moe = {.glu = true},
     };
-    draft->precision.weights = DTYPE_BF16;
+    const struct speculation *s = &plan->workload.speculation;
+    draft->precision.weights = s->weights ? s->weights : DTYPE_BF16;
+    if (s->kv_cache)
+        draft->precision.kv_cache = s->kv_cache;
     uint64_t ranks =
         plan_world(plan) / plan->parallel.pp; /* of no experts: as any dense plan */
     bool spread = plan_dp(plan) > 1;
@@ -113,6 +116,9 @@ void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft)
     draft->workload.encoder.patches = 0;
     draft->lora.slots = 0;
     draft->memory.weight_offload_bytes = 0;
+    draft->memory.offload_group = 0;
+    if (plan->stack.kind == STACK_SGLANG)
+        draft->parallel.dcp = 1; /* model_executor/pool_configurator.py: drafts' are whole */
     if (plan->workload.speculation.method == DRAFT_MODEL)
         take_model(plan, draft);
     else

@@ -31,7 +31,7 @@ double plan_accepted(const struct plan *plan);
 
 /* One pass of the draft over so many tokens of each sequence, as a plan of its own: the module
  * as a model of one layer between the shared embedding and head (its projection of [2 H, H] is
- * not in it), or the draft model, in 16 bits on the same tp ranks. */
+ * not in it), or the draft model, in its own formats on the same tp ranks. */
 void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft);
 
 /* The sizes of a draft, of a model: false where it is not dense with grouped queries and layers

@@ -57,6 +57,12 @@ enum linear_kind {
 
 enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE, MODE_SERVE };
 
+/* What a draft model takes from the model that it is of. */
+enum draft_shares { SHARES_NOTHING, SHARES_EMBEDDING, SHARES_ENDS };
+
+/* What an engine does of every request. */
+enum duty { DUTY_ALL, DUTY_PROMPTS, DUTY_ANSWERS };
+
 enum dtype {
     DTYPE_NONE, /* "none": the tensor does not exist (no master weights) */
     DTYPE_F32,

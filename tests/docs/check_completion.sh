@@ -54,7 +54,7 @@ for shell in bash fish; do
 done
 # a word of the list that the key does not take is no offer
 for file in "$scratch"/moeplan.*; do
-    ! grep -E 'precision\.weights[)=]' "$file" | grep -Eq "i64|weights=none|'none" || {
+    ! grep -E 'precision.weights[)=]' "$file" | grep -Eq "i64|precision.weights=none|'none" || {
         echo "$file: offers formats that precision.weights refuses"
         status=1
     }

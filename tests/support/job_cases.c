@@ -584,8 +584,8 @@ const struct job_case job_cases[] = {
     {"trtllm/dynamo-prefill.sh", "",
      "cluster.node.devices=4 parallel.tp=4 parallel.ep=4 workload.mode=prefill "
      "workload.sequence_length=2048 workload.micro_batch=4 memory.fraction=0.6 "
-     "precision.kv_cache=fp8",
-     1},
+     "precision.kv_cache=fp8 workload.role=prompts memory.transfer_tokens=8448",
+     0},
     {"vllm/served-as.sh", "cluster=h100",
      "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
     {"trtllm/snapshot.sh", "",
@@ -811,6 +811,31 @@ const struct job_case job_cases[] = {
      "moe.path=deepep precision.weights=fp8_block precision.dispatch=bf16", 2},
     {"sglang/dispatch-nvfp4.sh", "cluster=b200",
      "moe.path=deepep_ll precision.weights=fp8_block precision.dispatch=nvfp4", 0},
+    {"trtllm/generation.sh", "cluster=b200",
+     "workload.role=answers memory.transfer_tokens=8192 stack.prompt_graphs=partial "
+     "stack.prompt_graph_tokens=2048 workload.encoder.limit=0",
+     0},
+    {"trtllm/balancer.sh", "cluster=h200", "moe.redundant_experts=32 stack.experts=cutlass", 1},
+    {"sglang/environment.sh", "cluster=h200", "workload.encoder.limit=0 parallel.tp=4", 2},
+    {"sglang/token-map.sh", "cluster=h100",
+     "workload.speculation.vocab=32768 workload.speculation.shares=embedding "
+     "workload.speculation.weights=fp8 workload.speculation.kv_cache=fp8",
+     0},
+    {"sglang/prompt-graphs.sh", "cluster=h100",
+     "stack.graph_batch=64 stack.prompt_graphs=none stack.graphs=auto", 0},
+    {"sglang/piecewise.sh", "cluster=h100",
+     "stack.graphs=none stack.prompt_graphs=partial stack.prompt_graph_tokens=4096 "
+     "workload.micro_batch=48",
+     0},
+    {"sglang/answers.sh", "cluster=h200",
+     "workload.role=answers workload.mode=decode parallel.dcp=8 workload.micro_batch=128 "
+     "stack.graph_batch=96",
+     0},
+    {"vllm/slots.sh", "cluster=h200", "workload.micro_batch=256 moe.path=deepep_ll", 0},
+    {"vllm/prompts-b200.sh", "cluster=b200",
+     "workload.mode=prefill workload.sequence_length=16384", 0},
+    {"vllm/few.py", "cluster=h100",
+     "workload.max_num_batched_tokens=4096 workload.micro_batch=4", 0},
     {"sglang/polls.sh", "cluster=h100",
      "parallel.tp=4 workload.poll_steps=30 workload.micro_batch=64", 0},
     {"sglang/window.sh", "cluster=h100",
@@ -1072,7 +1097,8 @@ const struct job_case job_cases[] = {
      "stack.cross_entropy=chunked stack.loss_chunks=8 recompute.kind=full "
      "recompute.offload=[layer_input] parallel.cp=2 workload.sequence_length=8192",
      1},
-    {"vllm/graph-limit.sh", "", "stack.graph_batch=128 workload.micro_batch=256", 1},
+    {"vllm/graph-limit.sh", "",
+     "stack.graph_batch=128 workload.micro_batch=256 memory.offload_group=8", 0},
     {"vllm/graph-sizes.sh", "", "stack.graph_batch=64", 0},
     {"vllm/throughput.sh", "",
      "workload.max_num_batched_tokens=16384 workload.micro_batch=2048", 0},

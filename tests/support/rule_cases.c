@@ -346,6 +346,10 @@ static const struct rule_case cases[] = {
      "concurrency 8 and request_rate 2.5: requests are replaced when they end, or arrive at a "
      "rate",
      "leave out one of the two keys"},
+    {"groups-hold-what-is-away",
+     "workload.mode=decode stack.kind=vllm memory.offload_group=2 memory.offload_in_group=3",
+     "workload.mode=decode stack.kind=vllm memory.offload_group=3 memory.offload_in_group=3",
+     "3 layers of a group of 2 are in host memory", "offload_group or fewer"},
     {"cache-splits", "workload.mode=decode stack.kind=vllm parallel.dcp=3",
      "workload.mode=decode stack.kind=vllm parallel.dcp=1", "dcp 3 does not divide tp 1",
      "a divisor of tp; with grouped queries of tp / kv_heads too"},

@@ -12,11 +12,10 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/engine.h"
-#include "plan/read/load.h"
-#include "sim/answer/predict.h"
 #include "sim/time/step_time.h"
 #include "support/catalogue.h"
 #include "support/published.h"
+#include "support/served.h"
 
 /* ---- what the engine printed ---- */
 
@@ -72,18 +71,6 @@ static void printed_peaks_and_pools_come_out(void **state)
 
 /* ---- worked numbers ---- */
 
-static struct prediction predict_text(const char *text, struct arena *arena)
-{
-    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct prediction prediction = {0};
-    struct err err = {0};
-    const struct predict_options options = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, plan, NULL, &err) ||
-        predict(plan, &options, arena, &prediction, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return prediction;
-}
-
 static void assert_printed(const char *name, uint64_t bytes, const char *printed)
 {
     char text[64];
@@ -124,15 +111,6 @@ static void activation_is_a_matter_of_the_vocabulary(void **state)
         assert_printed(rows[i].model, p.serving.activation_bytes, rows[i].printed);
         arena_release(&arena);
     }
-}
-
-static uint64_t buffer_bytes(const struct prediction *prediction, const char *name)
-{
-    const struct memory_report *m = &prediction->memory;
-    for (size_t i = 0; i < m->n_buffers; i++)
-        if (text_equal(m->buffers[i].name, name))
-            return m->buffers[i].bytes;
-    return 0;
 }
 
 /* engines.md 1.5, table W, in GiB: workspace13 and workspace2 of the profile run. */
@@ -321,56 +299,6 @@ static void reports_of_expert_backends_come_out(void **state)
 }
 
 /* ---- SGLang's and TensorRT-LLM's pools ---- */
-
-static struct plan load_text(const char *text, struct arena *arena)
-{
-    struct plan plan;
-    struct err err = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return plan;
-}
-
-/* engines.md 2.1: devices as nvidia-smi prints them. */
-static void static_fractions_are_those_worked(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *plan;
-        double fraction;
-    } rows[] = {
-        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n", 0.830},
-        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
-         "parallel: {tp: 8}\n",
-         0.886},
-        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
-         "parallel: {tp: 1, ep: 8}\n",
-         0.758},
-        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
-         "parallel: {tp: 1, ep: 8}\nmoe: {path: deepep}\n",
-         0.736},
-        {"model: gpt-oss-120b\ncluster: {base: b200, device: {memory: 183359 MiB}}\n", 0.854},
-        /* of 512 sequences a graph, 2 MiB each, in place of 256: 14,416 MiB */
-        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
-         "stack: {base: sglang, graph_batch: 512}\n",
-         0.823},
-        /* without graphs neither those of decode nor of prefill are kept for: 12,928 MiB */
-        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
-         "stack: {base: sglang, graphs: none}\n",
-         0.841},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct arena arena = {0};
-        struct plan plan =
-            load_text(arena_printf(&arena, "%s%s", rows[i].plan,
-                                   strstr(rows[i].plan, "stack:") ? "" : "stack: sglang\n"),
-                      &arena);
-        double fraction = engine_fraction(&plan);
-        if (fabs(fraction - rows[i].fraction) > 1e-9)
-            fail_msg("%s: %.3f, worked %.3f", rows[i].plan, fraction, rows[i].fraction);
-        arena_release(&arena);
-    }
-}
 
 /* A token of Llama 3.1 8B is 32 layers x 2 x 8 heads x 128 x 2 bytes, 128 KiB: a block of 16 is
  * 2 MiB. A pool is what the plan says of it; what it holds at most changes nothing above. */
@@ -570,7 +498,6 @@ int main(void)
         cmocka_unit_test(activation_is_a_matter_of_the_vocabulary),
         cmocka_unit_test(workspaces_of_every_backend_come_out),
         cmocka_unit_test(reports_of_expert_backends_come_out),
-        cmocka_unit_test(static_fractions_are_those_worked),
         cmocka_unit_test(pools_may_be_given),
         cmocka_unit_test(steps_beyond_graphs_have_none),
         cmocka_unit_test(pools_follow_their_engines_rules),

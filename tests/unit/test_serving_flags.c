@@ -1,6 +1,5 @@
-/* What single flags of engines' launches hold: adapters, weights and caches in host memory, a
- * cache that ranks share out, experts in chunks, images, batches over stages, drafts' entries.
- */
+/* What single flags of engines' launches hold: adapters, caches in host memory, a cache that
+ * ranks share out, experts in chunks, images, batches over stages, drafts' entries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,52 +10,9 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/engine.h"
-#include "plan/read/load.h"
-#include "sim/answer/predict.h"
 #include "sim/serve/serving.h"
 #include "sim/time/step_time.h"
-
-static struct plan load_text(const char *text, struct arena *arena)
-{
-    struct plan plan;
-    struct err err = {0};
-    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
-        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    return plan;
-}
-
-static void assert_refused(const char *text, const char *why)
-{
-    struct arena arena = {0};
-    struct plan plan;
-    struct err err = {0};
-    if (!plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL, &err))
-        fail_msg("%s: is taken", text);
-    if (!strstr(err.text, why))
-        fail_msg("%s: %s, without '%s'", text, err.text, why);
-    arena_release(&arena);
-}
-
-static struct prediction predict_text(const char *text, struct arena *arena)
-{
-    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct prediction prediction = {0};
-    struct err err = {0};
-    const struct predict_options options = {0};
-    *plan = load_text(text, arena);
-    if (predict(plan, &options, arena, &prediction, &err))
-        fail_msg("%s (%s)", err.text, err.hint);
-    return prediction;
-}
-
-static uint64_t buffer_bytes(const struct prediction *p, const char *name)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < p->memory.n_buffers; i++)
-        if (text_equal(p->memory.buffers[i].name, name))
-            sum += p->memory.buffers[i].bytes;
-    return sum;
-}
+#include "support/served.h"
 
 /* Llama 3.1 8B, a layer: q, k and v have 3 x 4096 + 4096 + 2 x 1024 of a rank, output 2 x 4096,
  * gate and up 2 x (4096 + 14336), down 14336 + 4096: 81,920. Two adapters of rank 16 in 16
@@ -92,36 +48,6 @@ static void adapters_have_room(void **state)
             weights[with] = p.serving.weights_bytes;
         }
         assert_int_equal(weights[1] - weights[0], rows[i].mib << 20);
-        arena_release(&arena);
-    }
-}
-
-/* What stays in host memory is not on the device, no more than the layers have: all but the
- * embedding, the head and vectors. */
-static void offloaded_weights_leave_the_device(void **state)
-{
-    (void)state;
-    static const char text[] = "model: llama-3.1-8b\ncluster: h100\nstack: %s\n"
-                               "workload: {mode: decode, context_length: 4096}\n"
-                               "memory: {weight_offload: %s}\n";
-    static const char *const stacks[] = {"vllm", "sglang"};
-    const uint64_t matrices =
-                       32 * (2ull * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) * 2,
-                   norms = (2 * 32 + 1) * 4096 * 2;
-    for (unsigned i = 0; i < 2; i++) {
-        struct arena arena = {0};
-        struct prediction none =
-            predict_text(arena_printf(&arena, text, stacks[i], "0 B"), &arena);
-        struct prediction some =
-            predict_text(arena_printf(&arena, text, stacks[i], "4 GiB"), &arena);
-        struct prediction most =
-            predict_text(arena_printf(&arena, text, stacks[i], "40 GiB"), &arena);
-        assert_int_equal(none.memory.host_bytes, 0);
-        assert_int_equal(some.memory.host_bytes, 4 * GIB);
-        assert_int_equal(none.serving.weights_bytes - some.serving.weights_bytes, 4 * GIB);
-        assert_int_equal(most.memory.host_bytes, matrices + norms);
-        assert_int_equal(none.serving.weights_bytes - most.serving.weights_bytes,
-                         matrices + norms);
         arena_release(&arena);
     }
 }
@@ -564,7 +490,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_have_room),
-        cmocka_unit_test(offloaded_weights_leave_the_device),
         cmocka_unit_test(ranks_share_a_cache_out),
         cmocka_unit_test(some_batches_have_graphs),
         cmocka_unit_test(generated_kernels_hold_rows),

@@ -202,6 +202,18 @@ static enum status find_profile(struct load *load)
     return STATUS_OK;
 }
 
+/* What a plan says of a draft beside its name: rows it joins, and a head of other words, which
+ * is no embedding. */
+static void keep_entry(const struct drafter *said, struct drafter *size)
+{
+    size->inputs = said->inputs;
+    size->joined = said->joined;
+    if (!said->vocab || said->vocab == size->vocab)
+        return;
+    size->vocab = said->vocab;
+    size->tied = false;
+}
+
 /* The sizes of the draft that the plan names, unless it gives them. */
 static enum status load_draft(struct load *load)
 {
@@ -221,8 +233,11 @@ static enum status load_draft(struct load *load)
     settle_dense(&other);
     TRY(check_required(&other, 0));
     complete_model(&other.loader.plan->model);
-    if (drafter_of(&other.loader.plan->model, &s->size))
+    const struct drafter said = s->size;
+    if (drafter_of(&other.loader.plan->model, &s->size)) {
+        keep_entry(&said, &s->size);
         return STATUS_OK;
+    }
     err_at(load->loader.err, STATUS_INPUT, mark, "the draft '%s' is not a dense model",
            s->model);
     return err_hint(load->loader.err, "grouped queries, layers of one kind, no experts");

@@ -116,6 +116,8 @@ static bool has_others(const struct plan *plan)
 #define BLOCK(bits) ONE_OF("block.kind", bits)
 #define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
 
+#define PART_OF_REQUESTS ONE_OF("workload.role", BIT(DUTY_PROMPTS) | BIT(DUTY_ANSWERS))
+#define PROMPT_GRAPHS ONE_OF("stack.prompt_graphs", BIT(GRAPHS_PARTIAL) | BIT(GRAPHS_FULL))
 #define PIPELINE ABOVE("parallel.pp", 1)
 #define TENSOR ABOVE("parallel.tp", 1)
 #define SPREAD ABOVE("parallel.ep", 1)
@@ -374,8 +376,7 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.node.host_memory", COLOCATES, ABOVE("workload.colocated.away", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
          ABOVE("memory.weight_offload", 0)),
-    WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
-         ABOVE("memory.host_cache", 0)),
+    WHEN("cluster.node.host_memory", INFERS, ENGINE, ABOVE("memory.host_cache", 0)),
     WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_SGLANG)),
          ABOVE("memory.host_cache_ratio", 0)),
     WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
@@ -426,6 +427,12 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.graph_batch", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
     WHEN("stack.graph_padding", STACK(BIT(STACK_TRTLLM)),
          MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("stack.prompt_graphs", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("stack.prompt_graphs", STACK(BIT(STACK_TRTLLM)),
+         MODE(BIT(MODE_PREFILL) | BIT(MODE_SERVE))),
+    WHEN("stack.prompt_graph_tokens", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("stack.prompt_graph_tokens", STACK(BIT(STACK_TRTLLM)),
+         MODE(BIT(MODE_PREFILL) | BIT(MODE_SERVE)), PROMPT_GRAPHS),
     WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */
@@ -463,7 +470,11 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.tied", DRAFT_SIZED),
     WHEN("workload.speculation.inputs", DRAFT_SIZED),
     WHEN("workload.speculation.joined", DRAFT_SIZED),
+    WHEN("workload.speculation.weights", DRAFT_SIZED),
+    WHEN("workload.speculation.kv_cache", DRAFT_SIZED),
+    WHEN("workload.speculation.shares", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
+    WHEN("workload.role", STACK(BIT(STACK_SGLANG) | BIT(STACK_TRTLLM)), INFERS),
     WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),
     WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
     WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,
@@ -535,7 +546,7 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
     WHEN("parallel.encoder_apart", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR,
          ENCODES),
-    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
+    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.vpp_group", TRAINS, STACK(MEGATRONS), PIPELINE, ABOVE("parallel.vpp", 1)),
     WHEN("parallel.schedule", PIPELINE),
@@ -574,7 +585,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
     NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
-    WHEN("moe.overlap", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
+    WHEN("moe.overlap", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
     WHEN("moe.fuse_activation", STACK(BIT(STACK_HOST))),
     WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS), HAS_EXPERTS),
@@ -684,7 +695,13 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.cache_tokens", ENGINE, INFERS),
     WHEN("memory.cache_window", STACK(BIT(STACK_TRTLLM)), INFERS),
     WHEN("memory.weight_offload", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.host_cache", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.offload_group", STACK(BIT(STACK_VLLM)), INFERS),
+    WHEN("memory.offload_in_group", STACK(BIT(STACK_VLLM)), INFERS,
+         ABOVE("memory.offload_group", 0)),
+    WHEN("memory.offload_ahead", STACK(BIT(STACK_VLLM)), INFERS,
+         ABOVE("memory.offload_group", 0)),
+    WHEN("memory.transfer_tokens", STACK(BIT(STACK_TRTLLM)), INFERS, PART_OF_REQUESTS),
+    WHEN("memory.host_cache", ENGINE, INFERS),
     WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.host_cache")),
     WHEN("memory.window_ratio", WINDOWS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),

@@ -83,12 +83,30 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
 
 static bool shares_cache(const struct plan *plan)
 {
-    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN &&
-           plan->parallel.dcp > 1;
+    return plan_is_engine(plan) && engine_cache_ranks(plan) > 1;
+}
+
+/* vLLM config/offload.py, validate_offload_config. */
+static bool group_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct memory *m = &plan->memory;
+    rule_say(text, "%" PRIu64 " layers of a group of %" PRIu64 " are in host memory",
+             m->offload_in_group, m->offload_group);
+    rule_say(hint, "offload_group or fewer");
+    return m->offload_in_group > m->offload_group;
+}
+
+/* What SGLang keeps whole on every rank all the same (0.5.23 model_executor/
+ * pool_configurator.py: the keys of an indexer, and a draft's cache). */
+static bool keeps_whole(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_SGLANG &&
+           (plan->model.indexer.heads || plan_drafts_itself(plan));
 }
 
 /* vLLM config/parallel.py and config/model.py, verify_with_parallel_config: only ranks that
- * would hold the same keys and values share them out. */
+ * would hold the same keys and values share them out; with as many SGLang's
+ * (configs/model_config.py, get_num_kv_heads) gain nothing. */
 static bool sharing_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct attention *a = &plan->model.attention;
@@ -104,6 +122,11 @@ static bool sharing_broken(const struct plan *plan, char *text, char *hint)
                  dcp, tp, kv);
     else if (a->window || a->chunk)
         rule_say(text, "dcp %" PRIu64 ": layers with a window share nothing out", dcp);
+    else if (keeps_whole(plan))
+        rule_say(text,
+                 "dcp %" PRIu64 ": an indexer's keys and a module's cache are whole on every "
+                 "rank of sglang, which is not modelled",
+                 dcp);
     else
         return false;
     return true;
@@ -421,6 +444,12 @@ static const struct rule rules[] = {
      .applies = is_serving,
      .broken = loop_broken,
      .also = {"workload.concurrency"}},
+    {.name = "groups-hold-what-is-away",
+     .key = "memory.offload_in_group",
+     .shape = RULE_OTHER,
+     .applies = engine_groups_layers,
+     .broken = group_broken,
+     .also = {"memory.offload_group"}},
     {.name = "cache-splits",
      .key = "parallel.dcp",
      .shape = RULE_OTHER,

@@ -101,6 +101,8 @@ extern const char *const words_layer[];
 extern const char *const words_part[];
 extern const char *const words_linear[];
 extern const char *const words_mode[];
+extern const char *const words_shares[];
+extern const char *const words_role[];
 extern const char *const words_draft[];
 extern const char *const words_dtype[];
 extern const char *const words_format[];         /* of words_dtype: formats of numbers */

@@ -465,6 +465,13 @@ const struct field schema_table[] = {
     BOOL("stack.graph_padding", stack.graph_padding, "false",
          "trtllm: a batch is padded to the next larger graph; false: a step is a graph only of "
          "1 to 32, 64, 128, further powers of two and graph_batch sequences"),
+    WORD("stack.prompt_graphs", stack.prompt_graphs, words_graphs, "auto",
+         "sglang, trtllm: graphs of steps with prompts, which sglang keeps memory free for; "
+         "auto: sglang pieces on CUDA, but not with stages, two batches, two kinds of "
+         "recurrence and encoders, trtllm none"),
+    COUNT("stack.prompt_graph_tokens", stack.prompt_graph_tokens, 0, 1e9, "0",
+          "sglang, trtllm: most tokens of a step with prompts that is a graph; 0: sglang a "
+          "chunk, with latent attention at most 8192, trtllm 3072"),
     WORD("stack.experts", stack.experts, words_experts, "auto",
          "what computes the experts in an engine; auto: its own choice, with the reason"),
 
@@ -544,8 +551,18 @@ const struct field schema_table[] = {
         "3 in EAGLE-3; 0: none"),
     BOOL("workload.speculation.joined", workload.speculation.size.joined, "false",
          "its first layer's q, k and v read embedding and hidden row side by side (EAGLE-3)"),
+    FORMAT("workload.speculation.weights", workload.speculation.weights, words_format_or_none,
+           "none", "format of the draft's weights; none: 16 bits"),
+    FORMAT("workload.speculation.kv_cache", workload.speculation.kv_cache, words_format_or_none,
+           "none", "format of the draft's cache; none: the model's"),
+    WORD("workload.speculation.shares", workload.speculation.shares, words_shares, "nothing",
+         "what a draft model takes from the model in place of its own"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
          "serve: say what prefill and decode on deployments of their own would do"),
+    WORD(
+        "workload.role", workload.role, words_role, "whole",
+        "what an engine does of every request; sglang keeps memory free for that alone, trtllm "
+        "holds buffers to send caches from"),
     BOOL(
         "workload.chunked_prefill", workload.chunked_prefill, "false",
         "serve, trtllm: prompts are cut to what a step's answers leave of its tokens; false: a "
@@ -662,7 +679,7 @@ const struct field schema_table[] = {
         "vllm, sglang: every tp rank has the encoder whole and takes a part of the images "
         "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
-          "vllm: tensor-parallel ranks that share out the tokens of the cache "
+          "vllm, sglang: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size)"),
     COUNT("parallel.zero", parallel.zero, 0, 3, "0",
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
@@ -999,8 +1016,20 @@ const struct field schema_table[] = {
     BYTES("memory.weight_offload", memory.weight_offload_bytes, 0, "0 B",
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
+    COUNT("memory.offload_group", memory.offload_group, 0, 10000, "0",
+          "vllm: layers in a group, the last of which are in host memory and come in while "
+          "others run (--offload-group-size); 0: none"),
+    COUNT("memory.offload_in_group", memory.offload_in_group, 1, 10000, "1",
+          "vllm: of each group so many (--offload-num-in-group)"),
+    COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
+          "vllm: layers that there is room on the device for (--offload-prefetch-step)"),
+    COUNT(
+        "memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
+        "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "
+        "into (cache_transceiver_config.max_tokens_in_buffer); 0: 512 MiB each"),
     BYTES("memory.host_cache", memory.host_cache_bytes, 0, "0 B",
-          "sglang, vllm: bytes of a second cache in host memory, per rank (--hicache-size; "
+          "sglang, vllm, trtllm: bytes of a second cache in host memory, per rank "
+          "(--hicache-size; "
           "vllm's --kv-offloading-size is over all ranks of tp and pp)"),
     REAL("memory.host_cache_ratio", memory.host_cache_ratio, 0, 1e4, "0",
          "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "

@@ -12,6 +12,8 @@ const char *const words_part[] = {
 const char *const words_linear[] = {"gated_delta_net", "kimi_delta", "lightning", "mamba2",
                                     "mamba1",          "short_conv", NULL};
 const char *const words_mode[] = {"train", "prefill", "decode", "serve", NULL};
+const char *const words_shares[] = {"nothing", "embedding", "ends", NULL};
+const char *const words_role[] = {"whole", "prompts", "answers", NULL};
 const char *const words_draft[] = {"ngram", "mtp", "model", NULL};
 const char *const words_dtype[] = {"none",        "f32",       "bf16",    "f16",   "fp8",
                                    "fp8_channel", "fp8_block", "mxfp8",   "mxfp4", "nvfp4",

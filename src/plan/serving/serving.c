@@ -163,6 +163,22 @@ static const char quantizations[] =
     "awq=int4 awq_marlin=int4 gptq=int4 gptq_marlin=int4 moe_wna16=int4 w4afp8=int4 "
     "bitsandbytes=nf4";
 
+static const char cache_words[] =
+    "auto=bf16 bfloat16=bf16 bf16=bf16 float16=f16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
+    "fp8_inc=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 nvfp4_4over6=nvfp4 "
+    "fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 int8_per_token_head=int8 "
+    "int4_per_token_head=int4";
+
+const char *serving_cache_format(const struct job *job, const char *word)
+{
+    return job_convert(job, cache_words, word);
+}
+
+const char *serving_quantized(const struct job *job, const char *word)
+{
+    return job_convert(job, quantizations, word);
+}
+
 /* A name for how a checkpoint is stored, not a format: what its own name or configuration says
  * is more. */
 static bool is_stored(const char *quantization, const char *weights, const char *stored)
@@ -190,16 +206,11 @@ enum status serving_set_formats(struct job *job)
 {
     static const char dtypes[] = "auto=bf16 bfloat16=bf16 float16=f16 half=f16 float=f32 "
                                  "float32=f32";
-    static const char caches[] =
-        "auto=bf16 bfloat16=bf16 bf16=bf16 float16=f16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
-        "fp8_inc=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 nvfp4_4over6=nvfp4 "
-        "fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 int8_per_token_head=int8 "
-        "int4_per_token_head=int4";
     const char *dtype = "auto", *cache = "auto", *quantization = "";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "kv-cache-dtype", &cache));
     TRY(job_word(job, "quantization", &quantization));
-    const char *as = job_convert(job, dtypes, dtype), *kept = job_convert(job, caches, cache);
+    const char *as = job_convert(job, dtypes, dtype), *kept = serving_cache_format(job, cache);
     if (!as)
         return job_fail(job, "dtype", "'%s' is no format", dtype);
     job_set(job, "precision.activations", as, "dtype");
@@ -211,7 +222,7 @@ enum status serving_set_formats(struct job *job)
                  "a cache in '%s' matters to memory and is not modelled", cache);
     if (text_equal(quantization, "None")) /* vLLM engine/arg_utils.py, optional_type */
         quantization = "";
-    const char *weights = job_convert(job, quantizations, quantization);
+    const char *weights = serving_quantized(job, quantization);
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
     if (text_equal(quantization, "experts_int8"))
         leave_wide(job);
@@ -270,53 +281,6 @@ bool serving_write_adapters(struct job_writer *writer, const char *slots_flag)
     writer_count(writer, slots_flag, lora->slots);
     writer_count(writer, "max-lora-rank", lora->rank);
     return true;
-}
-
-/* Why a draft cannot be said in a plan; NULL: it can. */
-static enum status refuse_draft(struct job *job, const struct serving_draft *draft,
-                                const char **why)
-{
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool known;
-    TRY(job_part(job, "model", plan, &known));
-    *why = NULL;
-    if (draft->method == DRAFT_MTP && !(known && plan->model.mtp_layers))
-        *why = "moeplan knows no prediction module of this model: its weights matter to memory "
-               "and are not modelled";
-    else if (draft->method != DRAFT_NGRAM && job_drafted(job, "parallel.pp", 1) > 1)
-        *why = "a draft beside pipeline stages matters to memory and is not modelled";
-    return STATUS_OK;
-}
-
-enum status serving_set_draft(struct job *job, const struct serving_draft *draft)
-{
-    const char *why = NULL, *path = NULL, *name = NULL;
-    struct mark mark = job_setting(job, draft->tokens_flag)->mark;
-    TRY(refuse_draft(job, draft, &why));
-    if (why) {
-        job_warn(job, mark, "%s", why);
-        return STATUS_OK;
-    }
-    job_set_count(job, "workload.speculation.tokens", draft->tokens, draft->tokens_flag);
-    job_set(job, "workload.speculation.method", words_draft[draft->method], draft->tokens_flag);
-    if (draft->method != DRAFT_MODEL)
-        return STATUS_OK;
-    TRY(job_word(job, draft->model_flag, &path));
-    name = path ? model_name_from(NAMES_HUB, path, job->arena) : NULL;
-    if (name)
-        job_set(job, "workload.speculation.model", name, draft->model_flag);
-    else
-        job_warn(job, mark,
-                 "the draft's checkpoint is not known here: its weights and cache matter to "
-                 "memory; give workload.speculation.layers and the sizes beside it");
-    return STATUS_OK;
-}
-
-const char *serving_draft_path(const struct plan *plan)
-{
-    const struct speculation *s = &plan->workload.speculation;
-    const char *path = s->model[0] ? model_name_to(NAMES_HUB, s->model) : NULL;
-    return path ? path : s->model;
 }
 
 enum status serving_set_batch(struct job *job, uint64_t sequences, const char *flag)

@@ -14,6 +14,13 @@ const char *serving_named_format(const char *name);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
+/* Warns of variables in front of the launch that change memory or time and are not read. */
+void serving_warn_environment(struct job *job);
+
+/* A cache's format, and that of weights, by engines' words; NULL: none that is known. */
+const char *serving_cache_format(const struct job *job, const char *word);
+const char *serving_quantized(const struct job *job, const char *word);
+
 /* Degrees of parallelism, and other numbers from 1 on: flags up to NULL. */
 enum status serving_degree(struct job *job, const char *flag, uint64_t *degree);
 enum status serving_positive(struct job *job, const char *const *flags);
@@ -27,6 +34,7 @@ struct serving_draft {
     uint64_t tokens;
     enum draft_method method;
     const char *tokens_flag, *model_flag;
+    const char *weights_flag, *cache_flag; /* of its formats; or NULL */
 };
 
 /* Room for adapters: the engine's defaults, and what the flags of its slots, enable-lora and

@@ -1,9 +1,11 @@
 /* SGLang launches. Read at sgl-project/sglang python/sglang/srt/server_args.py 001067fffe33 and
  * model_executor/model_runner_kv_cache_mixin.py 001ccef0072a. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/job/rows.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
@@ -175,6 +177,32 @@ static enum status set_path(struct job *job, const char *backend, bool decode)
     return set_dispatch(job, path);
 }
 
+static enum status set_role(struct job *job)
+{
+    static const char flag[] = "disaggregation-mode";
+    const char *word = "null";
+    TRY(job_word(job, flag, &word));
+    const char *role = job_convert(job, "null=whole prefill=prompts decode=answers", word);
+    if (!role)
+        return job_fail(job, flag, "takes null, prefill or decode, not '%s'", word);
+    if (job_given(job, flag))
+        job_set(job, "workload.role", role, flag);
+    return STATUS_OK;
+}
+
+/* What runs at once unless the job says it: engine_sglang_requests. */
+static enum status default_requests(struct job *job, uint64_t *requests)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *algorithm = "";
+    bool known;
+    TRY(job_word(job, "speculative-algorithm", &algorithm));
+    TRY(job_part(job, "model", plan, &known));
+    plan->workload.speculation.tokens = algorithm[0] != '\0';
+    *requests = engine_sglang_requests(plan);
+    return STATUS_OK;
+}
+
 static enum status set_batch(struct job *job, const struct degrees *d, bool prefill)
 {
     static const struct {
@@ -183,7 +211,8 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
     double gib, given = 0;
     bool a100;
-    uint64_t tokens = 16384, chunk = 16384, requests = 2048;
+    uint64_t tokens = 16384, chunk = 16384, requests;
+    TRY(default_requests(job, &requests));
     TRY(serving_device(job, &gib, &a100));
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
@@ -197,6 +226,7 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     if (d->inside && !whole && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
+    TRY(set_role(job));
     uint64_t longest = chunk;
     TRY(job_count(job, "context-length", &longest));
     uint64_t each = longest && longest < chunk ? longest : chunk;
@@ -226,6 +256,34 @@ static enum draft_method method_of(struct job *job, const char *algorithm)
     return module ? DRAFT_MTP : DRAFT_MODEL;
 }
 
+/* EAGLE's draft has the model's embedding and head, of a map's words a head of its own;
+ * EAGLE-3's the embedding, and a map of its own (speculative/eagle_worker_v2.py, init_token_map
+ * and init_lm_head). How many words a map has is in its file; published ones say it in their
+ * names. */
+static enum status set_ends_of_draft(struct job *job, const char *algorithm)
+{
+    static const char map[] = "speculative-token-map", shares[] = "workload.speculation.shares";
+    bool eagle = text_equal(algorithm, "EAGLE"), third = text_equal(algorithm, "EAGLE3");
+    const char *file = NULL;
+    TRY(job_word(job, map, &file));
+    if (eagle || third)
+        job_set(job, shares, third || file ? "embedding" : "ends", "speculative-algorithm");
+    if (!file || !eagle)
+        return STATUS_OK;
+    const char *end = strrchr(file, '.'), *from = end ? end : file + strlen(file);
+    while (from > file && from[-1] >= '0' && from[-1] <= '9')
+        from--;
+    uint64_t words = strtoull(from, NULL, 10);
+    if (words)
+        job_set_count(job, "workload.speculation.vocab", words, map);
+    else
+        job_warn(job, job_setting(job, map)->mark,
+                 "how many words '%s' keeps matters to memory: workload.speculation.vocab says "
+                 "it",
+                 file);
+    return STATUS_OK;
+}
+
 /* The last token of a step is the model's own; a tree has more of them than steps. */
 static enum status set_draft(struct job *job)
 {
@@ -234,11 +292,16 @@ static enum status set_draft(struct job *job)
     TRY(job_word(job, "speculative-algorithm", &algorithm));
     TRY(job_count(job, "speculative-num-draft-tokens", &verified));
     TRY(job_count(job, "speculative-num-steps", &steps));
-    const struct serving_draft draft = {
-        steps && steps < verified ? steps : verified - 1, method_of(job, algorithm),
-        "speculative-num-draft-tokens", "speculative-draft-model-path"};
-    if (verified > 1 && algorithm[0])
-        return serving_set_draft(job, &draft);
+    const struct serving_draft draft = {steps && steps < verified ? steps : verified - 1,
+                                        method_of(job, algorithm),
+                                        "speculative-num-draft-tokens",
+                                        "speculative-draft-model-path",
+                                        "speculative-draft-model-quantization",
+                                        "speculative-draft-kv-cache-dtype"};
+    if (verified > 1 && algorithm[0]) {
+        TRY(serving_set_draft(job, &draft));
+        return draft.method == DRAFT_MODEL ? set_ends_of_draft(job, algorithm) : STATUS_OK;
+    }
     if (algorithm[0])
         job_warn(job, job_setting(job, "speculative-algorithm")->mark,
                  "a draft without --speculative-num-draft-tokens matters to memory and is not "
@@ -257,6 +320,11 @@ static void write_draft(struct job_writer *writer)
     writer_count(writer, "speculative-num-steps", s->tokens);
     if (s->method == DRAFT_MODEL)
         writer_flag(writer, "speculative-draft-model-path", path);
+    if (s->weights == DTYPE_FP8)
+        writer_flag(writer, "speculative-draft-model-quantization", "fp8");
+    if (s->kv_cache == DTYPE_BF16 || s->kv_cache == DTYPE_FP8)
+        writer_flag(writer, "speculative-draft-kv-cache-dtype",
+                    s->kv_cache == DTYPE_FP8 ? "fp8_e4m3" : "bf16");
 }
 
 /* Dense networks lie over all ranks, or are whole on each (the only size that it takes); the
@@ -308,22 +376,27 @@ static enum status set_adapters(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "language-model-only";
+    bool text = false;
+    TRY(job_switch(job, flag, &text));
+    if (text)
+        job_set_count(job, "workload.encoder.limit", 0, flag);
+    return STATUS_OK;
+}
+
 static enum status sglang_finish(struct job *job)
 {
+    serving_warn_environment(job);
     struct degrees d;
     const char *backend = "none", *mode = "null";
-    bool deepep = false, eager = false;
-    uint64_t graphs = 0;
+    bool deepep = false;
     TRY(read_degrees(job, &d));
     TRY(sglang_set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "json-model-override-args"));
-    TRY(serving_largest(job, "cuda-graph-bs", &graphs));
-    if (graphs)
-        job_set_count(job, "stack.graph_batch", graphs, "cuda-graph-bs");
-    TRY(job_switch(job, "disable-cuda-graph", &eager));
-    if (eager)
-        job_set(job, "stack.graphs", "none", "disable-cuda-graph");
+    TRY(sglang_set_graphs(job));
     TRY(sglang_set_experts(job));
     TRY(job_word(job, "moe-a2a-backend", &backend));
     TRY(job_switch(job, "enable-deepep-moe", &deepep));
@@ -338,6 +411,7 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_set_formats(job));
     TRY(sglang_set_sparse_cache(job));
     TRY(set_draft(job));
+    TRY(set_encoder(job));
     TRY(serving_set_context(job, "context-length"));
     TRY(sglang_set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));
@@ -395,21 +469,23 @@ static enum status sglang_write(struct job_writer *writer)
     writer_direct(writer);
     sglang_write_experts(writer);
     write_exchange(writer);
-    if (prefill)
-        writer_flag(writer, "disaggregation-mode", "prefill");
-    else if (serving_sequences(plan))
+    if (prefill || plan->workload.role != DUTY_ALL)
+        writer_flag(writer, "disaggregation-mode",
+                    plan->workload.role == DUTY_ANSWERS ? "decode" : "prefill");
+    if (!prefill && serving_sequences(plan))
         writer_count(writer, "max-running-requests",
                      serving_sequences(plan) * (inside ? dp : 1));
     uint64_t chunk =
         prefill ? plan->workload.sequence_length : plan->workload.max_num_batched_tokens;
     if (chunk)
         writer_count(writer, "chunked-prefill-size", chunk * (inside ? dp : 1));
-    if (plan->stack.graphs == GRAPHS_NONE)
-        writer_flag(writer, "disable-cuda-graph", NULL);
+    sglang_write_graphs(writer);
     write_draft(writer);
     sglang_write_host_cache(writer);
     sglang_write_states(writer);
     serving_write_offload(writer);
+    if (!plan->workload.encoder.limit)
+        writer_flag(writer, "language-model-only", NULL);
     serving_write_formats(writer);
     return STATUS_OK;
 }

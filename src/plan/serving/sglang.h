@@ -11,6 +11,10 @@ extern const size_t sglang_n_flags;
 enum status sglang_set_host_cache(struct job *job);
 void sglang_write_host_cache(struct job_writer *writer);
 
+/* stack.graphs, graph_batch, prompt_graphs and prompt_graph_tokens. */
+enum status sglang_set_graphs(struct job *job);
+void sglang_write_graphs(struct job_writer *writer);
+
 /* stack.experts by --moe-runner-backend and the switches before it. */
 enum status sglang_set_experts(struct job *job);
 void sglang_write_experts(struct job_writer *writer);

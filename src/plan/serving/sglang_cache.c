@@ -44,6 +44,19 @@ enum status sglang_set_host_cache(struct job *job)
     return STATUS_OK;
 }
 
+/* Held before all else: 4 GiB, or what the environment says (arg_groups/memory_hook.py). */
+static void set_symmetric(struct job *job)
+{
+    static const char name[] = "SGLANG_SYMM_MEM_PREALLOC_GB_SIZE";
+    const struct shell_word *word = job_environment_word(job, name);
+    bool number = word && word->text[0] && !word->text[strspn(word->text, "0123456789")];
+    if (number)
+        draft_set(&job->draft, "memory.reserve", arena_printf(job->arena, "%s GiB", word->text),
+                  word->mark, name);
+    else
+        job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
+}
+
 /* States of recurrent layers, of each running sequence the prefix cache's beside its own. */
 enum status sglang_set_states(struct job *job)
 {
@@ -58,12 +71,18 @@ enum status sglang_set_states(struct job *job)
     TRY(job_part(job, "model", plan, &known));
     TRY(job_switch(job, "enable-symm-mem", &symmetric));
     if (symmetric)
-        job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
+        set_symmetric(job);
     if (alike)
         job_set(job, "memory.window_ratio", "1", "disable-hybrid-swa-memory");
     if (!known || !model_mixers(&plan->model, MIXER_LINEAR))
         return STATUS_OK;
     const char *state = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", format);
+    const struct shell_word *word = job_environment_word(job, "SGLANG_MAMBA_SSM_DTYPE");
+    const char *other =
+        word ? job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", word->text) : NULL;
+    if (!job_given(job, "mamba-ssm-dtype") && other)
+        draft_set(&job->draft, "model.linear.state", other, word->mark,
+                  "SGLANG_MAMBA_SSM_DTYPE");
     if (!state)
         return job_fail(job, "mamba-ssm-dtype", "takes float32, bfloat16 or float16, not '%s'",
                         format);

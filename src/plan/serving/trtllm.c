@@ -5,121 +5,10 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "plan/job/rows.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
+#include "plan/serving/trtllm.h"
 #include "plan/schema/schema.h"
-
-#define ARGUMENTS "tensorrt_llm/llmapi/llm_args.py 00043967"
-#define OLDER                                                                                  \
-    "tensorrt_llm/_torch/pyexecutor/config.py" /* until 0.20: pytorch_backend_config */
-#define SERVE "tensorrt_llm/commands/serve.py"
-#define DYNAMO                                                                                 \
-    "ai-dynamo/dynamo components/src/dynamo/trtllm 0a6a115c6cd1" /* backend_args.py */
-
-static const struct job_flag flags[] = {
-    RULE("model model-path", JOB_VALUE, "model", "or the word behind trtllm-serve", SERVE),
-    RULE("extra-llm-api-options config", JOB_VALUE, NULL, "a YAML file below the command line",
-         SERVE),
-    RULE("extra-engine-args", JOB_VALUE, NULL,
-         "of dynamo.trtllm: a YAML file above the command line", DYNAMO),
-    RULE("override-engine-args", JOB_VALUE, NULL,
-         "of dynamo.trtllm: its entries, above the command line", DYNAMO),
-    RULE("disaggregation-mode", JOB_VALUE, "workload.mode", "of dynamo.trtllm: prefill; decode",
-         DYNAMO),
-    RULE("tp-size tensor-parallel-size", JOB_VALUE, "parallel.tp",
-         "with attention DP: 1, and dp as many", ARGUMENTS),
-    DIRECT("pp-size pipeline-parallel-size", JOB_VALUE, "parallel.pp", NULL, "1", ARGUMENTS),
-    RULE("ep-size moe-expert-parallel-size expert-parallel-size", JOB_VALUE, "parallel.ep",
-         "etp: tp / ep", ARGUMENTS),
-    RULE("enable-attention-dp", JOB_SWITCH, "parallel.dp", "the tensor-parallel ranks",
-         ARGUMENTS),
-    RULE("max-batch-size", JOB_VALUE, "workload.max_num_seqs", "and micro_batch; 2048",
-         ARGUMENTS),
-    DIRECT("max-num-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
-           ARGUMENTS),
-    NEEDED("max-seq-len", JOB_VALUE, "workload.context_length", NULL, NULL, ARGUMENTS),
-    DIRECT("kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction "
-           "free-gpu-memory-fraction",
-           JOB_VALUE, "memory.fraction", NULL, NULL, ARGUMENTS),
-    DIRECT("kv-cache-config.tokens-per-block", JOB_VALUE, "memory.cache_block", NULL, NULL,
-           ARGUMENTS),
-    RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
-         ARGUMENTS),
-    DIRECT("moe-config.backend moe-backend", JOB_VALUE, "stack.experts",
-           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai "
-           "WIDEEP=cutlass CUTEDSL=cutlass",
-           "AUTO", ARGUMENTS),
-    DIRECT("moe-config.max-num-tokens moe-max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL,
-           NULL, ARGUMENTS),
-    RULE("moe-config.load-balancer.num-slots", JOB_VALUE, "moe.redundant_experts",
-         "beyond the model's experts", ARGUMENTS),
-    MEMORY(
-        "moe-config.load-balancer moe-load-balancer", JOB_VALUE, NULL,
-        "its file is not read: num_slots beyond the model's experts are moe.redundant_experts",
-        ARGUMENTS),
-    TIME("moe-config.load-balancer.layer-updates-per-iter", JOB_VALUE, NULL,
-         "placement is as the plan says", ARGUMENTS),
-    DIRECT("cuda-graph-config.max-batch-size cuda-graph-max-batch-size", JOB_VALUE,
-           "stack.graph_batch", NULL, NULL, ARGUMENTS),
-    DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
-           ARGUMENTS),
-    RULE("kv-cache-config.max-attention-window", JOB_LIST, "memory.cache_window",
-         "of one size (caches; attention stays the model's); of several: pools by layers, as "
-         "many tokens as whole sequences",
-         ARGUMENTS),
-    RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
-         "each beam a sequence with a cache of its own: what they share of it is not modelled",
-         ARGUMENTS),
-    RULE("enable-chunked-prefill", JOB_SWITCH, "workload.chunked_prefill", "read in mode serve",
-         ARGUMENTS),
-    RULE("attention-dp-config.enable-balance", JOB_SWITCH, "workload.balance",
-         "with enable-attention-dp", ARGUMENTS),
-    RULE("attention-dp-config.timeout-iters", JOB_VALUE, "workload.balance.timeout", "50",
-         ARGUMENTS),
-    RULE("attention-dp-config.batching-wait-iters", JOB_VALUE, "workload.balance.wait", "10",
-         ARGUMENTS),
-    TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    RULE("cuda-graph-config.batch-sizes cuda-graph-batch-sizes", JOB_LIST, "stack.graph_batch",
-         "the largest", ARGUMENTS),
-    RULE("cuda-graph-config.enable-padding cuda-graph-padding-enabled", JOB_SWITCH,
-         "stack.graph_padding", NULL, ARGUMENTS),
-    RULE("speculative-config.decoding-type", JOB_VALUE, "workload.speculation.method",
-         "MTP, NGram; Draft_Target, Eagle and Eagle3 are models", ARGUMENTS),
-    RULE("speculative-config.num-nextn-predict-layers", JOB_VALUE,
-         "workload.speculation.tokens", "of MTP; 1", ARGUMENTS),
-    RULE("speculative-config.max-draft-len", JOB_VALUE, "workload.speculation.tokens", NULL,
-         ARGUMENTS),
-    RULE("speculative-config.speculative-model-dir speculative-config.speculative-model",
-         JOB_VALUE, "workload.speculation.model", NULL, ARGUMENTS),
-    RULE("use-cuda-graph", JOB_SWITCH, "stack.graphs", "false: none", OLDER),
-    TIME("enable-overlap-scheduler", JOB_SWITCH, "true", NULL, OLDER),
-    TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
-    MEMORY("cache-transceiver-config.max-tokens-in-buffer", JOB_VALUE, NULL,
-           "what caches are sent from", ARGUMENTS),
-    TIME("moe-config.use-low-precision-moe-combine", JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    TIME("allreduce-strategy", JOB_VALUE, "AUTO", NULL, ARGUMENTS),
-    TIME("stream-interval", JOB_VALUE, "1", NULL, ARGUMENTS),
-    NEITHER("moe-tensor-parallel-size", JOB_VALUE, ARGUMENTS), /* tp / ep */
-    NEITHER("cache-transceiver-config.backend", JOB_VALUE, ARGUMENTS),
-    NEITHER("print-iter-log", JOB_SWITCH, ARGUMENTS),
-    NEITHER("served-model-name", JOB_VALUE, DYNAMO),
-    NEITHER("publish-events-and-metrics publish-kv-events", JOB_SWITCH, DYNAMO),
-    NEITHER("kv-block-size", JOB_VALUE, DYNAMO), /* of its events */
-    NEITHER("request-plane", JOB_VALUE, DYNAMO),
-    NEITHER("modality", JOB_VALUE, DYNAMO),
-    NEITHER("backend", JOB_VALUE, SERVE),
-    NEITHER("host", JOB_VALUE, SERVE),
-    NEITHER("port", JOB_VALUE, SERVE),
-    NEITHER("tokenizer", JOB_VALUE, SERVE),
-    NEITHER("trust-remote-code", JOB_SWITCH, SERVE),
-    NEITHER("log-level", JOB_VALUE, SERVE),
-    NEITHER("num-postprocess-workers", JOB_VALUE, SERVE),
-    NEITHER("gpus-per-node", JOB_VALUE, SERVE),
-};
-
-static const size_t n_flags = sizeof flags / sizeof *flags;
 
 struct degrees {
     uint64_t tp, pp, ep;
@@ -141,6 +30,24 @@ static enum status read_degrees(struct job *job, struct degrees *d)
     return STATUS_OK;
 }
 
+/* A file of its own, or entries where they stand (llmapi/llm_args.py, MoeConfig). */
+static enum status read_balancer(struct job *job)
+{
+    static const char flag[] = "moe-config.load-balancer";
+    const char *name = NULL;
+    bool found = false;
+    TRY(job_word(job, flag, &name));
+    if (!name)
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_FILE, &found));
+    if (!found)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' is not here: num_slots beyond the model's experts matter to memory, "
+                 "moe.redundant_experts says them",
+                 name);
+    return STATUS_OK;
+}
+
 static enum status trtllm_prepare(struct job *job)
 {
     struct degrees d;
@@ -148,6 +55,7 @@ static enum status trtllm_prepare(struct job *job)
     TRY(job_flag_file(job, "extra-engine-args", JOB_ENVIRONMENT));
     if (job_given(job, "override-engine-args"))
         TRY(job_flag_text(job, "override-engine-args", JOB_ENVIRONMENT));
+    TRY(read_balancer(job));
     TRY(read_degrees(job, &d));
     job->size = (struct job_size){.world = d.tp * d.pp};
     return STATUS_OK;
@@ -183,14 +91,16 @@ static enum status set_prompts(struct job *job, uint64_t sequences)
 static enum status set_batch(struct job *job)
 {
     uint64_t sequences = 2048, beams = 1;
-    const char *mode = "";
+    const char *mode = "", *role = "";
     TRY(job_word(job, "disaggregation-mode", &mode));
+    TRY(job_word(job, "server-role", &role));
     TRY(job_count(job, "max-batch-size", &sequences));
     TRY(job_count(job, "max-beam-width", &beams));
     if (!beams || beams > 1024)
         return job_fail(job, "max-beam-width", "takes 1 to 1024 beams");
     sequences *= beams;
-    if (text_equal(mode, "prefill"))
+    if (text_equal(mode, "prefill") || text_equal(role, "context") ||
+        text_equal(role, "CONTEXT"))
         return set_prompts(job, sequences);
     job_set(job, "workload.mode", "decode", "");
     job_set_count(job, "workload.micro_batch", sequences, "max-batch-size"); /* of a stage */
@@ -239,6 +149,26 @@ static enum status set_scheduler(struct job *job, const struct degrees *d)
                   "attention-dp-config.enable-balance attention-dp-config.timeout-iters");
     job_set_count(job, "workload.balance.wait", wait,
                   "attention-dp-config.enable-balance attention-dp-config.batching-wait-iters");
+    return STATUS_OK;
+}
+
+/* What is written of CuteDSL and wide EP are CUTLASS's kernels with other exchanges; DENSEGEMM,
+ * VANILLA and the mega kernels are not modelled. */
+static const char backends[] = "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm "
+                               "TRITON=triton_oai MARLIN=marlin WIDEEP=cutlass CUTEDSL=cutlass";
+
+static enum status set_experts(struct job *job)
+{
+    static const char flag[] = "moe-config.backend";
+    const char *word = "AUTO";
+    TRY(job_word(job, flag, &word));
+    const char *experts = job_convert(job, backends, word);
+    if (!experts)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "experts' kernels '%s' matter to memory and are not modelled: TensorRT-LLM's "
+                 "own choice stands in",
+                 word);
+    job_set(job, "stack.experts", experts ? experts : "auto", flag);
     return STATUS_OK;
 }
 
@@ -315,14 +245,17 @@ static enum status read_windows(struct job *job)
 static enum status trtllm_finish(struct job *job)
 {
     struct degrees d;
+    serving_warn_environment(job);
     TRY(read_degrees(job, &d));
     TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
+    TRY(set_experts(job));
     TRY(set_slots(job));
     TRY(set_batch(job));
     TRY(set_scheduler(job, &d));
     TRY(set_draft(job));
+    TRY(trtllm_set_parts(job));
     TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
@@ -386,6 +319,9 @@ static enum status trtllm_write(struct job_writer *writer)
     if (p->ep > 1)
         writer_count(writer, "ep-size", p->ep);
     writer_direct(writer);
+    if (writer_word(writer, backends, words_experts[plan->stack.experts]))
+        writer_flag(writer, "moe-config.backend",
+                    writer_word(writer, backends, words_experts[plan->stack.experts]));
     bool serves = plan->workload.mode == MODE_SERVE;
     uint64_t batch = serves ? serving_sequences(plan) : plan->workload.micro_batch;
     if (batch)
@@ -396,6 +332,7 @@ static enum status trtllm_write(struct job_writer *writer)
         writer_flag(writer, "kv-cache-config.max-attention-window",
                     arena_printf(writer->arena, "[%" PRIu64 "]", plan->memory.cache_window));
     write_scheduler(writer);
+    trtllm_write_parts(writer);
     write_draft(writer);
     writer->out = whole;
     struct text options = {.arena = writer->arena};
@@ -414,8 +351,8 @@ const struct job_framework job_trtllm = {
     .source = "NVIDIA/TensorRT-LLM",
     .syntax = JOB_DASHES,
     .sections = "pytorch_backend_config.",
-    .flags = flags,
-    .n_flags = &n_flags,
+    .flags = trtllm_flags,
+    .n_flags = &trtllm_n_flags,
     .files = true, /* of --extra_llm_api_options alone */
     .telling = "kv_cache_config cuda_graph_config moe_config enable_attention_dp",
     .python = engine_script_read,

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
@@ -69,9 +70,12 @@ static enum status check_draft_ranks(struct job *job)
 static enum status set_draft(struct job *job, uint64_t tokens)
 {
     const char *method = NULL, *model = NULL;
-    struct serving_draft draft = {tokens, DRAFT_MODEL,
+    struct serving_draft draft = {tokens,
+                                  DRAFT_MODEL,
                                   "speculative-config.num_speculative_tokens",
-                                  "speculative-config.model"};
+                                  "speculative-config.model",
+                                  "speculative-config.quantization",
+                                  "speculative-config.kv-cache-dtype"};
     TRY(job_word(job, "speculative-config.method", &method));
     TRY(job_word(job, draft.model_flag, &model));
     if (!method && model &&
@@ -86,26 +90,61 @@ static enum status set_draft(struct job *job, uint64_t tokens)
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
-/* What a step holds unless the job says it: by the device, by the class that starts the engine
- * (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
+/* Behind low-latency kernels every rank has slots for a whole step of all others
+ * (config/parallel.py, use_batched_dp_moe). */
+static enum status has_slots(struct job *job, bool *slots)
+{
+    const struct shell_word *word = job_environment_word(job, "VLLM_ALL2ALL_BACKEND");
+    const char *backend = word ? word->text : "";
+    uint64_t dp = 1;
+    bool whole = false;
+    TRY(job_word(job, "all2all-backend", &backend));
+    TRY(job_count(job, "data-parallel-size", &dp));
+    TRY(job_switch(job, "enable-expert-parallel", &whole));
+    bool low = text_equal(backend, "deepep_low_latency") || text_equal(backend, "nixl_ep");
+    *slots = low && whole && dp > 1;
+    return STATUS_OK;
+}
+
+/* What a step holds unless the job says it: by the device and the release, by the class that
+ * starts the engine (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
 static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t *batched)
 {
+    const struct engine_release *release = vllm_release(job);
     double gib;
-    bool a100, llm = false;
+    bool a100, llm = false, slots;
     const char *mode = "balanced";
     TRY(serving_device(job, &gib, &a100));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
+    TRY(has_slots(job, &slots));
     bool large = gib >= 70 && !a100, most = text_equal(mode, "throughput");
+    bool doubled = llm || (release->doubles_batch && gib >= 160);
     *sequences = large ? 1024 : 256;
-    *batched = llm ? (large ? 16384 : 8192) : large ? 8192 : 2048;
+    *batched = large ? (doubled ? 16384 : 8192) : llm ? 8192 : 2048;
+    if (slots && release->doubles_batch)
+        *batched = 256;
     if (most) {
         *sequences *= 2;
         *batched *= 2;
     }
-    if ((llm || most) && !job_given(job, "max-num-batched-tokens"))
-        job_set_count(job, "workload.max_num_batched_tokens", *batched,
-                      ENGINE_SCRIPT_CLASS " performance-mode");
+    return STATUS_OK;
+}
+
+/* And no more than all sequences can have, which an engine's plan says of itself: but of a
+ * script's class and of the mode. */
+static enum status limit_batch(struct job *job, uint64_t sequences, uint64_t *batched)
+{
+    static const char origin[] = ENGINE_SCRIPT_CLASS " performance-mode";
+    uint64_t longest = job_drafted(job, "workload.context_length", 0);
+    bool llm = false, overflow = false;
+    const char *mode = "balanced";
+    TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
+    TRY(job_word(job, "performance-mode", &mode));
+    if (longest && vllm_release(job)->limits_batch)
+        *batched = lesser(*batched, checked_mul(sequences, longest, &overflow));
+    if (llm || text_equal(mode, "throughput"))
+        job_set_count(job, "workload.max_num_batched_tokens", *batched, origin);
     return STATUS_OK;
 }
 
@@ -116,6 +155,8 @@ static enum status set_batch(struct job *job)
     TRY(default_batch(job, &sequences, &batched));
     TRY(job_word(job, "kv-transfer-config.kv_role", &role));
     TRY(job_count(job, "max-num-seqs", &sequences));
+    if (!job_given(job, "max-num-batched-tokens"))
+        TRY(limit_batch(job, sequences, &batched));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
     TRY(set_whole_prompts(job, &batched));
@@ -192,11 +233,16 @@ static enum status set_path(struct job *job)
 
 static enum status set_graphs(struct job *job)
 {
+    static const char levels[] = "0=none O0=none 1=partial O1=partial";
     static const char modes[] = "NONE=none PIECEWISE=partial FULL=full FULL_DECODE_ONLY=full "
                                 "FULL_AND_PIECEWISE=full none=none";
-    const char *mode = NULL;
+    const char *mode = NULL, *level = NULL;
     bool eager = false;
     TRY(job_switch(job, "enforce-eager", &eager));
+    TRY(job_word(job, "optimization-level", &level));
+    const char *by_level = level ? job_convert(job, levels, level) : NULL;
+    if (by_level)
+        job_set(job, "stack.graphs", by_level, "optimization-level");
     TRY(job_word(job, "compilation-config.cudagraph_mode", &mode));
     const char *graphs = mode ? job_convert(job, modes, mode) : NULL;
     if (mode && !graphs)
@@ -283,6 +329,10 @@ static enum status set_adapters(struct job *job)
     TRY(job_switch(job, "fully-sharded-loras", &sharded));
     if (adapters.enabled && sharded)
         job_set(job, "lora.sharded", "true", "fully-sharded-loras");
+    const struct setting *s =
+        job_given(job, "lora-target-modules") ? job_setting(job, "lora-target-modules") : NULL;
+    if (adapters.enabled && s && s->n)
+        job_set_list(job, "lora.targets", s->values, s->n, "lora-target-modules");
     return STATUS_OK;
 }
 
@@ -302,6 +352,16 @@ static enum status set_images(struct job *job)
     else if (job_given(job, image) || job_given(job, video))
         job_set_count(job, "workload.encoder.limit", images > videos ? images : videos,
                       job_given(job, image) ? image : video);
+    return STATUS_OK;
+}
+
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "enable-multimodal-encoder-data-parallel";
+    bool apart = false;
+    TRY(job_switch(job, flag, &apart));
+    if (apart)
+        job_set(job, "parallel.encoder_apart", "true", flag);
     return STATUS_OK;
 }
 
@@ -340,6 +400,7 @@ static enum status set_context(struct job *job)
 
 static enum status vllm_finish(struct job *job)
 {
+    serving_warn_environment(job);
     vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));
@@ -347,6 +408,7 @@ static enum status vllm_finish(struct job *job)
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_windows(job));
+    TRY(set_encoder(job));
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
@@ -373,6 +435,10 @@ static void write_draft(struct job_writer *writer)
     writer_flag(writer, "speculative-config.method", methods[s->method]);
     if (s->method == DRAFT_MODEL)
         writer_flag(writer, "speculative-config.model", path);
+    if (s->weights == DTYPE_FP8)
+        writer_flag(writer, "speculative-config.quantization", "fp8");
+    if (s->kv_cache == DTYPE_BF16 || s->kv_cache == DTYPE_FP8)
+        writer_flag(writer, "speculative-config.kv-cache-dtype", words_dtype[s->kv_cache]);
 }
 
 static void write_adapters(struct job_writer *writer)

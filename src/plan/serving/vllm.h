@@ -18,6 +18,10 @@ void vllm_write_host_cache(struct job_writer *writer);
 /* Chunks of experts and of the dispatch on a path, by the environment. */
 enum status vllm_set_chunks(struct job *job, const char *path);
 
+/* The release that runs: as asked for, by the image, or the newest known. */
+struct engine_release;
+const struct engine_release *vllm_release(struct job *job);
+
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);
 

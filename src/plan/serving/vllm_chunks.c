@@ -18,7 +18,7 @@ static const char *version_of(const struct job *job)
     return item && item->n ? item->words[0] : "";
 }
 
-static const struct engine_release *release_of(struct job *job)
+const struct engine_release *vllm_release(struct job *job)
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     plan->stack.kind = STACK_VLLM;
@@ -55,7 +55,7 @@ static bool cuts(const struct job *job, const char *path)
 
 enum status vllm_set_chunks(struct job *job, const char *path)
 {
-    const struct engine_release *release = release_of(job);
+    const struct engine_release *release = vllm_release(job);
     if (release->expert_chunk && !cuts(job, path)) {
         draft_set_count(&job->draft, "moe.expert_tokens", 1000000000, (struct mark){0},
                         "VLLM_ENABLE_FUSED_MOE_ACTIVATION_CHUNKING");

@@ -161,7 +161,8 @@ static bool keeps_states(const struct plan *plan)
 static bool offloads(const struct plan *plan)
 {
     return updates_on_host(plan) || (trains(plan) && plan->recompute.offload.n > 0) ||
-           (!trains(plan) && plan->memory.weight_offload_bytes > 0);
+           (!trains(plan) && plan->memory.weight_offload_bytes > 0) ||
+           engine_groups_layers(plan);
 }
 
 enum { UNSAID = 5 }; /* of the keys: no word where neither user nor stack decides */

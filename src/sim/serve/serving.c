@@ -14,6 +14,7 @@
 /* A stage's profile run, and the list it is one of. */
 struct run {
     const struct plan *plan; /* of the profile run */
+    double fraction;         /* of the plan that it is for */
     struct work work;
     struct slots slots;
     uint64_t *values;
@@ -140,9 +141,10 @@ static void split_states(const struct plan *plan, const struct slots *slots,
 
 /* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
  * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
-static void take_bytes(const struct plan *plan, struct serving_report *r)
+static void take_bytes(const struct run *run, struct serving_report *r)
 {
-    double fraction = engine_fraction(plan);
+    const struct plan *plan = run->plan;
+    double fraction = run->fraction;
     uint64_t device = remaining(verdict_capacity(plan), plan->memory.reserve_bytes);
     uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
     switch (engine_release(plan)->pool) {
@@ -175,7 +177,7 @@ static void take_pool(const struct run *run, const struct memory_peak *peak,
     r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
     r->outside_bytes = peak->outside_bytes + engine_outside(run->plan);
     r->graphs_bytes = engine_graphs(run->plan);
-    take_bytes(run->plan, r);
+    take_bytes(run, r);
     split_states(run->plan, &run->slots, r);
     take_given(run->plan, r);
     serving_count(run->plan, &run->slots, r);
@@ -194,7 +196,7 @@ uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report
 {
     const struct memory *m = &plan->memory;
     bool ratio = plan->stack.kind == STACK_SGLANG;
-    if ((!ratio && plan->stack.kind != STACK_VLLM) || !r->present)
+    if (!r->present)
         return 0;
     double bytes = ratio ? m->host_cache_ratio * (double)r->cache_bytes : 0;
     return m->host_cache_bytes ? m->host_cache_bytes : (uint64_t)bytes;
@@ -222,7 +224,7 @@ enum status serving_of(const struct plan *plan, struct arena *arena, struct serv
     if (plan->workload.mode == MODE_TRAIN || !plan_is_engine(plan))
         return STATUS_OK;
     struct plan profile = profile_of(plan);
-    struct run run = {.plan = &profile};
+    struct run run = {.plan = &profile, .fraction = engine_fraction(plan)};
     if (work_build(&profile, arena, &run.work, &refused) != STATUS_OK)
         return STATUS_OK;
     slots_from_plan(&profile, &run.slots);

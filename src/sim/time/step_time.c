@@ -164,22 +164,29 @@ static bool beyond_graphs(const struct plan *plan)
            !engine_has_graph(plan, w->micro_batch);
 }
 
+/* Of engines whose graphs of such steps are their own: TensorRT-LLM's of others are not taken
+ * for them (pyexecutor/scheduler.py, can_run_cuda_graph). */
+static bool reads_prompts(const struct plan *plan)
+{
+    enum stack_kind kind = plan->stack.kind;
+    return plan->workload.mode == MODE_PREFILL &&
+           (kind == STACK_SGLANG || kind == STACK_TRTLLM);
+}
+
 enum graphs step_graphs(const struct plan *plan)
 {
     enum stack_kind kind = plan->stack.kind;
     if (beyond_graphs(plan))
         return GRAPHS_NONE;
+    if (reads_prompts(plan))
+        return engine_prompt_graphs(plan, plan_tokens(plan));
     if (plan->stack.graphs != GRAPHS_AUTO)
         return plan->stack.graphs;
     if (plan->stack.static_shapes)
         return GRAPHS_FULL;
     if (kind != STACK_VLLM && kind != STACK_SGLANG && kind != STACK_TRTLLM)
         return GRAPHS_NONE;
-    if (plan->workload.mode == MODE_DECODE)
-        return GRAPHS_FULL;
-    /* TensorRT-LLM's graphs are of steps without prompts (pyexecutor/scheduler.py,
-     * can_run_cuda_graph), but for pieces that torch.compile is asked for */
-    return kind == STACK_TRTLLM ? GRAPHS_NONE : GRAPHS_PARTIAL;
+    return plan->workload.mode == MODE_DECODE ? GRAPHS_FULL : GRAPHS_PARTIAL;
 }
 
 double step_tokens(const struct plan *plan)

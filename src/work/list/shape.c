@@ -39,8 +39,11 @@ const char *slot_symbol(enum slot slot)
 #define KIND_TRAINED_SYMBOL(name, mixer, ffn, text, word) "l_trained[" text "]",
                                         LAYER_KIND_LIST(KIND_TRAINED_SYMBOL)
 #undef KIND_TRAINED_SYMBOL
+#define KIND_AWAY_SYMBOL(name, mixer, ffn, text, word) "l_away[" text "]",
+                                            LAYER_KIND_LIST(KIND_AWAY_SYMBOL)
+#undef KIND_AWAY_SYMBOL
 #define KIND_ADAPTED_SYMBOL(name, mixer, ffn, text, word) "l_adapted[" text "]",
-                                            LAYER_KIND_LIST(KIND_ADAPTED_SYMBOL)
+                                                LAYER_KIND_LIST(KIND_ADAPTED_SYMBOL)
 #undef KIND_ADAPTED_SYMBOL
     };
     static_assert(sizeof symbols / sizeof *symbols == SLOT_COUNT, "a symbol for each slot");
@@ -85,6 +88,11 @@ enum slot slot_kind_back(enum layer_kind kind)
 enum slot slot_kind_trained(enum layer_kind kind)
 {
     return (enum slot)(SLOT_KIND_TRAINED + (unsigned)kind);
+}
+
+enum slot slot_kind_away(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_AWAY + (unsigned)kind);
 }
 
 enum slot slot_kind_adapted(enum layer_kind kind)
@@ -297,6 +305,7 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
            sizeof stage->plain_in_flight);
     memcpy(&v[SLOT_KIND_BACK], stage->back, sizeof stage->back);
     memcpy(&v[SLOT_KIND_TRAINED], stage->trained, sizeof stage->trained);
+    memcpy(&v[SLOT_KIND_AWAY], stage->away, sizeof stage->away);
     memcpy(&v[SLOT_KIND_ADAPTED], stage->adapted, sizeof stage->adapted);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;

@@ -151,7 +151,8 @@ enum slot {
     SLOT_KIND_BACK = SLOT_KIND_PLAIN_IN_FLIGHT + KIND_COUNT, /* layers that run backward */
     SLOT_KIND_TRAINED = SLOT_KIND_BACK + KIND_COUNT,         /* of them those whose weights have
                                                                 gradients */
-    SLOT_KIND_ADAPTED = SLOT_KIND_TRAINED + KIND_COUNT, /* whose linear layers have adapters */
+    SLOT_KIND_AWAY = SLOT_KIND_TRAINED + KIND_COUNT, /* whose weights are in host memory */
+    SLOT_KIND_ADAPTED = SLOT_KIND_AWAY + KIND_COUNT, /* whose linear layers have adapters */
     SLOT_COUNT = SLOT_KIND_ADAPTED + KIND_COUNT
 };
 
@@ -195,6 +196,7 @@ enum slot slot_kind_plain(enum layer_kind kind);
 enum slot slot_kind_plain_in_flight(enum layer_kind kind);
 enum slot slot_kind_back(enum layer_kind kind);
 enum slot slot_kind_trained(enum layer_kind kind);
+enum slot slot_kind_away(enum layer_kind kind);
 enum slot slot_kind_adapted(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/frozen.h"
 #include "plan/layout.h"
 #include "plan/params.h"
@@ -418,6 +419,18 @@ static void take_blocks(const struct plan *plan, const struct layout *layout,
         stage->blocks_moved = moved / places * 1000 + moved % places * 1000 / places;
 }
 
+/* The last layers of every group of a stage (vLLM model_executor/offloader/prefetch.py,
+ * wrap_modules, of the layers that a rank makes). */
+static void take_away(const struct plan *plan, struct stage *stage)
+{
+    const uint64_t group = plan->memory.offload_group, of = plan->memory.offload_in_group;
+    uint64_t first = layers_before(plan, stage->index);
+    uint64_t last = layers_before(plan, stage->index + 1);
+    for (uint64_t i = first; i < last && engine_groups_layers(plan); i++)
+        if ((i - first) % group + of >= group)
+            model_layers(&plan->model, i, i + 1, stage->away);
+}
+
 /* A stage but for what is in flight, and the moments of its schedule. */
 static void fill_stage(const struct plan *plan, uint64_t index, const struct params *params,
                        struct chunks *chunks, struct stage *stage)
@@ -433,6 +446,7 @@ static void fill_stage(const struct plan *plan, uint64_t index, const struct par
     if (plan_freezes(plan) || plan_draws_layers(plan))
         stage_trained(plan, params, chunks->trained, stage);
     take_blocks(plan, written ? &layout : NULL, stage);
+    take_away(plan, stage);
 }
 
 unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,

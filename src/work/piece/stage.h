@@ -16,10 +16,11 @@ enum { STAGE_MOMENTS = 16 };
 struct stage {
     uint64_t index;   /* from 0 */
     unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
-    uint64_t layers[KIND_COUNT];       /* those of prediction modules included */
-    uint64_t back[KIND_COUNT];         /* of them those that run backward */
-    uint64_t trained[KIND_COUNT];      /* of those the ones whose weights have gradients */
-    uint64_t adapted[KIND_COUNT];      /* of them those whose linear layers have adapters */
+    uint64_t layers[KIND_COUNT];  /* those of prediction modules included */
+    uint64_t back[KIND_COUNT];    /* of them those that run backward */
+    uint64_t trained[KIND_COUNT]; /* of those the ones whose weights have gradients */
+    uint64_t away[KIND_COUNT];    /* of the layers those whose weights are in host memory */
+    uint64_t adapted[KIND_COUNT]; /* of them those whose linear layers have adapters */
     uint64_t dense_layers, moe_layers; /* of them with such a network */
     uint64_t mtp_layers;               /* prediction modules on this rank */
     bool embedding, head;              /* holds the first, the last chunk */

@@ -485,6 +485,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     serve_weights(plan, work, style);
     serve_offload(plan, work, first);
     serve_adapters(plan, work);
+    serve_transfer(plan, work, style->cache_block);
     if (style->remainders)
         serve_remainders(plan, work, &style->experts);
     if (!style->profile)

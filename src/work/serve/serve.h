@@ -54,6 +54,8 @@ struct size serve_borrow_layers(const struct plan *plan, struct sizes *sizes);
  * memory. */
 void serve_adapters(const struct plan *plan, struct work *work);
 void serve_offload(const struct plan *plan, struct work *work, size_t first);
+/* Buffers that caches are sent from and into, of a cache with blocks of so many tokens. */
+void serve_transfer(const struct plan *plan, struct work *work, uint64_t block);
 /* What torch's allocator keeps of the segments of weights. */
 void serve_remainders(const struct plan *plan, struct work *work,
                       const struct serve_experts *layout);

@@ -48,8 +48,8 @@ void serve_offload(const struct plan *plan, struct work *work, size_t first)
     struct sizes *s = &work->sizes;
     struct size all = size_const(s, plan->memory.weight_offload_bytes), left = all;
     bool has = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
-    if (!has || !plan->memory.weight_offload_bytes)
-        return;
+    if (!has || !plan->memory.weight_offload_bytes || engine_groups_layers(plan))
+        return; /* vLLM takes groups where both are asked for */
     for (size_t i = first; i < work->n_buffers; i++) {
         struct buffer *buffer = &work->buffers[i];
         if (stays(buffer))

@@ -3,6 +3,7 @@
  * of the model (model.mtp_enabled), and shares embedding and head. Temporaries of a draft's
  * pass are smaller than those of the step, and are not alive beside them. */
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/speculation.h"
 #include "work/piece/cache.h"
 #include "work/serve/serve.h"
@@ -23,9 +24,19 @@ static void hold(struct work *work, const char *name, enum category category, st
                                       .state = true});
 }
 
+/* What of it is the model's own (SGLang speculative/eagle_worker_v2.py, init_lm_head: EAGLE
+ * takes both, EAGLE-3 the embedding; vLLM v1/spec_decode/llm_base_proposer.py). */
+static bool is_shared(const struct plan *plan, const struct buffer *buffer)
+{
+    enum draft_shares shares = plan->workload.speculation.shares;
+    bool first = text_equal(buffer->name, "embedding_weights");
+    bool last = text_equal(buffer->name, "head_weights");
+    return (first && shares != SHARES_NOTHING) || (last && shares == SHARES_ENDS);
+}
+
 /* Of one rank, by the same list as any model's; saturates. */
-static uint64_t weights_bytes(const struct plan *draft, const struct serve_style *style,
-                              struct arena *arena)
+static uint64_t weights_bytes(const struct plan *plan, const struct plan *draft,
+                              const struct serve_style *style, struct arena *arena)
 {
     struct work work;
     struct slots slots;
@@ -40,7 +51,8 @@ static uint64_t weights_bytes(const struct plan *draft, const struct serve_style
     if (!sizes_eval(&work.sizes, &slots, values))
         return UINT64_MAX;
     for (size_t i = 0; i < work.n_buffers; i++)
-        sum = checked_add(sum, values[work.buffers[i].all.node], &overflow);
+        if (!is_shared(plan, &work.buffers[i]))
+            sum = checked_add(sum, values[work.buffers[i].all.node], &overflow);
     return sum;
 }
 
@@ -91,7 +103,7 @@ void serve_draft(const struct plan *plan, struct work *work, const struct serve_
     plan_draft(plan, 1, draft);
     struct sizes *s = &work->sizes;
     hold(work, "draft_weights", CATEGORY_WEIGHTS, size_const(s, 1),
-         size_const(s, weights_bytes(draft, style, work->arena)));
+         size_const(s, weights_bytes(plan, draft, style, work->arena)));
     if (entry_bytes(plan, draft))
         hold(work, "draft_entry_weights", CATEGORY_WEIGHTS, size_const(s, 1),
              size_const(s, entry_bytes(plan, draft)));

@@ -1,4 +1,5 @@
 /* Weights of a serving rank, component by component; see serve.h. */
+#include "base/text.h"
 #include "work/list/letters.h"
 #include "work/list/dtype.h"
 #include "plan/params.h"
@@ -18,8 +19,9 @@ enum layers {
     MOE_LAYERS,
     ALL_LAYERS,
     ATTENTION_LAYERS,
-    ALIKE_LAYERS, /* of those: without window layers that have heads of their own */
-    WINDOW_LAYERS /* these alone */
+    ALIKE_LAYERS,  /* of those: without window layers that have heads of their own */
+    WINDOW_LAYERS, /* these alone */
+    ONE_MIXER
 };
 
 #define BIT(part) (1u << (part))
@@ -167,9 +169,66 @@ static struct size component_bytes(const struct component *c, const struct dims 
     return bytes;
 }
 
+/* Whether a layer of a kind is one of those. */
+static bool is_of(const struct plan *plan, enum layers which, enum mixer mixer,
+                  enum layer_kind kind)
+{
+    enum mixer own = kind_mixer(kind), owner = mixer_owner(own);
+    bool dense = kind_ffn(kind) == FFN_DENSE;
+    bool borrows = plan_borrows(plan) && mixer_borrows(own);
+    bool apart = which == ALIKE_LAYERS && plan_splits_attention(plan);
+    switch (which) {
+    case ONE_MIXER:
+        return own == mixer;
+    case MOE_LAYERS:
+        return kind_ffn(kind) == FFN_MOE;
+    case DENSE_LAYERS:
+        return dense && !borrows;
+    case BORROW_LAYERS:
+        return dense && borrows;
+    case WINDOW_LAYERS:
+        return owner == MIXER_WINDOW;
+    case ALL_LAYERS:
+        return true;
+    case ATTENTION_LAYERS:
+    case ALIKE_LAYERS:
+        break;
+    }
+    return cache_name(owner) && !(apart && owner == MIXER_WINDOW);
+}
+
+/* Of these layers those whose weights are in host memory. */
+static struct size away_of(const struct plan *plan, struct sizes *s, enum layers which,
+                           enum mixer mixer)
+{
+    struct size sum = size_const(s, 0);
+    for (unsigned k = 0; k < KIND_COUNT && engine_groups_layers(plan); k++)
+        if (is_of(plan, which, mixer, (enum layer_kind)k))
+            sum = size_add(s, sum, size_slot(s, slot_kind_away((enum layer_kind)k)));
+    return sum;
+}
+
+/* Matrices of layers in host memory: room on the device for as many layers as come in ahead,
+ * one for every name. */
+static void send_away(const struct plan *plan, struct work *work, enum dtype dtype,
+                      struct size bytes, struct size away)
+{
+    static const char source[] = "vLLM offloader/prefetch.py: StaticBufferPool";
+    struct sizes *s = &work->sizes;
+    struct size some = size_min(s, away, size_const(s, 1)), all = size_mul(s, bytes, away);
+    state(work, "offload_slots", dtype, bytes, size_times(s, some, plan->memory.offload_ahead),
+          source);
+    for (size_t i = 0; i < work->n_host; i++)
+        if (text_equal(work->host[i].name, "offloaded_weights")) {
+            work->host[i].bytes = size_add(s, work->host[i].bytes, all);
+            return;
+        }
+    work_host(work, "offloaded_weights", all, source);
+}
+
 /* One buffer of a component, but where it has no bytes. */
 static void add_component(const struct component *c, const char *name, struct work *work,
-                          const struct dims *d, struct size layers)
+                          const struct dims *d, struct size layers, struct size away)
 {
     struct size bytes = component_bytes(c, d);
     enum weight_part first = (enum weight_part)0;
@@ -177,8 +236,13 @@ static void add_component(const struct component *c, const char *name, struct wo
         first++;
     if (c->kind == EXPERTS)
         bytes = size_mul(d->z, bytes, size_slot(d->z, SLOT_LOCAL_EXPERTS));
-    if (!size_is_zero(d->z, bytes))
-        state(work, name, format_of(d->plan, first, c->kind), bytes, layers, NULL);
+    if (size_is_zero(d->z, bytes))
+        return;
+    enum dtype format = format_of(d->plan, first, c->kind);
+    bool groups = engine_groups_layers(d->plan);
+    state(work, name, format, bytes, groups ? size_sub(d->z, layers, away) : layers, NULL);
+    if (groups)
+        send_away(d->plan, work, format, bytes, away);
 }
 
 /* Attention of window layers with heads of their own. */
@@ -187,7 +251,8 @@ static void window_attention(const struct plan *plan, struct work *work)
     struct dims d = fill_dims(plan, &work->sizes, MIXER_WINDOW);
     if (plan_splits_attention(plan))
         add_component(&components[0], "window_attention_weights", work, &d,
-                      layers_of(plan, d.z, WINDOW_LAYERS));
+                      layers_of(plan, d.z, WINDOW_LAYERS),
+                      away_of(plan, d.z, WINDOW_LAYERS, MIXER_WINDOW));
 }
 
 /* Experts of another width that tokens of images choose from, and their router (vLLM
@@ -207,7 +272,8 @@ static void image_experts(const struct plan *plan, struct work *work,
     d = padded_dims(layout, &d);
     d.width[COL_INTER_IN] = size_times(d.z, d.width[COL_INTER], plan->model.moe.glu ? 2 : 1);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++)
-        add_component(&both[i], both[i].name, work, &d, layers_of(plan, d.z, MOE_LAYERS));
+        add_component(&both[i], both[i].name, work, &d, layers_of(plan, d.z, MOE_LAYERS),
+                      away_of(plan, d.z, MOE_LAYERS, MIXER_FULL));
 }
 
 /* All that a mixer multiplies by, under one name. */
@@ -216,7 +282,8 @@ static void mixer_matrices(const struct plan *plan, struct work *work, const cha
 {
     const struct component all = {.in = IN_NONE, .parts = parts};
     struct dims d = fill_dims(plan, &work->sizes, mixer);
-    add_component(&all, name, work, &d, cache_layers(d.z, plan, mixer));
+    add_component(&all, name, work, &d, cache_layers(d.z, plan, mixer),
+                  away_of(plan, d.z, ONE_MIXER, mixer));
 }
 
 /* The taps of a linear layer's convolution and its vectors, in 16 bits. */
@@ -472,7 +539,8 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
                           c->kind == EXPERTS           ? &experts
                           : c->layers == BORROW_LAYERS ? &borrow
                                                        : &d,
-                          layers_of(plan, s, c->layers));
+                          layers_of(plan, s, c->layers),
+                          away_of(plan, s, c->layers, MIXER_FULL));
     }
     image_experts(plan, work, &style->experts, &d);
     window_attention(plan, work);
