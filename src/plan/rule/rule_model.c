@@ -28,7 +28,8 @@ static bool has_groups(const struct plan *plan)
 
 static bool has_period(const struct plan *plan)
 {
-    return has_experts(plan) && plan->model.moe_every > 1 && !model_has_parts(&plan->model);
+    const struct model *model = &plan->model;
+    return model->moe.experts > 0 && model->moe_every > 1 && !model_has_parts(model);
 }
 
 static bool model_is_parts(const struct plan *plan)

@@ -77,7 +77,17 @@ struct weights_part {
     enum process_group same;  /* its ranks hold the same shard; GROUP_NONE: no other does */
     struct size elements;     /* gathered */
     enum dtype dtype;         /* as it travels */
+    bool some;                /* in those layers alone whose linear layers have adapters */
 };
+
+/* Sets how many layers have the part; returns what it was. */
+static struct size in_layers(struct step *s, const struct weights_part *part)
+{
+    const struct size before = s->l.layers;
+    if (part->some)
+        s->l.layers = size_slot(s->l.z, slot_kind_adapted(segment_kind(s->l.segment)));
+    return before;
+}
 
 static void gather(struct step *s, const struct weights_part *shard)
 {
@@ -85,6 +95,7 @@ static void gather(struct step *s, const struct weights_part *shard)
     if (shard->group == GROUP_NONE)
         return;
     enum dtype dtype = shard->dtype;
+    const struct size before = in_layers(s, shard);
     struct size n = layer_group_ranks(l, shard->group);
     uint16_t part = flat(s, arena_join(l->arena, "shard_of_", shard->what), CATEGORY_WEIGHTS,
                          dtype, size_ceil_div(l->z, shard->elements, n));
@@ -92,6 +103,7 @@ static void gather(struct step *s, const struct weights_part *shard)
                         dtype, shard->elements);
     layer_collective(l, arena_join(l->arena, "gather_", shard->what), shard->group, ALL_GATHER,
                      part, all, l->work->buffers[all].bytes);
+    l->layers = before;
 }
 
 /* Of all gradients a rank keeps its shard, or all; returns what it keeps. */
@@ -160,9 +172,9 @@ static unsigned held_by_many(struct step *s, struct shards elements, enum dtype 
                              bool adapters, struct weights_part out[2])
 {
     struct weights_part all[] = {
-        {adapters ? "adapters" : "weights", GROUP_DP, GROUP_NONE, elements.dense, dtype},
+        {adapters ? "adapters" : "weights", GROUP_DP, GROUP_NONE, elements.dense, dtype, false},
         {adapters ? "expert_adapters" : "expert_weights", GROUP_EDP, GROUP_NONE,
-         elements.experts, dtype},
+         elements.experts, dtype, false},
     };
     const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
     if (plan_shards_in_part(s->plan)) {
@@ -205,9 +217,21 @@ static struct shards segment_adapters(struct step *s)
     return (struct shards){sum.dense, sum.experts};
 }
 
-/* Adapters are gathered with the weights they stand beside; those of a quantised base, of
- * which the bits travel as they are kept (every rank has all scales), on their own. Experts
- * that it leaves whole travel so. */
+/* The segment's adapters on their own; of stacked experts in every layer (lora_is_in_some). */
+static unsigned adapters_apart(struct step *s, enum dtype dtype, struct weights_part out[2])
+{
+    unsigned n = held_by_many(s, segment_adapters(s), dtype, true, out);
+    bool stacked = lora_stacks_experts(s->plan) && s->plan->lora.language;
+    for (unsigned i = 0; i < n && segment_is_layer(s->l.segment); i++) {
+        bool experts = text_equal(out[i].what, "expert_adapters");
+        out[i].some = plan_adapts_some(s->plan) && !(experts && stacked);
+    }
+    return n;
+}
+
+/* Adapters are gathered with the weights they stand beside, unless only some layers have any;
+ * those of a quantised base, of which the bits travel as they are kept (every rank has all
+ * scales), on their own. Experts that it leaves whole travel so. */
 static unsigned gathered(struct step *s, struct weights_part out[4])
 {
     enum dtype gather = s->plan->precision.gather, dtype = s->plan->precision.activations;
@@ -220,7 +244,11 @@ static unsigned gathered(struct step *s, struct weights_part out[4])
         bool all_of_it = lora_quantises_dense(s->plan);
         unsigned n = held_by_many(s, dense, all_of_it ? few : whole, false, out);
         n += held_by_many(s, experts, lora_expert_format(s->plan), false, out + n);
-        return n + held_by_many(s, adapters, s->plan->precision.activations, true, out + n);
+        return n + adapters_apart(s, dtype, out + n);
+    }
+    if (plan_adapts_some(s->plan) && segment_is_layer(s->l.segment)) {
+        unsigned n = held_by_many(s, all, dtype, false, out);
+        return n + adapters_apart(s, dtype, out + n);
     }
     all.dense = size_add(z, all.dense, adapters.dense);
     all.experts = size_add(z, all.experts, adapters.experts);
@@ -257,9 +285,9 @@ static struct shards segment_trained(struct step *s)
 
 static unsigned with_gradients(struct step *s, struct weights_part out[2])
 {
-    bool adapters = lora_is_on(s->plan);
-    struct shards all = adapters ? segment_adapters(s) : segment_trained(s);
-    return held_by_many(s, all, gradient_dtype(s), adapters, out);
+    if (lora_is_on(s->plan))
+        return adapters_apart(s, gradient_dtype(s), out);
+    return held_by_many(s, segment_trained(s), gradient_dtype(s), false, out);
 }
 
 static bool gathers_layers(const struct step *s)
@@ -309,9 +337,11 @@ void step_gather_input(struct step *s)
 
 static void reduce_layer(struct step *s, const struct weights_part *shard)
 {
+    const struct size before = in_layers(s, shard);
     uint16_t part = reduce(s, shard, REDUCE_SCATTER);
     if (!copies_reduced_once(s))
         reduce_copies(s, shard, part);
+    s->l.layers = before;
 }
 
 void step_reduce_gradients(struct step *s)
