@@ -62,24 +62,6 @@ struct reading {
 static void read_arguments(struct reading *r, const char *before, const struct python_value *of,
                            unsigned depth);
 
-/* What a name stands for where the script makes it once, and it is a call: a dict, or a
- * configuration; the value itself else. */
-static const struct python_value *named(const struct reading *r, const struct python_value *v)
-{
-    const struct python_value *found = NULL;
-    if (v->kind == PYTHON_CALL || v->quoted || !v->text)
-        return v;
-    for (size_t i = 0; i < r->python->n; i++) {
-        const struct python_statement *s = &r->python->statements[i];
-        if (!s->target || !text_equal(s->target, v->text))
-            continue;
-        if (found || s->value.kind != PYTHON_CALL)
-            return v;
-        found = &s->value;
-    }
-    return found ? found : v;
-}
-
 /* MTPDecodingConfig(..) of TensorRT-LLM says by its name how drafts are made. */
 static void read_draft(struct reading *r, const char *before, const char *class,
                        struct mark mark)
@@ -125,7 +107,7 @@ static void read_argument(struct reading *r, const char *before,
     struct python_value given = a->value;
     if (mapping)
         given.text += 2;
-    const struct python_value *v = named(r, &given);
+    const struct python_value *v = python_made(r->python, &given);
     if (mapping && v->kind == PYTHON_CALL && depth < DEPTH) {
         read_arguments(r, before, v, depth + 1);
     } else if (mapping) {
@@ -156,7 +138,7 @@ static void read_engine(struct reading *r, const struct python_value *v, const c
         job_add_python(r->job, r->python, model, &first->value, first->mark);
     for (size_t i = 0; ray && i < v->n; i++)
         if (v->items[i].name)
-            read_ray(r, &v->items[i], named(r, &v->items[i].value), 1);
+            read_ray(r, &v->items[i], python_made(r->python, &v->items[i].value), 1);
     if (!ray)
         read_arguments(r, "", v, 0);
     const struct python_value yes = {.kind = PYTHON_WORD, .text = "true", .quoted = true};

@@ -52,22 +52,6 @@ static bool append_json(struct text *out, const struct python_value *v, unsigned
     return known;
 }
 
-/* The mapping that a name stands for where the program makes it once. */
-static const struct python_value *mapping_of(const struct python *python,
-                                             const struct python_value *v)
-{
-    const struct python_value *found = NULL;
-    for (size_t i = 0; v->kind != PYTHON_CALL && v->text && i < python->n; i++) {
-        const struct python_statement *s = &python->statements[i];
-        if (!s->target || !text_equal(s->target, v->text))
-            continue;
-        if (found || s->value.kind != PYTHON_CALL)
-            return v;
-        found = &s->value;
-    }
-    return found ? found : v;
-}
-
 static void append_word(struct text *out, const struct python *python,
                         const struct python_value *v)
 {
@@ -75,7 +59,7 @@ static void append_word(struct text *out, const struct python *python,
     const char *word = python_literal(v);
     bool dumps = v->kind == PYTHON_CALL && v->n &&
                  text_equal(python_last_part(v->callee), "dumps") &&
-                 append_json(&json, mapping_of(python, &v->items[0].value), 0);
+                 append_json(&json, python_made(python, &v->items[0].value), 0);
     text_append(out, " ");
     if (word || dumps)
         append_quoted(out, word ? word : text_string(&json));

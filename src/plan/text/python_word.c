@@ -110,3 +110,26 @@ bool python_imports(const char *text, const char *library)
     }
     return false;
 }
+
+const struct python_value *python_call_named(const struct python *python, const char *name)
+{
+    const struct python_value *found = NULL;
+    for (size_t i = 0; i < python->n; i++) {
+        const struct python_statement *s = &python->statements[i];
+        if (!s->target || !text_equal(s->target, name))
+            continue;
+        if (found || s->value.kind != PYTHON_CALL)
+            return NULL;
+        found = &s->value;
+    }
+    return found;
+}
+
+const struct python_value *python_made(const struct python *python,
+                                       const struct python_value *value)
+{
+    if (value->kind == PYTHON_CALL || value->quoted || !value->text)
+        return value;
+    const struct python_value *made = python_call_named(python, value->text);
+    return made ? made : value;
+}

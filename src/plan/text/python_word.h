@@ -15,6 +15,14 @@ const char *python_literal(const struct python_value *value);
 const char *python_word(const struct python *python, const struct python_value *value,
                         struct arena *arena, const char **trouble);
 
+/* The call that makes a name's value, a dict or a configuration, where the script sets the name
+ * once; NULL: it does not. */
+const struct python_value *python_call_named(const struct python *python, const char *name);
+
+/* That of a name, the value itself else. */
+const struct python_value *python_made(const struct python *python,
+                                       const struct python_value *value);
+
 /* Whether a script imports a library, "import trl" or "from trl.trainer". */
 bool python_imports(const char *text, const char *library);
 

@@ -226,21 +226,6 @@ static void read_mapping(struct script *script, const struct python_argument *a)
             read_arguments(script, known[i].call, known[i].prefix, &a->value);
 }
 
-/* "common" of **common: the one mapping that the script makes so; NULL: there is none. */
-static const struct python_value *mapping_named(const struct script *script, const char *name)
-{
-    const struct python_value *found = NULL;
-    for (size_t i = 0; i < script->python->n; i++) {
-        const struct python_statement *s = &script->python->statements[i];
-        if (!s->target || !text_equal(s->target, name))
-            continue;
-        if (found || s->value.kind != PYTHON_CALL || !text_equal(s->value.callee, "dict"))
-            return NULL;
-        found = &s->value;
-    }
-    return found;
-}
-
 static void read_argument(struct script *script, enum call call, const char *prefix,
                           const struct python_argument *a)
 {
@@ -249,8 +234,8 @@ static void read_argument(struct script *script, enum call call, const char *pre
     bool mapping = v->kind == PYTHON_CALL && text_equal(v->callee, "dict");
     bool name = v->kind == PYTHON_UNKNOWN || (v->kind == PYTHON_WORD && !v->quoted);
     if (!a->name && v->text && text_starts(v->text, "**")) {
-        const struct python_value *of = mapping_named(script, v->text + 2);
-        if (of && script->mappings < MAPPINGS) {
+        const struct python_value *of = python_call_named(script->python, v->text + 2);
+        if (of && text_equal(of->callee, "dict") && script->mappings < MAPPINGS) {
             script->mappings++;
             read_arguments(script, call, prefix, of);
             return;
