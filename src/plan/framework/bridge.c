@@ -183,6 +183,11 @@ static const struct mixed *find_mixed(const char *name, bool is_dtype)
     return NULL;
 }
 
+bool bridge_is_precision(const char *name)
+{
+    return find_mixed(name, false) != NULL;
+}
+
 static enum status read_precision(struct job *job)
 {
     const char *name = "bf16_mixed", *dtype = NULL;

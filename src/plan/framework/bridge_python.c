@@ -1,21 +1,17 @@
 /* Megatron-Bridge's configurations in Python: a script that calls a recipe's function or builds
  * a ConfigContainer, and sets fields of what it gives. Read as text, never run; what is not
  * understood is warned of at its place. */
+#include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "plan/framework/megatron.h"
-#include "plan/text/python.h"
+#include "plan/job/python_walk.h"
 #include "plan/text/python_word.h"
 
-/* The configuration's names in a script, and where settings go. */
+/* What the setting functions need beside the walk. */
 struct script {
-    struct job *job;
-    struct {
-        const char *name, *field; /* m of "m = cfg.model" is field "model" */
-    } roots[8];
-    size_t n_roots;
-    struct mark recipe; /* where it is called; line 0: nowhere */
-    bool other;         /* what follows is of another one than --line says */
+    struct mark recipe; /* where one is called that is not followed; line 0: nowhere */
 };
 
 bool bridge_is_python(const char *text)
@@ -23,37 +19,15 @@ bool bridge_is_python(const char *text)
     return strstr(text, "megatron.bridge") != NULL;
 }
 
-static const char *last_part(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
-/* The field of the configuration that a name is, "" for all of it; NULL: it is none. */
-static const char *field_of(const struct script *script, const char *name)
-{
-    for (size_t i = script->n_roots; i > 0; i--) {
-        const char *root = script->roots[i - 1].name, *field = script->roots[i - 1].field;
-        size_t n = strlen(root);
-        if (!text_starts(name, root) || (name[n] && name[n] != '.'))
-            continue;
-        const char *rest = name + n + (name[n] == '.');
-        return *field && *rest ? arena_printf(script->job->arena, "%s.%s", field, rest)
-               : *rest         ? rest
-                               : field;
-    }
-    return NULL;
-}
-
 /* ---- values ---- */
 
-static void add_value(struct script *script, const char *name, const struct python_value *value,
-                      struct mark mark);
+static void add_value(struct python_walk *walk, const char *name,
+                      const struct python_value *value, struct mark mark);
 
 /* A later assignment of the same field holds. */
-static void add_setting(struct script *script, struct setting setting)
+static void add_setting(struct python_walk *walk, struct setting setting)
 {
-    struct job *job = script->job;
+    struct job *job = walk->job;
     setting.flag = job_flag_find(job->framework, setting.name, strlen(setting.name));
     for (size_t i = 0; i < job->n_settings; i++)
         if (setting.flag && job->settings[i].flag == setting.flag)
@@ -63,22 +37,18 @@ static void add_setting(struct script *script, struct setting setting)
     job_add(job, setting);
 }
 
-/* A word as it stands, a field of the configuration that has one, or NULL: not known. */
-static const char *known_word(const struct script *script, const struct python_value *value)
+/* A word as it stands, or NULL: not known. */
+static const char *known_word(const struct python_value *value)
 {
-    const struct job *job = script->job;
-    const char *field;
     if (value->kind != PYTHON_WORD)
         return NULL;
     bool name = !value->quoted && !value->number && !text_equal(value->text, "true") &&
                 !text_equal(value->text, "false");
     if (!name || text_starts(value->text, "torch."))
         return value->text;
-    field = field_of(script, value->text);
-    for (size_t i = job->n_settings; field && i > 0; i--)
-        if (text_equal(job->settings[i - 1].name, field) && job->settings[i - 1].n == 1)
-            return job->settings[i - 1].values[0];
-    return NULL;
+    const char *last = python_last_part(value->text);
+    bool member = last != value->text && isupper((unsigned char)value->text[0]);
+    return member ? last : NULL; /* AttnBackend.auto */
 }
 
 static const char *trouble_of(struct job *job, const struct python_value *value)
@@ -87,105 +57,146 @@ static const char *trouble_of(struct job *job, const struct python_value *value)
 }
 
 /* A list inside a list is its words with commas between. */
-static const char *item_text(const struct script *script, const struct python_value *value,
+static const char *item_text(struct job *job, const struct python_value *value,
                              const char **trouble)
 {
-    struct job *job = script->job;
     struct text text = {.arena = job->arena};
     if (value->kind != PYTHON_LIST) {
-        const char *known = known_word(script, value);
+        const char *known = known_word(value);
         *trouble = known ? *trouble : trouble_of(job, value);
         return known ? known : "";
     }
     for (size_t i = 0; i < value->n; i++) {
-        const char *word = known_word(script, &value->items[i].value);
+        const char *word = known_word(&value->items[i].value);
         *trouble = word ? *trouble : trouble_of(job, value);
         text_printf(&text, "%s%s", i ? "," : "", word ? word : "");
     }
     return text_string(&text);
 }
 
-static void add_list(struct script *script, const char *name, const struct python_value *list,
-                     struct mark mark)
+static void add_list(struct python_walk *walk, const char *name,
+                     const struct python_value *list, struct mark mark)
 {
-    const char **values = arena_alloc(script->job->arena, list->n + 1, sizeof *values);
+    const char **values = arena_alloc(walk->job->arena, list->n + 1, sizeof *values);
     struct setting setting = {.name = name, .mark = mark, .values = values, .n = list->n};
     for (size_t i = 0; i < list->n; i++)
-        values[i] = item_text(script, &list->items[i].value, &setting.trouble);
-    add_setting(script, setting);
+        values[i] = item_text(walk->job, &list->items[i].value, &setting.trouble);
+    add_setting(walk, setting);
 }
 
-static void add_word(struct script *script, const char *name, const char *word,
+static void add_word(struct python_walk *walk, const char *name, const char *word,
                      const char *trouble, struct mark mark)
 {
-    const char **values = arena_alloc(script->job->arena, 1, sizeof *values);
+    const char **values = arena_alloc(walk->job->arena, 1, sizeof *values);
     values[0] = word;
-    add_setting(script,
+    add_setting(walk,
                 (struct setting){
                     .name = name, .mark = mark, .values = values, .n = 1, .trouble = trouble});
 }
 
-static void add_arguments(struct script *script, const char *prefix,
+static void add_arguments(struct python_walk *walk, const char *prefix,
                           const struct python_value *call, struct mark mark)
 {
     for (size_t i = 0; i < call->n; i++) {
         const struct python_argument *a = &call->items[i];
         if (a->name)
-            add_value(script,
-                      *prefix ? arena_printf(script->job->arena, "%s.%s", prefix, a->name)
+            add_value(walk,
+                      *prefix ? arena_printf(walk->job->arena, "%s.%s", prefix, a->name)
                               : a->name,
                       &a->value, mark);
     }
 }
 
+/* What was said of a part's fields is gone when another part takes its place. */
+static void forget(struct python_walk *walk, const char *part)
+{
+    struct job *job = walk->job;
+    size_t kept = 0, n = strlen(part);
+    for (size_t i = 0; i < job->n_settings; i++) {
+        const struct setting *s = &job->settings[i];
+        if (s->layer != job->layer || !text_starts(s->name, part) || s->name[n] != '.')
+            job->settings[kept++] = *s;
+    }
+    job->n_settings = kept;
+}
+
+static bool is_precision(const char *function)
+{
+    return text_equal(function, "_perf_precision") || /* of the performance recipes */
+           text_equal(function, "get_precision_config");
+}
+
+static void add_precision(struct python_walk *walk, const struct python_value *call,
+                          struct mark mark)
+{
+    static const char name[] = "mixed_precision";
+    const char *function = python_last_part(call->callee);
+    const struct python_value *first =
+        call->n && !call->items[0].name ? &call->items[0].value : NULL;
+    add_setting(walk,
+                (struct setting){.name = "grad_reduce_in_fp32", .mark = mark, .null = true});
+    if (is_precision(function) && first) {
+        add_setting(walk, (struct setting){.name = name, .mark = mark, .null = true});
+        add_value(walk, "compute_dtype", first, mark);
+        return;
+    }
+    if (text_equal(function, "get_mixed_precision_config") && first) {
+        add_value(walk, name, first, mark);
+        return;
+    }
+    if (!text_equal(function, "MixedPrecisionConfig"))
+        add_word(walk, name, function, NULL, mark);
+    add_arguments(walk, name, call, mark);
+}
+
 /* AutoBridge.from_hf_pretrained("org/name"), bf16_mixed(), LoRA(dim=16), CommOverlapConfig(..)
  */
-static void add_call(struct script *script, const char *name, const struct python_value *call,
-                     struct mark mark)
+static void add_call(struct python_walk *walk, const char *name,
+                     const struct python_value *call, struct mark mark)
 {
-    const char *function = last_part(call->callee);
+    const char *function = python_last_part(call->callee);
     const struct python_value *first =
         call->n && !call->items[0].name ? &call->items[0].value : NULL;
     if (text_starts(function, "from_hf_") && first) {
-        const char *word = known_word(script, first);
-        add_word(script, "hf_path", word ? word : "",
-                 word ? NULL : trouble_of(script->job, first), mark);
+        const char *word = known_word(first);
+        add_word(walk, "hf_path", word ? word : "", word ? NULL : trouble_of(walk->job, first),
+                 mark);
         return;
     }
-    if (text_equal(name, "mixed_precision")) /* another one: what was said of it is gone */
-        add_setting(script, (struct setting){
-                                .name = "grad_reduce_in_fp32", .mark = mark, .null = true});
-    bool dtype = text_equal(function, "_perf_precision") || /* of the performance recipes */
-                 text_equal(function, "get_precision_config");
-    if (text_equal(name, "mixed_precision") && dtype && first) {
-        add_setting(script, (struct setting){.name = name, .mark = mark, .null = true});
-        add_value(script, "compute_dtype", first, mark);
-        return;
-    }
-    if (text_equal(name, "mixed_precision") && !text_equal(function, "MixedPrecisionConfig")) {
-        add_word(script, name, function, NULL, mark);
+    forget(walk, name);
+    if (text_equal(name, "mixed_precision")) {
+        add_precision(walk, call, mark);
+    } else if (strstr(function, "_with_cosine_annealing")) {
+        if (text_equal(name, "optimizer"))
+            add_word(walk, "optimizer.optimizer",
+                     strstr(function, "muon") ? "dist_muon" : "adam", NULL, mark);
     } else if (text_equal(function, "default_peft_config") && first) {
-        add_value(script, name, first, mark);
-    } else if (text_equal(name, "peft") || text_equal(name, "model")) {
-        add_word(script, arena_printf(script->job->arena, "%s._target_", name), call->callee,
-                 NULL, mark);
+        add_value(walk, name, first, mark);
+    } else {
+        if (text_equal(name, "peft") || text_equal(name, "model"))
+            add_word(walk, arena_printf(walk->job->arena, "%s._target_", name), call->callee,
+                     NULL, mark);
+        add_arguments(walk, name, call, mark);
     }
-    add_arguments(script, name, call, mark);
 }
 
-static void add_value(struct script *script, const char *name, const struct python_value *value,
-                      struct mark mark)
+static void add_value(struct python_walk *walk, const char *name,
+                      const struct python_value *value, struct mark mark)
 {
-    const char *word = known_word(script, value);
-    if (value->kind == PYTHON_NONE)
-        add_setting(script, (struct setting){.name = name, .mark = mark, .null = true});
-    else if (value->kind == PYTHON_LIST)
-        add_list(script, name, value, mark);
-    else if (value->kind == PYTHON_CALL)
-        add_call(script, name, value, mark);
-    else
-        add_word(script, name, word ? word : value->text,
-                 word ? NULL : trouble_of(script->job, value), mark);
+    const char *word = known_word(value);
+    if (!word && value->kind == PYTHON_WORD && text_ends(name, "activation_func"))
+        word = value->text; /* a function: squared_relu, F.silu */
+    if (value->kind == PYTHON_NONE) {
+        forget(walk, name);
+        add_setting(walk, (struct setting){.name = name, .mark = mark, .null = true});
+    } else if (value->kind == PYTHON_LIST) {
+        add_list(walk, name, value, mark);
+    } else if (value->kind == PYTHON_CALL) {
+        add_call(walk, name, value, mark);
+    } else {
+        add_word(walk, name, word ? word : value->text,
+                 word ? NULL : trouble_of(walk->job, value), mark);
+    }
 }
 
 /* ---- recipes ---- */
@@ -210,146 +221,171 @@ static const char *argument_field(const char *argument)
     return argument;
 }
 
-/* A function that gives a whole configuration. */
-static bool is_recipe(const struct python_value *value)
+/* A function that gives a whole configuration, by its name. */
+static bool makes(const struct python_value *value)
 {
-    const char *name = value->kind == PYTHON_CALL ? last_part(value->callee) : "";
+    const char *name = python_last_part(value->callee);
     static const char *const kinds[] = {"pretrain", "sft", "peft", "finetune", "dpo"};
     bool kind = false;
+    if (text_starts(name, "default_") || text_starts(name, "get_")) /* parts of one */
+        return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         kind = kind || strstr(name, kinds[i]);
     return text_equal(name, "ConfigContainer") ||
            (kind && (strstr(name, "_config") || text_ends(name, "_common")));
 }
 
-static void remember_root(struct script *script, const char *name, const char *field)
+/* Functions of the library whose names say what they give. */
+static bool is_known(const struct python_value *call)
 {
-    if (script->n_roots == sizeof script->roots / sizeof *script->roots)
-        return;
-    script->roots[script->n_roots].name = name;
-    script->roots[script->n_roots++].field = field;
+    const char *name = python_last_part(call->callee);
+    return bridge_is_precision(name) || is_precision(name) ||
+           text_equal(name, "get_mixed_precision_config") ||
+           strstr(name, "_with_cosine_annealing");
 }
 
-static enum status read_recipe_call(struct script *script,
-                                    const struct python_statement *statement)
+static enum status set_whole(struct python_walk *walk, const struct python_value *call,
+                             struct mark mark)
 {
-    struct job *job = script->job;
-    const struct python_value *call = &statement->value;
-    const char *name = last_part(call->callee);
-    unsigned line = job->shell ? 0 : job->request->line;
-    script->other = line && statement->mark.line != line;
-    if (script->other)
-        return STATUS_OK;
-    if (script->recipe.line) {
-        err_at(job->err, STATUS_INPUT, statement->mark,
-               "a second configuration, after that on line %u", script->recipe.line);
-        return job_hint_lines(job, script->recipe.line, 0);
-    }
-    script->recipe = statement->mark;
-    remember_root(script, statement->target, "");
+    struct script *script = walk->own;
+    const char *name = python_last_part(call->callee);
     if (text_equal(name, "ConfigContainer")) {
-        add_arguments(script, "", call, statement->mark);
-        return job->err->status;
+        add_arguments(walk, "", call, mark);
+        return walk->job->err->status;
     }
-    add_word(script, "recipe", name, NULL, statement->mark);
+    script->recipe = mark;
+    add_word(walk, "recipe", name, NULL, mark);
     for (size_t i = 0; i < call->n; i++)
         if (call->items[i].name)
-            add_value(script, argument_field(call->items[i].name), &call->items[i].value,
-                      statement->mark);
-    return job->err->status;
+            add_value(walk, argument_field(call->items[i].name), &call->items[i].value, mark);
+    return walk->job->err->status;
+}
+
+static enum status set_field(struct python_walk *walk, const char *field,
+                             const struct python_value *value, struct mark mark)
+{
+    if (*field)
+        add_value(walk, field, value, mark);
+    else if (value->kind == PYTHON_CALL)
+        return set_whole(walk, value, mark);
+    return walk->job->err->status;
+}
+
+/* The model that is named so far; NULL: none that is known. */
+static struct plan *model_of(struct job *job)
+{
+    struct err ignored = {0}, *before = job->err;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *model = NULL;
+    for (size_t i = job->n_settings; i > 0 && !model; i--)
+        if (text_equal(job->settings[i - 1].name, "hf_path") && job->settings[i - 1].n == 1)
+            model = model_name_from(NAMES_HUB, job->settings[i - 1].values[0], job->arena);
+    if (!model)
+        return NULL;
+    job->err = &ignored;
+    enum status status =
+        job_part_named(job, "model", model, (struct mark){job->file, 1, 1}, plan);
+    job->err = before;
+    return status == STATUS_OK ? plan : NULL;
+}
+
+/* A model's provider shares nothing out unless it is told, and has no graphs
+ * (core/model_parallel_config.py, core/transformer/transformer_config.py); what is of the model
+ * is its configuration's. */
+static const char *fallback_of(struct python_walk *walk, const char *field)
+{
+    static const char *const rows[][2] = {
+        {"model.tensor_model_parallel_size", "1"},
+        {"model.pipeline_model_parallel_size", "1"},
+        {"model.context_parallel_size", "1"},
+        {"model.expert_model_parallel_size", "1"},
+        {"model.cuda_graph_impl", "none"},
+        {"model.use_transformer_engine_op_fuser", "false"},
+        {"model.moe_flex_dispatcher_backend", "deepep"},
+    };
+    static const char *const shapes[] = {"model.num_layers", "model.mtp_num_layers",
+                                         "model.vocab_size"};
+    struct plan *plan;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (text_equal(field, rows[i][0]))
+            return rows[i][1];
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        plan = text_equal(field, shapes[i]) ? model_of(walk->job) : NULL;
+        const uint64_t values[] = {plan ? plan->model.layers : 0,
+                                   plan ? plan->model.mtp_layers : 0,
+                                   plan ? plan->model.vocab : 0};
+        if (plan)
+            return arena_printf(walk->job->arena, "%" PRIu64, values[i]);
+    }
+    return NULL;
+}
+
+static bool matters(const struct python_walk *walk, const char *field)
+{
+    const struct job_flag *flag = job_flag_find(walk->job->framework, field, strlen(field));
+    return flag && flag->read != JOB_NEITHER;
 }
 
 /* ---- what a function is handed ---- */
 
 /* moe_flex_dispatcher_backend is nothing by itself: this turns it on. */
-static void apply_flex(struct script *script, const struct python_statement *statement)
+static void apply_flex(struct python_walk *walk, const struct python_value *call,
+                       struct mark mark)
 {
-    static const char type[] = "model.moe_token_dispatcher_type",
-                      backend[] = "model.moe_flex_dispatcher_backend";
-    const struct python_value *call = &statement->value;
-    const struct python_value *given = call->n > 1 ? &call->items[1].value : NULL;
-    const char *word = given ? known_word(script, given) : NULL;
+    const char *word = call->n > 1 ? known_word(&call->items[1].value) : NULL;
     if (!word)
         return;
-    add_word(script, type, "flex", NULL, statement->mark);
-    add_word(script, backend, word, NULL, statement->mark);
+    add_word(walk, "model.moe_token_dispatcher_type", "flex", NULL, mark);
+    add_word(walk, "model.moe_flex_dispatcher_backend", word, NULL, mark);
 }
 
-static bool hands_over(const struct script *script, const struct python_value *call)
+/* What of a layer is a graph, by whichever field the release has (utils/cuda_graph.py). */
+static bool apply_graphs(struct python_walk *walk, const struct python_value *call,
+                         struct mark mark)
 {
-    for (size_t i = 0; i < call->n; i++)
-        if (field_of(script, call->items[i].value.text))
-            return true;
-    return false;
+    const char *function = python_last_part(call->callee);
+    if (text_equal(function, "set_cuda_graph_modules") && call->n > 1)
+        add_value(walk, "model.cuda_graph_modules", &call->items[1].value, mark);
+    else if (text_equal(function, "set_full_iteration_cuda_graph"))
+        add_word(walk, "model.cuda_graph_impl", "full_iteration", NULL, mark);
+    else if (text_equal(function, "clear_cuda_graph_modules"))
+        add_setting(walk, (struct setting){
+                              .name = "model.cuda_graph_modules", .mark = mark, .null = true});
+    else
+        return false;
+    return true;
 }
 
-static void read_call(struct script *script, const struct python_statement *statement)
+static bool read_call(struct python_walk *walk, const struct python_value *call,
+                      struct mark mark)
 {
     static const char *const idle[] = {
         "pretrain", "finetune", "print",    "print_yaml",
         "info",     "debug",    "validate", "log_non_default_values",
-        "main",     "train",    "to_yaml"};
-    const struct python_value *call = &statement->value;
-    const char *function = last_part(call->callee);
-    struct job *job = script->job;
+        "main",     "train",    "to_yaml",  "len"};
+    const char *function = python_last_part(call->callee);
     if (text_equal(function, "apply_flex_dispatcher_backend")) {
-        apply_flex(script, statement);
-        return;
+        apply_flex(walk, call, mark);
+        return true;
     }
+    if (apply_graphs(walk, call, mark))
+        return true;
     if (text_equal(function, "setattr") && call->n == 3) {
-        const char *part = field_of(script, call->items[0].value.text);
-        const char *name = known_word(script, &call->items[1].value);
+        const char *part = python_walk_field(walk, call->items[0].value.text);
+        const char *name = known_word(&call->items[1].value);
         if (part && name) {
-            add_value(script, *part ? arena_printf(job->arena, "%s.%s", part, name) : name,
-                      &call->items[2].value, statement->mark);
-            return;
+            add_value(walk, *part ? arena_printf(walk->job->arena, "%s.%s", part, name) : name,
+                      &call->items[2].value, mark);
+            return true;
         }
     }
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (text_equal(function, idle[i]))
-            return;
-    if (hands_over(script, call))
-        job_warn(job, statement->mark,
-                 "'%s' may set more of the configuration, and is not read", call->callee);
+            return true;
+    return false;
 }
 
 /* ---- the script ---- */
-
-static enum status read_statement(struct script *script,
-                                  const struct python_statement *statement)
-{
-    struct job *job = script->job;
-    const char *field = statement->target ? field_of(script, statement->target) : NULL;
-    if (statement->target && is_recipe(&statement->value) && !strchr(statement->target, '.'))
-        return read_recipe_call(script, statement);
-    if (script->other)
-        return STATUS_OK;
-    if (!statement->target) {
-        if (!statement->nested || hands_over(script, &statement->value))
-            read_call(script, statement);
-        return job->err->status;
-    }
-    const char *alias =
-        statement->value.kind == PYTHON_WORD ? field_of(script, statement->value.text) : NULL;
-    if (!field && alias && !strchr(statement->target, '.')) /* m = cfg.model */
-        remember_root(script, statement->target, alias);
-    if (!field)
-        return STATUS_OK;
-    if (!*field) { /* cfg = f(cfg, ..) */
-        if (statement->value.kind == PYTHON_CALL)
-            read_call(script, statement);
-        return job->err->status;
-    }
-    if (statement->nested) {
-        job_warn(job, statement->mark,
-                 "'%.80s' stands inside a condition or a loop, so that only the script knows "
-                 "whether it holds: it is left out",
-                 statement->said);
-        return STATUS_OK;
-    }
-    add_value(script, field, &statement->value, statement->mark);
-    return job->err->status;
-}
 
 /* The library whose program a script is, by what it imports; NULL: none that is known. */
 static const char *library_of(const char *text)
@@ -383,18 +419,29 @@ static enum status refuse_program(struct job *job, const char *text)
                               "cfg = ConfigContainer(..), and cfg.model.x = ..");
 }
 
+static struct python_walk new_walk(struct job *job, struct script *script)
+{
+    return (struct python_walk){.job = job,
+                                .own = script,
+                                .makes = makes,
+                                .known = is_known,
+                                .set = set_field,
+                                .call = read_call,
+                                .fallback = fallback_of,
+                                .matters = matters,
+                                .modules = {.job = job}};
+}
+
 enum status bridge_read_python(struct job *job, const char *name, const char *text,
                                size_t length)
 {
-    struct python python;
-    struct script script = {.job = job};
+    struct script script = {0};
+    struct python_walk walk = new_walk(job, &script);
     unsigned before = job->layer;
-    TRY(python_read(name, text, length, job->arena, &python, job->err));
     job->layer = JOB_FILE + 1; /* above what the recipe sets by itself */
-    for (size_t i = 0; i < python.n; i++)
-        TRY(read_statement(&script, &python.statements[i]));
+    TRY(python_walk(&walk, name, text, length, job->shell ? 0 : job->request->line));
     job->layer = before;
     if (!job->mark.line)
-        job->mark = script.recipe;
-    return script.recipe.line || job->shell ? STATUS_OK : refuse_program(job, text);
+        job->mark = walk.made;
+    return walk.made.line || job->shell ? STATUS_OK : refuse_program(job, text);
 }

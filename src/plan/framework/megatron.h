@@ -93,6 +93,9 @@ bool bridge_is_python(const char *text);
 enum status bridge_read_python(struct job *job, const char *name, const char *text,
                                size_t length);
 
+/* Is it a function of Bridge's that gives a recipe of precision? bridge.c */
+bool bridge_is_precision(const char *name);
+
 /* What a recipe sets by itself, below everything else; *commit NULL: it is not known.
  * bridge_recipes.c */
 enum status bridge_add_recipe(struct job *job, const char *recipe, const char **commit);

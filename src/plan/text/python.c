@@ -8,11 +8,15 @@
 #include "plan/encoding.h"
 #include "plan/text/python_value.h"
 
-enum { STATEMENTS = 20000, BLOCKS = 64, TARGET = 256 };
+enum { STATEMENTS = 20000, BLOCKS = 64, CONDITIONS = 16, TARGET = 256 };
 
 struct block {
     size_t indent;
     bool nested;
+    size_t function,
+        names; /* from 1, and the names that were bound before it; 0: no function */
+    struct python_condition conditions[CONDITIONS]; /* of its own */
+    size_t n;
 };
 
 struct reader {
@@ -22,8 +26,9 @@ struct reader {
     struct err *err;
     struct python_scope scope;
     struct python *python;
-    size_t capacity, n_blocks;
+    size_t capacity, n_blocks, functions, imports;
     struct block blocks[BLOCKS];
+    struct block closed; /* the last one, for an "else" behind it */
 };
 
 /* ---- logical lines ---- */
@@ -113,8 +118,70 @@ static bool is_nested(const struct reader *r)
     return false;
 }
 
+/* The condition of "if x > 1: y = 2", without its word and what stands behind it. */
+static const char *condition_text(struct reader *r, const char *text)
+{
+    const char *begin = text + strcspn(text, " ("), *end = text + strlen(text);
+    int depth = 0;
+    begin += strspn(begin, " ");
+    for (const char *at = begin; at < end; at++) {
+        bool name = at > begin && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        size_t length = name ? 0 : python_string_length(at, end);
+        if (length) {
+            at += length - 1;
+            continue;
+        }
+        depth += strchr("([{", *at) != NULL;
+        depth -= strchr(")]}", *at) != NULL;
+        if (*at == ':' && depth == 0)
+            return python_on_one_line(r->arena,
+                                      arena_strndup(r->arena, begin, (size_t)(at - begin)));
+    }
+    return NULL;
+}
+
+/* "elif" and "else" stand where what is before them does not hold. */
+static void set_conditions(struct reader *r, const char *text, struct block *block)
+{
+    bool otherwise = begins_word(text, "elif") || begins_word(text, "else");
+    const struct block *before = &r->closed;
+    bool known = begins_word(text, "if");
+    if (otherwise && before->n && before->n < CONDITIONS && before->indent == block->indent &&
+        before->conditions[before->n - 1].text) {
+        memcpy(block->conditions, before->conditions, before->n * sizeof *before->conditions);
+        block->n = before->n;
+        block->conditions[block->n - 1].holds = false;
+        known = begins_word(text, "elif");
+        if (!known)
+            return;
+    }
+    block->conditions[block->n++] =
+        (struct python_condition){known ? condition_text(r, text) : NULL, true};
+}
+
+static void add_function(struct reader *r, const char *text, struct mark mark,
+                         struct block *block)
+{
+    struct python *python = r->python;
+    const char *name = strstr(text, "def ") + 4;
+    size_t n = python_name_length(name += strspn(name, " "));
+    python->functions = arena_grow(r->arena, python->functions, python->n_functions,
+                                   &r->functions, sizeof *python->functions);
+    struct python_function *f = &python->functions[python->n_functions++];
+    *f = (struct python_function){
+        .name = arena_strndup(r->arena, name, n), .mark = mark, .last_line = mark.line};
+    block->function = python->n_functions;
+    block->names = r->scope.n;
+    name += n + strspn(name + n, " ");
+    if (*name == '(')
+        python_parameters(&r->scope, name, text, mark, f);
+    for (size_t i = 0; i < f->n; i++) /* a name of its own, whatever is called so outside */
+        python_bind(&r->scope, f->parameters[i].name,
+                    (struct python_value){.kind = PYTHON_WORD, .text = f->parameters[i].name});
+}
+
 /* A header opens a block; a deeper one than BLOCKS is taken for part of the last. */
-static bool open_block(struct reader *r, const char *text, size_t indent)
+static bool open_block(struct reader *r, const char *text, size_t indent, struct mark mark)
 {
     static const char *const conditional[] = {"if",    "elif",   "else",  "for",
                                               "while", "except", "match", NULL};
@@ -123,9 +190,62 @@ static bool open_block(struct reader *r, const char *text, size_t indent)
     bool nested = begins_any(text, conditional) && !strstr(text, "__name__");
     if (!nested && !begins_any(text, plain) && !strstr(text, "__name__"))
         return false;
-    if (r->n_blocks < BLOCKS)
-        r->blocks[r->n_blocks++] = (struct block){indent, nested};
+    if (r->n_blocks == BLOCKS)
+        return true;
+    struct block *block = &r->blocks[r->n_blocks++];
+    *block = (struct block){.indent = indent, .nested = nested};
+    bool function = begins_word(text, "def") || text_starts(text, "async def ");
+    if (nested)
+        set_conditions(r, text, block);
+    else if (function)
+        add_function(r, text, mark, block);
     return true;
+}
+
+/* Ends blocks that a line of this indent is no part of; names of a function end with it. */
+static void close_blocks(struct reader *r, size_t indent)
+{
+    r->closed = (struct block){0};
+    while (r->n_blocks && r->blocks[r->n_blocks - 1].indent >= indent) {
+        r->closed = r->blocks[--r->n_blocks];
+        if (r->closed.function)
+            r->scope.n = r->closed.names;
+    }
+}
+
+static size_t function_of(const struct reader *r)
+{
+    for (size_t i = r->n_blocks; i > 0; i--)
+        if (r->blocks[i - 1].function)
+            return r->blocks[i - 1].function;
+    return 0;
+}
+
+/* What has to hold inside all blocks that are open. */
+static const struct python_condition *conditions_here(struct reader *r, size_t *n)
+{
+    size_t capacity = 0;
+    struct python_condition *all = NULL;
+    *n = 0;
+    for (size_t i = 0; i < r->n_blocks; i++)
+        for (size_t j = 0; j < r->blocks[i].n; j++) {
+            all = arena_grow(r->arena, all, *n, &capacity, sizeof *all);
+            all[(*n)++] = r->blocks[i].conditions[j];
+        }
+    return all;
+}
+
+static void add_return(struct reader *r, struct python_value value, struct mark mark)
+{
+    size_t function = function_of(r);
+    if (!function)
+        return;
+    struct python_function *f = &r->python->functions[function - 1];
+    struct python_return one = {.value = value, .mark = mark, .before = r->python->n};
+    one.conditions = conditions_here(r, &one.n_conditions);
+    f->returns =
+        arena_grow(r->arena, f->returns, f->n_returns, &f->capacity, sizeof *f->returns);
+    f->returns[f->n_returns++] = one;
 }
 
 /* ---- statements ---- */
@@ -179,15 +299,30 @@ static enum status add(struct reader *r, struct python_statement statement)
                       "more than the limit of %d statements", STATEMENTS);
     python->statements = arena_grow(r->arena, python->statements, python->n, &r->capacity,
                                     sizeof *python->statements);
+    statement.function = function_of(r);
+    if (statement.nested)
+        statement.conditions = conditions_here(r, &statement.n_conditions);
     python->statements[python->n++] = statement;
     return STATUS_OK;
 }
 
-/* "from a import b as c, d": c is b. */
+static void add_import(struct reader *r, struct python_import import)
+{
+    struct python *python = r->python;
+    python->imports = arena_grow(r->arena, python->imports, python->n_imports, &r->imports,
+                                 sizeof *python->imports);
+    python->imports[python->n_imports++] = import;
+}
+
+/* "from a import b as c, d": c is b. "import a.b as c" is of the module itself. */
 static void read_import(struct reader *r, const char *text)
 {
-    const char *names = strstr(text, " import ");
-    for (const char *at = names ? names + 8 : ""; *at;) {
+    const char *names = strstr(text, " import "), *module = NULL;
+    if (begins_word(text, "from")) {
+        const char *at = text + 4 + strspn(text + 4, " ");
+        module = arena_strndup(r->arena, at, strcspn(at, " "));
+    }
+    for (const char *at = names ? names + 8 : module ? "" : text + 6; *at;) {
         at += strspn(at, " (),");
         size_t n = strcspn(at, " (),");
         const char *name = arena_strndup(r->arena, at, n), *alias = name;
@@ -198,7 +333,10 @@ static void read_import(struct reader *r, const char *text)
             alias = arena_strndup(r->arena, at, n);
             at += n;
         }
-        if (*name && !text_equal(name, alias))
+        if (*name)
+            add_import(
+                r, (struct python_import){alias, module ? module : name, module ? name : NULL});
+        if (module && *name && !text_equal(name, alias))
             python_bind(&r->scope, alias,
                         (struct python_value){.kind = PYTHON_WORD, .text = name});
     }
@@ -255,10 +393,15 @@ static void grow_list(struct reader *r, const struct python_statement *s, bool a
     python_grow(&r->scope, name, more, !appends && !s->nested);
 }
 
+/* "a = b = 1": b = 1 as well, which gives a its value. */
+static enum status read_chained(struct reader *r, const char *text, const char **equals,
+                                struct mark mark);
+
 static enum status read_statement(struct reader *r, const char *text, struct mark mark)
 {
     bool changes;
     const char *equals = find_equals(text, &changes);
+    TRY(read_chained(r, text, &equals, mark));
     struct python_statement statement = {
         .mark = mark, .said = python_on_one_line(r->arena, text), .nested = is_nested(r)};
     if (equals)
@@ -267,6 +410,9 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
     statement.target = returns ? NULL : statement.target;
     equals = returns ? text + strlen("return") - 1 : equals;
     statement.value = python_value(&r->scope, equals ? equals + 1 : text, text, mark);
+    statement.returns = returns;
+    if (returns)
+        add_return(r, statement.value, mark);
     if (returns)
         return statement.value.kind == PYTHON_CALL ? add(r, statement) : STATUS_OK;
     if (equals && !statement.target)
@@ -285,6 +431,22 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
         python_bind(&r->scope, statement.target, statement.value);
     return statement.target || statement.value.kind == PYTHON_CALL ? add(r, statement)
                                                                    : STATUS_OK;
+}
+
+static enum status read_chained(struct reader *r, const char *text, const char **equals,
+                                struct mark mark)
+{
+    bool changes;
+    const char *behind = *equals ? *equals + 1 + strspn(*equals + 1, " \n") : NULL;
+    const char *next = behind && !begins_word(text, "return") && !begins_word(behind, "lambda")
+                           ? find_equals(behind, &changes)
+                           : NULL;
+    if (!next || changes || !target_of(r, behind, (size_t)(next - behind)))
+        return STATUS_OK;
+    TRY(read_statement(r, behind, mark));
+    for (; next; next = find_equals(next + 1, &changes))
+        *equals = next;
+    return STATUS_OK;
 }
 
 static enum status read_decorator(struct reader *r, const char *text, struct mark mark)
@@ -308,15 +470,17 @@ static const char *behind_colon(const char *text)
 static enum status read_logical(struct reader *r, const char *text, size_t indent,
                                 struct mark mark)
 {
-    while (r->n_blocks && r->blocks[r->n_blocks - 1].indent >= indent)
-        r->n_blocks--;
+    close_blocks(r, indent);
+    for (size_t i = 0; i < r->n_blocks; i++)
+        if (r->blocks[i].function)
+            r->python->functions[r->blocks[i].function - 1].last_line = r->mark.line;
     if (begins_word(text, "from") || begins_word(text, "import")) {
         read_import(r, python_on_one_line(r->arena, text));
         return STATUS_OK;
     }
     if (text[0] == '@')
         return read_decorator(r, text, mark);
-    if (!open_block(r, text, indent))
+    if (!open_block(r, text, indent, mark))
         return read_statement(r, text, mark);
     const char *inside = begins_word(text, "def") ? NULL : behind_colon(text);
     return inside && find_equals(inside, &(bool){false}) ? read_statement(r, inside, mark)

@@ -1,27 +1,14 @@
 /* Expressions of Python; see python.h. */
-#include "plan/text/python_value.h"
+#include "plan/text/python_parser.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-
-enum { PYTHON_NESTING = 24, PYTHON_LARGEST = 1000000000 };
-
-struct parser {
-    struct python_scope *scope;
-    const char *at;
-    unsigned depth;
-    bool failed;
-    const char *begin, *counted; /* of the statement, and up to where its place is known */
-    struct mark first, mark;     /* of either */
-};
-
-static struct python_value parse(struct parser *p);
-static struct python_value parse_atom(struct parser *p);
 
 static const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = ""};
 
@@ -32,21 +19,21 @@ void python_bind(struct python_scope *scope, const char *name, struct python_val
     scope->names[scope->n++] = (struct python_name){name, value};
 }
 
-static void skip(struct parser *p)
+void python_skip(struct parser *p)
 {
     p->at += strspn(p->at, " \t\r\n\\");
 }
 
-static bool take(struct parser *p, const char *token)
+bool python_take(struct parser *p, const char *token)
 {
-    skip(p);
+    python_skip(p);
     if (!text_starts(p->at, token))
         return false;
     p->at += strlen(token);
     return true;
 }
 
-static struct python_value fail(struct parser *p)
+struct python_value python_fail(struct parser *p)
 {
     p->failed = true;
     return unknown;
@@ -142,10 +129,23 @@ static struct python_value parse_number(struct parser *p)
     }
     const char *text = text_string(&digits);
     if (!number_real(text, &value))
-        return fail(p);
+        return python_fail(p);
     struct python_value number = word(text);
     number.number = true;
     return number;
+}
+
+/* What a name stands for, as an expression that is nothing but it. */
+static struct python_value name_value(struct parser *p, const char *name)
+{
+    const struct python_value *bound = python_look_up(p->scope, name);
+    struct python_value is = bound ? *bound : word(name), found;
+    bool open = is.kind == PYTHON_WORD && !is.quoted && !is.number;
+    if (open && p->scope->find && p->scope->find(p->scope->context, is.text, &found))
+        return found;
+    if (is.kind == PYTHON_UNKNOWN)
+        is.text = name;
+    return is;
 }
 
 /* ---- lists and calls ---- */
@@ -153,7 +153,7 @@ static struct python_value parse_number(struct parser *p)
 /* "name=" of an argument; NULL: by its place. */
 static const char *argument_name(struct parser *p)
 {
-    skip(p);
+    python_skip(p);
     size_t n = python_name_length(p->at), blank = n ? strspn(p->at + n, " \t\n") : 0;
     if (!n || p->at[n + blank] != '=' || p->at[n + blank + 1] == '=')
         return NULL;
@@ -187,8 +187,8 @@ static struct python_value parse_argument(struct parser *p, char close)
 {
     const char *begin = p->at;
     const unsigned depth = p->depth;
-    struct python_value value = parse(p);
-    skip(p);
+    struct python_value value = python_parse(p);
+    python_skip(p);
     if (p->failed || (*p->at != ',' && *p->at != close)) {
         p->failed = false;
         p->depth = depth;
@@ -203,22 +203,43 @@ static struct python_value parse_argument(struct parser *p, char close)
     return value;
 }
 
+/* "list(x) for x in y" and "x for x in y" make a list like y. */
+static bool copies(struct parser *p, const char *text, struct python_value *out)
+{
+    char item[64], each[64], of[64];
+    int end = 0;
+    bool plain = sscanf(text, "%63[A-Za-z0-9_] for %63[A-Za-z0-9_] in %63[A-Za-z0-9_]%n", item,
+                        each, of, &end) == 3;
+    if (!plain && sscanf(text, "list(%63[A-Za-z0-9_]) for %63[A-Za-z0-9_] in %63[A-Za-z0-9_]%n",
+                         item, each, of, &end) != 3)
+        return false;
+    struct python_value value = name_value(p, arena_strdup(p->scope->arena, of));
+    if (text[end] || !text_equal(item, each) || value.kind != PYTHON_LIST)
+        return false;
+    *out = value;
+    return true;
+}
+
 static void parse_items(struct parser *p, char close, bool named, struct python_value *out)
 {
     size_t capacity = 0;
     for (;;) {
-        skip(p);
+        python_skip(p);
         if (*p->at == close) {
             p->at++;
             return;
         }
         struct python_argument item = {.mark = place(p, p->at)};
         item.name = named ? argument_name(p) : NULL;
-        bool all = !named && take(p, "*");
+        bool all = !named && python_take(p, "*");
         bool each = named || close == ']'; /* of which the others are known */
-        item.value = each ? parse_argument(p, close) : parse(p);
+        item.value = each ? parse_argument(p, close) : python_parse(p);
         bool made = !named && item.value.kind == PYTHON_UNKNOWN && item.value.text &&
                     strstr(item.value.text, " for ");
+        if (made && !out->n && *p->at == close && copies(p, item.value.text, out)) {
+            p->at++;
+            return;
+        }
         p->failed = p->failed || made;
         size_t n = all && item.value.kind == PYTHON_LIST ? item.value.n : 1;
         if (p->failed || out->n + n > PYTHON_ITEMS) {
@@ -231,7 +252,7 @@ static void parse_items(struct parser *p, char close, bool named, struct python_
             out->items[out->n++] =
                 all && item.value.kind == PYTHON_LIST ? item.value.items[i] : item;
         }
-        skip(p);
+        python_skip(p);
         if (*p->at == ',')
             p->at++;
         else if (*p->at != close) {
@@ -241,8 +262,49 @@ static void parse_items(struct parser *p, char close, bool named, struct python_
     }
 }
 
+/* isinstance(x, str) and its like, of literals. */
+static struct python_value is_instance(const struct python_value *call)
+{
+    const struct python_value *v = &call->items[0].value, *type = &call->items[1].value;
+    bool truth = false, known = v->kind == PYTHON_NONE || v->kind == PYTHON_LIST || v->quoted ||
+                                v->number || python_value_truth(v, &truth);
+    if (!known || type->kind != PYTHON_WORD)
+        return unknown;
+    bool logical = !v->quoted && !v->number && v->kind == PYTHON_WORD;
+    return python_truth_word((v->quoted && text_equal(type->text, "str")) ||
+                             ((v->number || logical) && text_equal(type->text, "int")) ||
+                             (logical && text_equal(type->text, "bool")) ||
+                             (v->kind == PYTHON_LIST && text_equal(type->text, "list")));
+}
+
+/* x.lower() of a text. */
+static struct python_value lowered(struct parser *p, struct python_value call)
+{
+    size_t n = strlen(call.callee) - strlen(".lower");
+    struct python_value of = name_value(p, arena_strndup(p->scope->arena, call.callee, n));
+    if (of.kind != PYTHON_WORD || !of.quoted)
+        return call;
+    char *text = arena_strdup(p->scope->arena, of.text);
+    for (char *at = text; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    of.text = text;
+    return of;
+}
+
+/* getattr(a, "b", c) is a.b, where that is known. */
+static struct python_value attribute(struct parser *p, const struct python_value *call)
+{
+    const struct python_value *of = &call->items[0].value, *name = &call->items[1].value;
+    struct python_value found;
+    if (of->kind != PYTHON_WORD || of->quoted || !name->quoted || !p->scope->find ||
+        !p->scope->find(p->scope->context,
+                        arena_printf(p->scope->arena, "%s.%s", of->text, name->text), &found))
+        return unknown;
+    return found;
+}
+
 /* int(x) is x, os.environ.get("A", x) x: the environment is not asked. */
-static struct python_value simplify(struct python_value call)
+static struct python_value simplify(struct parser *p, struct python_value call)
 {
     static const char *const same[] = {"int", "float", "str", "bool", "list", "tuple"};
     static const char *const defaults[] = {"os.environ.get", "os.getenv", "environ.get",
@@ -253,7 +315,11 @@ static struct python_value simplify(struct python_value call)
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         if (text_equal(call.callee, defaults[i]))
             return call.n == 2 ? call.items[1].value : unknown;
-    return call;
+    if (text_equal(call.callee, "isinstance") && call.n == 2)
+        return is_instance(&call);
+    if (text_equal(call.callee, "getattr") && call.n >= 2)
+        return attribute(p, &call);
+    return text_ends(call.callee, ".lower") && !call.n ? lowered(p, call) : call;
 }
 
 /* What follows a call is of what it gives: it stays the call. */
@@ -285,7 +351,7 @@ static const char *imported(struct parser *p, const char *name)
 /* "not f()" is a call of "not"; of True it is false. */
 static struct python_value parse_not(struct parser *p)
 {
-    struct python_value of = parse_atom(p);
+    struct python_value of = python_parse_atom(p);
     struct python_value call = {.kind = PYTHON_CALL, .callee = "not", .text = "", .n = 1};
     if (of.kind == PYTHON_WORD && !of.quoted && text_equal(of.text, "true"))
         return word("false");
@@ -296,6 +362,27 @@ static struct python_value parse_not(struct parser *p)
     call.items = arena_alloc(p->scope->arena, 1, sizeof *call.items);
     call.items[0] = (struct python_argument){.value = of};
     return call;
+}
+
+/* x[0] of a list, x["a"] and x[(4, 1)] of a mapping. */
+static struct python_value parse_subscript(struct parser *p, struct python_value of)
+{
+    struct python_value key = {.kind = PYTHON_LIST, .text = ""};
+    uint64_t at;
+    p->at++;
+    parse_items(p, ']', false, &key);
+    if (p->failed || key.n != 1)
+        return python_fail(p);
+    const struct python_value *one = &key.items[0].value;
+    if (of.kind == PYTHON_LIST && one->number && number_count(one->text, &at) && at < of.n)
+        return of.items[at].value;
+    const char *name = of.kind == PYTHON_CALL && text_equal(of.callee, "dict")
+                           ? python_key(p->scope, one)
+                           : NULL;
+    for (size_t i = 0; name && i < of.n; i++)
+        if (of.items[i].name && text_equal(of.items[i].name, name))
+            return of.items[i].value;
+    return unknown;
 }
 
 static struct python_value parse_name(struct parser *p)
@@ -309,7 +396,7 @@ static struct python_value parse_name(struct parser *p)
     p->at += n;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(name, words[i]))
-            return fail(p);
+            return python_fail(p);
     for (size_t i = 0; i < 2; i++)
         if (text_equal(name, constants[i][0]))
             return word(constants[i][1]);
@@ -317,19 +404,43 @@ static struct python_value parse_name(struct parser *p)
         return parse_not(p);
     if (text_equal(name, "None"))
         return (struct python_value){.kind = PYTHON_NONE, .text = "null"};
-    if (*p->at != '(') {
-        const struct python_value *value = python_look_up(p->scope, name);
-        struct python_value is = value ? *value : word(name);
-        if (is.kind == PYTHON_UNKNOWN)
-            is.text = name;
-        return is;
-    }
-    struct python_value call = {.kind = PYTHON_CALL, .callee = imported(p, name), .text = ""};
+    if (*p->at == '[')
+        return parse_subscript(p, name_value(p, name));
+    if (*p->at != '(')
+        return name_value(p, name);
+    struct python_value call = {
+        .kind = PYTHON_CALL, .callee = imported(p, name), .written = name, .text = ""};
     p->at++;
     parse_items(p, ')', true, &call);
     if (!p->failed)
         skip_chain(p);
-    return p->failed ? unknown : simplify(call);
+    return p->failed ? unknown : simplify(p, call);
+}
+
+const char *python_key(const struct python_scope *scope, const struct python_value *key)
+{
+    struct text text = {.arena = scope->arena};
+    if (key->kind == PYTHON_WORD)
+        return key->quoted || key->number ? key->text : NULL;
+    if (key->kind != PYTHON_LIST)
+        return NULL;
+    for (size_t i = 0; i < key->n; i++) {
+        const char *part = python_key(scope, &key->items[i].value);
+        if (!part)
+            return NULL;
+        text_printf(&text, "%s%s", i ? "," : "", part);
+    }
+    return text_string(&text);
+}
+
+/* A key: a text, or what else one may be. */
+static const char *parse_key(struct parser *p)
+{
+    size_t length = python_string_length(p->at, p->at + strlen(p->at));
+    struct python_value key = length           ? parse_string(p, length)
+                              : p->scope->find ? python_parse(p)
+                                               : python_fail(p);
+    return python_key(p->scope, &key);
 }
 
 /* {"a": 1} is dict(a=1). */
@@ -337,18 +448,16 @@ static struct python_value parse_mapping(struct parser *p)
 {
     struct python_value call = {.kind = PYTHON_CALL, .callee = "dict", .text = ""};
     size_t capacity = 0;
-    for (skip(p); *p->at != '}'; skip(p)) {
-        size_t length = python_string_length(p->at, p->at + strlen(p->at));
-        struct python_value key = length ? parse_string(p, length) : fail(p);
-        if (key.kind != PYTHON_WORD || !take(p, ":") || call.n == PYTHON_ITEMS)
-            return fail(p);
+    for (python_skip(p); *p->at != '}'; python_skip(p)) {
+        const char *key = parse_key(p);
+        if (!key || !python_take(p, ":") || call.n == PYTHON_ITEMS)
+            return python_fail(p);
         call.items =
             arena_grow(p->scope->arena, call.items, call.n, &capacity, sizeof *call.items);
-        call.items[call.n] =
-            (struct python_argument){.name = key.text, .mark = place(p, p->at)};
+        call.items[call.n] = (struct python_argument){.name = key, .mark = place(p, p->at)};
         call.items[call.n++].value = parse_argument(p, '}');
-        if (*p->at != '}' && !take(p, ","))
-            return fail(p);
+        if (*p->at != '}' && !python_take(p, ","))
+            return python_fail(p);
     }
     p->at++;
     return call;
@@ -359,8 +468,8 @@ static struct python_value apply_method(struct parser *p, struct python_value te
 {
     struct arena *arena = p->scope->arena;
     struct python_value items = {.kind = PYTHON_LIST, .text = ""};
-    bool join = take(p, ".join(");
-    if (!join && !take(p, ".split("))
+    bool join = python_take(p, ".join(");
+    if (!join && !python_take(p, ".split("))
         return text;
     parse_items(p, ')', true, &items);
     if (p->failed || !text.quoted || items.n != join)
@@ -374,7 +483,7 @@ static struct python_value parse_strings(struct parser *p, size_t length)
     struct python_value text = parse_string(p, length);
     for (;;) {
         const char *before = p->at;
-        skip(p);
+        python_skip(p);
         length = python_string_length(p->at, p->at + strlen(p->at));
         if (!length) {
             p->at = before;
@@ -385,9 +494,9 @@ static struct python_value parse_strings(struct parser *p, size_t length)
     return apply_method(p, text);
 }
 
-static struct python_value parse_atom(struct parser *p)
+struct python_value python_parse_atom(struct parser *p)
 {
-    skip(p);
+    python_skip(p);
     size_t length = python_string_length(p->at, p->at + strlen(p->at));
     if (length)
         return parse_strings(p, length);
@@ -395,17 +504,17 @@ static struct python_value parse_atom(struct parser *p)
         return parse_number(p);
     if (python_name_length(p->at))
         return parse_name(p);
-    if (take(p, "-")) {
-        struct python_value value = parse_atom(p);
+    if (python_take(p, "-")) {
+        struct python_value value = python_parse_atom(p);
         if (!value.number)
             return unknown;
         value.text = arena_printf(p->scope->arena, "-%s", value.text);
         return value;
     }
-    if (take(p, "{"))
+    if (python_take(p, "{"))
         return parse_mapping(p);
     if (*p->at != '[' && *p->at != '(')
-        return fail(p);
+        return python_fail(p);
     bool list = *p->at == '[';
     const char *begin = p->at++;
     struct python_value value = {.kind = PYTHON_LIST, .text = ""};
@@ -414,121 +523,14 @@ static struct python_value parse_atom(struct parser *p)
     return !p->failed && !tuple && value.n == 1 ? value.items[0].value : value;
 }
 
-/* ---- sums and products ---- */
-
-static struct python_value repeat(struct parser *p, const struct python_value *list,
-                                  const struct python_value *more, uint64_t times)
-{
-    size_t n = list->n * times, extra = more ? more->n : 0;
-    struct python_value out = {.kind = PYTHON_LIST, .text = "", .n = n + extra};
-    if (list->n > PYTHON_ITEMS || times > PYTHON_ITEMS || out.n > PYTHON_ITEMS)
-        return fail(p);
-    out.items = arena_alloc(p->scope->arena, out.n + 1, sizeof *out.items);
-    for (size_t i = 0; i < n; i++)
-        out.items[i] = list->items[i % list->n];
-    for (size_t i = 0; i < extra; i++)
-        out.items[n + i] = more->items[i];
-    return out;
-}
-
-static bool whole(const struct python_value *value, uint64_t *number)
-{
-    return value->number && number_count(value->text, number) && *number <= PYTHON_LARGEST;
-}
-
-static struct python_value combine(struct parser *p, struct python_value a,
-                                   const char *operation, struct python_value b)
-{
-    uint64_t x = 0, y = 0;
-    bool first = whole(&a, &x), second = whole(&b, &y);
-    if (a.kind == PYTHON_LIST && b.kind == PYTHON_LIST && *operation == '+')
-        return repeat(p, &a, &b, 1);
-    if (a.quoted && b.quoted && *operation == '+')
-        return python_joined(p->scope->arena, a, b);
-    if (a.kind == PYTHON_LIST && second && text_equal(operation, "*"))
-        return repeat(p, &a, NULL, y);
-    bool divides = text_equal(operation, "//");
-    if (!first || !second || (divides && !y) || (*operation == '-' && y > x) ||
-        text_equal(operation, "/"))
-        return unknown;
-    uint64_t value = divides             ? x / y
-                     : *operation == '*' ? x * y
-                     : *operation == '+' ? x + y
-                                         : x - y;
-    struct python_value out = word(arena_printf(p->scope->arena, "%" PRIu64, value));
-    out.number = true;
-    return out;
-}
-
-/* Operators of one rank, left to right. */
-static struct python_value parse_operators(struct parser *p, const char *const *operators,
-                                           struct python_value (*operand)(struct parser *))
-{
-    struct python_value value = operand(p);
-    for (size_t i = 0; operators[i] && !p->failed;) {
-        skip(p);
-        bool power = text_starts(p->at, "**");
-        if (power || !take(p, operators[i])) {
-            i++;
-            continue;
-        }
-        struct python_value other = operand(p);
-        value = combine(p, value, operators[i], other);
-        i = 0;
-    }
-    return value;
-}
-
-static struct python_value parse_product(struct parser *p)
-{
-    static const char *const operators[] = {"//", "*", "/", NULL};
-    return parse_operators(p, operators, parse_atom);
-}
-
-static bool takes_word(struct parser *p, const char *name)
-{
-    skip(p);
-    size_t n = strlen(name);
-    if (python_name_length(p->at) != n || !text_starts(p->at, name))
-        return false;
-    p->at += n;
-    return true;
-}
-
-/* "a if b else c" where b is True or False. */
-static struct python_value choose(struct parser *p, struct python_value yes)
-{
-    static const char *const operators[] = {"+", "-", NULL};
-    struct python_value condition = parse_operators(p, operators, parse_product);
-    if (p->failed || !takes_word(p, "else"))
-        return fail(p);
-    struct python_value no = parse(p);
-    bool known = condition.kind == PYTHON_WORD && !condition.quoted && !condition.number;
-    if (known && text_equal(condition.text, "true"))
-        return yes;
-    return known && text_equal(condition.text, "false") ? no : unknown;
-}
-
-static struct python_value parse(struct parser *p)
-{
-    static const char *const operators[] = {"+", "-", NULL};
-    if (p->failed || p->depth++ == PYTHON_NESTING)
-        return fail(p);
-    struct python_value value = parse_operators(p, operators, parse_product);
-    if (!p->failed && takes_word(p, "if"))
-        value = choose(p, value);
-    p->depth--;
-    return value;
-}
-
 struct python_value python_value(struct python_scope *scope, const char *text,
                                  const char *statement, struct mark mark)
 {
     struct parser p = {
         .scope = scope, .at = text + strspn(text, " \n"), .begin = statement, .first = mark};
     text = p.at;
-    struct python_value value = parse(&p);
-    skip(&p);
+    struct python_value value = python_parse(&p);
+    python_skip(&p);
     if (!p.failed && *p.at == ',') { /* a tuple without brackets */
         struct python_value list = {.kind = PYTHON_LIST, .text = text};
         p.at = text;
@@ -541,4 +543,35 @@ struct python_value python_value(struct python_scope *scope, const char *text,
     if (value.kind != PYTHON_WORD && value.kind != PYTHON_NONE)
         value.text = python_on_one_line(scope->arena, text);
     return value;
+}
+
+void python_parameters(struct python_scope *scope, const char *text, const char *statement,
+                       struct mark mark, struct python_function *function)
+{
+    struct parser p = {.scope = scope, .at = text + 1, .begin = statement, .first = mark};
+    size_t capacity = 0;
+    for (python_skip(&p); *p.at && *p.at != ')'; python_skip(&p)) {
+        size_t n = python_name_length(p.at);
+        struct python_argument parameter = {.name = arena_strndup(scope->arena, p.at, n),
+                                            .value = unknown};
+        parameter.mark = place(&p, p.at);
+        p.at += n;
+        python_skip(&p);
+        if (*p.at == ':') /* its type, whose brackets may have commas */
+            for (p.at++; *p.at && !strchr(",=)", *p.at);)
+                p.at += *p.at == '[' ? strcspn(p.at, "]") : 1;
+        if (python_take(&p, "="))
+            parameter.value = parse_argument(&p, ')');
+        if (n) {
+            function->parameters = arena_grow(scope->arena, function->parameters, function->n,
+                                              &capacity, sizeof *function->parameters);
+            function->parameters[function->n++] = parameter;
+        } else {
+            skip_argument(&p); /* "*", "**rest", "/" */
+        }
+        if (*p.at == ',')
+            p.at++;
+        else if (*p.at != ')')
+            return;
+    }
 }

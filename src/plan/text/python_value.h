@@ -16,6 +16,10 @@ struct python_scope {
     struct arena *arena;
     struct python_name *names;
     size_t n, capacity;
+    /* What is known of names that nothing here binds, "cfg.model.seq_length"; NULL: nothing. A
+     * scope that has it takes mappings of any keys, too. */
+    bool (*find)(void *context, const char *name, struct python_value *value);
+    void *context;
 };
 
 void python_bind(struct python_scope *scope, const char *name, struct python_value value);
@@ -25,12 +29,23 @@ void python_bind(struct python_scope *scope, const char *name, struct python_val
 struct python_value python_value(struct python_scope *scope, const char *text,
                                  const char *statement, struct mark mark);
 
+/* What stands in the brackets of "def f(a, b: int = 1, *rest)", as parameters of the function;
+ * "*" and what begins with it is none. */
+void python_parameters(struct python_scope *scope, const char *text, const char *statement,
+                       struct mark mark, struct python_function *function);
+
 /* A copy with blanks in place of its newlines. */
 const char *python_on_one_line(struct arena *arena, const char *text);
 
 /* Characters of a string at `at`, its quotes and their prefix with it; 0: there is none, or it
  * is not closed. */
 size_t python_string_length(const char *at, const char *end);
+
+/* The value of a word as it was written: "4" a number, "true" a truth, else a text. */
+struct python_value python_plain(struct arena *arena, const char *text);
+
+/* Of a value that is known: whether Python takes it for true; false: it is not known. */
+bool python_value_truth(const struct python_value *value, bool *truth);
 
 /* What a name is bound to, or NULL. */
 const struct python_value *python_look_up(const struct python_scope *scope, const char *name);
