@@ -334,6 +334,26 @@ static enum status complete_layout(struct job *job)
     return STATUS_OK;
 }
 
+/* What a checkpoint says of prediction modules is the provider's: num_nextn_predict_layers and
+ * mtp_num_hidden_layers are mtp_num_layers (models/conversion/model_bridge.py, megatron-bridge
+ * 0.6.2), of these families. Others set none (glm5_bridge.py, ernie_45_bridge.py,
+ * minimax_m3_bridge.py), or their configurations have no such field (Qwen3-Next). */
+static void set_modules(struct job *job)
+{
+    static const char *const families[] = {"deepseek-v3", "deepseek-r1",   "glm-4.5",
+                                           "glm-4.6",     "glm-4.7-flash", "qwen3.5-"};
+    const struct draft_item *model = draft_find(&job->draft, "model");
+    bool said = false;
+    for (size_t i = 0; i < job->n_settings; i++) /* None, too */
+        said = said || text_ends(job->settings[i].name, "mtp_num_layers");
+    if (said || !model || model->list || !job_given(job, "hf_path"))
+        return;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (text_starts(model->words[0], families[i]) &&
+            !text_equal(model->words[0], "glm-4.5v"))
+            job_set(job, "model.mtp_enabled", "true", "hf_path");
+}
+
 static enum status bridge_finish(struct job *job)
 {
     TRY(job_set_model(job, "hf_path"));
@@ -345,6 +365,7 @@ static enum status bridge_finish(struct job *job)
         return err_hint(job->err, "a recipe's model is not read: name it, as in --set "
                                   "model=qwen3-30b-a3b");
     }
+    set_modules(job);
     TRY(megatron_finish(job));
     if (!job_given(job, "num-layers") || job_given(job, "vocab-size"))
         megatron_keep_vocabulary(job); /* else it is the tokenizer's */

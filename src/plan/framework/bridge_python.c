@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/framework/megatron.h"
 #include "plan/job/python_walk.h"
 #include "plan/text/python_word.h"
@@ -114,7 +115,8 @@ static void forget(struct python_walk *walk, const char *part)
     size_t kept = 0, n = strlen(part);
     for (size_t i = 0; i < job->n_settings; i++) {
         const struct setting *s = &job->settings[i];
-        if (s->layer != job->layer || !text_starts(s->name, part) || s->name[n] != '.')
+        bool below = text_starts(s->name, part) && s->name[n] == '.';
+        if (s->layer != job->layer || (!below && (!s->null || !text_equal(s->name, part))))
             job->settings[kept++] = *s;
     }
     job->n_settings = kept;
@@ -157,13 +159,13 @@ static void add_call(struct python_walk *walk, const char *name,
     const char *function = python_last_part(call->callee);
     const struct python_value *first =
         call->n && !call->items[0].name ? &call->items[0].value : NULL;
+    forget(walk, name);
     if (text_starts(function, "from_hf_") && first) {
         const char *word = known_word(first);
         add_word(walk, "hf_path", word ? word : "", word ? NULL : trouble_of(walk->job, first),
                  mark);
         return;
     }
-    forget(walk, name);
     if (text_equal(name, "mixed_precision")) {
         add_precision(walk, call, mark);
     } else if (strstr(function, "_with_cosine_annealing")) {
@@ -356,6 +358,36 @@ static bool apply_graphs(struct python_walk *walk, const struct python_value *ca
     return true;
 }
 
+/* Layers even over the stages, what is left over on the first ones; embedding first, modules
+ * and loss last (models/deepseek/deepseek_v4_bridge.py). */
+static bool apply_layout(struct python_walk *walk, const struct python_value *call,
+                         struct mark mark)
+{
+    static const char function[] = "set_deepseek_v4_pipeline_model_parallel_layout";
+    struct job *job = walk->job;
+    struct text layout = {.arena = job->arena};
+    uint64_t pp = 1, modules = 0;
+    const char *said[2] = {python_walk_value(walk, "model.pipeline_model_parallel_size"),
+                           python_walk_value(walk, "model.mtp_num_layers")};
+    if (!text_equal(python_last_part(call->callee), function))
+        return false;
+    const struct plan *plan = model_of(job);
+    if (!plan || (said[0] && !number_count(said[0], &pp)) || !pp)
+        return false;
+    if (said[1] && !number_count(said[1], &modules))
+        modules = 0;
+    for (uint64_t i = 0; pp > 1 && i < pp; i++) {
+        uint64_t layers = plan->model.layers / pp + (i < plan->model.layers % pp);
+        text_printf(&layout, "%st*%" PRIu64, i ? "|" : "E", layers);
+    }
+    if (pp > 1 && modules)
+        text_printf(&layout, "m*%" PRIu64, modules);
+    if (pp > 1)
+        add_word(walk, "model.pipeline_model_parallel_layout",
+                 arena_printf(job->arena, "%sL", text_string(&layout)), NULL, mark);
+    return true;
+}
+
 static bool read_call(struct python_walk *walk, const struct python_value *call,
                       struct mark mark)
 {
@@ -368,7 +400,7 @@ static bool read_call(struct python_walk *walk, const struct python_value *call,
         apply_flex(walk, call, mark);
         return true;
     }
-    if (apply_graphs(walk, call, mark))
+    if (apply_graphs(walk, call, mark) || apply_layout(walk, call, mark))
         return true;
     if (text_equal(function, "setattr") && call->n == 3) {
         const char *part = python_walk_field(walk, call->items[0].value.text);

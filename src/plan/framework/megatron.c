@@ -58,6 +58,8 @@ static enum status set_chunks(struct job *job, const struct megatron_ends *ends,
                               const uint64_t *own, uint64_t pp, uint64_t vpp)
 {
     const char **stages = arena_alloc(job->arena, pp * vpp, sizeof *stages);
+    struct text layout = {.arena = job->arena};
+    bool empty = false; /* a chunk without layers, of which only a layout speaks */
     for (uint64_t i = 0; i < pp * vpp; i++) {
         uint64_t stage = i % pp, whole = own[stage] + (ends->embedding && stage == 0) +
                                          (ends->loss && stage == pp - 1);
@@ -67,7 +69,25 @@ static enum status set_chunks(struct job *job, const struct megatron_ends *ends,
                             " chunks",
                             whole, vpp);
         bool begins = ends->embedding && i == 0, stops = ends->loss && i == pp * vpp - 1;
-        stages[i] = arena_printf(job->arena, "%" PRIu64, whole / vpp - begins - stops);
+        uint64_t layers = whole / vpp - begins - stops;
+        stages[i] = arena_printf(job->arena, "%" PRIu64, layers);
+        empty = empty || layers == 0;
+    }
+    for (uint64_t i = 0, n; i < pp * vpp; i += n) { /* chunks alike at once */
+        n = 1;
+        while (i && i + n + 1 < pp * vpp && text_equal(stages[i], stages[i + n]))
+            n++;
+        const char *chunk =
+            text_equal(stages[i], "0") ? "" : arena_printf(job->arena, "t*%s", stages[i]);
+        if (n > 1)
+            text_printf(&layout, "(%s|)*%" PRIu64, chunk, n);
+        else
+            text_printf(&layout, "%s%s%s", i ? "" : "E", chunk, i + 1 < pp * vpp ? "|" : "");
+    }
+    if (empty) {
+        job_set(job, "parallel.layout", arena_printf(job->arena, "%sL", text_string(&layout)),
+                "account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split");
+        return STATUS_OK;
     }
     draft_set_list(&job->draft, "parallel.stages", stages, pp * vpp, job->mark,
                    "layers of the first and last stage");
@@ -288,8 +308,15 @@ static enum status set_recompute(struct job *job)
         job_set_count(job, "recompute.every", each, "recompute-num-layers recompute-method");
     bool layers = true;
     TRY(job_switch(job, "cpu-offloading-activations", &layers));
+    if (megatron_is_bridge(
+            job)) { /* a launch's number of layers turns it on; a field does not */
+        bool on = false;
+        TRY(job_switch(job, "cpu-offloading", &on));
+        layers = layers && (on || !job_given(job, "cpu-offloading-num-layers"));
+    }
     if (!layers)
-        job_set(job, "recompute.offload_layers", "0", "cpu-offloading-activations");
+        job_set(job, "recompute.offload_layers", "0",
+                "cpu-offloading-activations cpu-offloading cpu-offloading-num-layers");
     if (!full)
         TRY(megatron_set_list(job, "recompute.modules", "recompute-modules"));
     if (moe)
@@ -365,7 +392,8 @@ static enum status set_path(struct job *job)
     TRY(megatron_is_on(job, "moe-router-force-load-balancing", &balanced));
     if (balanced)
         job_set(job, "moe.routing.distribution", "uniform", "moe-router-force-load-balancing");
-    TRY(megatron_is_on(job, "cross-entropy-loss-fusion", &fused));
+    fused = megatron_is_bridge(job); /* models/gpt_provider.py: True */
+    TRY(job_switch(job, "cross-entropy-loss-fusion", &fused));
     TRY(job_word(job, "cross-entropy-fusion-impl", &implementation));
     if (fused && text_equal(implementation, "te"))
         job_set(job, "stack.cross_entropy", "in_place", "cross-entropy-fusion-impl");
@@ -475,6 +503,9 @@ enum status megatron_finish(struct job *job)
 {
     set_last_batch(job);
     job_set(job, "workload.mode", "train", "");
+    if (job_given(job, "mtp-num-layers")) /* of a named model, too */
+        job_set(job, "model.mtp_enabled",
+                job_drafted(job, "model.mtp_layers", 0) ? "true" : "false", "mtp-num-layers");
     if (!draft_find(&job->draft, "model") && (job_given(job, "num-layers") || !job->described))
         TRY(megatron_set_model(job));
     TRY(set_layout_rest(job));

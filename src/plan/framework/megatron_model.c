@@ -221,8 +221,6 @@ enum status megatron_set_model(struct job *job)
     TRY(job_switch(job, "share_embeddings_and_output_weights", &tied));
     job_set(job, "model.tied_embeddings", tied ? "true" : "false",
             "untie-embeddings-and-output-weights share_embeddings_and_output_weights");
-    if (job_given(job, "mtp-num-layers") && job_drafted(job, "model.mtp_layers", 0))
-        job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
     TRY(set_attention(job));
     TRY(set_biases(job));
     TRY(megatron_set_mixers(job));

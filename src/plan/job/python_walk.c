@@ -97,6 +97,12 @@ static bool field_value(struct python_walk *walk, const char *field, struct pyth
     return fallback != NULL;
 }
 
+const char *python_walk_value(struct python_walk *walk, const char *field)
+{
+    struct python_value value;
+    return field_value(walk, field, &value) && value.kind == PYTHON_WORD ? value.text : NULL;
+}
+
 /* Of a name that the function at hand does not bind: a field, or a literal of its module. */
 static bool find_name(void *context, const char *name, struct python_value *value)
 {
@@ -134,6 +140,9 @@ static struct python_value resolve(struct python_walk *walk, const struct python
         out.items[i] = value->items[i];
         out.items[i].value = resolve(walk, &value->items[i].value);
     }
+    if (out.kind == PYTHON_CALL &&
+        (text_equal(out.callee, "max") || text_equal(out.callee, "min")))
+        return python_extreme(&out);
     return out;
 }
 

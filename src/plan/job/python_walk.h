@@ -41,6 +41,9 @@ enum status python_walk(struct python_walk *walk, const char *path, const char *
 enum status python_walk_function(struct python_walk *walk, const char *path, const char *module,
                                  const char *name, bool *found);
 
+/* The word that a field is at now; NULL: nobody said it, or it is not known. */
+const char *python_walk_value(struct python_walk *walk, const char *field);
+
 /* The field that a name of the function at hand is, "" for all of it; NULL: none. */
 const char *python_walk_field(const struct python_walk *walk, const char *name);
 

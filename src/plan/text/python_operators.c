@@ -96,6 +96,23 @@ static bool takes_word(struct parser *p, const char *name)
     return true;
 }
 
+struct python_value python_extreme(const struct python_value *call)
+{
+    const struct python_value *best = NULL;
+    double most = 0, number;
+    bool least = text_equal(call->callee, "min");
+    for (size_t i = 0; i < call->n; i++) {
+        const struct python_value *v = &call->items[i].value;
+        if (!v->number || !number_real(v->text, &number) || call->items[i].name)
+            return *call;
+        if (!best || (least ? number < most : number > most)) {
+            best = v;
+            most = number;
+        }
+    }
+    return best ? *best : *call;
+}
+
 /* ---- truth ---- */
 
 struct python_value python_truth_word(bool truth)

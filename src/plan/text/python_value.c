@@ -319,6 +319,8 @@ static struct python_value simplify(struct parser *p, struct python_value call)
         return is_instance(&call);
     if (text_equal(call.callee, "getattr") && call.n >= 2)
         return attribute(p, &call);
+    if (text_equal(call.callee, "max") || text_equal(call.callee, "min"))
+        return python_extreme(&call);
     return text_ends(call.callee, ".lower") && !call.n ? lowered(p, call) : call;
 }
 

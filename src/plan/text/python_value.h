@@ -47,6 +47,9 @@ struct python_value python_plain(struct arena *arena, const char *text);
 /* Of a value that is known: whether Python takes it for true; false: it is not known. */
 bool python_value_truth(const struct python_value *value, bool *truth);
 
+/* max(..) and min(..) of numbers; the call itself where they are not. */
+struct python_value python_extreme(const struct python_value *call);
+
 /* What a name is bound to, or NULL. */
 const struct python_value *python_look_up(const struct python_scope *scope, const char *name);
 
