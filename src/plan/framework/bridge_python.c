@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "plan/framework/megatron.h"
-#include "plan/job/python_walk.h"
+#include "plan/job/python_set.h"
 #include "plan/text/python_word.h"
 
 /* What the setting functions need beside the walk. */
@@ -20,107 +20,7 @@ bool bridge_is_python(const char *text)
     return strstr(text, "megatron.bridge") != NULL;
 }
 
-/* ---- values ---- */
-
-static void add_value(struct python_walk *walk, const char *name,
-                      const struct python_value *value, struct mark mark);
-
-/* A later assignment of the same field holds. */
-static void add_setting(struct python_walk *walk, struct setting setting)
-{
-    struct job *job = walk->job;
-    setting.flag = job_flag_find(job->framework, setting.name, strlen(setting.name));
-    for (size_t i = 0; i < job->n_settings; i++)
-        if (setting.flag && job->settings[i].flag == setting.flag)
-            job->settings[i].used = true;
-    setting.said = setting.name;
-    setting.used = setting.null;
-    job_add(job, setting);
-}
-
-/* A word as it stands, or NULL: not known. */
-static const char *known_word(const struct python_value *value)
-{
-    if (value->kind != PYTHON_WORD)
-        return NULL;
-    bool name = !value->quoted && !value->number && !text_equal(value->text, "true") &&
-                !text_equal(value->text, "false");
-    if (!name || text_starts(value->text, "torch."))
-        return value->text;
-    const char *last = python_last_part(value->text);
-    bool member = last != value->text && isupper((unsigned char)value->text[0]);
-    return member ? last : NULL; /* AttnBackend.auto */
-}
-
-static const char *trouble_of(struct job *job, const struct python_value *value)
-{
-    return arena_printf(job->arena, "'%.60s' is worked out when the script runs", value->text);
-}
-
-/* A list inside a list is its words with commas between. */
-static const char *item_text(struct job *job, const struct python_value *value,
-                             const char **trouble)
-{
-    struct text text = {.arena = job->arena};
-    if (value->kind != PYTHON_LIST) {
-        const char *known = known_word(value);
-        *trouble = known ? *trouble : trouble_of(job, value);
-        return known ? known : "";
-    }
-    for (size_t i = 0; i < value->n; i++) {
-        const char *word = known_word(&value->items[i].value);
-        *trouble = word ? *trouble : trouble_of(job, value);
-        text_printf(&text, "%s%s", i ? "," : "", word ? word : "");
-    }
-    return text_string(&text);
-}
-
-static void add_list(struct python_walk *walk, const char *name,
-                     const struct python_value *list, struct mark mark)
-{
-    const char **values = arena_alloc(walk->job->arena, list->n + 1, sizeof *values);
-    struct setting setting = {.name = name, .mark = mark, .values = values, .n = list->n};
-    for (size_t i = 0; i < list->n; i++)
-        values[i] = item_text(walk->job, &list->items[i].value, &setting.trouble);
-    add_setting(walk, setting);
-}
-
-static void add_word(struct python_walk *walk, const char *name, const char *word,
-                     const char *trouble, struct mark mark)
-{
-    const char **values = arena_alloc(walk->job->arena, 1, sizeof *values);
-    values[0] = word;
-    add_setting(walk,
-                (struct setting){
-                    .name = name, .mark = mark, .values = values, .n = 1, .trouble = trouble});
-}
-
-static void add_arguments(struct python_walk *walk, const char *prefix,
-                          const struct python_value *call, struct mark mark)
-{
-    for (size_t i = 0; i < call->n; i++) {
-        const struct python_argument *a = &call->items[i];
-        if (a->name)
-            add_value(walk,
-                      *prefix ? arena_printf(walk->job->arena, "%s.%s", prefix, a->name)
-                              : a->name,
-                      &a->value, mark);
-    }
-}
-
-/* What was said of a part's fields is gone when another part takes its place. */
-static void forget(struct python_walk *walk, const char *part)
-{
-    struct job *job = walk->job;
-    size_t kept = 0, n = strlen(part);
-    for (size_t i = 0; i < job->n_settings; i++) {
-        const struct setting *s = &job->settings[i];
-        bool below = text_starts(s->name, part) && s->name[n] == '.';
-        if (s->layer != job->layer || (!below && (!s->null || !text_equal(s->name, part))))
-            job->settings[kept++] = *s;
-    }
-    job->n_settings = kept;
-}
+/* ---- parts ---- */
 
 static bool is_precision(const char *function)
 {
@@ -128,77 +28,51 @@ static bool is_precision(const char *function)
            text_equal(function, "get_precision_config");
 }
 
-static void add_precision(struct python_walk *walk, const struct python_value *call,
-                          struct mark mark)
+static void read_precision(struct python_walk *walk, const struct python_value *call,
+                           struct mark mark)
 {
     static const char name[] = "mixed_precision";
     const char *function = python_last_part(call->callee);
-    const struct python_value *first =
-        call->n && !call->items[0].name ? &call->items[0].value : NULL;
-    add_setting(walk,
-                (struct setting){.name = "grad_reduce_in_fp32", .mark = mark, .null = true});
+    const struct python_value *first = python_set_first(call);
+    python_set_null(walk, "grad_reduce_in_fp32", mark);
     if (is_precision(function) && first) {
-        add_setting(walk, (struct setting){.name = name, .mark = mark, .null = true});
-        add_value(walk, "compute_dtype", first, mark);
+        python_set_null(walk, name, mark);
+        python_set(walk, "compute_dtype", first, mark);
         return;
     }
     if (text_equal(function, "get_mixed_precision_config") && first) {
-        add_value(walk, name, first, mark);
+        python_set(walk, name, first, mark);
         return;
     }
     if (!text_equal(function, "MixedPrecisionConfig"))
-        add_word(walk, name, function, NULL, mark);
-    add_arguments(walk, name, call, mark);
+        python_set_word(walk, name, function, NULL, mark);
+    python_set_arguments(walk, name, call, mark);
 }
 
 /* AutoBridge.from_hf_pretrained("org/name"), bf16_mixed(), LoRA(dim=16), CommOverlapConfig(..)
  */
-static void add_call(struct python_walk *walk, const char *name,
-                     const struct python_value *call, struct mark mark)
+static bool read_part(struct python_walk *walk, const char *name,
+                      const struct python_value *call, struct mark mark)
 {
     const char *function = python_last_part(call->callee);
-    const struct python_value *first =
-        call->n && !call->items[0].name ? &call->items[0].value : NULL;
-    forget(walk, name);
+    const struct python_value *first = python_set_first(call);
     if (text_starts(function, "from_hf_") && first) {
-        const char *word = known_word(first);
-        add_word(walk, "hf_path", word ? word : "", word ? NULL : trouble_of(walk->job, first),
-                 mark);
-        return;
-    }
-    if (text_equal(name, "mixed_precision")) {
-        add_precision(walk, call, mark);
+        python_set_word(walk, "hf_path", python_set_known(first), first, mark);
+    } else if (text_equal(name, "mixed_precision")) {
+        read_precision(walk, call, mark);
     } else if (strstr(function, "_with_cosine_annealing")) {
         if (text_equal(name, "optimizer"))
-            add_word(walk, "optimizer.optimizer",
-                     strstr(function, "muon") ? "dist_muon" : "adam", NULL, mark);
+            python_set_word(walk, "optimizer.optimizer",
+                            strstr(function, "muon") ? "dist_muon" : "adam", NULL, mark);
     } else if (text_equal(function, "default_peft_config") && first) {
-        add_value(walk, name, first, mark);
+        python_set(walk, name, first, mark);
     } else {
         if (text_equal(name, "peft") || text_equal(name, "model"))
-            add_word(walk, arena_printf(walk->job->arena, "%s._target_", name), call->callee,
-                     NULL, mark);
-        add_arguments(walk, name, call, mark);
+            python_set_word(walk, arena_printf(walk->job->arena, "%s._target_", name),
+                            call->callee, NULL, mark);
+        return false;
     }
-}
-
-static void add_value(struct python_walk *walk, const char *name,
-                      const struct python_value *value, struct mark mark)
-{
-    const char *word = known_word(value);
-    if (!word && value->kind == PYTHON_WORD && text_ends(name, "activation_func"))
-        word = value->text; /* a function: squared_relu, F.silu */
-    if (value->kind == PYTHON_NONE) {
-        forget(walk, name);
-        add_setting(walk, (struct setting){.name = name, .mark = mark, .null = true});
-    } else if (value->kind == PYTHON_LIST) {
-        add_list(walk, name, value, mark);
-    } else if (value->kind == PYTHON_CALL) {
-        add_call(walk, name, value, mark);
-    } else {
-        add_word(walk, name, word ? word : value->text,
-                 word ? NULL : trouble_of(walk->job, value), mark);
-    }
+    return true;
 }
 
 /* ---- recipes ---- */
@@ -252,14 +126,14 @@ static enum status set_whole(struct python_walk *walk, const struct python_value
     struct script *script = walk->own;
     const char *name = python_last_part(call->callee);
     if (text_equal(name, "ConfigContainer")) {
-        add_arguments(walk, "", call, mark);
+        python_set_arguments(walk, "", call, mark);
         return walk->job->err->status;
     }
     script->recipe = mark;
-    add_word(walk, "recipe", name, NULL, mark);
+    python_set_word(walk, "recipe", name, NULL, mark);
     for (size_t i = 0; i < call->n; i++)
         if (call->items[i].name)
-            add_value(walk, argument_field(call->items[i].name), &call->items[i].value, mark);
+            python_set(walk, argument_field(call->items[i].name), &call->items[i].value, mark);
     return walk->job->err->status;
 }
 
@@ -267,7 +141,7 @@ static enum status set_field(struct python_walk *walk, const char *field,
                              const struct python_value *value, struct mark mark)
 {
     if (*field)
-        add_value(walk, field, value, mark);
+        python_set(walk, field, value, mark);
     else if (value->kind == PYTHON_CALL)
         return set_whole(walk, value, mark);
     return walk->job->err->status;
@@ -334,11 +208,11 @@ static bool matters(const struct python_walk *walk, const char *field)
 static void apply_flex(struct python_walk *walk, const struct python_value *call,
                        struct mark mark)
 {
-    const char *word = call->n > 1 ? known_word(&call->items[1].value) : NULL;
+    const char *word = call->n > 1 ? python_set_known(&call->items[1].value) : NULL;
     if (!word)
         return;
-    add_word(walk, "model.moe_token_dispatcher_type", "flex", NULL, mark);
-    add_word(walk, "model.moe_flex_dispatcher_backend", word, NULL, mark);
+    python_set_word(walk, "model.moe_token_dispatcher_type", "flex", NULL, mark);
+    python_set_word(walk, "model.moe_flex_dispatcher_backend", word, NULL, mark);
 }
 
 /* What of a layer is a graph, by whichever field the release has (utils/cuda_graph.py). */
@@ -347,12 +221,11 @@ static bool apply_graphs(struct python_walk *walk, const struct python_value *ca
 {
     const char *function = python_last_part(call->callee);
     if (text_equal(function, "set_cuda_graph_modules") && call->n > 1)
-        add_value(walk, "model.cuda_graph_modules", &call->items[1].value, mark);
+        python_set(walk, "model.cuda_graph_modules", &call->items[1].value, mark);
     else if (text_equal(function, "set_full_iteration_cuda_graph"))
-        add_word(walk, "model.cuda_graph_impl", "full_iteration", NULL, mark);
+        python_set_word(walk, "model.cuda_graph_impl", "full_iteration", NULL, mark);
     else if (text_equal(function, "clear_cuda_graph_modules"))
-        add_setting(walk, (struct setting){
-                              .name = "model.cuda_graph_modules", .mark = mark, .null = true});
+        python_set_null(walk, "model.cuda_graph_modules", mark);
     else
         return false;
     return true;
@@ -383,8 +256,8 @@ static bool apply_layout(struct python_walk *walk, const struct python_value *ca
     if (pp > 1 && modules)
         text_printf(&layout, "m*%" PRIu64, modules);
     if (pp > 1)
-        add_word(walk, "model.pipeline_model_parallel_layout",
-                 arena_printf(job->arena, "%sL", text_string(&layout)), NULL, mark);
+        python_set_word(walk, "model.pipeline_model_parallel_layout",
+                        arena_printf(job->arena, "%sL", text_string(&layout)), NULL, mark);
     return true;
 }
 
@@ -404,10 +277,10 @@ static bool read_call(struct python_walk *walk, const struct python_value *call,
         return true;
     if (text_equal(function, "setattr") && call->n == 3) {
         const char *part = python_walk_field(walk, call->items[0].value.text);
-        const char *name = known_word(&call->items[1].value);
+        const char *name = python_set_known(&call->items[1].value);
         if (part && name) {
-            add_value(walk, *part ? arena_printf(walk->job->arena, "%s.%s", part, name) : name,
-                      &call->items[2].value, mark);
+            python_set(walk, *part ? arena_printf(walk->job->arena, "%s.%s", part, name) : name,
+                       &call->items[2].value, mark);
             return true;
         }
     }
@@ -458,6 +331,7 @@ static struct python_walk new_walk(struct job *job, struct script *script)
                                 .makes = makes,
                                 .known = is_known,
                                 .set = set_field,
+                                .part = read_part,
                                 .call = read_call,
                                 .fallback = fallback_of,
                                 .matters = matters,

@@ -15,6 +15,7 @@
 #define PIPE "torchtitan/distributed/pipeline_parallel.py"
 #define FSDP "torchtitan/distributed/fsdp.py"
 #define SAVED "torchtitan/distributed/activation_checkpoint.py"
+#define LOSS "torchtitan/components/loss.py"
 
 static const struct job_flag flags[] = {
     RULE("model.name module", JOB_VALUE, "model", "with the flavor", OLD),
@@ -79,6 +80,11 @@ static const struct job_flag flags[] = {
     RULE("compile.components", JOB_LIST, "stack.compiled", "model and loss unless given", OLD),
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
     RULE("float8.enable_float8_linear", JOB_SWITCH, "precision.compute", "true: fp8", OLD),
+    RULE("loss.chunked", JOB_SWITCH, "stack.cross_entropy", "chunked", LOSS),
+    RULE("loss.num_chunks", JOB_VALUE, "stack.loss_chunks", "8 unless given", LOSS),
+    RULE("parallelism.enable_sequence_parallel", JOB_SWITCH, "parallel.sp",
+         "with tensor parallelism; true", NEW),
+    RULE("training.disable_cuda_graphs", JOB_SWITCH, "stack.graphs", "false: full", NEW),
     RULE("training.enable_cpu_offload", JOB_SWITCH, "optimizer.offload",
          "1, and optimizer.offload_params", OLD),
     IDLE("training.gc_freq", JOB_VALUE, "Python's own garbage, of which tensors are no part",
@@ -137,6 +143,17 @@ static void take_variables(struct job *job)
     }
 }
 
+/* A setting that none is called: the configuration's function was read. */
+static const char registry_mark[] = "config: its function";
+
+static bool read_registry(const struct job *job)
+{
+    for (size_t i = 0; i < job->n_settings; i++)
+        if (text_equal(job->settings[i].name, registry_mark))
+            return true;
+    return false;
+}
+
 /* The file of --job.config_file, or of CONFIG_FILE in front of run_train.sh. */
 static enum status torchtitan_prepare(struct job *job)
 {
@@ -144,6 +161,15 @@ static enum status torchtitan_prepare(struct job *job)
     if (!job->shell)
         return STATUS_OK;
     take_variables(job);
+    const char *module = NULL, *config = NULL;
+    bool found = false;
+    TRY(job_word(job, "module", &module));
+    TRY(job_word(job, "config", &config));
+    if (module && config)
+        TRY(torchtitan_read_registry(job, module, config, &found));
+    if (found)
+        job_add(job,
+                (struct setting){.name = registry_mark, .said = registry_mark, .used = true});
     const struct shell_word *file = job_environment_word(job, "CONFIG_FILE");
     TRY(job_word(job, "job.config_file", &name));
     if (!name && file)
@@ -314,8 +340,11 @@ static enum status set_layout(struct job *job)
     TRY(job_count(job, "parallelism.expert_tensor_parallel_degree", &etp));
     job_set_count(job, "parallel.etp", ep == 1 ? tp : etp,
                   "parallelism.expert_tensor_parallel_degree");
+    bool sequences = true;
+    TRY(job_switch(job, "parallelism.enable_sequence_parallel", &sequences));
     if (tp > 1)
-        job_set(job, "parallel.sp", "true", "parallelism.tensor_parallel_degree");
+        job_set(job, "parallel.sp", sequences ? "true" : "false",
+                "parallelism.enable_sequence_parallel parallelism.tensor_parallel_degree");
     TRY(set_parts(job, pp, &listed));
     if (!listed)
         TRY(set_stages(job, pp, layers));
@@ -471,6 +500,22 @@ static enum status set_optimizer(struct job *job)
     return job_set_optimizer(job, "optimizer.name", "Adam=adam AdamW=adam");
 }
 
+static enum status set_loss(struct job *job)
+{
+    bool chunked = false, eager = true;
+    TRY(job_switch(job, "loss.chunked", &chunked));
+    TRY(job_switch(job, "training.disable_cuda_graphs", &eager));
+    if (chunked)
+        job_set(job, "stack.cross_entropy", "chunked", "loss.chunked");
+    uint64_t chunks = 8;
+    TRY(job_count(job, "loss.num_chunks", &chunks));
+    if (chunked)
+        job_set_count(job, "stack.loss_chunks", chunks, "loss.num_chunks loss.chunked");
+    if (!eager)
+        job_set(job, "stack.graphs", "full", "training.disable_cuda_graphs");
+    return STATUS_OK;
+}
+
 static enum status torchtitan_finish(struct job *job)
 {
     const char *backend = "";
@@ -488,7 +533,8 @@ static enum status torchtitan_finish(struct job *job)
         job_set(job, "stack.loss_parallel", "false", "parallelism.disable_loss_parallel");
     if (text_equal(backend, "hybridep"))
         job_set(job, "moe.library", "hybrid_ep", "parallelism.expert_parallel_comm_backend");
-    if (job_given(job, "config"))
+    TRY(set_loss(job));
+    if (job_given(job, "config") && !read_registry(job))
         job_warn(job, job_setting(job, "config")->mark,
                  "the configuration is a Python function, which is not read: what it sets is "
                  "missing");
@@ -510,6 +556,8 @@ const struct job_framework job_torchtitan = {
     .launch = "job.toml",
     .names = NAMES_TORCHTITAN,
     .toml = true,
+    .python = torchtitan_read_python,
+    .python_is = torchtitan_is_python,
     .per_node = "NGPU",
     .trains = true,
 };

@@ -9,4 +9,14 @@ void torchtitan_write_line(struct job_writer *writer, const char *name, const ch
 
 enum status torchtitan_write(struct job_writer *writer);
 
+/* Configurations in Python, as settings below everything else: torchtitan_python.c */
+bool torchtitan_is_python(const char *text);
+enum status torchtitan_read_python(struct job *job, const char *name, const char *text,
+                                   size_t length);
+
+/* The function of a module's registry, where the checkout is around the job; *found false: it
+ * is not. */
+enum status torchtitan_read_registry(struct job *job, const char *module, const char *config,
+                                     bool *found);
+
 #endif

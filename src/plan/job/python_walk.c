@@ -69,6 +69,11 @@ const char *python_walk_field(const struct python_walk *walk, const char *name)
     return walk->frame ? frame_field(walk, walk->frame, name) : NULL;
 }
 
+const char *python_walk_path(const struct python_walk *walk)
+{
+    return walk->frame ? walk->frame->module->path : walk->job->file;
+}
+
 static void add_root(struct python_frame *frame, const char *name, const char *field)
 {
     if (frame->n_roots == NAMES)
@@ -327,7 +332,12 @@ static bool hands_over(struct python_walk *walk, const struct python_value *call
 static enum status read_call(struct python_walk *walk, const struct python_statement *s)
 {
     size_t function;
+    const char *method = strrchr(s->value.callee, '.');
     bool hands = hands_over(walk, &s->value);
+    if (method) /* cfg.override.imports.append(..) */
+        hands =
+            hands || python_walk_field(walk, arena_strndup(walk->job->arena, s->value.callee,
+                                                           (size_t)(method - s->value.callee)));
     for (size_t i = 0; i < s->value.n; i++) /* pretrain(recipe()) */
         if (makes(walk, walk->frame->module, &s->value.items[i].value, 0))
             return begin(walk, "", &s->value.items[i].value, s->mark);

@@ -18,6 +18,10 @@ struct python_walk {
     /* A field of it, "" for all of it: what the value says of it, in names that are known. */
     enum status (*set)(struct python_walk *walk, const char *field,
                        const struct python_value *value, struct mark mark);
+    /* A part that a call makes, for python_set: false, its arguments are its fields; or NULL.
+     */
+    bool (*part)(struct python_walk *walk, const char *field, const struct python_value *call,
+                 struct mark mark);
     /* A call whose arguments have a part of it: true, it was dealt with, and is not followed.
      */
     bool (*call)(struct python_walk *walk, const struct python_value *call, struct mark mark);
@@ -40,6 +44,9 @@ enum status python_walk(struct python_walk *walk, const char *path, const char *
 /* Follows one function of a module that is there, by its name; *found false: it is not. */
 enum status python_walk_function(struct python_walk *walk, const char *path, const char *module,
                                  const char *name, bool *found);
+
+/* The file of the function at hand. */
+const char *python_walk_path(const struct python_walk *walk);
 
 /* The word that a field is at now; NULL: nobody said it, or it is not known. */
 const char *python_walk_value(struct python_walk *walk, const char *field);
