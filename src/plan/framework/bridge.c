@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/framework/megatron.h"
+#include "plan/framework/primus.h"
 #include "plan/schema/schema.h"
 
 /* Recipes are called "qwen3_30b_a3b_pretrain_config", "deepseek_v3": the longest beginning. */
@@ -300,6 +301,7 @@ static enum status bridge_prepare(struct job *job)
 {
     const char *device = NULL;
     bool python = !job->shell && text_ends(job->file, ".py");
+    TRY(primus_lend(job));
     TRY(read_script(job, &python));
     TRY(add_recipe(job, python));
     TRY(job_count(job, "num_gpus", &job->size.world));
@@ -391,7 +393,7 @@ const struct job_framework job_bridge = {
     .sections =
         "model. train. ddp. optimizer. scheduler. dataset. tokenizer. checkpoint. dist. "
         "logger. rng. comm_overlap. mixed_precision. validation. profiling. "
-        "optimizer_config.",
+        "optimizer_config. " PRIMUS_SECTIONS,
     .flags = megatron_flags,
     .n_flags = &megatron_n_flags,
     .prepare = bridge_prepare,

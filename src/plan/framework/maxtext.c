@@ -1,6 +1,7 @@
 /* MaxText: what its settings mean together. Order of precedence: base.yml < files below
  * base_config < the file < key=value < environment M_KEY. */
 #include "plan/framework/maxtext.h"
+#include "plan/framework/primus.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -462,6 +463,7 @@ static enum status set_optimizer(struct job *job)
 
 static enum status maxtext_prepare(struct job *job)
 {
+    TRY(primus_lend(job));
     for (size_t i = 0; i < job->n_words; i++) {
         const char *text = job->words[i].text;
         if (!strchr(text, '=') && (text_ends(text, ".yml") || text_ends(text, ".yaml")))
@@ -495,6 +497,7 @@ const struct job_framework job_maxtext = {
     .stack = "maxtext",
     .source = "AI-Hypercomputer/maxtext e591f30cbbf2",
     .syntax = JOB_OVERRIDES,
+    .sections = PRIMUS_SECTIONS,
     .flags = maxtext_flags,
     .n_flags = &maxtext_n_flags,
     .prepare = maxtext_prepare,

@@ -227,7 +227,8 @@ const struct job_flag megatron_flags[] = {
          "with first-last-layers-bf16", TRANSFORMER),
     RULE("num-layers-at-end-in-bf16", JOB_VALUE, "precision.plain_last",
          "with first-last-layers-bf16", TRANSFORMER),
-    RULE("mixed_precision", JOB_VALUE, "precision.weights", "Bridge: a recipe of formats",
+    RULE("mixed_precision precision_config", JOB_VALUE, "precision.weights",
+         "Bridge: a recipe of formats",
          "Megatron-Bridge src/megatron/bridge/training/mixed_precision.py"),
 
     /* ---- recomputation ---- */
@@ -346,7 +347,7 @@ const struct job_flag megatron_flags[] = {
     RULE("peft._target_", JOB_VALUE, "lora.rank", "a class: LoRA, DoRA", PEFT),
     RULE("model._target_", JOB_VALUE, "model", "a provider's class, where no size is given",
          "Megatron-Bridge src/megatron/bridge/models"),
-    RULE("peft.dim", JOB_VALUE, "lora.rank", "32 unless given", PEFT),
+    RULE("peft.dim peft_dim", JOB_VALUE, "lora.rank", "32 unless given", PEFT),
     RULE("peft.target_modules", JOB_LIST, "lora.targets",
          "linear_qkv linear_proj linear_fc1 linear_fc2 unless given", PEFT),
     RULE("peft.share_expert_adapters", JOB_VALUE, "lora.share_experts",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/framework/megatron.h"
+#include "plan/framework/primus.h"
 
 static const char model_flag[] = "modules.pre_trainer.model",
                   framework_flag[] = "modules.pre_trainer.framework",
@@ -47,8 +48,8 @@ static enum status primus_prepare(struct job *job)
     TRY(job_word(job, framework_flag, &framework));
     if (!text_equal(framework, "megatron")) {
         job_fail(job, framework_flag, "Primus's experiments with '%s' are not read", framework);
-        return err_hint(job->err, "those with framework: megatron are; of torchtitan's give "
-                                  "the job file of torchtitan itself");
+        return err_hint(job->err, "those of megatron, torchtitan, maxtext and megatron_bridge "
+                                  "are");
     }
     for (size_t i = 0; i < sizeof fallbacks / sizeof *fallbacks; i++)
         if (!fallbacks[i].pretrains || pretrains(job))
@@ -59,7 +60,7 @@ static enum status primus_prepare(struct job *job)
 /* ---- the model ---- */
 
 /* "deepseek_v3.yaml", "qwen3_30B_A3B.yaml", "llama4_17B16E.yaml", a path in front or not. */
-static const char *model_of_file(struct job *job, const char *file)
+const char *primus_model_of_file(struct job *job, const char *file)
 {
     const char *slash = strrchr(file, '/');
     char *name = arena_strdup(job->arena, slash ? slash + 1 : file);
@@ -77,6 +78,23 @@ static const char *model_of_file(struct job *job, const char *file)
     return model ? model : model_name_of_letters(NAMES_MAXTEXT, plain, job->arena);
 }
 
+static bool job_says_true(const struct setting *s)
+{
+    return !s->off && (s->n == 0 || text_equal(s->values[0], "true"));
+}
+
+/* Is the attention of the file's model latent? */
+static bool has_latent(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    struct err ignored = {0}, *before = job->err;
+    bool known = false;
+    job->err = &ignored;
+    enum status status = job_part(job, "model", plan, &known);
+    job->err = before;
+    return status == STATUS_OK && known && plan->model.attention.kind == ATTENTION_MLA;
+}
+
 /* What overrides say of a named model beside its plain numbers: its layers are read, of the
  * rest only that it is there. */
 static enum status read_shape(struct job *job)
@@ -89,6 +107,9 @@ static enum status read_shape(struct job *job)
         "vocab-size",           "group-query-attention"};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct setting *s = job_setting(job, shapes[i]);
+        if (s && text_equal(shapes[i], "multi-latent-attention") &&
+            job_says_true(s) == has_latent(job))
+            continue;
         if (s && !job_requested(job, s->flag->key))
             job_warn(job, s->mark, "%s changes the model of the file and is not read: give %s",
                      shapes[i], s->flag->key);
@@ -102,7 +123,7 @@ static enum status read_model(struct job *job)
     TRY(job_word(job, model_flag, &file));
     if (!file || draft_find(&job->draft, "model"))
         return STATUS_OK;
-    const char *model = model_of_file(job, file);
+    const char *model = primus_model_of_file(job, file);
     if (!model && !job->described && !job_given(job, "num-layers")) {
         job_fail(job, model_flag, "the model of '%s' is not known", file);
         return err_hint(job->err, "name it, as in --set model=deepseek-v3; "
@@ -163,8 +184,7 @@ const struct job_framework job_primus = {
     .stack = "primus",
     .source = "AMD-AGI/Primus 05b350b33139",
     .syntax = JOB_OVERRIDES,
-    .sections = "modules.pre_trainer.overrides. modules.sft_trainer.overrides. "
-                "modules.post_trainer.overrides.",
+    .sections = PRIMUS_SECTIONS,
     .flags = megatron_flags,
     .n_flags = &megatron_n_flags,
     .prepare = primus_prepare,

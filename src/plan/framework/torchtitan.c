@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/framework/primus.h"
 #include "plan/framework/torchtitan.h"
 #include "plan/job/rows.h"
 #include "plan/schema/schema.h"
@@ -15,6 +16,7 @@
 #define PIPE "torchtitan/distributed/pipeline_parallel.py"
 #define FSDP "torchtitan/distributed/fsdp.py"
 #define SAVED "torchtitan/distributed/activation_checkpoint.py"
+#define TURBO "primus/configs/modules/torchtitan/pre_trainer.yaml"
 #define LOSS "torchtitan/components/loss.py"
 
 static const struct job_flag flags[] = {
@@ -96,8 +98,12 @@ static const struct job_flag flags[] = {
            OLD),
     RULE("optimizer.state_dtype", JOB_VALUE, "precision.moments",
          "as training.dtype unless given", OLD),
-    RULE("debug.moe_force_load_balance", JOB_SWITCH, "moe.routing.distribution", "uniform",
-         OLD),
+    RULE("primus_turbo.enable_primus_turbo", JOB_SWITCH, "precision.compute",
+         "Primus: true unless given", TURBO),
+    RULE("primus_turbo.use_turbo_float8_linear", JOB_SWITCH, "precision.compute",
+         "Primus: true unless given, fp8", TURBO),
+    RULE("debug.moe_force_load_balance training.debug_moe_force_load_balance", JOB_SWITCH,
+         "moe.routing.distribution", "uniform", OLD),
     RULE("activation_checkpoint.memory_budget", JOB_VALUE, "recompute.layers",
          "0.5 unless given; with mode memory_budget the share of layers that keep all", SAVED),
     RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
@@ -158,6 +164,7 @@ static bool read_registry(const struct job *job)
 static enum status torchtitan_prepare(struct job *job)
 {
     const char *name = NULL;
+    TRY(primus_lend(job));
     if (!job->shell)
         return STATUS_OK;
     take_variables(job);
@@ -547,6 +554,7 @@ const struct job_framework job_torchtitan = {
     .stack = "torchtitan",
     .source = "pytorch/torchtitan 238fa9953e4a, b5bcd76c66d0",
     .syntax = JOB_DASHES,
+    .sections = PRIMUS_SECTIONS,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = torchtitan_prepare,
