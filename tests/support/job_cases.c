@@ -165,6 +165,21 @@ const struct job_case job_cases[] = {
      "precision.recipe=mxfp8 precision.gradients=bf16 moe.library=hybrid_ep "
      "stack.graphs=partial recompute.kind=none",
      2},
+    {"bridge/checkout/followed.py", "",
+     "model.mtp_enabled=true parallel.pp=8 parallel.ep=32 parallel.stages=[8,8,8,8,8,8,8,5] "
+     "workload.sequence_length=4096 workload.micro_batch=1 workload.global_batch=2048 "
+     "precision.recipe=fp8_current precision.gradients=bf16 lora.rank=16",
+     0},
+    {"bridge/ends-alone.yaml", "",
+     "parallel.pp=2 parallel.vpp=17 parallel.layout=\"E|(t*1|)*32L\" "
+     "recompute.offload_layers=0 "
+     "stack.cross_entropy=in_place",
+     0},
+    {"bridge/modules-by-checkpoint.yaml", "", "model.mtp_enabled=true model.mtp_layers=1", 0},
+    {"bridge/primus-adapters.yaml", "",
+     "model.name=llama-3.1-8b parallel.tp=2 parallel.sp=false parallel.zero=0 lora.rank=8 "
+     "workload.global_batch=64 workload.sequence_length=2048 precision.weights=bf16",
+     0},
     {"bridge/container.py", "",
      "model.name=deepseek-v3 parallel.pp=4 parallel.vpp=4 parallel.ep=32 "
      "parallel.schedule=interleaved moe.library=hybrid_ep workload.global_batch=2048 "
@@ -272,6 +287,17 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=1024 parallel.ep=8 parallel.zero=1 moe.path=ragged_a2a "
      "moe.sync_free=0 precision.gradients=bf16 precision.master=f32",
      0},
+    {"primus/layer-ids.yaml", "",
+     "recompute.kind=full recompute.layers=3 parallel.pp=2 parallel.ep=8", 1},
+    {"maxtext/primus-capacity.yaml", "",
+     "model.name=deepseek-v2-lite moe.path=capacity moe.capacity_factor=1.25 "
+     "precision.weights=bf16 parallel.ep=8 workload.micro_batch=2 "
+     "workload.async_checkpoint=false",
+     0},
+    {"megatron/model-args.yaml", "",
+     "model.layers=24 parallel.tp=2 parallel.sp=true parallel.zero=1 recompute.kind=selective "
+     "recompute.modules=[core_attn,layernorm] model.vocab=32000",
+     0},
     {"primus/qwen3-tensor.yaml", "",
      "parallel.tp=2 parallel.sp=true parallel.etp=1 parallel.zero=0 moe.path=allgather "
      "precision.recipe=fp8_block precision.compute=fp8 model.moe.experts=128",
@@ -325,6 +351,19 @@ const struct job_case job_cases[] = {
     {"torchtitan/deepseek-16b.toml", "",
      "parallel.ep=8 parallel.etp=1 parallel.zero=3 workload.micro_batch=4 "
      "recompute.kind=selective stack.compiled=false moe.path=ragged_a2a model.layers=27",
+     0},
+    {"torchtitan/deepseek_v3/config_registry.py", "",
+     "model.name=deepseek-v3 parallel.ep=8 parallel.tp=2 parallel.sp=false moe.path=deepep "
+     "moe.library=hybrid_ep stack.cross_entropy=chunked stack.loss_chunks=4 "
+     "recompute.kind=full precision.compute=fp8 workload.micro_batch=2",
+     0},
+    {"torchtitan/checkout/run.sh", "",
+     "model.name=llama-3.1-8b workload.sequence_length=8192 workload.micro_batch=2 "
+     "recompute.kind=none",
+     0},
+    {"torchtitan/primus-fp8.yaml", "",
+     "model.name=deepseek-v2-lite parallel.ep=8 precision.compute=fp8 recompute.kind=none "
+     "stack.compiled=true moe.routing.distribution=uniform",
      0},
     {"torchtitan/inline.toml", "",
      "parallel.ep=8 parallel.zero=3 workload.micro_batch=4 precision.weights=f32 "
@@ -1543,7 +1582,8 @@ const struct job_case job_cases[] = {
      "lora.language=false lora.encoder=true lora.rank=8", 1},
     {"deepspeed/grpo-modules.sh", "",
      "workload.colocated.sequences=8 workload.colocated.whole=false parallel.zero=3", 0},
-    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8", 3},
+    {"automodel/frozen.yaml", "", "workload.encoder.train=none parallel.ep=8 moe.path=deepep",
+     2},
     {"verl/freeze-router.sh", "cluster=h200-8x4", "frozen.modules=[router]", 0},
     {"openrlhf/colocated.sh", "cluster=h100",
      "parallel.zero=3 workload.micro_batch=2 workload.sequence_length=2048 "

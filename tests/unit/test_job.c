@@ -115,7 +115,7 @@ static void jobs_say_what_their_flags_say(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Every file in the folders is in the table. */
+/* Every file in the folders is in the table, and one of each folder below. */
 static void no_job_is_forgotten(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void no_job_is_forgotten(void **state)
             n += !known;
             const char *name = arena_printf(&arena, "%s/%s", folders[i], entry->d_name);
             for (size_t j = 0; j < JOBS && !known; j++)
-                known = text_equal(jobs[j].file, name);
+                known = text_equal(jobs[j].file, name) ||
+                        text_starts(jobs[j].file, arena_printf(&arena, "%s/", name));
             if (!known)
                 fail_msg("%s is not tested", name);
         }

@@ -30,8 +30,11 @@ static const struct job_flag flags[] = {
     RULE("model.torch_dtype model.config.torch_dtype", JOB_VALUE, "precision.weights",
          "bf16 unless given, and of gradients and moments", RECIPE),
     RULE("model.backend.dispatcher", JOB_VALUE, "moe.path",
-         "deepep, hybridep deepep; others ragged_a2a", BACKEND),
-    RULE("model.backend.enable_deepep", JOB_VALUE, "moe.path", "deepep", BACKEND),
+         "torch ragged_a2a; deepep, hybridep and uccl_ep deepep, as where it is not given",
+         BACKEND),
+    RULE("model.backend.enable_deepep", JOB_VALUE, "moe.path",
+         "deepep unless false, where no dispatcher is given; newer releases ignore it",
+         BACKEND),
     RULE("model.backend.fake_balanced_gate", JOB_VALUE, "moe.routing.distribution", "uniform",
          BACKEND),
     IDLE("model.backend._target_", JOB_VALUE, "a backend: the layer is torchtitan's", BACKEND),
@@ -110,6 +113,10 @@ static const struct job_flag flags[] = {
          "fp8, of its own layers without experts: torchao keeps no copies; of others warns of "
          "time",
          RECIPE),
+    MEMORY("model.backend.te_fp8.recipe", JOB_VALUE, NULL,
+           "products of TransformerEngine keep inputs in 8 bits", BACKEND),
+    MEMORY("model.backend.cuda_graph.modules", JOB_LIST, "[]", "graphs keep their tensors",
+           BACKEND),
     TIME("compile.enabled", JOB_VALUE, "false", NULL, RECIPE),
     RULE("config c", JOB_VALUE, NULL, "the recipe, below the command line", RECIPE),
     RULE("benchmark.num_nodes", JOB_VALUE, "cluster", "nodes, where the launch does not say it",
@@ -177,16 +184,20 @@ static bool has_backend(struct job *job)
 enum status automodel_set_experts(struct job *job)
 {
     static const char flags_of_path[] = "model.backend.dispatcher model.backend.enable_deepep";
-    const char *dispatcher = "";
-    bool deepep = false, balanced = false;
+    const char *dispatcher = NULL;
+    bool deepep = true, balanced = false; /* where DeepEP is installed, as in its image */
     TRY(job_word(job, "model.backend.dispatcher", &dispatcher));
     TRY(job_switch(job, "model.backend.enable_deepep", &deepep));
     TRY(job_switch(job, "model.backend.fake_balanced_gate", &balanced));
-    deepep = deepep || text_equal(dispatcher, "deepep") || text_equal(dispatcher, "hybridep");
+    if (dispatcher)
+        deepep = !text_equal(dispatcher, "torch");
     job_set(job, "stack", "torchtitan", flags_of_path);
     job_set(job, "moe.path", deepep ? "deepep" : "ragged_a2a", flags_of_path);
-    if (text_equal(dispatcher, "hybridep"))
+    if (dispatcher && text_equal(dispatcher, "hybridep"))
         job_set(job, "moe.library", "hybrid_ep", flags_of_path);
+    if (dispatcher && text_equal(dispatcher, "mok"))
+        job_warn(job, job_setting(job, "model.backend.dispatcher")->mark,
+                 "dispatcher 'mok' matters to memory and is not modelled: DeepEP stands in");
     if (!deepep && job_drafted(job, "parallel.ep", 1) > 1)
         job_warn(job, job_place(job),
                  "without DeepEP every rank gathers the tokens of all, which matters to memory "

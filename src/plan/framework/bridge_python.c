@@ -196,12 +196,6 @@ static const char *fallback_of(struct python_walk *walk, const char *field)
     return NULL;
 }
 
-static bool matters(const struct python_walk *walk, const char *field)
-{
-    const struct job_flag *flag = job_flag_find(walk->job->framework, field, strlen(field));
-    return flag && flag->read != JOB_NEITHER;
-}
-
 /* ---- what a function is handed ---- */
 
 /* moe_flex_dispatcher_backend is nothing by itself: this turns it on. */
@@ -334,7 +328,7 @@ static struct python_walk new_walk(struct job *job, struct script *script)
                                 .part = read_part,
                                 .call = read_call,
                                 .fallback = fallback_of,
-                                .matters = matters,
+                                .matters = python_set_matters,
                                 .modules = {.job = job}};
 }
 

@@ -5,6 +5,7 @@
 
 #define ARGUMENTS "megatron/training/arguments.py"
 #define VOCABULARY "megatron/training/vocab_utils.py"
+#define PRIMUS_PATCH "primus/backends/megatron/patches/recompute_layer_patches.py"
 #define TRANSFORMER "megatron/core/transformer/transformer_config.py"
 #define LAYOUT "megatron/core/transformer/pipeline_parallel_layer_layout.py"
 #define PARALLEL "megatron/core/model_parallel_config.py"
@@ -242,6 +243,8 @@ const struct job_flag megatron_flags[] = {
          "full only: block; uniform: recompute.every", TRANSFORMER),
     RULE("recompute-num-layers rl", JOB_VALUE, "recompute.every",
          "with uniform; with block recompute.layers", TRANSFORMER),
+    RULE("recompute_layer_ids", JOB_LIST, "recompute.layers",
+         "Primus: as many of each stage, with a warning", PRIMUS_PATCH),
     RULE("fine-grained-activation-offloading", JOB_SWITCH, "recompute.offload",
          "by offload-modules", TRANSFORMER),
     RULE("offload-modules", JOB_LIST, "recompute.offload", "as they stand", TRANSFORMER),

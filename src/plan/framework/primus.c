@@ -4,6 +4,7 @@
  * AMD-AGI/Primus 05b350b33139 (trainer_base.yaml), c1b4b0be6c4e (pre_trainer.yaml),
  * 0158a866add5 (language_model.yaml), 023242347211 (primus_turbo.yaml). */
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "plan/framework/megatron.h"
@@ -168,8 +169,38 @@ static enum status read_optimizer(struct job *job)
     return STATUS_OK;
 }
 
+/* Layers by their numbers in the model that full recomputation is for
+ * (backends/megatron/patches/recompute_layer_patches.py). */
+static enum status read_layers(struct job *job)
+{
+    static const char flag[] = "recompute_layer_ids";
+    const struct setting *s = job_setting(job, flag);
+    uint64_t n = 0, pp = job_drafted(job, "parallel.pp", 1);
+    if (!s || s->trouble)
+        return STATUS_OK;
+    for (size_t i = 0; i < s->n; i++)
+        for (const char *at = s->values[i]; *at;
+             at += strcspn(at, ",") + (strchr(at, ',') != NULL))
+            n++;
+    uint64_t each = pp ? n / pp : 0;
+    struct mark mark = s->mark;
+    if (each) {
+        job_assume(job, "recompute-method", "block", flag);
+        job_assume(job, "recompute-num-layers", arena_printf(job->arena, "%" PRIu64, each),
+                   flag);
+    } else {
+        draft_set(&job->draft, "recompute.kind", "none", mark, flag);
+    }
+    job_warn(job, mark,
+             "recompute_layer_ids matters to memory: %" PRIu64 " layers of every stage are "
+             "planned to run again, where some may have more",
+             each);
+    return STATUS_OK;
+}
+
 static enum status primus_finish(struct job *job)
 {
+    TRY(read_layers(job));
     TRY(read_model(job));
     if (draft_find(&job->draft, "model"))
         TRY(read_shape(job));

@@ -40,6 +40,8 @@ static const struct lent {
     {&job_maxtext, "sparse_matmul", "false"},
     {&job_maxtext, "capacity_factor", "1.25"},
     {&job_maxtext, "weight_dtype", "bfloat16"},
+    {&job_maxtext, "enable_checkpointing", "false"},
+    {&job_maxtext, "async_checkpointing", "false"},
     {&job_bridge, "micro_batch_size", "1"},
     {&job_bridge, "global_batch_size", "64"},
     {&job_bridge, "seq_length", "2048"},

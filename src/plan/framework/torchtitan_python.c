@@ -170,12 +170,6 @@ static const char *fallback_of(struct python_walk *walk, const char *field)
     return text_equal(field, "compile.enable") ? "false" : NULL;
 }
 
-static bool matters(const struct python_walk *walk, const char *field)
-{
-    const struct job_flag *flag = job_flag_find(walk->job->framework, field, strlen(field));
-    return flag && flag->read != JOB_NEITHER;
-}
-
 static struct python_walk new_walk(struct job *job)
 {
     return (struct python_walk){.job = job,
@@ -185,7 +179,7 @@ static struct python_walk new_walk(struct job *job)
                                 .part = read_part,
                                 .call = read_call,
                                 .fallback = fallback_of,
-                                .matters = matters,
+                                .matters = python_set_matters,
                                 .modules = {.job = job}};
 }
 

@@ -104,6 +104,43 @@ static enum status read_tree(const struct input *in, const struct job_framework 
     return deliver(in, &job);
 }
 
+/* Megatron-LM's own tests have a command line as a mapping, MODEL_ARGS: {--bf16: true}
+ * (tests/functional_tests, run_ci_test.sh: true is a flag alone, false is none). */
+static const struct node *arguments_of(const struct node *root)
+{
+    const struct node *arguments =
+        root->kind == NODE_MAPPING ? node_get(root, "MODEL_ARGS") : NULL;
+    bool flags = arguments && arguments->kind == NODE_MAPPING && arguments->first &&
+                 text_starts(arguments->first->key, "--");
+    return flags ? arguments : NULL;
+}
+
+static enum status read_arguments(const struct input *in, const struct node *arguments)
+{
+    struct job job = new_job(in, &job_megatron);
+    struct shell_words words = {0};
+    for (const struct node *flag = arguments->first; flag; flag = flag->next) {
+        bool list = flag->kind == NODE_SEQUENCE;
+        bool off = flag->kind == NODE_SCALAR && text_equal(flag->text, "false");
+        bool alone = flag->kind == NODE_SCALAR && text_equal(flag->text, "true");
+        const struct node *value = list ? flag->first : flag;
+        words.items =
+            arena_grow(in->arena, words.items, words.n, &words.capacity, sizeof *words.items);
+        if (!off && flag->kind != NODE_MAPPING)
+            words.items[words.n++] = (struct shell_word){.text = flag->key, .mark = flag->mark};
+        for (; !off && !alone && value && value->kind == NODE_SCALAR;
+             value = list ? value->next : NULL) {
+            words.items = arena_grow(in->arena, words.items, words.n, &words.capacity,
+                                     sizeof *words.items);
+            words.items[words.n++] =
+                (struct shell_word){.text = value->text, .mark = value->mark};
+        }
+    }
+    job.mark = arguments->mark;
+    TRY(job_add_words(&job, words.items, words.n));
+    return deliver(in, &job);
+}
+
 /* A key of the framework's own files: a trainer's flags beside them tell nothing. */
 static bool is_own(const struct job_framework *framework, const char *key, size_t length)
 {
@@ -296,6 +333,8 @@ static enum status read_yaml(const struct input *in)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
         TRY(refuse_recipe(in, root));
+    if (!framework && loose == STATUS_OK && arguments_of(root))
+        return read_arguments(in, arguments_of(root));
     if (!framework && loose == STATUS_OK)
         framework = tree_framework(root);
     if (framework)

@@ -134,3 +134,17 @@ void python_set(struct python_walk *walk, const char *name, const struct python_
         python_set_word(walk, name, word, value, mark);
     }
 }
+
+bool python_set_matters(const struct python_walk *walk, const char *field)
+{
+    const struct job_framework *framework = walk->job->framework;
+    const struct job_flag *flag = job_flag_find(framework, field, strlen(field));
+    size_t n = strlen(field);
+    if (flag)
+        return flag->read != JOB_NEITHER;
+    for (size_t i = 0; i < *framework->n_flags; i++)
+        if (text_starts(framework->flags[i].names, field) &&
+            framework->flags[i].names[n] == '.')
+            return true;
+    return false;
+}

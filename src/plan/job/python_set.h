@@ -23,6 +23,9 @@ void python_set_arguments(struct python_walk *walk, const char *prefix,
 /* What was said of a part's fields is gone when another part takes its place. */
 void python_set_anew(struct python_walk *walk, const char *part);
 
+/* Does the framework's table know a field, or one below it, that matters? For the walk. */
+bool python_set_matters(const struct python_walk *walk, const char *field);
+
 /* The word of a value, "auto" of AttnBackend.auto; NULL: not known. */
 const char *python_set_known(const struct python_value *value);
 

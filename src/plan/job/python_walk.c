@@ -82,6 +82,16 @@ static void add_root(struct python_frame *frame, const char *name, const char *f
     frame->roots[frame->n_roots++].field = field;
 }
 
+static struct python_value list_of(struct job *job, const struct setting *s)
+{
+    struct python_value list = {.kind = PYTHON_LIST, .text = "", .n = s->n};
+    list.items = arena_alloc(job->arena, s->n + 1, sizeof *list.items);
+    for (size_t i = 0; i < s->n; i++)
+        list.items[i] =
+            (struct python_argument){.value = python_plain(job->arena, s->values[i])};
+    return list;
+}
+
 /* What a field was set to: the last that was said of it. */
 static bool field_value(struct python_walk *walk, const char *field, struct python_value *value)
 {
@@ -90,8 +100,13 @@ static bool field_value(struct python_walk *walk, const char *field, struct pyth
         const struct setting *s = &job->settings[i - 1];
         if (!text_equal(s->name, field))
             continue;
-        if (s->trouble || (!s->null && s->n != 1))
+        bool list = s->n != 1 || (s->flag && s->flag->shape == JOB_LIST);
+        if (s->trouble)
             return false;
+        if (!s->null && list) {
+            *value = list_of(job, s);
+            return true;
+        }
         *value = s->null ? (struct python_value){.kind = PYTHON_NONE, .text = "null"}
                          : python_plain(walk->job->arena, s->values[0]);
         return true;

@@ -16,6 +16,7 @@ cfg = ConfigContainer(
     mixed_precision="bf16_mixed",
 )
 cfg.model = AutoBridge.from_hf_pretrained("deepseek-ai/DeepSeek-V3").to_megatron_provider(load_weights=False)
+cfg.model.mtp_num_layers = None
 cfg.model.pipeline_model_parallel_size = 4
 cfg.model.virtual_pipeline_model_parallel_size = 4
 cfg.model.expert_model_parallel_size = 32
