@@ -165,6 +165,16 @@ const struct job_case job_cases[] = {
      "precision.recipe=mxfp8 precision.gradients=bf16 moe.library=hybrid_ep "
      "stack.graphs=partial recompute.kind=none",
      2},
+    {"nemo/script.py", "",
+     "model.name=mixtral-8x7b parallel.tp=1 parallel.pp=4 parallel.ep=8 cluster.nodes=4 "
+     "workload.micro_batch=1 workload.global_batch=256 recompute.kind=full "
+     "precision.gradients=bf16",
+     1},
+    {"nemo/recipe.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=4 parallel.sp=true parallel.ep=8 parallel.pp=1 "
+     "cluster.nodes=2 workload.sequence_length=2048 workload.global_batch=128 lora.rank=8 "
+     "precision.weights=bf16 precision.gradients=f32",
+     0},
     {"bridge/checkout/followed.py", "",
      "model.mtp_enabled=true parallel.pp=8 parallel.ep=32 parallel.stages=[8,8,8,8,8,8,8,5] "
      "workload.sequence_length=4096 workload.micro_batch=1 workload.global_batch=2048 "

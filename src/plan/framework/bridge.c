@@ -9,7 +9,7 @@
 #include "plan/schema/schema.h"
 
 /* Recipes are called "qwen3_30b_a3b_pretrain_config", "deepseek_v3": the longest beginning. */
-static const char *model_of_recipe(struct job *job, const char *recipe)
+const char *bridge_model_of_recipe(struct job *job, const char *recipe)
 {
     char *name = arena_strdup(job->arena, recipe);
     for (size_t length = strlen(name); length > 2; length--) {
@@ -128,7 +128,7 @@ static enum status read_recipe(struct job *job)
     const char *flag = job_given(job, "recipe") ? "recipe" : "model_recipe_name";
     TRY(job_word(job, flag, &recipe));
     recipe = recipe ? recipe : recipe_of_script(job);
-    const char *model = recipe ? model_of_recipe(job, recipe) : NULL;
+    const char *model = recipe ? bridge_model_of_recipe(job, recipe) : NULL;
     if (!recipe || (!model && !job_given(job, flag)))
         return STATUS_OK;
     const struct setting *s = job_setting(job, flag);
@@ -356,7 +356,7 @@ static void set_modules(struct job *job)
             job_set(job, "model.mtp_enabled", "true", "hf_path");
 }
 
-static enum status bridge_finish(struct job *job)
+enum status bridge_finish(struct job *job)
 {
     TRY(job_set_model(job, "hf_path"));
     TRY(read_recipe(job));
@@ -369,7 +369,8 @@ static enum status bridge_finish(struct job *job)
     }
     set_modules(job);
     TRY(megatron_finish(job));
-    if (!job_given(job, "num-layers") || job_given(job, "vocab-size"))
+    if (job->framework == &job_bridge &&
+        (!job_given(job, "num-layers") || job_given(job, "vocab-size")))
         megatron_keep_vocabulary(job); /* else it is the tokenizer's */
     TRY(complete_layout(job));
     bool fsdp = false;

@@ -93,6 +93,13 @@ bool bridge_is_python(const char *text);
 enum status bridge_read_python(struct job *job, const char *name, const char *text,
                                size_t length);
 
+/* The model that a recipe is for, by the longest beginning of its name; NULL: it is not known.
+ * bridge.c */
+const char *bridge_model_of_recipe(struct job *job, const char *recipe);
+
+/* What Bridge makes of its settings, and NeMo of the same: bridge.c */
+enum status bridge_finish(struct job *job);
+
 /* Is it a function of Bridge's that gives a recipe of precision? bridge.c */
 bool bridge_is_precision(const char *name);
 

@@ -367,6 +367,7 @@ const struct job_flag megatron_flags[] = {
     RULE("model_recipe_name mr", JOB_VALUE, "model", "the model, where its name is known",
          SCRIPT),
     RULE("model_family_name m", JOB_VALUE, "model", "with model_recipe_name", SCRIPT),
+    RULE("num_nodes", JOB_VALUE, "cluster", "NeMo: nodes", SCRIPT),
     RULE("num_gpus ng", JOB_VALUE, "cluster", "ranks in all", SCRIPT),
     RULE("gpus_per_node gn", JOB_VALUE, "cluster", "ranks of a node", SCRIPT),
     RULE("gpu g", JOB_VALUE, "cluster", "the device", SCRIPT),

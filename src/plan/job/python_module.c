@@ -149,8 +149,14 @@ static const struct python_module *find_function(struct python_modules *modules,
     const char *first =
         dot ? arena_strndup(modules->job->arena, name, (size_t)(dot - name)) : name;
     for (size_t i = python->n_imports; i > 0; i--) {
-        const struct python_module *module =
-            imported(modules, from, &python->imports[i - 1], first, &of);
+        const struct python_import *import = &python->imports[i - 1];
+        const struct python_module *module = imported(modules, from, import, first, &of);
+        if (dot && of && text_equal(import->name, first)) { /* a module of a package */
+            const struct python_module *part = python_module_named(
+                modules, from->path,
+                arena_printf(modules->job->arena, "%s.%s", import->module, of));
+            module = part ? part : module;
+        }
         if (!module || (!of && !dot))
             continue;
         const struct python_module *found =

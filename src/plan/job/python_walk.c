@@ -1,190 +1,21 @@
 /* See python_walk.h. */
-#include "plan/job/python_walk.h"
-
-#include <ctype.h>
 #include <string.h>
 
-#include "plan/text/python_value.h"
+#include "plan/job/python_frame.h"
 #include "plan/text/python_word.h"
 
-enum { DEPTH = 24, STEPS = 200000, NAMES = 96 };
-
-/* A function that is read, or what stands in none (index 0). */
-struct python_frame {
-    const struct python_module *module;
-    size_t index; /* of the function, from 1 */
-    struct python_frame *caller;
-    unsigned depth;
-    struct {
-        const char *name, *field; /* m of "m = cfg.model" is field "model" */
-    } roots[NAMES];
-    size_t n_roots;
-    struct python_scope scope;
-    const char *field;  /* that what it returns is of; NULL: none */
-    const char *result; /* the name of it that is returned; NULL: none */
-    bool ended;
-};
+enum { DEPTH = 24, STEPS = 200000 };
 
 static enum status run(struct python_walk *walk, struct python_frame *frame, unsigned line);
-static enum status assign(struct python_walk *walk, const char *field,
-                          const struct python_value *value, struct mark mark);
-
-/* ---- names ---- */
-
-/* A name as it stands; one that a script binds to what is not known is its own text, too. */
-static bool is_name(const struct python_value *v)
-{
-    if (v->kind == PYTHON_WORD)
-        return !v->quoted && !v->number && !text_equal(v->text, "true") &&
-               !text_equal(v->text, "false");
-    if (v->kind != PYTHON_UNKNOWN || !v->text)
-        return false;
-    const char *at = v->text;
-    size_t n = python_name_length(at);
-    while (n && at[n] == '.' && python_name_length(at + n + 1)) {
-        at += n + 1;
-        n = python_name_length(at);
-    }
-    return n && !at[n];
-}
-
-static const char *frame_field(const struct python_walk *walk, const struct python_frame *frame,
-                               const char *name)
-{
-    for (size_t i = frame->n_roots; i > 0; i--) {
-        const char *root = frame->roots[i - 1].name, *field = frame->roots[i - 1].field;
-        size_t n = strlen(root);
-        if (!text_starts(name, root) || (name[n] && name[n] != '.'))
-            continue;
-        const char *rest = name + n + (name[n] == '.');
-        return *field && *rest ? arena_printf(walk->job->arena, "%s.%s", field, rest)
-               : *rest         ? rest
-                               : field;
-    }
-    return NULL;
-}
-
-const char *python_walk_field(const struct python_walk *walk, const char *name)
-{
-    return walk->frame ? frame_field(walk, walk->frame, name) : NULL;
-}
-
-const char *python_walk_path(const struct python_walk *walk)
-{
-    return walk->frame ? walk->frame->module->path : walk->job->file;
-}
-
-static void add_root(struct python_frame *frame, const char *name, const char *field)
-{
-    if (frame->n_roots == NAMES)
-        return;
-    frame->roots[frame->n_roots].name = name;
-    frame->roots[frame->n_roots++].field = field;
-}
-
-static struct python_value list_of(struct job *job, const struct setting *s)
-{
-    struct python_value list = {.kind = PYTHON_LIST, .text = "", .n = s->n};
-    list.items = arena_alloc(job->arena, s->n + 1, sizeof *list.items);
-    for (size_t i = 0; i < s->n; i++)
-        list.items[i] =
-            (struct python_argument){.value = python_plain(job->arena, s->values[i])};
-    return list;
-}
-
-/* What a field was set to: the last that was said of it. */
-static bool field_value(struct python_walk *walk, const char *field, struct python_value *value)
-{
-    struct job *job = walk->job;
-    for (size_t i = job->n_settings; i > 0; i--) {
-        const struct setting *s = &job->settings[i - 1];
-        if (!text_equal(s->name, field))
-            continue;
-        bool list = s->n != 1 || (s->flag && s->flag->shape == JOB_LIST);
-        if (s->trouble)
-            return false;
-        if (!s->null && list) {
-            *value = list_of(job, s);
-            return true;
-        }
-        *value = s->null ? (struct python_value){.kind = PYTHON_NONE, .text = "null"}
-                         : python_plain(walk->job->arena, s->values[0]);
-        return true;
-    }
-    const char *fallback = walk->fallback ? walk->fallback(walk, field) : NULL;
-    if (fallback)
-        *value = python_plain(walk->job->arena, fallback);
-    return fallback != NULL;
-}
-
-const char *python_walk_value(struct python_walk *walk, const char *field)
-{
-    struct python_value value;
-    return field_value(walk, field, &value) && value.kind == PYTHON_WORD ? value.text : NULL;
-}
-
-/* Of a name that the function at hand does not bind: a field, or a literal of its module. */
-static bool find_name(void *context, const char *name, struct python_value *value)
-{
-    struct python_walk *walk = context;
-    const char *field = python_walk_field(walk, name);
-    if (field)
-        return *field && field_value(walk, field, value);
-    const struct python_value *constant =
-        python_module_constant(&walk->modules, walk->frame->module, name);
-    bool literal = constant && (constant->kind == PYTHON_LIST ||
-                                constant->kind == PYTHON_NONE || python_literal(constant));
-    if (literal)
-        *value = *constant;
-    return literal;
-}
-
-/* ---- values ---- */
-
-/* The value with what the function at hand knows put in. */
-static struct python_value resolve(struct python_walk *walk, const struct python_value *value)
-{
-    struct python_scope *scope = &walk->frame->scope;
-    struct python_value out = *value;
-    bool open =
-        is_name(value) || (value->kind == PYTHON_UNKNOWN && value->text && *value->text);
-    if (open && strlen(value->text) < 4096) {
-        struct python_value again =
-            python_value(scope, value->text, value->text, (struct mark){0});
-        return again.kind == PYTHON_UNKNOWN ? *value : again;
-    }
-    if (value->kind != PYTHON_LIST && value->kind != PYTHON_CALL)
-        return out;
-    out.items = arena_alloc(walk->job->arena, value->n + 1, sizeof *out.items);
-    for (size_t i = 0; i < value->n; i++) {
-        out.items[i] = value->items[i];
-        out.items[i].value = resolve(walk, &value->items[i].value);
-    }
-    if (out.kind == PYTHON_CALL &&
-        (text_equal(out.callee, "max") || text_equal(out.callee, "min")))
-        return python_extreme(&out);
-    return out;
-}
-
-/* Whether what has to hold does: 1, -1 where it does not, 0 where nobody knows. */
-static int holds(struct python_walk *walk, const struct python_condition *conditions, size_t n)
-{
-    int all = 1;
-    for (size_t i = 0; i < n; i++) {
-        bool truth = false, known = false;
-        if (conditions[i].text) {
-            struct python_value value = python_value(&walk->frame->scope, conditions[i].text,
-                                                     conditions[i].text, (struct mark){0});
-            known = python_value_truth(&value, &truth);
-        }
-        if (known && truth != conditions[i].holds)
-            return -1;
-        all = known ? all : 0;
-    }
-    return all;
-}
+static enum status evaluate(struct python_walk *walk, struct python_value *value,
+                            struct mark mark);
 
 /* ---- calls ---- */
+
+static bool can_follow(const struct python_walk *walk)
+{
+    return walk->frame->depth < DEPTH && walk->steps < STEPS;
+}
 
 static const struct python_module *callee_of(struct python_walk *walk,
                                              const struct python_module *from,
@@ -214,7 +45,7 @@ static bool makes(struct python_walk *walk, const struct python_module *from,
         const struct python_value *returned = &f->returns[i].value;
         if (makes(walk, module, returned, depth + 1))
             return true;
-        for (size_t j = 0; is_name(returned) && j < module->python.n; j++) {
+        for (size_t j = 0; python_frame_is_name(returned) && j < module->python.n; j++) {
             const struct python_statement *s = &module->python.statements[j];
             if (s->function == function && s->target && text_equal(s->target, returned->text) &&
                 makes(walk, module, &s->value, depth + 1))
@@ -248,49 +79,64 @@ static enum status hand_over(struct python_walk *walk, struct python_frame *to,
         const struct python_argument *a = argument_of(call, f, i);
         const char *name = f->parameters[i].name;
         struct python_value value = a ? a->value : f->parameters[i].value;
-        const char *part = a && is_name(&value) ? frame_field(walk, from, value.text) : NULL;
+        const char *part = a && python_frame_is_name(&value)
+                               ? python_frame_field(walk, from, value.text)
+                               : NULL;
         bool made =
             a && to->field && value.kind == PYTHON_CALL && makes(walk, from->module, &value, 0);
         if (made) {
-            TRY(assign(walk, to->field, &value, mark));
+            TRY(python_walk_assign(walk, to->field, &value, mark));
             part = to->field;
         }
         if (part)
-            add_root(to, name, part);
+            python_frame_root(to, name, part);
         walk->frame = a ? from : to;
-        value = resolve(walk, &value);
+        value = python_frame_resolve(walk, &value);
         walk->frame = from;
-        if (part && is_name(&value)) /* no value of its own: it stays the part */
+        if (a && !made && value.kind == PYTHON_CALL)
+            TRY(evaluate(walk, &value, mark));
+        if (part && python_frame_is_name(&value)) /* no value of its own: it stays the part */
             continue;
         if (!part)
             python_bind(&to->scope, name,
-                        is_name(&value)
+                        python_frame_is_name(&value)
                             ? (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""}
                             : value);
     }
     return STATUS_OK;
 }
 
-static struct python_frame *new_frame(struct python_walk *walk,
-                                      const struct python_module *module, size_t index)
+/* What a function gives that is called for an argument, where its module knows it. */
+static enum status evaluate(struct python_walk *walk, struct python_value *value,
+                            struct mark mark)
 {
-    struct python_frame *frame = arena_alloc(walk->job->arena, 1, sizeof *frame);
-    *frame = (struct python_frame){.module = module, .index = index, .caller = walk->frame};
-    frame->depth = walk->frame ? walk->frame->depth + 1 : 0;
-    frame->scope =
-        (struct python_scope){.arena = walk->job->arena, .find = find_name, .context = walk};
-    return frame;
+    size_t function;
+    const struct python_module *module = callee_of(walk, walk->frame->module, value, &function);
+    if (!module || !can_follow(walk) || !module->python.functions[function - 1].n_returns)
+        return STATUS_OK;
+    struct python_frame *before = walk->frame,
+                        *frame = python_frame_new(walk, module, function);
+    TRY(hand_over(walk, frame, value, mark));
+    walk->frame = frame;
+    TRY(run(walk, frame, 0));
+    if (frame->returned.kind == PYTHON_CALL)
+        TRY(evaluate(walk, &frame->returned, mark));
+    walk->frame = before;
+    if (frame->returned.kind != PYTHON_UNKNOWN)
+        *value = frame->returned;
+    return STATUS_OK;
 }
 
 static enum status follow(struct python_walk *walk, const struct python_module *module,
                           size_t function, const struct python_value *call, const char *field,
                           struct mark mark)
 {
-    struct python_frame *before = walk->frame, *frame = new_frame(walk, module, function);
+    struct python_frame *before = walk->frame,
+                        *frame = python_frame_new(walk, module, function);
     const struct python_function *f = &module->python.functions[function - 1];
     frame->field = field;
     for (size_t i = 0; field && i < f->n_returns; i++)
-        if (is_name(&f->returns[i].value))
+        if (python_frame_is_name(&f->returns[i].value))
             frame->result = f->returns[i].value.text;
     TRY(hand_over(walk, frame, call, mark));
     walk->frame = frame;
@@ -301,17 +147,12 @@ static enum status follow(struct python_walk *walk, const struct python_module *
 
 /* ---- statements ---- */
 
-static bool can_follow(const struct python_walk *walk)
-{
-    return walk->frame->depth < DEPTH && walk->steps < STEPS;
-}
-
 /* A field of the configuration: by the function that gives it, or by what the value says. */
-static enum status assign(struct python_walk *walk, const char *field,
-                          const struct python_value *value, struct mark mark)
+enum status python_walk_assign(struct python_walk *walk, const char *field,
+                               const struct python_value *value, struct mark mark)
 {
     size_t function;
-    struct python_value known = resolve(walk, value);
+    struct python_value known = python_frame_resolve(walk, value);
     const struct python_module *module =
         callee_of(walk, walk->frame->module, &known, &function);
     if (module && can_follow(walk) && module->python.functions[function - 1].n_returns)
@@ -330,14 +171,14 @@ static enum status begin(struct python_walk *walk, const char *name,
         return job_hint_lines(walk->job, walk->made.line, 0);
     }
     walk->made = mark;
-    add_root(walk->frame, name, "");
-    return assign(walk, "", value, mark);
+    python_frame_root(walk->frame, name, "");
+    return python_walk_assign(walk, "", value, mark);
 }
 
 static bool hands_over(struct python_walk *walk, const struct python_value *call)
 {
     for (size_t i = 0; i < call->n; i++)
-        if (is_name(&call->items[i].value) &&
+        if (python_frame_is_name(&call->items[i].value) &&
             python_walk_field(walk, call->items[i].value.text))
             return true;
     return false;
@@ -356,7 +197,7 @@ static enum status read_call(struct python_walk *walk, const struct python_state
     for (size_t i = 0; i < s->value.n; i++) /* pretrain(recipe()) */
         if (makes(walk, walk->frame->module, &s->value.items[i].value, 0))
             return begin(walk, "", &s->value.items[i].value, s->mark);
-    struct python_value known = resolve(walk, &s->value);
+    struct python_value known = python_frame_resolve(walk, &s->value);
     if (hands && walk->call(walk, &known, s->mark))
         return walk->job->err->status;
     const struct python_module *module =
@@ -374,17 +215,20 @@ static enum status read_return(struct python_walk *walk, const struct python_ret
 {
     struct python_frame *frame = walk->frame;
     const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = "return"};
-    int sure = holds(walk, r->conditions, r->n_conditions);
+    int sure = python_frame_holds(walk, r->conditions, r->n_conditions);
     if (sure < 0)
         return STATUS_OK;
     frame->ended = sure > 0;
-    if (is_name(&r->value) && python_walk_field(walk, r->value.text))
+    if (python_frame_is_name(&r->value) && python_walk_field(walk, r->value.text))
         return STATUS_OK; /* it was set as it grew */
-    if (!frame->field)
-        return makes(walk, frame->module, &r->value, 0) ? begin(walk, "", &r->value, r->mark)
-                                                        : STATUS_OK;
+    if (!frame->field && makes(walk, frame->module, &r->value, 0))
+        return begin(walk, "", &r->value, r->mark);
+    if (!frame->field) {
+        frame->returned = sure > 0 ? python_frame_resolve(walk, &r->value) : unknown;
+        return STATUS_OK;
+    }
     if (sure > 0)
-        return assign(walk, frame->field, &r->value, r->mark);
+        return python_walk_assign(walk, frame->field, &r->value, r->mark);
     return *frame->field ? walk->set(walk, frame->field, &unknown, r->mark) : STATUS_OK;
 }
 
@@ -393,34 +237,36 @@ static enum status read_target(struct python_walk *walk, const struct python_sta
     struct python_frame *frame = walk->frame;
     const char *field = python_walk_field(walk, s->target);
     bool plain = !strchr(s->target, '.');
-    const char *alias = is_name(&s->value) ? python_walk_field(walk, s->value.text) : NULL;
+    const char *alias =
+        python_frame_is_name(&s->value) ? python_walk_field(walk, s->value.text) : NULL;
     bool result = plain && frame->result && text_equal(frame->result, s->target);
     if (plain && result && frame->field && (s->value.kind == PYTHON_CALL || !field)) {
         if (!field)
-            add_root(frame, s->target, frame->field);
+            python_frame_root(frame, s->target, frame->field);
         if (s->value.kind == PYTHON_CALL &&
             (*frame->field || !field || makes(walk, frame->module, &s->value, 0)))
-            return assign(walk, frame->field, &s->value, s->mark);
+            return python_walk_assign(walk, frame->field, &s->value, s->mark);
     }
     if (plain && !field && makes(walk, frame->module, &s->value, 0))
         return begin(walk, s->target, &s->value, s->mark);
     if (plain && alias) /* m = cfg.model */
-        add_root(frame, s->target, alias);
+        python_frame_root(frame, s->target, alias);
     if (field && *field == '\0') /* cfg = f(cfg, ..) */
         return s->value.kind == PYTHON_CALL ? read_call(walk, s) : STATUS_OK;
     if (field) {
-        enum status status = assign(walk, field, &s->value, s->mark);
-        if (is_name(&s->value) || s->value.kind == PYTHON_UNKNOWN) /* cfg.peft = p; p.dim = 8 */
+        enum status status = python_walk_assign(walk, field, &s->value, s->mark);
+        if (python_frame_is_name(&s->value) ||
+            s->value.kind == PYTHON_UNKNOWN) /* cfg.peft = p; p.dim = 8 */
             for (size_t i = frame->scope.n; i > 0; i--)
                 if (text_equal(frame->scope.names[i - 1].name, s->value.text) &&
                     frame->scope.names[i - 1].value.kind == PYTHON_CALL) {
-                    add_root(frame, s->value.text, field);
+                    python_frame_root(frame, s->value.text, field);
                     break;
                 }
         return status;
     }
     if (plain) {
-        struct python_value known = resolve(walk, &s->value);
+        struct python_value known = python_frame_resolve(walk, &s->value);
         python_bind(&frame->scope, s->target, known);
     }
     return STATUS_OK;
@@ -428,7 +274,7 @@ static enum status read_target(struct python_walk *walk, const struct python_sta
 
 static enum status read_statement(struct python_walk *walk, const struct python_statement *s)
 {
-    int sure = s->nested ? holds(walk, s->conditions, s->n_conditions) : 1;
+    int sure = s->nested ? python_frame_holds(walk, s->conditions, s->n_conditions) : 1;
     if (sure < 0 || s->decorates || s->returns)
         return STATUS_OK;
     const char *field = s->target ? python_walk_field(walk, s->target) : NULL;
@@ -498,7 +344,8 @@ static bool calls(const struct python_value *value, const char *name)
     bool found =
         value->kind == PYTHON_CALL &&
         (text_equal(value->callee, name) || text_equal(python_last_part(value->callee), name));
-    found = found || (is_name(value) && text_equal(value->text, name)); /* handed to another */
+    found = found || (python_frame_is_name(value) &&
+                      text_equal(value->text, name)); /* handed to another */
     for (size_t i = 0; !found && i < value->n; i++)
         found = calls(&value->items[i].value, name);
     return found;
@@ -518,7 +365,7 @@ static bool is_called(const struct python *python, size_t function)
 static enum status run_alone(struct python_walk *walk, const struct python_module *module,
                              size_t function, unsigned line)
 {
-    struct python_frame *frame = new_frame(walk, module, function);
+    struct python_frame *frame = python_frame_new(walk, module, function);
     const struct python_value none = {.kind = PYTHON_CALL, .callee = "", .text = ""};
     walk->frame = frame;
     frame->caller = NULL;

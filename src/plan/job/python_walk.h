@@ -45,6 +45,11 @@ enum status python_walk(struct python_walk *walk, const char *path, const char *
 enum status python_walk_function(struct python_walk *walk, const char *path, const char *module,
                                  const char *name, bool *found);
 
+/* Sets a field by the function that gives its value, or through `set`; for calls inside what
+ * `set` was handed. */
+enum status python_walk_assign(struct python_walk *walk, const char *field,
+                               const struct python_value *value, struct mark mark);
+
 /* The file of the function at hand. */
 const char *python_walk_path(const struct python_walk *walk);
 

@@ -101,7 +101,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron, job_nemo_rl, job_openrlhf, job_trl, job_unsloth;
+    job_swift_megatron, job_nemo_rl, job_openrlhf, job_trl, job_unsloth, job_nemo;
 
 /* ---- a job while it is read ---- */
 

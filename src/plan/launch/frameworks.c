@@ -6,6 +6,7 @@
 const struct job_framework *const job_frameworks[] = {&job_maxtext,
                                                       &job_primus,
                                                       &job_bridge,
+                                                      &job_nemo,
                                                       &job_megatron,
                                                       &job_deepspeed,
                                                       &job_fsdp,
