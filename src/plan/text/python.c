@@ -401,11 +401,12 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
 {
     bool changes;
     const char *equals = find_equals(text, &changes);
+    const char *first = equals;
     TRY(read_chained(r, text, &equals, mark));
     struct python_statement statement = {
         .mark = mark, .said = python_on_one_line(r->arena, text), .nested = is_nested(r)};
     if (equals)
-        statement.target = target_of(r, text, (size_t)(equals - text) - changes);
+        statement.target = target_of(r, text, (size_t)(first - text) - changes);
     bool returns = begins_word(text, "return");
     statement.target = returns ? NULL : statement.target;
     equals = returns ? text + strlen("return") - 1 : equals;
@@ -416,8 +417,8 @@ static enum status read_statement(struct reader *r, const char *text, struct mar
     if (returns)
         return statement.value.kind == PYTHON_CALL ? add(r, statement) : STATUS_OK;
     if (equals && !statement.target)
-        return read_several(r, text, (size_t)(equals - text), statement);
-    bool adds = changes && equals > text && equals[-1] == '+';
+        return read_several(r, text, (size_t)(first - text), statement);
+    bool adds = changes && first > text && first[-1] == '+';
     grow_list(r, &statement, adds);
     if (changes)
         statement.value.kind = PYTHON_UNKNOWN;
