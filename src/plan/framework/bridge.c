@@ -395,6 +395,7 @@ const struct job_framework job_bridge = {
         "model. train. ddp. optimizer. scheduler. dataset. tokenizer. checkpoint. dist. "
         "logger. rng. comm_overlap. mixed_precision. validation. profiling. "
         "optimizer_config. " PRIMUS_SECTIONS,
+    .claims = primus_of_bridge,
     .flags = megatron_flags,
     .n_flags = &megatron_n_flags,
     .prepare = bridge_prepare,

@@ -498,6 +498,7 @@ const struct job_framework job_maxtext = {
     .source = "AI-Hypercomputer/maxtext e591f30cbbf2",
     .syntax = JOB_OVERRIDES,
     .sections = PRIMUS_SECTIONS,
+    .claims = primus_of_maxtext,
     .flags = maxtext_flags,
     .n_flags = &maxtext_n_flags,
     .prepare = maxtext_prepare,

@@ -12,8 +12,10 @@
 /* The model that a file of Primus's describes, by its name; NULL: none that is known. */
 const char *primus_model_of_file(struct job *job, const char *file);
 
-/* The framework that runs an experiment, where it is not Megatron-LM; NULL: it is none. */
-const struct job_framework *primus_runs(const struct node *root);
+/* Is it an experiment of one of these? */
+bool primus_of_torchtitan(const struct node *root);
+bool primus_of_maxtext(const struct node *root);
+bool primus_of_bridge(const struct node *root);
 
 /* The model and the defaults of an experiment's own files, for the framework that runs it; of
  * other jobs nothing. */

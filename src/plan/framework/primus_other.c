@@ -9,24 +9,32 @@
 
 #include "plan/framework/primus.h"
 
-static const struct other {
-    const char *name; /* as modules.<trainer>.framework says it */
-    const struct job_framework *framework;
-} others[] = {{"torchtitan", &job_torchtitan},
-              {"maxtext", &job_maxtext},
-              {"megatron_bridge", &job_bridge}};
-
-const struct job_framework *primus_runs(const struct node *root)
+/* Does a module of the experiment say that this framework runs it? */
+static bool runs(const struct node *root, const char *framework)
 {
     const struct node *modules = node_get(root, "modules");
     const struct node *one = modules && modules->kind == NODE_MAPPING ? modules->first : NULL;
     for (; one; one = one->next) {
         const struct node *name = one->kind == NODE_MAPPING ? node_get(one, "framework") : NULL;
-        for (size_t i = 0; name && name->kind == NODE_SCALAR && i < 3; i++)
-            if (text_equal(name->text, others[i].name))
-                return others[i].framework;
+        if (name && name->kind == NODE_SCALAR && text_equal(name->text, framework))
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+bool primus_of_torchtitan(const struct node *root)
+{
+    return runs(root, "torchtitan");
+}
+
+bool primus_of_maxtext(const struct node *root)
+{
+    return runs(root, "maxtext");
+}
+
+bool primus_of_bridge(const struct node *root)
+{
+    return runs(root, "megatron_bridge");
 }
 
 /* What Primus's own files set and the framework by itself does not. */

@@ -555,6 +555,7 @@ const struct job_framework job_torchtitan = {
     .source = "pytorch/torchtitan 238fa9953e4a, b5bcd76c66d0",
     .syntax = JOB_DASHES,
     .sections = PRIMUS_SECTIONS,
+    .claims = primus_of_torchtitan,
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = torchtitan_prepare,

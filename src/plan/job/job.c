@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/number.h"
-#include "plan/framework/primus.h"
 #include "plan/hf/import_hf.h"
 #include "plan/text/container.h"
 #include "plan/text/python_commands.h"
@@ -238,8 +237,10 @@ static const struct job_framework *tree_framework(const struct node *root)
     size_t most = 0;
     if (root->kind != NODE_MAPPING || is_plan(root))
         return NULL;
-    const struct job_framework *best = primus_runs(root);
-    best = best ? best : by_kind(root);
+    for (size_t i = 0; job_frameworks[i]; i++)
+        if (job_frameworks[i]->claims && job_frameworks[i]->claims(root))
+            return job_frameworks[i];
+    const struct job_framework *best = by_kind(root);
     if (best)
         return best;
     for (size_t i = 0; job_frameworks[i]; i++) {

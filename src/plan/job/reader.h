@@ -65,6 +65,8 @@ struct job_framework {
     const char *own;
     const char *telling; /* keys of which each of them has one, spaces between; or NULL */
     const char *kind_key, *kind;
+    bool (*claims)(
+        const struct node *root); /* a file that says itself that it is its; or NULL */
     const char *kinds; /* other words of the key that are its, spaces between; or NULL */
     bool toml;         /* such a file is TOML */
     /* The settings of a script in Python that it is given to, read and not run; or NULL. */
