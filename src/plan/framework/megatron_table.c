@@ -293,6 +293,10 @@ const struct job_flag megatron_flags[] = {
     RULE("cross-entropy-fusion-impl", JOB_VALUE, "stack.cross_entropy", "te in_place",
          TRANSFORMER),
 
+    MEMORY("freeze_language_model", JOB_SWITCH, "false",
+           "all of the language model is trained here", TRANSFORMER),
+    MEMORY("fp8-dot-product-attention", JOB_SWITCH, "false",
+           "queries, keys and values are kept in 16 bits here", TRANSFORMER),
     RULE("freeze_vision_model", JOB_SWITCH, "workload.encoder.train", "projector; both: none",
          BRIDGE),
     RULE("freeze_vision_projection", JOB_SWITCH, "workload.encoder.train",

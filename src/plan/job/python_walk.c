@@ -32,7 +32,7 @@ static bool makes(struct python_walk *walk, const struct python_module *from,
                   const struct python_value *value, unsigned depth)
 {
     size_t function;
-    if (value->kind != PYTHON_CALL || depth == DEPTH)
+    if (value->kind != PYTHON_CALL || depth == DEPTH || walk->steps++ > STEPS)
         return false;
     const struct python_module *module = callee_of(walk, from, value, &function);
     if (!module)
