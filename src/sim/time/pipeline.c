@@ -17,6 +17,7 @@ struct play {
     double *task_s;              /* [TASK_KINDS][chunks] what a task takes */
     double *free_s;              /* [stages] */
     double *busy_s;              /* [stages] */
+    struct pipeline_pair *saved; /* [stages] */
     struct pipeline_task *tasks; /* NULL: not kept */
     size_t n_tasks;
 };
@@ -41,6 +42,13 @@ static inline double task_s(const struct play *y, const struct task *t)
         break;
     }
     return weight;
+}
+
+/* Of a stage: a forward of one of its chunks beside a backward of another. */
+static const struct pipeline_pair *pair_at(const struct pipeline *p, uint64_t stage,
+                                           uint64_t forward, uint64_t backward)
+{
+    return &p->pairs[(stage * p->chunks + forward) * p->chunks + backward];
 }
 
 static void keep(struct play *y, const struct pipeline_task *task)
@@ -144,6 +152,33 @@ static void keep_place(const struct orders *o, uint64_t stage, bool forward, dou
                                        own * p->stages + stage, place->micro, begin_s, end_s});
 }
 
+/* Both end when the pair does; drawn one behind the other. False while rows are on their way. */
+static bool pair_run(const struct orders *o, uint64_t stage)
+{
+    struct turn *t = &o->turns[stage];
+    struct play *y = o->y;
+    struct side *f = &t->forward, *b = &t->backward;
+    double rows = rows_ready_s(o, f), gradients = rows_ready_s(o, b);
+    if (rows == NOT_YET || gradients == NOT_YET)
+        return false;
+    uint64_t chunk = o->places[f->n].chunk, back = y->p->chunks - 1 - o->places[b->n].chunk;
+    const struct pipeline_pair *pair = pair_at(y->p, stage, chunk, back);
+    double forward_s = f->task_s[chunk], turn_s = forward_s + b->task_s[o->places[b->n].chunk];
+    double sends_s = turn_s - y->p->forward_s[chunk * y->p->stages + stage] -
+                     y->p->backward_s[back * y->p->stages + stage];
+    double s = pair->s + sends_s, begin = later(later(rows, gradients), y->free_s[stage]);
+    double middle = begin + (turn_s > 0 ? s * forward_s / turn_s : 0), end = begin + s;
+    if (y->tasks) {
+        keep_place(o, stage, true, begin, middle);
+        keep_place(o, stage, false, middle, end);
+    }
+    y->free_s[stage] = f->end_s[f->n++] = b->end_s[b->n++] = end;
+    y->busy_s[stage] += s;
+    y->saved[stage].s += turn_s - s;
+    y->saved[stage].hidden_s += pair->hidden_s;
+    return true;
+}
+
 /* Runs a stage until it waits for rows or is done; whether it ran at all. */
 static bool turn_run(const struct orders *o, uint64_t stage)
 {
@@ -152,6 +187,11 @@ static bool turn_run(const struct orders *o, uint64_t stage)
     const uint64_t n_backwards = y->p->inference ? 0 : o->n;
     for (bool ran = false;; ran = true) {
         bool forward = t->forward.n < o->n && t->forward.n - t->backward.n <= t->warmup;
+        if (y->p->pairs && !forward && t->forward.n < o->n) {
+            if (!pair_run(o, stage))
+                return ran;
+            continue;
+        }
         struct side *side = forward ? &t->forward : &t->backward;
         double ready;
         if ((!forward && side->n == n_backwards) || (ready = rows_ready_s(o, side)) == NOT_YET)
@@ -363,6 +403,7 @@ static void summarise(const struct play *y, struct pipeline_times *out)
             continue;
         out->busy_s = y->busy_s[s];
         out->busiest = s;
+        out->saved = y->saved[s];
     }
     for (uint64_t c = 0; c < y->chunks; c++)
         for (unsigned kind = 0; kind < (p->inference ? 1u : 2u); kind++)
@@ -377,6 +418,7 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     y.task_s = arena_alloc(arena, kinds * y.chunks, sizeof *y.task_s);
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
+    y.saved = arena_alloc(arena, p->stages, sizeof *y.saved);
     y.tasks = p->record ? arena_alloc(arena, n, sizeof *y.tasks) : NULL;
     for (unsigned kind = 0; kind < kinds; kind++)
         for (uint64_t c = 0; c < y.chunks; c++)
@@ -396,7 +438,21 @@ enum { PLAYED = 1 << 16 };
 
 /* ---- without playing ---- */
 
-/* Seconds of one micro-batch in a chunk, all its tasks; what its rows take forward. */
+/* The most by which any pair of a stage is shorter than in turn: no two tasks are shorter by
+ * more in all. */
+static double most_saved_s(const struct pipeline *p, uint64_t stage)
+{
+    double most = 0;
+    for (uint64_t f = 0; p->pairs && f < p->chunks; f++)
+        for (uint64_t b = 0; b < p->chunks; b++)
+            most = fmax(most, p->forward_s[f * p->stages + stage] +
+                                  p->backward_s[b * p->stages + stage] -
+                                  pair_at(p, stage, f, b)->s);
+    return most;
+}
+
+/* Seconds of one micro-batch in a chunk, all its tasks; what its rows take forward, no less
+ * beside another's. */
 static double chunk_s(const struct play *y, uint64_t chunk, bool forward)
 {
     const struct pipeline *p = y->p;
@@ -426,10 +482,11 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
     double half = floor((m + 1) / 2), head = 0, tail = 0, back = 0;
     *out = (struct pipeline_times){0};
     for (uint64_t s = 0; s < p->stages; s++) {
-        double own = chunk_s(&y, s, false), ahead = chunk_s(&y, s, true);
+        double saved = most_saved_s(p, s), ahead = chunk_s(&y, s, true);
+        double own = chunk_s(&y, s, false) - saved;
         double busy = (dual ? half : m) * own;
         for (uint64_t c = s + p->stages; c < y.chunks; c += p->stages)
-            busy += (dual ? half : m) * chunk_s(&y, c, false);
+            busy += (dual ? half : m) * (chunk_s(&y, c, false) - saved);
         if (dual)
             busy += (m - half) * chunk_s(&y, p->stages - 1 - s, false);
         bool ends = !p->inference && !pipeline_splits(p);
@@ -458,6 +515,14 @@ static uint64_t lacking(const struct pipeline *p)
     return over && over < p->stages ? group_of(p) - over : 0;
 }
 
+/* What tasks add up to, of fewer or more micro-batches. */
+static void scale(struct pipeline_times *out, double share)
+{
+    double *const sums[] = {&out->busy_s, &out->serial_s, &out->saved.s, &out->saved.hidden_s};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        *sums[i] *= share;
+}
+
 void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
 {
     struct pipeline whole = *p;
@@ -465,8 +530,7 @@ void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
     bound_whole(&whole, out);
     double share = (double)p->micro_batches / (double)whole.micro_batches;
     out->end_s = fmax(out->end_s * share, out->one_s * (1 - 1e-9));
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }
 
 /* The tasks of more micro-batches than there are, within the time of those. */
@@ -493,8 +557,7 @@ static void play_whole(const struct pipeline *p, struct arena *arena,
     double share = (double)p->micro_batches / (double)whole.micro_batches, end = out->end_s;
     out->end_s = fmax(end * share, out->one_s);
     squeeze(out, end > 0 ? out->end_s / end : 1);
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }
 
 void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
@@ -515,6 +578,5 @@ void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipelin
     double share = (double)p->micro_batches / (double)most;
     out->end_s +=
         (double)(p->micro_batches - most) * (out->end_s - begun.end_s) / (double)(most - less);
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }

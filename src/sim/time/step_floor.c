@@ -19,8 +19,8 @@ bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *o
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         for (unsigned pass = 0; pass < PASSES; pass++) {
             const struct stretch *b = &all.layer[segment][pass];
-            double hidden = s->pricing.rates.share *
-                            (b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR]);
+            double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
+            double hidden = s->pricing.rates.share * (beside + b->paired_s);
             out->device_s[segment][pass] = fmax(0, stretch_s(b) - hidden);
             out->host_s[segment][pass] = b->host_s;
         }

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_SIM_TIME_STEP_PARTS_H
 #define MOEPLAN_SIM_TIME_STEP_PARTS_H
 
+#include "sim/time/paired.h"
 #include "sim/time/pipeline.h"
 #include "sim/time/stretch.h"
 #include "work/piece/stage.h"
@@ -19,6 +20,7 @@ struct step_parts {
         *chunks; /* [stages chunks], in a token's order; lives until the next step */
     struct pipeline pipe;
     double *forward_s, *backward_s, *weight_s; /* [stages chunks] */
+    struct paired_layers paired;               /* where the stepper pairs */
     struct pipeline_times times;
     double reduce_s, gather_s; /* of the whole step's collectives what nothing hides */
     double fixed_s, graphs_s;  /* once a step: the profile's own, the graph's launch */

@@ -11,6 +11,7 @@
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/overlap.h"
+#include "sim/time/paired_chunks.h"
 #include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
@@ -80,6 +81,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->plan.moe.path = stack_path(plan, NULL);
     s->plan.moe.buffer = stack_sizing(plan);
     leave_out_module(&s->plan);
+    s->pairs = paired_is_on(&s->plan);
     s->arena = arena;
     TRY(take_list(s, plan, held, profile, arena, err));
     s->values = arena_take(arena, s->work.sizes.n, sizeof *s->values);
@@ -110,6 +112,7 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
     s->plan.moe.path = path;
     s->plan.moe.buffer = buffer;
     leave_out_module(&s->plan);
+    s->pairs = paired_is_on(&s->plan);
     slots_set_numbers(&s->plan, &s->slots);
     pricing_follow(&s->pricing, &s->plan, path);
 }
@@ -329,6 +332,8 @@ static void fill_chunks(struct step_parts *c)
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);
+            if (c->s->pairs)
+                paired_alone(&c->paired, &c->chunks[i]);
             overlap_passes(&c->s->pricing, c->chunks[i].pass);
         }
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
@@ -338,6 +343,8 @@ static void fill_chunks(struct step_parts *c)
     p->forward_s = c->forward_s;
     p->backward_s = c->backward_s;
     p->weight_s = c->weight_s;
+    if (c->s->pairs)
+        paired_chunks(c);
 }
 
 uint64_t step_chunks(const struct plan *plan)
@@ -373,6 +380,31 @@ static double in_flight(const struct plan *plan)
     return (double)(plan_is_engine(plan) ? engine_batches(plan) : plan->parallel.pp);
 }
 
+/* Exchanges that pairs hide; less of launches and copies is waited for beside more of work. */
+static void take_saved(const struct pipeline_times *times, struct stretch *all)
+{
+    const struct pipeline_pair *saved = &times->saved;
+    all->part_s[TIME_EXCHANGE] -= saved->hidden_s;
+    all->part_s[TIME_HOST] -= saved->s - saved->hidden_s;
+    all->least_s -= fmax(saved->s, saved->hidden_s);
+}
+
+/* Chunks by the first's: without stages Megatron has one. */
+static void one_stage(const struct step_parts *c, struct pipeline_times *out)
+{
+    const struct pipeline *p = &c->pipe;
+    double m = (double)p->micro_batches, turn = 0, both = 0;
+    for (uint64_t i = 0; i < p->chunks; i++) {
+        const struct pipeline_pair *pair = p->pairs ? &p->pairs[i * p->chunks + i] : NULL;
+        double s = c->forward_s[i] + c->backward_s[i];
+        turn += s;
+        both += pair ? s - pair->s : 0;
+        out->saved.hidden_s += pair ? (m - 1) * pair->hidden_s : 0;
+    }
+    out->saved.s = (m - 1) * both;
+    out->end_s = out->busy_s = m * turn - out->saved.s;
+}
+
 /* What the busiest stage does, part by part, and what it waits. */
 static void add_pipeline(struct step_parts *c, struct step_time *out)
 {
@@ -381,9 +413,7 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
     const struct pipeline *p = &c->pipe;
     double m = (double)p->micro_batches, serial = 0;
     if (p->stages == 1) {
-        times.end_s = times.busy_s = m * (c->forward_s[0] + c->backward_s[0]);
-        for (uint64_t i = 1; i < p->chunks; i++)
-            times.end_s = times.busy_s += m * (c->forward_s[i] + c->backward_s[i]);
+        one_stage(c, &times);
     } else {
         if (c->s->bound)
             pipeline_bound(p, &times);
@@ -400,6 +430,7 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
             if (passes > 0)
                 stretch_add(&all, b, passes);
         }
+    take_saved(&times, &all);
     out->first_s += c->all.send_s * (double)(p->stages * p->chunks - 1);
     out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / in_flight(&c->s->plan)) : 0;
     for (unsigned i = 0; i < TIME_PARTS; i++)
@@ -455,6 +486,8 @@ static void compose(struct step_parts *c, struct step_time *out)
     static const enum time_part exposed[] = {TIME_EXCHANGE, TIME_TENSOR, TIME_SHARDING};
     stretches_of(&c->all, c->s);
     init_pipe(c);
+    if (c->s->pairs)
+        paired_layers_of(c->s, &c->paired);
     fill_chunks(c);
     add_pipeline(c, out);
     add_update(c, out);

@@ -6,6 +6,7 @@
 #include "plan/derive.h"
 #include "sim/time/launch.h"
 #include "sim/time/launched.h"
+#include "sim/time/paired.h"
 #include "sim/time/timeline.h"
 #include "work/list/kernel.h"
 
@@ -24,6 +25,7 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
     sum->products_s += times * one->products_s;
     sum->aside_s += times * one->aside_s;
     sum->looped_s += times * one->looped_s;
+    sum->paired_s += times * one->paired_s;
     for (unsigned i = 0; i < BESIDES; i++)
         sum->beside_s[i] += times * one->beside_s[i];
     for (unsigned i = 0; i < PROFILE_LEVELS; i++) {
@@ -86,12 +88,17 @@ static bool sharding_beside(const struct stepper *s, const struct op *op)
     return plan->stack.overlap_dp && !waits;
 }
 
-/* Which products an op's link may run beside, if any: experts' beside the other of two
- * micro-batches. */
+/* Exchanges that another micro-batch hides, if anything does. */
+static bool is_paired(const struct stepper *s, const struct op *op)
+{
+    return op->group == GROUP_EP && s->pairs;
+}
+
+/* Which products an op's link may run beside, if any. */
 static unsigned beside_of(const struct stepper *s, const struct op *op)
 {
     const struct stack *stack = &s->plan.stack;
-    if (process_group_is_data(op->group))
+    if (process_group_is_data(op->group) || is_paired(s, op))
         return BESIDES;
     if (op->group == GROUP_EP)
         return stack->overlap_ep ? BESIDE_EXPERTS : BESIDES;
@@ -123,6 +130,7 @@ static void add_comm(const struct stepper *s, size_t i, enum time_part part, dou
     b->part_s[part] += seconds;
     if (beside < BESIDES)
         b->beside_s[beside] += seconds;
+    b->paired_s += is_paired(s, op) ? seconds : 0;
 }
 
 static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch *b)
@@ -161,7 +169,7 @@ static double stream_s(const struct stepper *s, size_t i, double share)
     bool sharding = process_group_is_data(op->group);
     if (class == PROFILE_OFFLOAD || (link && sharding && sharding_beside(s, op)))
         return 0;
-    bool beside = link && beside_of(s, op) < BESIDES;
+    bool beside = link && (beside_of(s, op) < BESIDES || is_paired(s, op));
     return share * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
 }
 

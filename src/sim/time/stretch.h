@@ -18,6 +18,7 @@ struct stretch {
     double looped_s;               /* of it: beside exchanges of loops that run ahead */
     double aside_s;                /* collectives of data parallelism that may run beside it */
     double beside_s[BESIDES];      /* of the parts: what may run beside products */
+    double paired_s;               /* of them: what only another micro-batch hides (paired.h) */
     double link_s[PROFILE_LEVELS]; /* while links carry anything, hidden or not */
     double beside_link_s[PROFILE_LEVELS]; /* of it: what is or may be beside products */
     double copy_s;                        /* copies that run beside it */
@@ -27,6 +28,7 @@ struct stretch {
     double comm_s;   /* of collectives, whether hidden or not */
     double flop;
     double serial_s; /* all in turn */
+    double waits_s;  /* once overlapped: of the parts, for launches and copies */
     double least_s;  /* once overlapped: the busiest resource, in forward that of both passes */
 };
 

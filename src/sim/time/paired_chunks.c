@@ -1,0 +1,59 @@
+/* See paired_chunks.h. */
+#include "sim/time/paired_chunks.h"
+
+#include <math.h>
+
+#include "sim/time/overlap.h"
+
+void paired_layers_of(const struct stepper *s, struct paired_layers *out)
+{
+    const double share = s->pricing.rates.share;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
+        struct pair_layer layer;
+        out->saved_s[i] = out->alone_s[i] = 0;
+        if (!segment_has_experts((enum segment)i))
+            continue;
+        paired_layer_of(s, (enum segment)i, &layer);
+        out->saved_s[i] = paired_saved_s(&layer, share);
+        out->alone_s[i] = paired_alone_s(&layer, share);
+    }
+}
+
+void paired_alone(const struct paired_layers *layers, struct chunk_time *chunk)
+{
+    double *exchange = &chunk->pass[PASS_BACKWARD].part_s[TIME_EXCHANGE];
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        *exchange -= chunk->layers[PASS_BACKWARD][i] * layers->alone_s[i];
+}
+
+/* No shorter than what else is on the links, than gathers of shards, than the host. */
+static struct pipeline_pair pair_of(const struct paired_layers *layers,
+                                    const struct chunk_time *f, const struct chunk_time *b)
+{
+    const struct stretch *x = &f->pass[PASS_FORWARD], *y = &b->pass[PASS_BACKWARD];
+    double turn = stretch_s(x) + stretch_s(y), device = turn - x->waits_s - y->waits_s;
+    double least = fmax(overlap_busiest_s(x->link_s, y->link_s), x->aside_s + y->aside_s);
+    double saved = 0;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        saved += fmin(f->layers[PASS_FORWARD][i], b->layers[PASS_BACKWARD][i]) *
+                 fmax(layers->saved_s[i] - layers->alone_s[i], 0);
+    saved = fmax(fmin(saved, device - least), 0);
+    device -= saved;
+    double waits = fmax(0, x->copy_s + y->copy_s - device);
+    waits += fmax(0, x->host_s + y->host_s - device);
+    return (struct pipeline_pair){fmin(device + waits, turn), saved};
+}
+
+void paired_chunks(struct step_parts *c)
+{
+    struct pipeline *p = &c->pipe;
+    size_t n = (size_t)(p->stages * p->chunks * p->chunks);
+    struct pipeline_pair *pairs = arena_alloc(&c->s->scratch, n, sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t stage = i / (p->chunks * p->chunks), forward = i / p->chunks % p->chunks,
+                 backward = i % p->chunks;
+        pairs[i] = pair_of(&c->paired, &c->chunks[forward * p->stages + stage],
+                           &c->chunks[backward * p->stages + stage]);
+    }
+    p->pairs = pairs;
+}
