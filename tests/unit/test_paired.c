@@ -19,9 +19,8 @@ static void near(double got, double expected)
 /* Attention 2 and 4 s, experts 3 and 6 s, every exchange `x`. */
 static struct pair_layer layer_of(double x)
 {
-    return (struct pair_layer){.forward_s = {2, x, 3, x},
-                               .backward_s = {4, x, 6, x},
-                               .exchange_s = {2 * x, 2 * x}};
+    return (struct pair_layer){
+        .forward_s = {2, x, 3, x}, .backward_s = {4, x, 6, x}, .exchange_s = {2 * x, 2 * x}};
 }
 
 /* x = 1: attention 0-2 beside combine back 0-1; experts back 2-8, dispatch 2-3, dispatch back
@@ -130,12 +129,122 @@ static void periods_keep_their_bounds(void **state)
     }
 }
 
+/* ---- micro-batches ---- */
+
+enum { STAGES = 4, CHUNKS = 3, MOST = STAGES * CHUNKS };
+
+struct scene {
+    double forward_s[MOST], backward_s[MOST];
+    struct pipeline_pair pairs[MOST * CHUNKS];
+    struct pipeline p;
+};
+
+/* Every forward 1 s, every backward 2 s, both beside each other `pair`. */
+static void even(struct scene *scene, uint64_t stages, uint64_t chunks, uint64_t micro,
+                 double pair)
+{
+    for (unsigned i = 0; i < MOST; i++) {
+        scene->forward_s[i] = 1;
+        scene->backward_s[i] = 2;
+    }
+    for (unsigned i = 0; i < MOST * CHUNKS; i++)
+        scene->pairs[i] = (struct pipeline_pair){.s = pair, .hidden_s = 3 - pair};
+    scene->p = (struct pipeline){.schedule = PIPELINE_1F1B,
+                                 .stages = stages,
+                                 .chunks = chunks,
+                                 .micro_batches = micro,
+                                 .forward_s = scene->forward_s,
+                                 .backward_s = scene->backward_s,
+                                 .pairs = scene->pairs,
+                                 .overlapped = true};
+}
+
+static struct pipeline_times play(const struct scene *scene)
+{
+    struct arena arena = {0};
+    struct pipeline_times t;
+    pipeline_play(&scene->p, &arena, &t);
+    arena_release(&arena);
+    return t;
+}
+
+/* The first forward and the last backward are alone: 1 + 4 x 2.5 + 2 of five. Two stages of two
+ * chunks, four micro-batches: stage 1 runs 5 forwards, 3 pairs and 5 backwards, stage 2 3, 5
+ * and 3. Stage 2's pairs begin at 4, 6.5, 9, 11.5 and 14, stage 1's at 6.5, 9 and 11.5; its
+ * backwards at 14, 16.5, 18.5, 20.5 and 22.5. */
+static void pairs_by_hand(void **state)
+{
+    (void)state;
+    struct scene scene;
+    even(&scene, 1, 1, 5, 2.5);
+    struct pipeline_times t = play(&scene);
+    near(t.end_s, 13);
+    near(t.saved.s, 2);
+    near(t.saved.hidden_s, 2);
+    even(&scene, 1, 1, 5, 3); /* nothing hidden: in turn */
+    near(play(&scene).end_s, 15);
+    even(&scene, 1, 1, 1, 2); /* no other micro-batch */
+    near(play(&scene).end_s, 3);
+    even(&scene, 2, 2, 4, 2.5);
+    t = play(&scene);
+    near(t.end_s, 24.5);
+    near(t.busy_s, 22.5);
+    near(t.saved.s, 1.5);
+    assert_int_equal(t.busiest, 0);
+}
+
+static void draw_scene(struct rng *rng, struct scene *scene)
+{
+    uint64_t stages = 1 + rng_below(rng, STAGES), chunks = 1 + rng_below(rng, CHUNKS);
+    struct pipeline *p = &scene->p;
+    even(scene, stages, chunks, stages * (1 + rng_below(rng, 4)), 0);
+    for (unsigned i = 0; i < stages * chunks; i++) {
+        scene->forward_s[i] = 0.5 + rng_uniform(rng);
+        scene->backward_s[i] = 0.5 + 2 * rng_uniform(rng);
+    }
+    for (unsigned i = 0; i < stages * chunks * chunks; i++) {
+        double f = p->forward_s[i / chunks % chunks * stages + i / (chunks * chunks)];
+        double b = p->backward_s[i % chunks * stages + i / (chunks * chunks)];
+        double s = fmax(f, b) + rng_uniform(rng) * fmin(f, b);
+        scene->pairs[i] = (struct pipeline_pair){.s = s,
+                                                 .hidden_s = f + b - s,
+                                                 .rows_s = rng_uniform(rng) * (s - f),
+                                                 .gradients_s = rng_uniform(rng) * (s - b)};
+    }
+    p->send_s = rng_uniform(rng) / 4;
+    p->overlapped = rng_below(rng, 2);
+}
+
+/* No shorter than a stage's tasks, a micro-batch's way, or the bound, no longer than all of it;
+ * never shorter where a pair is longer. */
+static void pairs_keep_their_bounds(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_init(&rng, 3, 0, 0, 0, 0);
+    for (unsigned i = 0; i < 500; i++) {
+        struct scene scene;
+        struct pipeline_times bound;
+        draw_scene(&rng, &scene);
+        const struct pipeline *p = &scene.p;
+        struct pipeline_times t = play(&scene);
+        double sends = 2 * p->send_s * (double)(p->micro_batches * p->stages * p->chunks);
+        pipeline_bound(p, &bound);
+        if (t.end_s < fmax(t.busy_s, t.one_s) - 1e-9 || t.end_s > t.serial_s + sends + 1e-9 ||
+            bound.end_s > t.end_s || bound.busy_s > t.busy_s + 1e-9)
+            fail_msg("draw %u: end %.6f, busy %.6f, one %.6f, serial %.6f, bound %.6f", i,
+                     t.end_s, t.busy_s, t.one_s, t.serial_s, bound.end_s);
+        scene.pairs[rng_below(&rng, p->stages * p->chunks * p->chunks)].s += 0.5;
+        assert_true(play(&scene).end_s >= t.end_s - 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layer_by_hand),
-        cmocka_unit_test(weight_gradients_fill),
-        cmocka_unit_test(periods_keep_their_bounds),
+        cmocka_unit_test(a_layer_by_hand),           cmocka_unit_test(weight_gradients_fill),
+        cmocka_unit_test(periods_keep_their_bounds), cmocka_unit_test(pairs_by_hand),
+        cmocka_unit_test(pairs_keep_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

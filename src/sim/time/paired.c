@@ -55,13 +55,25 @@ double paired_alone_s(const struct pair_layer *l, double share)
     return share * fmin(l->backward_s[NODE_DISPATCH], l->weight_s[NODE_EXPERTS]);
 }
 
+double paired_rows_s(const struct pair_layer *l)
+{
+    double attention = l->backward_s[NODE_ATTENTION] + l->weight_s[NODE_ATTENTION];
+    return fmax(attention - l->forward_s[NODE_COMBINE], 0);
+}
+
+double paired_gradients_s(const struct pair_layer *l)
+{
+    return fmax(l->weight_s[NODE_ATTENTION],
+                l->forward_s[NODE_COMBINE] - l->backward_s[NODE_ATTENTION]);
+}
+
 /* combined_1f1b.py is called without stages and with interleaved ones; other orders pair
  * nothing, and hide exchanges in their own pass (overlap.h). */
 bool paired_is_on(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    bool ordered = p->pp == 1 || p->schedule == PIPELINE_1F1B ||
-                   p->schedule == PIPELINE_INTERLEAVED;
+    bool ordered =
+        p->pp == 1 || p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED;
     return plan->workload.mode == MODE_TRAIN && plan_overlaps_experts(plan) && ordered &&
            !plan->moe.overlap; /* rounds of a loop hide their own */
 }
@@ -80,8 +92,7 @@ static enum pair_node node_of(const struct op *op, bool link)
 static bool is_of(const struct op *op, enum segment segment, enum profile_item item)
 {
     return op->segment == segment && op->phase != PHASE_UPDATE && op->group != GROUP_PP &&
-           !process_group_is_data(op->group) &&
-           profile_item_class(item) != PROFILE_OFFLOAD;
+           !process_group_is_data(op->group) && profile_item_class(item) != PROFILE_OFFLOAD;
 }
 
 void paired_layer_of(const struct stepper *s, enum segment segment, struct pair_layer *out)

@@ -1,5 +1,5 @@
-/* A layer's forward of one micro-batch beside the same layer's backward of another: exchanges of
- * one run beside what the other computes.
+/* A layer's forward of one micro-batch beside the same layer's backward of another: exchanges
+ * of one run beside what the other computes.
  *
  * Megatron's overlap_moe_expert_parallel_comm (core/models/common/model_chunk_schedule_plan.py,
  * TransformerLayerSchedulePlan.run) cuts a layer into four nodes and runs those of both on two
@@ -27,9 +27,11 @@ struct pair_layer {
     double exchange_s[PASSES];     /* of dispatch and combine: what links carry */
 };
 
-/* What a layer of each segment saves: beside another micro-batch's, its backward by itself. */
+/* What a layer of each segment saves: beside another micro-batch's, its backward by itself; and
+ * how long before both are done with it the rows are there, and the gradients. */
 struct paired_layers {
     double saved_s[SEGMENT_COUNT], alone_s[SEGMENT_COUNT];
+    double rows_s[SEGMENT_COUNT], gradients_s[SEGMENT_COUNT];
 };
 
 /* From one layer to the next of many in a row, in the long run (the eigenvalue of what a layer
@@ -45,6 +47,11 @@ double paired_saved_s(const struct pair_layer *layer, double share);
 /* The same of a backward by itself: put off, the experts' weight gradients run beside the
  * dispatch's. */
 double paired_alone_s(const struct pair_layer *layer, double share);
+
+/* How long before both are done with the last layer its rows are there (the combine's end), and
+ * its gradients (attention's): what sends run beside. */
+double paired_rows_s(const struct pair_layer *layer);
+double paired_gradients_s(const struct pair_layer *layer);
 
 /* Whether the plan's stack pairs micro-batches, whose exchanges then hide nowhere else. */
 bool paired_is_on(const struct plan *plan);

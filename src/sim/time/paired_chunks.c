@@ -10,12 +10,14 @@ void paired_layers_of(const struct stepper *s, struct paired_layers *out)
     const double share = s->pricing.rates.share;
     for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
         struct pair_layer layer;
-        out->saved_s[i] = out->alone_s[i] = 0;
+        out->saved_s[i] = out->alone_s[i] = out->rows_s[i] = out->gradients_s[i] = 0;
         if (!segment_has_experts((enum segment)i))
             continue;
         paired_layer_of(s, (enum segment)i, &layer);
         out->saved_s[i] = paired_saved_s(&layer, share);
         out->alone_s[i] = paired_alone_s(&layer, share);
+        out->rows_s[i] = paired_rows_s(&layer);
+        out->gradients_s[i] = paired_gradients_s(&layer);
     }
 }
 
@@ -24,6 +26,18 @@ void paired_alone(const struct paired_layers *layers, struct chunk_time *chunk)
     double *exchange = &chunk->pass[PASS_BACKWARD].part_s[TIME_EXCHANGE];
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
         *exchange -= chunk->layers[PASS_BACKWARD][i] * layers->alone_s[i];
+}
+
+/* Of the kinds of layers that both chunks have the least; nothing where one has no experts. */
+static double least_of(const double of[SEGMENT_COUNT], const struct chunk_time *f,
+                       const struct chunk_time *b)
+{
+    double least = HUGE_VAL;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        if (segment_has_experts((enum segment)i) && f->layers[PASS_FORWARD][i] > 0 &&
+            b->layers[PASS_BACKWARD][i] > 0)
+            least = fmin(least, of[i]);
+    return isfinite(least) ? least : 0;
 }
 
 /* No shorter than what else is on the links, than gathers of shards, than the host. */
@@ -41,7 +55,10 @@ static struct pipeline_pair pair_of(const struct paired_layers *layers,
     device -= saved;
     double waits = fmax(0, x->copy_s + y->copy_s - device);
     waits += fmax(0, x->host_s + y->host_s - device);
-    return (struct pipeline_pair){fmin(device + waits, turn), saved};
+    return (struct pipeline_pair){.s = fmin(device + waits, turn),
+                                  .hidden_s = saved,
+                                  .rows_s = least_of(layers->rows_s, f, b),
+                                  .gradients_s = least_of(layers->gradients_s, f, b)};
 }
 
 void paired_chunks(struct step_parts *c)

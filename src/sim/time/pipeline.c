@@ -152,7 +152,8 @@ static void keep_place(const struct orders *o, uint64_t stage, bool forward, dou
                                        own * p->stages + stage, place->micro, begin_s, end_s});
 }
 
-/* Both end when the pair does; drawn one behind the other. False while rows are on their way. */
+/* What is sent leaves when it is there, or where sends are waited for at the end; drawn one
+ * behind the other. False while rows are on their way. */
 static bool pair_run(const struct orders *o, uint64_t stage)
 {
     struct turn *t = &o->turns[stage];
@@ -172,7 +173,9 @@ static bool pair_run(const struct orders *o, uint64_t stage)
         keep_place(o, stage, true, begin, middle);
         keep_place(o, stage, false, middle, end);
     }
-    y->free_s[stage] = f->end_s[f->n++] = b->end_s[b->n++] = end;
+    y->free_s[stage] = end;
+    f->end_s[f->n++] = end - (y->p->overlapped ? pair->rows_s : 0);
+    b->end_s[b->n++] = end - (y->p->overlapped ? pair->gradients_s : 0);
     y->busy_s[stage] += s;
     y->saved[stage].s += turn_s - s;
     y->saved[stage].hidden_s += pair->hidden_s;

@@ -25,9 +25,10 @@ struct pipeline_task {
     double begin_s, end_s;        /* a send that its stage waits for included */
 };
 
-/* A forward beside a backward (sim/time/paired.h): both, and what exchanges hide of them. */
+/* A forward beside a backward (sim/time/paired.h): both, what of them is exchanges that are
+ * hidden, and how long before their end the rows and the gradients are there to be sent. */
 struct pipeline_pair {
-    double s, hidden_s;
+    double s, hidden_s, rows_s, gradients_s;
 };
 
 struct pipeline {
@@ -43,18 +44,18 @@ struct pipeline {
     const struct pipeline_pair *pairs; /* [stages][chunks][chunks] by the stage's own chunks of
                                         * the forward and of the backward; NULL: in turn. In
                                         * orders that are fixed */
-    double send_s;   /* rows to the next stage */
+    double send_s;                     /* rows to the next stage */
     bool overlapped; /* a send beside computation; otherwise its stage waits */
     bool inference;  /* forward only */
 };
 
 struct pipeline_times {
     double end_s;
-    double busy_s;    /* of the busiest stage, its sends included unless overlapped */
-    uint64_t busiest; /* that stage, from 0 */
-    double serial_s;  /* all tasks one after the other */
+    double busy_s;              /* of the busiest stage, its sends included unless overlapped */
+    uint64_t busiest;           /* that stage, from 0 */
+    double serial_s;            /* all tasks one after the other */
     struct pipeline_pair saved; /* of that stage: what its pairs are shorter than in turn */
-    double one_s;     /* one micro-batch through all chunks, forward and back: a lower bound */
+    double one_s; /* one micro-batch through all chunks, forward and back: a lower bound */
     struct pipeline_task *tasks; /* in the order they were played; NULL: not kept */
     size_t n_tasks;
 };

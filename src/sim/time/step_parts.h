@@ -35,12 +35,14 @@ bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool ta
  * size overflows. */
 bool stepper_even(struct stepper *stepper);
 
-/* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk,
- * those that run forward and those that run backward. */
+/* A plan's pipeline but for seconds; the chunks of a stage; what all chunks hold [pp chunks],
+ * in a token's order, from the arena; the layers of one, those that run forward and those that
+ * run backward. */
 void step_pipeline_of(const struct plan *plan, struct pipeline *out);
 uint64_t step_chunks(const struct plan *plan);
-void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT]);
+const struct stage_chunk *step_held(const struct plan *plan, struct arena *arena);
+void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
+                       double out[PASSES][SEGMENT_COUNT]);
 bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT]);
 
 #endif

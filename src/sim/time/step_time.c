@@ -270,25 +270,39 @@ bool stepper_even(struct stepper *s)
 
 /* ---- stages ---- */
 
+const struct stage_chunk *step_held(const struct plan *plan, struct arena *arena)
+{
+    uint64_t stages = plan->parallel.pp, chunks = step_chunks(plan);
+    struct stage_chunk *held = arena_alloc(arena, (size_t)(stages * chunks), sizeof *held);
+    bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && stages > 1;
+    if (chunks > 1) {
+        stage_chunks(plan, held);
+        return held;
+    }
+    for (uint64_t i = 0; i < stages; i++) { /* all that a stage has */
+        struct stage stage;
+        stage_layers(plan, i, &stage);
+        held[i].embedding = two ? i == 0 : stage.embedding;
+        held[i].head = two ? i + 1 == stages : stage.head;
+        memcpy(held[i].layers, stage.layers, sizeof stage.layers);
+        memcpy(held[i].back, stage.back, sizeof stage.back);
+    }
+    return held;
+}
+
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
-void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT])
+void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
+                       double out[PASSES][SEGMENT_COUNT])
 {
-    const struct stage at = *held;
-    uint64_t stage = at.index;
-    double share = 1 / (double)chunks;
     bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && plan->parallel.pp > 1;
-    if (two)
-        share = 0.5;
-    bool first = two ? stage == 0 : at.embedding && chunk == 0;
-    bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
+    double share = two ? 0.5 : 1;
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        const uint64_t *layers = pass == PASS_FORWARD ? at.layers : at.back;
+        const uint64_t *layers = pass == PASS_FORWARD ? held->layers : held->back;
         memset(out[pass], 0, sizeof out[pass]);
         out[pass][SEGMENT_STEP] = 1;
-        out[pass][SEGMENT_EMBED] = first;
-        out[pass][SEGMENT_HEAD] = last;
+        out[pass][SEGMENT_EMBED] = held->embedding;
+        out[pass][SEGMENT_HEAD] = held->head;
         for (unsigned k = 0; k < KIND_COUNT; k++)
             out[pass][segment_of_kind((enum layer_kind)k)] = (double)layers[k] * share;
     }
@@ -314,7 +328,6 @@ static void chunk_of(const struct stretches *all, struct chunk_time *out)
 
 static void fill_chunks(struct step_parts *c)
 {
-    const struct plan *plan = &c->s->plan;
     struct arena *arena = &c->s->scratch;
     struct pipeline *p = &c->pipe;
     size_t n = (size_t)(p->stages * p->chunks);
@@ -322,12 +335,9 @@ static void fill_chunks(struct step_parts *c)
     c->forward_s = arena_alloc(arena, 3 * n, sizeof *c->forward_s);
     c->backward_s = c->forward_s + n;
     c->weight_s = c->backward_s + n;
-    struct stage *stages = arena_alloc(arena, (size_t)p->stages, sizeof *stages);
-    for (uint64_t i = 0; i < p->stages; i++)
-        stage_layers(plan, i, &stages[i]);
+    const struct stage_chunk *held = step_held(&c->s->plan, arena);
     for (size_t i = 0; i < n; i++) {
-        step_chunk_layers(plan, &stages[i % p->stages], i / p->stages, p->chunks,
-                          c->chunks[i].layers);
+        step_chunk_layers(&c->s->plan, &held[i], c->chunks[i].layers);
         if (i && step_same_layers(c->chunks[i - 1].layers, c->chunks[i].layers)) {
             c->chunks[i] = c->chunks[i - 1];
         } else {
