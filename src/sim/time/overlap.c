@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "sim/time/copies.h"
+
 double overlap_busiest_s(const double a[PROFILE_LEVELS], const double b[PROFILE_LEVELS])
 {
     double most = 0;
@@ -81,7 +83,7 @@ void overlap_passes(const struct pricing *pricing, struct stretch pass[PASSES])
         struct stretch *b = &pass[i];
         double device = stretch_s(b);
         double waits = fmax(0, b->host_s - device);
-        b->waits_s = fmax(0, b->copy_s - device) + waits;
+        b->waits_s = copies_left_s(pricing->plan, b, device) + waits;
         b->part_s[TIME_HOST] += b->waits_s;
         if (b->weight_s > 0) /* schedules that put them off leave the waiting with them */
             b->weight_s += waits;

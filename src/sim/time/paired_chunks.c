@@ -53,7 +53,7 @@ static struct pipeline_pair pair_of(const struct paired_layers *layers,
                  fmax(layers->saved_s[i] - layers->alone_s[i], 0);
     saved = fmax(fmin(saved, device - least), 0);
     device -= saved;
-    double waits = fmax(0, x->copy_s + y->copy_s - device);
+    double waits = fmax(0, x->copy_s[COPY_BESIDE] + y->copy_s[COPY_BESIDE] - device);
     waits += fmax(0, x->host_s + y->host_s - device);
     return (struct pipeline_pair){.s = fmin(device + waits, turn),
                                   .hidden_s = saved,

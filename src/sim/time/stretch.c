@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "plan/derive.h"
+#include "sim/time/copies.h"
 #include "sim/time/launch.h"
 #include "sim/time/launched.h"
 #include "sim/time/paired.h"
@@ -32,7 +33,9 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
         sum->link_s[i] += times * one->link_s[i];
         sum->beside_link_s[i] += times * one->beside_link_s[i];
     }
-    sum->copy_s += times * one->copy_s;
+    for (unsigned i = 0; i < COPY_WAYS; i++)
+        sum->copy_s[i] += times * one->copy_s[i];
+    sum->layers += times * one->layers;
     sum->host_s += times * one->host_s;
     sum->sync_s += times * one->sync_s;
     sum->weight_s += times * one->weight_s;
@@ -150,7 +153,8 @@ static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch
         return;
     }
     if (class == PROFILE_OFFLOAD) {
-        b->copy_s += seconds;
+        enum copy_way way = copies_way(&s->plan, op);
+        *(way == COPY_TURNS ? &b->part_s[TIME_HOST] : &b->copy_s[way]) += seconds;
         return;
     }
     b->part_s[part] += seconds;
@@ -167,7 +171,8 @@ static double stream_s(const struct stepper *s, size_t i, double share)
     enum profile_item class = profile_item_class((enum profile_item)s->item[i]);
     bool link = class == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
-    if (class == PROFILE_OFFLOAD || (link && sharding && sharding_beside(s, op)))
+    bool aside = class == PROFILE_OFFLOAD && copies_way(&s->plan, op) != COPY_TURNS;
+    if (aside || (link && sharding && sharding_beside(s, op)))
         return 0;
     bool beside = link && (beside_of(s, op) < BESIDES || is_paired(s, op));
     return share * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
@@ -410,6 +415,7 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
     if (which != COMMON_OPS)
         hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        out->layer[i / PASSES][i % PASSES].layers = segment_is_layer((enum segment)(i / PASSES));
         if (!segment_has_experts((enum segment)(i / PASSES)))
             continue;
         struct stretch *moe = &out->layer[i / PASSES][i % PASSES];

@@ -11,6 +11,9 @@ enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
  * experts exchange, what tensor and context parallelism do. */
 enum { BESIDE_EXPERTS, BESIDE_TENSOR, BESIDES };
 
+/* How copies run (sim/time/copies.h); those that take turns are parts of the stream. */
+enum copy_way { COPY_BESIDE, COPY_AHEAD, COPY_READS, COPY_WAYS, COPY_TURNS = COPY_WAYS };
+
 /* Seconds of one rank and micro-batch; amounts add up over layers. */
 struct stretch {
     double part_s[TIME_PARTS];     /* what the compute stream does and waits for */
@@ -21,7 +24,8 @@ struct stretch {
     double paired_s;               /* of them: what only another micro-batch hides (paired.h) */
     double link_s[PROFILE_LEVELS]; /* while links carry anything, hidden or not */
     double beside_link_s[PROFILE_LEVELS]; /* of it: what is or may be beside products */
-    double copy_s;                        /* copies that run beside it */
+    double copy_s[COPY_WAYS];             /* copies that run beside it */
+    double layers;
     double host_s;   /* from one such layer to the next as the host launches them and waits */
     double sync_s;   /* waits of the host, part of host_s */
     double weight_s; /* of it: weight gradients, which nothing waits for */

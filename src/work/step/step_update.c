@@ -309,14 +309,15 @@ static void add_copies(struct step *s, size_t n_buffers)
     }
 }
 
-/* Weights that an engine keeps in host memory, read through the link in every pass: of each of
- * the stage's layers as much as of the others. */
-static void add_weight_reads(struct step *s)
+/* Weights that are kept in host memory (`from`), copied through the link in every pass: of each
+ * of the stage's layers as much as of the others. */
+static void add_weight_copies(struct step *s, const char *from, const char *name,
+                              enum phase phase)
 {
     struct layer *l = &s->l;
     const struct work *work = l->work;
     size_t host = 0, held = 0;
-    while (host < work->n_host && !text_equal(work->host[host].name, "offloaded_weights"))
+    while (host < work->n_host && !text_equal(work->host[host].name, from))
         host++;
     while (held < work->n_held && work->buffers[held].category != CATEGORY_WEIGHTS)
         held++;
@@ -330,19 +331,30 @@ static void add_weight_reads(struct step *s)
         if (!s->kinds[k])
             continue;
         l->segment = segment_of_kind((enum layer_kind)k);
-        l->layers = work->use[l->segment].repeat;
-        struct op read = {.name = "read_offloaded_weights",
-                          .kernel = KERNEL_COPY,
-                          .bytes_read = bytes,
-                          .bytes_written = bytes};
-        uint16_t op = layer_op(l, read, OPERANDS(INOUT(DST, (uint16_t)held)));
-        l->work->ops[op].phase = PHASE_FORWARD;
+        l->layers = phase == PHASE_FORWARD ? work->use[l->segment].repeat
+                                           : work->use[l->segment].back;
+        struct op copy = {
+            .name = name, .kernel = KERNEL_COPY, .bytes_read = bytes, .bytes_written = bytes};
+        uint16_t op = layer_op(l, copy, OPERANDS(INOUT(DST, (uint16_t)held)));
+        l->work->ops[op].phase = phase;
     }
+}
+
+/* Frozen layers come for their turn and go behind it, forward and backward (axolotl
+ * core/trainers/mixins/layer_offloading.py, setup_hooks; what runs again in backward finds them
+ * there). */
+static void add_layer_copies(struct step *s)
+{
+    static const char *const names[] = {"load_layer", "store_layer"};
+    static const enum phase phases[] = {PHASE_FORWARD, PHASE_BACKWARD};
+    for (unsigned i = 0; i < 4; i++)
+        add_weight_copies(s, "host_layers", names[i % 2], phases[i / 2]);
 }
 
 void step_extras(struct step *s)
 {
-    add_weight_reads(s);
+    add_weight_copies(s, "offloaded_weights", "read_offloaded_weights", PHASE_FORWARD);
+    add_layer_copies(s);
     add_copies(s, s->l.work->n_held);
     add_waits(s, s->l.work->n_ticks);
 }
