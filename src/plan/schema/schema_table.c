@@ -929,11 +929,12 @@ const struct field schema_table[] = {
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
-    ENUMS("lora.host", lora.host, words_base, "[]",
-          "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
-          "looked up "
-          "there (Unsloth's offload_embedding; not timed); layers, of which three at a time are "
-          "on the device (axolotl's layer_offloading)"),
+    ENUMS(
+        "lora.host", lora.host, words_base, "[]",
+        "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
+        "looked up "
+        "there (Unsloth's offload_embedding; not timed); layers, of which three at a time are "
+        "on the device (axolotl's layer_offloading)"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
     WORD("lora.inputs", lora.inputs, words_lora_inputs, "shared",

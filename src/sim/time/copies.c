@@ -7,10 +7,10 @@
 #include "plan/engine.h"
 #include "sim/time/timeline.h"
 
-/* vLLM model_executor/offloader: prefetch.py copies groups ahead, uva.py maps the host's memory.
- * SGLang utils/offloader.py, OffloaderV1: to(device) on the stream that then computes. axolotl
- * core/trainers/mixins/layer_offloading.py: a transfer stream for what comes (_prefetch_layer),
- * none for what goes (_offload_layer). */
+/* vLLM model_executor/offloader: prefetch.py copies groups ahead, uva.py maps the host's
+ * memory. SGLang utils/offloader.py, OffloaderV1: to(device) on the stream that then computes.
+ * axolotl core/trainers/mixins/layer_offloading.py: a transfer stream for what comes
+ * (_prefetch_layer), none for what goes (_offload_layer). */
 static const struct {
     const char *name;
     enum stack_kind stack;
@@ -27,8 +27,8 @@ static const struct {
 enum copy_way copies_way(const struct plan *plan, const struct op *op)
 {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (ways[i].stack == plan->stack.kind &&
-            ways[i].groups == engine_groups_layers(plan) && text_equal(ways[i].name, op->name))
+        if (ways[i].stack == plan->stack.kind && ways[i].groups == engine_groups_layers(plan) &&
+            text_equal(ways[i].name, op->name))
             return ways[i].way;
     return COPY_BESIDE;
 }
@@ -38,21 +38,24 @@ enum copy_way copies_way(const struct plan *plan, const struct op *op)
  * the next step's first layers are on their way. */
 static double ahead_s(const struct plan *plan, const struct stretch *b, double device)
 {
-    bool engine = engine_groups_layers(plan);
+    if (b->copy_s[COPY_AHEAD] <= 0 || b->layers < 0.5)
+        return 0;
     struct layers_ahead l = {.layers = (uint64_t)llround(b->layers),
                              .group = 1,
                              .in_group = 1,
                              .ahead = 1,
-                             .early = !engine,
-                             .layer_s = device / b->layers};
-    if (b->copy_s[COPY_AHEAD] <= 0 || !l.layers)
-        return 0;
-    if (engine) {
+                             .early = true};
+    if (engine_groups_layers(plan)) {
         l.group = plan->memory.offload_group;
         l.in_group = plan->memory.offload_in_group;
         l.ahead = plan->memory.offload_ahead;
+        l.early = false;
     }
-    l.copy_s = b->copy_s[COPY_AHEAD] / (double)timeline_coming(&l);
+    uint64_t coming = timeline_coming(&l);
+    if (!coming)
+        return 0;
+    l.layer_s = device / (double)l.layers;
+    l.copy_s = b->copy_s[COPY_AHEAD] / (double)coming;
     return timeline_layers(&l) - device;
 }
 

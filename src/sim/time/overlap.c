@@ -45,11 +45,12 @@ static double hide(const struct rates *r, struct stretch *b)
 }
 
 /* What is left of collectives beside the whole stream: by the profile's norm of the products
- * with them, or what does not fit, and no less than the part that never overlaps. */
+ * with them, or what does not fit, no less than the part that never overlaps, or than the first
+ * gather and the last reduction, beside which nothing runs. */
 static double left_s(const struct rates *r, const struct stretch *b, double products)
 {
     double stream = stretch_s(b) - b->part_s[TIME_SHARDING], aside = b->aside_s;
-    double left = fmax(aside - stream, (1 - r->share) * aside);
+    double left = fmax(fmax(aside - b->end_s - stream, 0) + b->end_s, (1 - r->share) * aside);
     if (r->norm > 0)
         left = pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
     return fmin(fmax(left, overlap_busiest_s(b->link_s, NULL) - stretch_s(b)), aside);

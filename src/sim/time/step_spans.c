@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/time/shards.h"
 #include "sim/time/task_spans.h"
 
 static const char *const streams[] = {
@@ -203,7 +204,7 @@ static void add_end(struct builder *b, uint64_t stage, double done)
 {
     const struct step_parts *parts = b->parts;
     const struct stretches *all = &parts->all;
-    bool beside = parts->s->plan.stack.overlap_dp;
+    bool beside = shards_of_step(&parts->s->plan, UPDATE_GATHER);
     double update = done + parts->reduce_s, end = update + all->update_s;
     update_spans(parts, stage, UPDATE_REDUCE, update - all->reduce_s, b->out);
     update_spans(parts, stage, UPDATE_WORK, update, b->out);
@@ -230,7 +231,7 @@ void step_spans(const struct step_parts *parts, const struct step_time *step, si
                                   "ops of %" PRIu64 " of %" PRIu64
                                   " micro-batches are here, of the others their tasks",
                                   b.detailed, p->micro_batches);
-    if (parts->s->plan.stack.overlap_dp)
+    if (shards_of_step(&parts->s->plan, UPDATE_GATHER))
         b.begin_s = parts->gather_s;
     double done = add_tasks(&b);
     for (uint64_t stage = 0; stage < p->stages; stage++)

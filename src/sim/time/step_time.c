@@ -12,6 +12,7 @@
 #include "sim/moe/skew.h"
 #include "sim/time/overlap.h"
 #include "sim/time/paired_chunks.h"
+#include "sim/time/shards.h"
 #include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
@@ -455,17 +456,21 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
     c->times = times;
 }
 
-/* Reductions may run beside the last backward, gathers beside the next forward. */
+/* Reductions may run beside the last backward, gathers beside the next forward, but for the
+ * bucket whose gradients are the last, and the one that the first layer needs. */
 static void add_update(struct step_parts *c, struct step_time *out)
 {
     const struct stretches *b = &c->all;
+    const struct stretch *pass = c->chunks[0].pass;
+    const struct pricing *pricing = &c->s->pricing;
     double reduce = b->reduce_s, gather = b->gather_s, all = reduce + gather;
-    if (c->s->plan.stack.overlap_dp) {
-        const struct stretch *pass = c->chunks[0].pass;
-        const struct pricing *pricing = &c->s->pricing;
-        reduce = overlap_beside(pricing, &pass[PASS_BACKWARD], reduce, b->reduce_link_s);
-        gather = overlap_beside(pricing, &pass[PASS_FORWARD], gather, b->gather_link_s);
-    }
+    if (shards_of_step(&c->s->plan, UPDATE_REDUCE))
+        reduce = b->reduce_last_s + overlap_beside(pricing, &pass[PASS_BACKWARD],
+                                                   reduce - b->reduce_last_s, b->reduce_link_s);
+    if (shards_of_step(&c->s->plan, UPDATE_GATHER))
+        gather =
+            b->gather_first_s + overlap_beside(pricing, &pass[PASS_FORWARD],
+                                               gather - b->gather_first_s, b->gather_link_s);
     c->reduce_s = reduce;
     c->gather_s = gather;
     out->part_s[TIME_OPTIMIZER] += b->update_s;

@@ -20,6 +20,7 @@ struct stretch {
     double products_s;             /* of it: products and attention */
     double looped_s;               /* of it: beside exchanges of loops that run ahead */
     double aside_s;                /* collectives of data parallelism that may run beside it */
+    double end_s;                  /* of them the first or last layer's, which nothing hides */
     double beside_s[BESIDES];      /* of the parts: what may run beside products */
     double paired_s;               /* of them: what only another micro-batch hides (paired.h) */
     double link_s[PROFILE_LEVELS]; /* while links carry anything, hidden or not */
@@ -38,8 +39,9 @@ struct stretch {
 
 struct stretches {
     struct stretch layer[SEGMENT_COUNT][PASSES];
-    double send_s;                       /* a micro-batch's rows to the next stage */
-    double update_s, reduce_s, gather_s; /* once a step */
+    double send_s;                        /* a micro-batch's rows to the next stage */
+    double update_s, reduce_s, gather_s;  /* once a step */
+    double reduce_last_s, gather_first_s; /* of them the bucket that nothing hides */
     double reduce_link_s[PROFILE_LEVELS], gather_link_s[PROFILE_LEVELS];
 };
 

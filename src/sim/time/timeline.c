@@ -36,9 +36,9 @@ uint64_t timeline_coming(const struct layers_ahead *l)
     return l->layers / l->group * l->in_group + (rest > others ? rest - others : 0);
 }
 
-/* As many copies are issued with the pass as are ahead, then each when the layer that is `ahead`
- * before it begins; of those that are not early, each when that layer ends. A copy's end is
- * known when it is issued: copies follow one another. */
+/* As many copies are issued with the pass as are ahead, then each when the layer that is
+ * `ahead` before it begins; of those that are not early, each when that layer ends. A copy's
+ * end is known when it is issued: copies follow one another. */
 double timeline_layers(const struct layers_ahead *l)
 {
     enum { KEPT = 64 }; /* ends of copies on their way */

@@ -18,9 +18,9 @@ void timeline_rounds(double fetch_s, double compute_s, double return_s, uint64_t
  * them at a time: each begins when it is there. */
 struct layers_ahead {
     uint64_t layers, group, in_group, ahead;
-    bool early; /* a copy begins with the layer `ahead` before, the first with the pass; else when
-                 * that layer ends, the first ones at the end of the pass before, which waits
-                 * until they are there */
+    bool early; /* a copy begins with the layer `ahead` before, the first with the pass; else
+                 * when that layer ends, the first ones at the end of the pass before, which
+                 * waits until they are there */
     double layer_s, copy_s; /* of one */
 };
 

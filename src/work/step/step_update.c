@@ -331,8 +331,8 @@ static void add_weight_copies(struct step *s, const char *from, const char *name
         if (!s->kinds[k])
             continue;
         l->segment = segment_of_kind((enum layer_kind)k);
-        l->layers = phase == PHASE_FORWARD ? work->use[l->segment].repeat
-                                           : work->use[l->segment].back;
+        l->layers =
+            phase == PHASE_FORWARD ? work->use[l->segment].repeat : work->use[l->segment].back;
         struct op copy = {
             .name = name, .kernel = KERNEL_COPY, .bytes_read = bytes, .bytes_written = bytes};
         uint16_t op = layer_op(l, copy, OPERANDS(INOUT(DST, (uint16_t)held)));
