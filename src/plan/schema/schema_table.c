@@ -443,11 +443,11 @@ const struct field schema_table[] = {
           "the vocabulary is padded to a multiple of this times tp"),
     BOOL("stack.static_shapes", stack.static_shapes, "false",
          "shapes are static, so the worst case is always allocated (XLA)"),
-    BOOL("stack.overlap.ep", stack.overlap_ep, "false",
-         "dispatch and combine run beside the computation of another micro-batch"),
     BOOL("stack.delay_wgrad", stack.delay_wgrad, "false",
          "megatron, with overlap.ep: weight gradients wait, and run beside the dispatch of "
          "gradients (--delay-wgrad-compute)"),
+    BOOL("stack.overlap.ep", stack.overlap_ep, "false",
+         "dispatch and combine run beside the computation of another micro-batch"),
     BOOL("stack.overlap.dp", stack.overlap_dp, "false",
          "gathers of weights and reductions of gradients run beside computation"),
     BOOL("stack.overlap.pp", stack.overlap_pp, "false",
