@@ -67,14 +67,18 @@ double paired_gradients_s(const struct pair_layer *l)
                 l->forward_s[NODE_COMBINE] - l->backward_s[NODE_ATTENTION]);
 }
 
-/* combined_1f1b.py is called without stages and with interleaved ones; other orders pair
- * nothing, and hide exchanges in their own pass (overlap.h). */
+/* combined_1f1b.py is called without stages and with interleaved ones; DualPipe pairs the
+ * chunks of both ends (dualpipe.py, _forward_backward_chunk; which ops of theirs run beside
+ * each other it leaves to the model: as Megatron's here, DeepSeek's own is no public code).
+ * Other orders pair nothing, and hide exchanges in their own pass (overlap.h). */
 bool paired_is_on(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
     bool ordered =
         p->pp == 1 || p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED;
-    return plan->workload.mode == MODE_TRAIN && plan_overlaps_experts(plan) && ordered &&
+    bool dual = p->schedule == PIPELINE_DUALPIPE && p->pp > 1 && plan->stack.overlap_ep;
+    bool pairs = (plan_overlaps_experts(plan) && ordered) || (dual && p->ep > 1);
+    return plan->workload.mode == MODE_TRAIN && pairs &&
            !plan->moe.overlap; /* rounds of a loop hide their own */
 }
 
@@ -97,6 +101,9 @@ static bool is_of(const struct op *op, enum segment segment, enum profile_item i
 
 void paired_layer_of(const struct stepper *s, enum segment segment, struct pair_layer *out)
 {
+    /* tasks of their own then (sim/time/pipeline) */
+    const struct parallel *p = &s->plan.parallel;
+    const bool apart = p->schedule == PIPELINE_DUALPIPE && p->pp > 1;
     *out = (struct pair_layer){.exchange_s = {0}};
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
@@ -108,7 +115,9 @@ void paired_layer_of(const struct stepper *s, enum segment segment, struct pair_
         enum pair_node node = node_of(op, link);
         bool back = op->phase != PHASE_FORWARD, carries = node == NODE_DISPATCH;
         carries |= node == NODE_COMBINE && link;
-        bool later = s->plan.stack.delay_wgrad && op->kernel == KERNEL_WGRAD;
+        bool weight = op->kernel == KERNEL_WGRAD, later = weight && s->plan.stack.delay_wgrad;
+        if (weight && apart)
+            continue;
         double *sum = !back ? out->forward_s : later ? out->weight_s : out->backward_s;
         sum[node] += seconds;
         out->exchange_s[back ? PASS_BACKWARD : PASS_FORWARD] += carries ? seconds : 0;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/time/overlap.h"
+#include "sim/time/pipeline_play.h"
 
 void paired_layers_of(const struct stepper *s, struct paired_layers *out)
 {
@@ -61,16 +62,30 @@ static struct pipeline_pair pair_of(const struct paired_layers *layers,
                                   .gradients_s = least_of(layers->gradients_s, f, b)};
 }
 
+/* Beside a backward whose weight gradients are a task of their own, with what is waited for. */
+static struct pipeline_pair pair_apart(const struct step_parts *c, const struct chunk_time *f,
+                                       const struct chunk_time *b)
+{
+    const double waits = b->pass[PASS_BACKWARD].weight_s;
+    const struct pipeline_pair whole = pair_of(&c->paired, f, b);
+    double turn = stretch_s(&f->pass[PASS_FORWARD]) + stretch_s(&b->pass[PASS_BACKWARD]);
+    return (struct pipeline_pair){.s = turn - waits - whole.hidden_s,
+                                  .hidden_s = whole.hidden_s};
+}
+
 void paired_chunks(struct step_parts *c)
 {
     struct pipeline *p = &c->pipe;
-    size_t n = (size_t)(p->stages * p->chunks * p->chunks);
+    const bool dual = p->schedule == PIPELINE_DUALPIPE;
+    const uint64_t sides = dual && p->stages > 1 ? 2 : p->chunks;
+    size_t n = (size_t)(p->stages * sides * sides);
     struct pipeline_pair *pairs = arena_alloc(&c->s->scratch, n, sizeof *pairs);
     for (size_t i = 0; i < n; i++) {
-        uint64_t stage = i / (p->chunks * p->chunks), forward = i / p->chunks % p->chunks,
-                 backward = i % p->chunks;
-        pairs[i] = pair_of(&c->paired, &c->chunks[forward * p->stages + stage],
-                           &c->chunks[backward * p->stages + stage]);
+        uint64_t stage = i / (sides * sides);
+        const struct chunk_time *f =
+            &c->chunks[pipeline_side_chunk(p, stage, i / sides % sides)];
+        const struct chunk_time *b = &c->chunks[pipeline_side_chunk(p, stage, i % sides)];
+        pairs[i] = sides == 2 && dual ? pair_apart(c, f, b) : pair_of(&c->paired, f, b);
     }
     p->pairs = pairs;
 }

@@ -5,9 +5,9 @@
  * runs beside a backward, one more is in front of them, and the last backwards are alone
  * (Megatron schedules.py, get_pp_rank_microbatches; combined_1f1b.py). Zero-bubble
  * splits weight gradients off and fills gaps with them, DualPipe feeds micro-batches from both
- * ends: there a stage takes, of what is ready, a backward first, then a forward while no more
- * micro-batches than memory counts with are alive, then a weight gradient (Qi et al. 2023;
- * DeepSeek's DualPipe). Pure. */
+ * ends, a forward beside a backward where both are ready: there a stage takes, of what is
+ * ready, a backward first, then a forward while no more micro-batches than memory counts with
+ * are alive, then a weight gradient (Qi et al. 2023; DeepSeek's DualPipe). Pure. */
 #ifndef MOEPLAN_SIM_TIME_PIPELINE_H
 #define MOEPLAN_SIM_TIME_PIPELINE_H
 
@@ -42,8 +42,9 @@ struct pipeline {
      * chunks]; weight_s: the part of backward_s that can wait */
     const double *forward_s, *backward_s, *weight_s;
     const struct pipeline_pair *pairs; /* [stages][chunks][chunks] by the stage's own chunks of
-                                        * the forward and of the backward; NULL: in turn. In
-                                        * orders that are fixed */
+                                        * the forward and of the backward, under DualPipe
+                                        * [stages][2][2] by its own and the other end's; NULL:
+                                        * in turn */
     double send_s;                     /* rows to the next stage */
     bool overlapped; /* a send beside computation; otherwise its stage waits */
     bool inference;  /* forward only */
