@@ -143,10 +143,10 @@ static const char *two_batches(const struct plan *plan, struct arena *arena)
 {
     (void)arena;
     bool runs = plan->stack.kind == STACK_SGLANG && plan->moe.overlap && plan->parallel.ep > 1;
-    return runs && plan_has_moe(plan)
-               ? "times are those of one batch: what its halves hide of each other's exchanges, "
-                 "and the weights that both read, are not counted"
-               : NULL;
+    if (!runs || !plan_has_moe(plan))
+        return NULL;
+    return "times are those of one batch: what its halves hide of each other's exchanges, and "
+           "the weights that both read, are not counted";
 }
 
 size_t notes_engine(const struct plan *plan, struct arena *arena,

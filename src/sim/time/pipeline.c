@@ -152,30 +152,48 @@ static bool pair_run(const struct orders *o, uint64_t stage)
     return true;
 }
 
+/* A stage's next task in one direction; false while its rows are on their way. */
+static inline bool side_run(const struct orders *o, uint64_t stage, bool forward)
+{
+    struct turn *t = &o->turns[stage];
+    struct play *y = o->y;
+    struct side *side = forward ? &t->forward : &t->backward;
+    double ready = rows_ready_s(o, side);
+    if (ready == NOT_YET)
+        return false;
+    double s = side->task_s[o->places[side->n].chunk];
+    double begin = pipeline_later(ready, y->free_s[stage]), end = begin + s;
+    y->free_s[stage] = side->end_s[side->n] = end;
+    y->busy_s[stage] += s;
+    if (y->tasks)
+        keep_place(o, stage, forward, begin, end);
+    side->n++;
+    return true;
+}
+
 /* Runs a stage until it waits for rows or is done; whether it ran at all. */
 static bool turn_run(const struct orders *o, uint64_t stage)
 {
     struct turn *t = &o->turns[stage];
-    struct play *y = o->y;
-    const uint64_t n_backwards = y->p->inference ? 0 : o->n;
+    const uint64_t n_backwards = o->y->p->inference ? 0 : o->n;
     for (bool ran = false;; ran = true) {
         bool forward = t->forward.n < o->n && t->forward.n - t->backward.n <= t->warmup;
-        if (y->p->pairs && !forward && t->forward.n < o->n) {
-            if (!pair_run(o, stage))
-                return ran;
-            continue;
-        }
-        struct side *side = forward ? &t->forward : &t->backward;
-        double ready;
-        if ((!forward && side->n == n_backwards) || (ready = rows_ready_s(o, side)) == NOT_YET)
+        if ((!forward && t->backward.n == n_backwards) || !side_run(o, stage, forward))
             return ran;
-        double s = side->task_s[o->places[side->n].chunk];
-        double begin = pipeline_later(ready, y->free_s[stage]), end = begin + s;
-        y->free_s[stage] = side->end_s[side->n] = end;
-        y->busy_s[stage] += s;
-        if (y->tasks)
-            keep_place(o, stage, forward, begin, end);
-        side->n++;
+    }
+}
+
+/* The same in pairs, once as many forwards are ahead; backwards alone when there are no more.
+ */
+static bool turn_run_paired(const struct orders *o, uint64_t stage)
+{
+    struct turn *t = &o->turns[stage];
+    for (bool ran = false;; ran = true) {
+        bool more = t->forward.n < o->n, alone = t->forward.n - t->backward.n <= t->warmup;
+        if (t->backward.n == o->n)
+            return ran;
+        if (more && !alone ? !pair_run(o, stage) : !side_run(o, stage, more))
+            return ran;
     }
 }
 
@@ -209,10 +227,11 @@ static void play_in_order(struct play *y, struct arena *arena)
                        .send_s = p->stages > 1 && p->overlapped ? p->send_s : 0};
     for (uint64_t stage = 0; stage < p->stages; stage++)
         turn_init(&o, stage, arena);
+    bool (*run)(const struct orders *, uint64_t) = p->pairs ? turn_run_paired : turn_run;
     for (bool moved = true; moved;) {
         moved = false;
         for (uint64_t stage = 0; stage < p->stages; stage++)
-            moved |= turn_run(&o, stage);
+            moved |= run(&o, stage);
     }
 }
 
