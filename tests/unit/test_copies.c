@@ -113,6 +113,11 @@ static void ways_by_hand(void **state)
     plan.memory.offload_group = 2;
     assert_int_equal(copies_way(&plan, &read), COPY_AHEAD);
     plan.memory.offload_group = 0;
+    const struct op shard = {.name = "load_shard"}, layer = {.name = "store_layer"};
+    plan.stack.kind = STACK_FSDP;
+    assert_int_equal(copies_way(&plan, &shard), COPY_AHEAD);
+    assert_int_equal(copies_way(&plan, &layer), COPY_TURNS);
+    assert_int_equal(copies_way(&plan, &read), COPY_BESIDE);
     plan.stack.kind = STACK_SGLANG;
     assert_int_equal(copies_way(&plan, &read), COPY_TURNS);
 }

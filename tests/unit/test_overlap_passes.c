@@ -175,6 +175,15 @@ static void buckets_by_hand(void **state)
     plan.parallel.overlap_reduce = true;
     assert_true(shards_of_step(&plan, UPDATE_REDUCE));
     assert_false(shards_of_step(&plan, UPDATE_GATHER)); /* its step ends with it */
+    const struct op goes = {.name = "offload_gradients"}, other = {.name = "optimizer"};
+    assert_true(shards_go_in_backward(&plan, &goes));
+    assert_false(shards_go_in_backward(&plan, &other));
+    plan.parallel.overlap_reduce = false;
+    assert_false(shards_go_in_backward(&plan, &goes));
+    put(&plan, STACK_DEEPSPEED, 3);
+    assert_true(shards_go_in_backward(&plan, &goes));
+    put(&plan, STACK_MEGATRON, 1);
+    assert_false(shards_go_in_backward(&plan, &goes));
     put(&plan, STACK_FSDP, 0);
     near(shards_last(&plan, 25 * 1024 * 1024, 16), 0.5);
     assert_true(shards_of_step(&plan, UPDATE_REDUCE));

@@ -10,7 +10,9 @@
 /* vLLM model_executor/offloader: prefetch.py copies groups ahead, uva.py maps the host's
  * memory. SGLang utils/offloader.py, OffloaderV1: to(device) on the stream that then computes.
  * axolotl core/trainers/mixins/layer_offloading.py: a transfer stream for what comes
- * (_prefetch_layer), none for what goes (_offload_layer). */
+ * (_prefetch_layer), none for what goes (_offload_layer). Shards come on the stream of their
+ * gather, which is one layer ahead (FSDP2 _fsdp_collectives.py, foreach_all_gather; DeepSpeed
+ * runtime/zero/ partitioned_param_coordinator.py). */
 static const struct {
     const char *name;
     enum stack_kind stack;
@@ -22,6 +24,9 @@ static const struct {
     {"read_offloaded_weights", STACK_SGLANG, false, COPY_TURNS},
     {"load_layer", STACK_FSDP, false, COPY_AHEAD},
     {"store_layer", STACK_FSDP, false, COPY_TURNS},
+    {"load_shard", STACK_FSDP, false, COPY_AHEAD},
+    {"load_shard", STACK_TORCHTITAN, false, COPY_AHEAD},
+    {"load_shard", STACK_DEEPSPEED, false, COPY_AHEAD},
 };
 
 enum copy_way copies_way(const struct plan *plan, const struct op *op)

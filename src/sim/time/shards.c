@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/text.h"
 #include "plan/derive.h"
 
 /* FSDP's backward_prefetch (torch distributed/fsdp/api.py, BackwardPrefetch): pre gathers the
@@ -33,7 +34,19 @@ bool shards_of_step(const struct plan *plan, enum update_part part)
         return false;
     if (!deepspeed)
         return true;
-    return part == UPDATE_REDUCE && plan->parallel.zero > 0 && plan->parallel.overlap_reduce;
+    bool asked = plan->parallel.zero > 0 && plan->parallel.overlap_reduce;
+    return part == UPDATE_REDUCE && (asked || plan->parallel.zero >= 3);
+}
+
+/* On the stream that reduces them: DeepSpeed runtime/zero/stage_1_and_2.py,
+ * async_inplace_copy_grad_to_fp32_buffer_from_gpu, and stage3.py; FSDP2 _fsdp_collectives.py,
+ * foreach_reduce. Megatron's HybridDeviceOptimizer copies them in its step. */
+bool shards_go_in_backward(const struct plan *plan, const struct op *op)
+{
+    const enum stack_kind kind = plan->stack.kind;
+    bool has = kind == STACK_DEEPSPEED || kind == STACK_FSDP || kind == STACK_TORCHTITAN;
+    return has && shards_of_step(plan, UPDATE_REDUCE) &&
+           text_equal(op->name, "offload_gradients");
 }
 
 bool shards_at_end(const struct op *op, enum profile_item item)

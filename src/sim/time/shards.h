@@ -12,6 +12,9 @@ bool shards_in_layers(const struct plan *plan, const struct op *op, enum profile
  * the next forward. */
 bool shards_of_step(const struct plan *plan, enum update_part part);
 
+/* Whether an op of the update takes gradients to the host while they are reduced. */
+bool shards_go_in_backward(const struct plan *plan, const struct op *op);
+
 /* The first layer's gather in forward has no layer in front of it to run beside, the last
  * layer's reduction in backward none behind it. */
 bool shards_at_end(const struct op *op, enum profile_item item);

@@ -359,6 +359,8 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
     const struct op *op = &s->work.ops[i];
     enum profile_item item = price_item(op, s->values);
     bool copies = process_group_is_data(op->group);
+    if (shards_go_in_backward(&s->plan, op))
+        return UPDATE_REDUCE;
     if (copies && item == PROFILE_ALL_GATHER)
         return UPDATE_GATHER;
     if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
@@ -371,6 +373,8 @@ static double last_s(const struct stepper *s, size_t i, enum update_part part)
 {
     const struct op *op = &s->work.ops[i];
     uint16_t all = op_buffer(&s->work, op, part == UPDATE_REDUCE ? ROLE_SRC : ROLE_DST);
+    if (all == WORK_NONE) /* a copy to the host */
+        all = op_buffer(&s->work, op, ROLE_DST);
     if (all == WORK_NONE)
         return 0;
     const struct buffer *buffer = &s->work.buffers[all];
@@ -388,7 +392,8 @@ static void add_update(const struct stepper *s, size_t i, struct stretches *out)
     *sums[part] += s->op_s[i];
     if (lasts[part]) /* dense and experts have buckets apart, which end at about one time */
         *lasts[part] = fmax(*lasts[part], last_s(s, i, part));
-    for (unsigned level = 0; level < PROFILE_LEVELS && links[part]; level++)
+    bool carried = links[part] && s->work.ops[i].group != GROUP_NONE;
+    for (unsigned level = 0; level < PROFILE_LEVELS && carried; level++)
         links[part][level] += carries_s(s, i, level);
 }
 

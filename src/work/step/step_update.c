@@ -102,7 +102,7 @@ static void host_copy(struct step *s, const char *name, struct pair pair)
 }
 
 /* Gradients of what the host updates go there, it reads all it keeps and writes all but them,
- * and the weights come back. */
+ * and the weights come back, unless they wait there (add_shard_copies). */
 static void host_update(struct step *s, struct pair gradients, struct pair weights)
 {
     struct layer *l = &s->l;
@@ -125,9 +125,8 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
                          .bytes_read = read,
                          .bytes_written = written},
              OPERANDS(INOUT(DST, of)));
-    host_copy(s, "reload_weights", weights);
-    if (state_waits_there(s->plan)) /* shards that stay there come for each gather */
-        host_copy(s, "reload_weights_in_backward", weights);
+    if (!state_waits_there(s->plan)) /* shards that stay there come for each gather */
+        host_copy(s, "reload_weights", weights);
 }
 
 /* Gradients that a rank's update reads. Those of a layer that is updated in backward are no
@@ -351,10 +350,20 @@ static void add_layer_copies(struct step *s)
         add_weight_copies(s, "host_layers", names[i % 2], phases[i / 2]);
 }
 
+/* A layer's shards come before each of its gathers (FSDP2 _fsdp_param.py, all_gather_inputs;
+ * DeepSpeed runtime/zero/partition_parameters.py). */
+static void add_shard_copies(struct step *s)
+{
+    add_weight_copies(s, "host_weights", "load_shard", PHASE_FORWARD);
+    if (!stack_keeps_gathered(s->plan))
+        add_weight_copies(s, "host_weights", "load_shard", PHASE_BACKWARD);
+}
+
 void step_extras(struct step *s)
 {
     add_weight_copies(s, "offloaded_weights", "read_offloaded_weights", PHASE_FORWARD);
     add_layer_copies(s);
+    add_shard_copies(s);
     add_copies(s, s->l.work->n_held);
     add_waits(s, s->l.work->n_ticks);
 }
