@@ -67,6 +67,7 @@ static void statements_are_what_they_say(void **state)
         {"a = max(1, 8 // 4)", "a=2;"},
         {"n = [4, 8]\na = n[1]", "n=[4,8];a=8;"},
         {"a = b = 3", "b=3;a=3;"},
+        {"def(b):\n    a = 1", "a=1;"},
         {"n = 2\ndef f(n):\n    a = n\nb = n", "n=2;a=n;b=2;"},
         {"def f():\n    n = 2\na = n", "n=2;a=n;"},
         {"a = [1,\n  2, # two\n  3]", "a=[1,2,3];"},

@@ -194,7 +194,7 @@ static bool open_block(struct reader *r, const char *text, size_t indent, struct
         return true;
     struct block *block = &r->blocks[r->n_blocks++];
     *block = (struct block){.indent = indent, .nested = nested};
-    bool function = begins_word(text, "def") || text_starts(text, "async def ");
+    bool function = text_starts(text, "def ") || text_starts(text, "async def ");
     if (nested)
         set_conditions(r, text, block);
     else if (function)
