@@ -21,9 +21,16 @@
 
 enum { PARTS = 3 };
 
+/* What the prefill servers of a plan have otherwise, and the beginning of --set keys of them.
+ */
+static const char pool_key[] = "prefill", pool_prefix[] = "prefill.";
+static const char *const own_keys[] = {"model", "cluster", "stack", pool_key, NULL};
+
 struct load {
     struct loader loader;
     const char *file, *folder;
+    const struct node *pool;       /* the part `prefill` that this load is of; NULL: the plan */
+    const struct origins *prefill; /* of the plan of that part; or NULL */
     const struct override *overrides;
     struct node **values; /* of the overrides */
     size_t n_overrides;
@@ -42,11 +49,14 @@ static enum status read_overrides(struct load *load)
     return STATUS_OK;
 }
 
-static enum status apply_overrides(struct load *load)
+/* Of the plan, or of its prefill servers. */
+static enum status apply_overrides(struct load *load, bool pool)
 {
     for (size_t i = 0; i < load->n_overrides; i++) {
         const char *key = load->overrides[i].key;
-        if (!part_is_key(key))
+        bool own = text_starts(key, pool_prefix);
+        key += own ? sizeof pool_prefix - 1 : 0;
+        if (own == pool && !part_is_key(key) && !text_equal(key, pool_key))
             TRY(apply_override(&load->loader, key, load->values[i]));
     }
     return STATUS_OK;
@@ -54,11 +64,31 @@ static enum status apply_overrides(struct load *load)
 
 /* ---- parts ---- */
 
+/* A part by its name or path, or in place with what it starts from: not keys of one alone. */
+static bool is_whole_part(const struct node *value)
+{
+    return value && (value->kind != NODE_MAPPING || node_get(value, "base"));
+}
+
+/* The cluster of prefill servers, where it is another than the plan's; NULL: it is not. */
+static const struct node *pool_cluster(const struct load *load)
+{
+    const struct node *own = node_get(load->pool, "cluster");
+    const struct node *value = is_whole_part(own) ? own : NULL;
+    for (size_t i = 0; load->pool && i < load->n_overrides; i++)
+        if (text_equal(load->overrides[i].key, "prefill.cluster"))
+            value = load->values[i];
+    return value;
+}
+
 /* The last --set of a part, else the file's own, else NULL. */
 static const struct node *part_value(const struct load *load, const struct node *root,
                                      const char *key)
 {
+    const struct node *pool = text_equal(key, "cluster") ? pool_cluster(load) : NULL;
     const struct node *value = node_get(root, key);
+    if (pool)
+        return pool;
     for (size_t i = 0; i < load->n_overrides; i++) {
         if (text_equal(load->overrides[i].key, key))
             value = load->values[i];
@@ -72,7 +102,7 @@ static enum status missing_parts(struct load *load, const struct node *root, boo
 {
     struct mark file = {.file = load->file};
     if (!model || !cluster)
-        TRY(apply_names(&load->loader, root, part_keys));
+        TRY(apply_names(&load->loader, root, own_keys));
     err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
            model && cluster ? ", " : "", cluster ? "'cluster'" : "");
     return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
@@ -355,10 +385,97 @@ bool origins_by_user(const struct origins *origins, const struct field *field)
     return text_equal(mark->file, origins->file) && !is_of_part(origins, mark);
 }
 
+/* ---- prefill apart ---- */
+
+/* The part `prefill`, or an empty one where --set alone has keys of it; NULL: neither. */
+static const struct node *find_pool(const struct load *load, const struct node *root)
+{
+    static const struct node none = {.kind = NODE_MAPPING};
+    const struct node *pool = node_get(root, pool_key);
+    for (size_t i = 0; i < load->n_overrides; i++) {
+        if (text_equal(load->overrides[i].key, pool_key))
+            pool = load->values[i];
+        else if (!pool && text_starts(load->overrides[i].key, pool_prefix))
+            pool = &none;
+    }
+    return pool;
+}
+
+static enum status check_pool(struct load *load, const struct node *pool)
+{
+    const struct node *stack = node_get(pool, "stack"), *model = node_get(pool, "model");
+    const struct node *other = model ? model : is_whole_part(stack) ? stack : NULL;
+    if (pool->kind != NODE_MAPPING) {
+        err_at(load->loader.err, STATUS_INPUT, pool->mark, "'prefill' takes a mapping, not %s",
+               node_kind_name(pool->kind));
+        return err_hint(load->loader.err, "of what prefill servers have otherwise, such as "
+                                          "prefill: {parallel: {tp: 8}}");
+    }
+    for (size_t i = 0; i < load->n_overrides && !other; i++) {
+        const char *key = load->overrides[i].key;
+        if (text_equal(key, "prefill.stack") || text_equal(key, "prefill.model") ||
+            text_starts(key, "prefill.model."))
+            other = load->values[i];
+    }
+    if (!other)
+        return STATUS_OK;
+    err_at(load->loader.err, STATUS_INPUT, other->mark,
+           "servers that prefill and that decode share model and stack");
+    return err_hint(load->loader.err, "the part `prefill` has keys of the stack alone, such as "
+                                      "stack: {graphs: none}");
+}
+
+/* Who prefills does nothing else; of what an engine steps through, prompts. */
+static enum status apply_pool(struct load *load)
+{
+    struct workload *w = &load->loader.plan->workload;
+    const struct node *cluster = node_get(load->pool, "cluster");
+    bool serves = w->mode == MODE_SERVE;
+    w->role = DUTY_PROMPTS;
+    w->mode = serves ? MODE_SERVE : MODE_PREFILL;
+    TRY(apply_mapping(&load->loader, "", load->pool, part_keys));
+    if (cluster && !is_whole_part(cluster))
+        TRY(apply_mapping(&load->loader, "cluster", cluster, NULL));
+    if (node_get(load->pool, "stack"))
+        TRY(apply_mapping(&load->loader, "stack", node_get(load->pool, "stack"), NULL));
+    TRY(apply_overrides(load, true));
+    w->mode = serves ? MODE_SERVE : w->mode;
+    if (w->role == DUTY_PROMPTS)
+        return STATUS_OK;
+    return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, "workload.role"),
+                  "servers of the part `prefill` have workload.role: prompts");
+}
+
+/* Of the plan itself, which decodes. */
+static enum status set_apart(struct load *load, const struct node *pool)
+{
+    struct workload *w = &load->loader.plan->workload;
+    struct mark mark = apply_origin(&load->loader, "workload.role");
+    bool decodes = w->mode == MODE_DECODE || w->mode == MODE_SERVE;
+    w->disaggregated = true;
+    if (!decodes) {
+        mark = apply_origin(&load->loader, "workload.mode");
+        err_at(load->loader.err, STATUS_INPUT, mark.file ? mark : pool->mark,
+               "a plan with a part `prefill` is of a served model");
+        return err_hint(load->loader.err, "workload.mode: serve, or decode for memory alone");
+    }
+    if (mark.file && w->role != DUTY_ANSWERS) {
+        err_at(load->loader.err, STATUS_INPUT, mark,
+               "with a part `prefill` the plan itself decodes");
+        return err_hint(load->loader.err, "workload.role: answers, which need not be said");
+    }
+    w->role = DUTY_ANSWERS;
+    return STATUS_OK;
+}
+
 /* ---- all of it ---- */
+
+static enum status load_prefill(struct load *load, const struct node *root,
+                                const struct node *pool);
 
 static enum status load_root(struct load *load, const struct node *root)
 {
+    const struct node *pool;
     if (root->kind != NODE_MAPPING) {
         err_at(load->loader.err, STATUS_INPUT, root->mark, "a plan is a mapping, not %s",
                node_kind_name(root->kind));
@@ -366,14 +483,54 @@ static enum status load_root(struct load *load, const struct node *root)
                                           "deepseek-v3'");
     }
     TRY(read_overrides(load));
+    pool = load->pool ? NULL : find_pool(load, root);
+    if (pool)
+        TRY(check_pool(load, pool));
     TRY(load_parts(load, root));
-    TRY(apply_mapping(&load->loader, "", root, part_keys));
-    TRY(apply_overrides(load));
+    TRY(apply_mapping(&load->loader, "", root, own_keys));
+    TRY(apply_overrides(load, false));
+    if (load->pool)
+        TRY(apply_pool(load));
+    if (pool)
+        TRY(set_apart(load, pool));
     settle_dense(load);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));
-    return load->rules ? check_rules(load) : STATUS_OK;
+    if (load->rules)
+        TRY(check_rules(load));
+    return pool ? load_prefill(load, root, pool) : STATUS_OK;
+}
+
+static void start(const struct load *from, struct plan *plan, struct load *load)
+{
+    size_t n;
+    schema_fields(&n);
+    *load = *from;
+    load->loader.plan = plan;
+    load->loader.origins = arena_alloc(from->loader.arena, n, sizeof *load->loader.origins);
+    schema_defaults(plan);
+}
+
+/* The same file once more, with what its prefill servers have otherwise on top. */
+static enum status load_prefill(struct load *load, const struct node *root,
+                                const struct node *pool)
+{
+    struct arena *arena = load->loader.arena;
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct origins *origins = arena_alloc(arena, 1, sizeof *origins);
+    struct load prefill;
+    start(load, plan, &prefill);
+    prefill.pool = pool;
+    TRY(load_root(&prefill, root));
+    plan->workload.disaggregated = false;
+    *origins = (struct origins){.mark = prefill.loader.origins,
+                                .file = load->file,
+                                .overrides = load->overrides,
+                                .n_overrides = load->n_overrides};
+    load->loader.plan->prefill = plan;
+    load->prefill = origins;
+    return STATUS_OK;
 }
 
 static const char *uncounted(const struct load *load)
@@ -391,24 +548,21 @@ static enum status load_node(const char *file, const struct node *root,
                              struct shelf *shelf, struct arena *arena, struct plan *plan,
                              struct origins *origins, struct err *err)
 {
-    size_t n;
     struct plan loaded;
-    struct load load = {
-        .loader = {.arena = arena, .plan = &loaded, .err = err, .shelf = shelf},
-        .file = arena_strdup(arena, file),
-        .folder = part_folder_of_path(arena, file),
-        .overrides = overrides,
-        .n_overrides = n_overrides,
-        .rules = rules,
-    };
-    schema_fields(&n);
-    load.loader.origins = arena_alloc(arena, n, sizeof *load.loader.origins);
-    schema_defaults(&loaded);
+    struct load load, from = {
+                          .loader = {.arena = arena, .err = err, .shelf = shelf},
+                          .file = arena_strdup(arena, file),
+                          .folder = part_folder_of_path(arena, file),
+                          .overrides = overrides,
+                          .n_overrides = n_overrides,
+                          .rules = rules,
+                      };
+    start(&from, &loaded, &load);
     TRY(load_root(&load, root));
     *plan = loaded;
     if (origins)
-        *origins = (struct origins){load.loader.origins, load.file, uncounted(&load), overrides,
-                                    n_overrides};
+        *origins = (struct origins){load.loader.origins, load.file,   uncounted(&load),
+                                    overrides,           n_overrides, load.prefill};
     return STATUS_OK;
 }
 

@@ -46,6 +46,9 @@ struct serve_game {
     const struct rates *rates;
 };
 
+/* What serve_apart.h asks of a deployment. */
+struct serve_apart_side serve_side(const struct serve_game *game);
+
 /* Fills what requests see; the caller has set the load and the steps. */
 void serve_play(const struct serve_game *game, struct serve_times *out);
 

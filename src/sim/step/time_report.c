@@ -5,6 +5,7 @@
 
 #include "base/stat.h"
 #include "plan/derive.h"
+#include "plan/pools.h"
 #include "plan/speculation.h"
 #include "sim/step/interval.h"
 #include "sim/step/link_spread.h"
@@ -93,20 +94,42 @@ static void report_interval(struct context *c)
                                  c->stepper->values, c->arena);
 }
 
-static void report_cost(const struct plan *plan, struct time_report *out)
+/* Devices of all that answers, with what they take and cost; NAN: not stated. */
+struct fleet {
+    double devices, watts, price_per_hour;
+};
+
+static struct fleet fleet_of(const struct plan *plan, double devices)
 {
     const struct device *device = &plan->cluster.device;
-    double n = (double)plan_devices(plan), rate = out->tokens_per_s,
-           total = (double)plan->workload.total_tokens, none = (double)NAN;
+    double none = (double)NAN;
+    return (struct fleet){devices, device->tdp_w > 0 ? devices * device->tdp_w : none,
+                          device->price_per_hour > 0 ? devices * device->price_per_hour : none};
+}
+
+static struct fleet fleet(const struct plan *plan, const struct serve_apart *apart)
+{
+    if (!plan->prefill)
+        return fleet_of(plan, (double)plan_devices(plan));
+    struct fleet p = fleet_of(plan->prefill, (double)(apart->prefill * apart->prefill_devices));
+    struct fleet d = fleet_of(plan, (double)(apart->decode * apart->decode_devices));
+    return (struct fleet){p.devices + d.devices, p.watts + d.watts,
+                          p.price_per_hour + d.price_per_hour};
+}
+
+static void report_cost(const struct plan *plan, struct time_report *out)
+{
+    const struct fleet all = fleet(plan, &out->serving.apart);
+    double rate = out->tokens_per_s, total = (double)plan->workload.total_tokens,
+           none = (double)NAN;
     double per_token = rate > 0 ? 1 / rate : none; /* seconds */
-    double price = device->price_per_hour > 0 ? device->price_per_hour : none;
     out->cost = (struct time_cost){
-        .device_hours_per_mtoken = n * per_token * 1e6 / 3600,
-        .joules_per_token = device->tdp_w > 0 ? n * device->tdp_w * per_token : none,
-        .price_per_mtoken = n * per_token * 1e6 / 3600 * price,
+        .device_hours_per_mtoken = all.devices * per_token * 1e6 / 3600,
+        .joules_per_token = all.watts * per_token,
+        .price_per_mtoken = per_token * 1e6 / 3600 * all.price_per_hour,
         .days = total > 0 ? total * per_token / 86400 : none,
-        .device_hours = total > 0 ? n * total * per_token / 3600 : none,
-        .price = total > 0 ? n * total * per_token / 3600 * price : none,
+        .device_hours = total > 0 ? all.devices * total * per_token / 3600 : none,
+        .price = total > 0 ? total * per_token / 3600 * all.price_per_hour : none,
     };
 }
 
@@ -495,6 +518,12 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
 {
     const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
     struct serve_model model;
+    if (plan->prefill) {
+        const struct serve_ask control = {ask->routing, ask->control, ask->rows};
+        TRY(serve_times_of(plan, &serve, arena, &out->serving, NULL, err));
+        return ask->control ? serve_times_of(plan, &control, arena, &out->control, NULL, err)
+                            : STATUS_OK;
+    }
     enum status status = serve_open(&model, plan, &serve, arena, err);
     if (status == STATUS_OK && !serve_time(&model, ask->profile, &out->serving, NULL))
         status = overflow(out, err);
@@ -510,18 +539,29 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
                                 struct arena *arena, struct time_report *out, struct err *err)
 {
     struct serve_load load;
-    struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
-    TRY(serve_load_of(plan, arena, &load, err));
-    serve_timed_plan(plan, load.sequences, decode);
+    struct plan *decode = arena_alloc(arena, 2, sizeof *decode);
+    const struct plan *server = plan;
+    bool prompts = plan->workload.role == DUTY_PROMPTS;
+    if (plan->prefill) {
+        plan_pool(plan, DUTY_ANSWERS, plan_deployments(plan, DUTY_ANSWERS), &decode[1]);
+        server = &decode[1];
+    }
+    TRY(serve_load_of(server, arena, &load, err));
+    if (prompts)
+        serve_step_plan(server, MODE_PREFILL, load.sequences, decode);
+    else
+        serve_timed_plan(server, load.sequences, decode);
     struct time_ask step = *ask;
     step.drawn = NULL; /* of another plan, if of any */
-    step.routed = serve_timed_tokens(plan, load.sequences);
+    step.routed = prompts ? 0 : serve_timed_tokens(server, load.sequences);
     TRY(time_of(decode, &step, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
                     out->high_s / out->step_s, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
-    out->tokens_per_s_per_device = out->serving.tokens_per_s / (double)plan_devices(plan);
+    out->tokens_per_s_per_device = plan->prefill
+                                       ? out->serving.apart.tokens_per_s_per_device
+                                       : out->serving.tokens_per_s / (double)plan_devices(plan);
     out->ttft_s = out->serving.ttft_s;
     out->tpot_s = out->serving.tpot_s;
     out->requests_per_s = out->serving.requests_per_s;
