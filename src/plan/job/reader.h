@@ -384,6 +384,35 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);
 
+/* The engines that a script starts where some prefill and others decode: of each pool the lines
+ * that its launches stand on, of several nodes of one the first alone, and how many servers
+ * they are, replicas of their descriptions counted. False: it starts no such pair. */
+enum { LAUNCH_LINES = 64 };
+struct launch_pool {
+    unsigned lines[LAUNCH_LINES];
+    size_t n;
+    uint64_t servers;
+};
+bool launch_pools(struct job *job, const struct shell *shell, struct launch_pool *prefill,
+                  struct launch_pool *decode);
+
+/* ---- servers that prefill and that decode as one plan; see pools.c ---- */
+
+/* What was read of one launch of each. `file` stands for defaults; `sets` of the part `prefill`
+ * go into the draft. STATUS_INPUT where the two cannot be one deployment. */
+struct job_pair {
+    struct job_result *prefill, *decode;
+    uint64_t n_prefill, n_decode; /* servers; 0: not said */
+    const char *taken_for;
+};
+enum status job_join(const char *file, const struct job_pair *pair,
+                     const struct job_request *request, struct arena *arena,
+                     struct job_result *result, struct err *err);
+
+/* The user's sets without those that are of the plan of both pools. */
+void job_single_sets(const struct job_request *request, struct arena *arena,
+                     struct job_request *single);
+
 /* STATUS_INPUT for a script in which no launch is found: launch_none.c. */
 enum status launch_none(struct job *job, const struct shell *shell);
 

@@ -439,6 +439,11 @@ static enum status apply_pool(struct load *load)
     if (node_get(load->pool, "stack"))
         TRY(apply_mapping(&load->loader, "stack", node_get(load->pool, "stack"), NULL));
     TRY(apply_overrides(load, true));
+    if (serves &&
+        w->mode == MODE_PREFILL) /* the prompts that were said of a step are its room */
+        w->max_num_batched_tokens = w->max_num_batched_tokens
+                                        ? w->max_num_batched_tokens
+                                        : w->sequence_length * w->micro_batch;
     w->mode = serves ? MODE_SERVE : w->mode;
     if (w->role == DUTY_PROMPTS)
         return STATUS_OK;

@@ -100,7 +100,7 @@ static void print_fewest(struct screen *screen, const struct serve_times *t)
     const struct serve_apart *p = &t->apart;
     bool limited = isfinite(t->within) || limit->ttft_s > 0 || limit->tpot_s > 0;
     struct arena *a = screen->view->arena;
-    if (!t->queue || screen->brief >= BRIEF_TIME)
+    if (!t->queue)
         return;
     if (!p->fewest_prefill) {
         screen_item(screen, "", "no number of servers keeps the limits");
@@ -132,7 +132,7 @@ static void print_pools(struct screen *screen, const struct serve_times *t)
                      (unsigned long long)p->prefill, 100 * p->prefill_busy,
                      (unsigned long long)p->decode, 100 * p->decode_busy, p->limited_by,
                      p->prefill_per_decode, screen_rate(a, p->tokens_per_s_per_device), n));
-    if (screen->brief < BRIEF_TIME)
+    if (screen->brief < BRIEF_STAGES)
         screen_item(screen, "",
                     arena_printf(a, "transfer %.3g GiB in %s, %s of it waited for",
                                  (double)p->cache_bytes / GIB, screen_seconds(a, p->transfer_s),
