@@ -37,6 +37,7 @@ struct job_result {
     struct node *root;         /* what plan_load_tree reads */
     struct draft draft;        /* the same for people; empty when it is a plan as it stands */
     struct job_notes notes;
+    const char *question; /* the command that answers what the file asks for; NULL: it says */
     bool cluster_taken; /* the set of "cluster" is in the tree already, with the job's size */
 };
 

@@ -153,6 +153,16 @@ static void add_notes(const struct job_notes *from, struct arena *arena, struct 
     }
 }
 
+/* The most sequences of a decode step are those of an engine that answers requests, too. */
+static void keep_sequences(struct draft *draft)
+{
+    const struct draft_item *batch = draft_find(draft, "workload.micro_batch"),
+                            *stages = draft_find(draft, "parallel.pp");
+    bool staged = stages && stages->n == 1 && !text_equal(stages->words[0], "1");
+    if (batch && !staged && !draft_find(draft, "workload.max_num_seqs"))
+        draft_set(draft, "workload.max_num_seqs", batch->words[0], batch->mark, batch->origin);
+}
+
 enum status job_join(const char *file, const struct job_pair *pair,
                      const struct job_request *request, struct arena *arena,
                      struct job_result *result, struct err *err)
@@ -162,6 +172,7 @@ enum status job_join(const char *file, const struct job_pair *pair,
     const struct mark none = {0};
     TRY(check(pair, err));
     *out = *pair->decode;
+    keep_sequences(&draft);
     add_differences(&pair->prefill->draft, &draft);
     if (pair->n_prefill)
         draft_set_count(&draft, "workload.deployments.prefill", pair->n_prefill, none,

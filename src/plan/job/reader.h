@@ -262,6 +262,10 @@ enum status job_set_optimizer(struct job *job, const char *flag, const char *wor
 enum status job_set_checkpoint(struct job *job, const char *writes, bool written,
                                const char *behind, bool asynchronous);
 
+/* job_finish, and what comes of it. */
+enum status job_deliver(struct job *job, const char *text, size_t length,
+                        struct job_result *result);
+
 /* Everything behind the settings; `text` is the whole file, for its "#moeplan" lines. */
 enum status job_finish(struct job *job, const char *text, size_t length);
 
