@@ -52,6 +52,7 @@ static const struct column apart_columns[] = {
     COLUMN(serve_apart, prefill_per_s, COLUMN_REAL, NULL),
     COLUMN(serve_apart, decode_per_s, COLUMN_REAL, NULL),
     COLUMN(serve_apart, link_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, receive_per_s, COLUMN_REAL, NULL),
     COLUMN(serve_apart, prefill_per_decode, COLUMN_REAL, NULL),
     COLUMN(serve_apart, prefill, COLUMN_COUNT, NULL),
     COLUMN(serve_apart, decode, COLUMN_COUNT, NULL),

@@ -142,28 +142,32 @@ static double devices(const struct serve_apart *a, uint64_t prefill, uint64_t de
     return (double)(prefill * a->prefill_devices + decode * a->decode_devices);
 }
 
-/* Requests a second that the links of so many deployments carry: of the slower end. */
-static double links_per_s(const struct serve_apart_ask *ask, const struct mean_request *r,
-                          uint64_t prefill, uint64_t decode)
+/* What limits so many deployments, least first where several do alike. */
+struct share {
+    double prompts, answers, links; /* requests a second */
+};
+
+static struct share share_of(const struct serve_apart_ask *ask, const struct mean_request *r,
+                             const struct serve_apart *a, uint64_t prefill, uint64_t decode)
 {
     const struct cache_end from = end_of(&ask->prefill, r, prefill + decode);
     const struct cache_end to = end_of(&ask->decode, r, prefill + decode);
-    return fmin((double)prefill * end_per_s(&from), (double)decode * end_per_s(&to));
+    double p = (double)prefill, d = (double)decode;
+    return (struct share){p * a->prefill_per_s, d * a->decode_per_s,
+                          fmin(p * end_per_s(&from), d * end_per_s(&to))};
 }
 
-static double together(const struct serve_apart *a, double links, uint64_t prefill,
-                       uint64_t decode)
+static double together(const struct share *s)
 {
-    double given = fmin((double)prefill * a->prefill_per_s, links);
-    return fmin(given, (double)decode * a->decode_per_s);
+    return fmin(fmin(s->prompts, s->links), s->answers);
 }
 
 /* Takes these numbers where they answer more requests per device than those before. */
 static void try_numbers(const struct serve_apart_ask *ask, const struct mean_request *r,
                         uint64_t prefill, uint64_t decode, struct serve_apart *a)
 {
-    double links = links_per_s(ask, r, prefill, decode);
-    double rate = together(a, links, prefill, decode);
+    const struct share s = share_of(ask, r, a, prefill, decode);
+    double rate = together(&s);
     double before = a->requests_per_s, n = devices(a, prefill, decode);
     if (a->prefill && rate / n <= before / devices(a, a->prefill, a->decode) * (1 + 1e-9))
         return;
@@ -193,18 +197,19 @@ static void choose(const struct serve_apart_ask *ask, const struct mean_request 
 static void limit(const struct serve_apart_ask *ask, const struct mean_request *r,
                   struct serve_apart *a)
 {
-    double links = links_per_s(ask, r, a->prefill, a->decode);
-    double prompts = (double)a->prefill * a->prefill_per_s;
-    double answers = (double)a->decode * a->decode_per_s;
-    double rate = together(a, links, a->prefill, a->decode);
-    a->link_per_s = links / (double)a->prefill;
+    const struct share s = share_of(ask, r, a, a->prefill, a->decode);
+    const struct cache_end from = end_of(&ask->prefill, r, a->prefill + a->decode);
+    const struct cache_end to = end_of(&ask->decode, r, a->prefill + a->decode);
+    double rate = together(&s);
+    a->link_per_s = end_per_s(&from);
+    a->receive_per_s = end_per_s(&to);
     a->requests_per_s = rate;
     a->tokens_per_s_per_device = rate * r->output / devices(a, a->prefill, a->decode);
-    a->limited_by = rate >= answers * (1 - 1e-9) ? "decode"
-                    : links < prompts            ? "link"
-                                                 : "prefill";
-    a->prefill_busy = rate / prompts;
-    a->decode_busy = rate / answers;
+    a->limited_by = rate >= s.answers * (1 - 1e-9) ? "decode"
+                    : s.links < s.prompts          ? "link"
+                                                   : "prefill";
+    a->prefill_busy = rate / s.prompts;
+    a->decode_busy = rate / s.answers;
 }
 
 void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
@@ -227,7 +232,8 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
     out->decode_per_s = replicas * n / (fmax(1, answer.output - 1) * out->tpot_s);
     choose(ask, &r, out);
     limit(ask, &r, out);
-    out->prefill_per_decode = out->decode_per_s / fmin(out->prefill_per_s, out->link_per_s);
+    out->prefill_per_decode =
+        fmin(out->decode_per_s, out->receive_per_s) / fmin(out->prefill_per_s, out->link_per_s);
     const struct plan *plan = prefill->plan;
     const struct cache_end from = end_of(prefill, &r, out->prefill + out->decode);
     const struct cache_end to = end_of(decode, &r, out->prefill + out->decode);
@@ -246,7 +252,9 @@ void serve_apart_closed(const struct serve_apart_ask *ask, const struct serve_ap
     const struct mean_request r = mean_of(&ask->decode.plan->workload);
     double replicas = (double)(a->decode * ask->decode.load->replicas);
     double most = (double)a->sequences, tokens = fmax(1, r.output - 1);
-    double brought = (double)a->prefill * fmin(a->prefill_per_s, a->link_per_s);
+    double links =
+        fmin((double)a->prefill * a->link_per_s, (double)a->decode * a->receive_per_s);
+    double prompts = (double)a->prefill * a->prefill_per_s, brought = fmin(prompts, links);
     double low = 0, high = most;
     for (unsigned i = 0; i < BISECTIONS; i++) {
         double n = i ? (low + high) / 2 : high; /* all that the cache holds, if it may be */
@@ -262,6 +270,6 @@ void serve_apart_closed(const struct serve_apart_ask *ask, const struct serve_ap
     out->ttft_s = a->ttft_s + out->waiting / out->requests_per_s;
     bool held = n >= most, full = out->requests_per_s >= brought * (1 - 1e-6);
     out->limited_by = held   ? "decode"
-                      : full ? (a->link_per_s < a->prefill_per_s ? "link" : "prefill")
+                      : full ? (links < prompts ? "link" : "prefill")
                              : "requests";
 }

@@ -19,9 +19,9 @@ struct serve_load;
 
 struct serve_apart {
     bool present, validated; /* validated: never, until there are data */
-    /* requests a second of one deployment: with its prompts, its answers, the links of those
-     * that prefill, or that decode where theirs are the slower end */
-    double prefill_per_s, decode_per_s, link_per_s;
+    /* requests a second of one deployment: with its prompts, its answers; the links of one that
+     * prefills, of one that decodes */
+    double prefill_per_s, decode_per_s, link_per_s, receive_per_s;
     double prefill_per_decode; /* deployments that keep one of decode busy */
     /* those that the plan says, or few of both with the most requests per device; devices of
      * one of each; what they do together when they are full */

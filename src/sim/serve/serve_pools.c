@@ -135,7 +135,8 @@ static void play_open(const struct serve_pools *g, const struct serve_apart_ask 
     serve_apart_of(&said, a);
     a->fewest_prefill = p;
     a->fewest_decode = d;
-    double links = a->link_per_s * (double)a->prefill;
+    double links =
+        fmin(a->link_per_s * (double)a->prefill, a->receive_per_s * (double)a->decode);
     double prompts = pool_per_s(&b.prefill), answers = pool_per_s(&b.decode);
     out->request_rate = b.rate;
     out->capacity_per_s = fmin(links, fmin(prompts, answers));
