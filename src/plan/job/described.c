@@ -164,7 +164,10 @@ static void describe_recipe(const struct node *root, enum duty duty, struct aren
     out->servers = servers;
     out->nodes = nodes > servers ? nodes / servers : 1;
     out->device = node_get(resources, "gpu_type");
-    out->model = path;
+    /* a path is often a name that the cluster's own settings resolve */
+    const struct node *served = node_get(config, "served-model-name");
+    bool known = text_at(path) && model_name_or_folder(path->text, arena);
+    out->model = known || !text_at(served) ? path : served;
     out->model_flag = text_equal(out->framework, "sglang") ? "model-path" : "model";
     bool vllm = text_equal(out->framework, "vllm");
     out->flag = !vllm                  ? "disaggregation-mode"

@@ -42,7 +42,8 @@ static bool is_alike(const struct draft_item *a, const struct draft_item *b)
 /* What the pools share, or what follows from which launch it is. */
 static bool is_shared(const char *key)
 {
-    static const char *const keys[] = {"name", "stack", "stack.base", "workload.role"};
+    static const char *const keys[] = {"name",       "stack",         "stack.base",
+                                       "stack.name", "workload.role", "workload.disaggregated"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;
@@ -102,7 +103,6 @@ static enum status add_defaults(const char *file, const struct draft *prefill,
         const char *key = fields[i].key, *wanted = value(&fields[i], &plans[0], arena);
         if (is_shared(key) || part_is_key(key) || is_of_both(key) ||
             text_starts(key, "cluster.") || schema_is_list(&fields[i]) ||
-            text_equal(key, "workload.disaggregated") ||
             text_equal(wanted, value(&fields[i], plans[1].prefill, arena)))
             continue;
         draft_set(draft, arena_printf(arena, "%s%s", pool_prefix, key), wanted,

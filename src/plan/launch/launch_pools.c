@@ -1,5 +1,6 @@
 /* Servers that prefill and servers that decode in one script; see reader.h. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/number.h"
 #include "plan/launch/launch.h"
@@ -51,7 +52,7 @@ static enum duty duty_of_words(const struct shell_words *words, size_t from)
         duty = cache != DUTY_ALL ? cache : duty;
         for (size_t j = 0; j < sizeof duties / sizeof *duties; j++) {
             const char *value = value_of(words, i, duties[j].flag);
-            if (value && (!duties[j].value || text_equal(value, duties[j].value)))
+            if (value && (!duties[j].value || strcasecmp(value, duties[j].value) == 0))
                 duty = duties[j].duty;
         }
     }

@@ -261,6 +261,12 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
     join_notes(&other, arena, out);
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;
+    const struct note ask = note_of(
+        "workload.mode", "what requests see, and which pool limits: --set workload.mode=serve "
+                         "--set workload.input_length= --set workload.output_length=, and "
+                         "workload.concurrency or workload.request_rate");
+    if (!serves)
+        prepend_notes(&ask, 1, arena, out);
     if (!serves || !options->time)
         return STATUS_OK;
     TRY(predict_time(plan, options->time, arena, &out->time, err));
