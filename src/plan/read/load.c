@@ -425,26 +425,36 @@ static enum status check_pool(struct load *load, const struct node *pool)
                                       "stack: {graphs: none}");
 }
 
+/* Prompts that were said of a step by itself are the room of an engine's. */
+static void keep_room(struct load *load)
+{
+    struct workload *w = &load->loader.plan->workload;
+    bool said = apply_origin(&load->loader, "workload.sequence_length").file != NULL;
+    bool overflow = false;
+    uint64_t tokens = checked_mul(w->sequence_length, w->micro_batch, &overflow);
+    if (w->mode == MODE_PREFILL && said && !w->max_num_batched_tokens && !overflow)
+        w->max_num_batched_tokens = tokens;
+}
+
 /* Who prefills does nothing else; of what an engine steps through, prompts. */
 static enum status apply_pool(struct load *load)
 {
     struct workload *w = &load->loader.plan->workload;
-    const struct node *cluster = node_get(load->pool, "cluster");
+    const struct node *cluster = node_get(load->pool, "cluster"),
+                      *stack = node_get(load->pool, "stack");
     bool serves = w->mode == MODE_SERVE;
     w->role = DUTY_PROMPTS;
-    w->mode = serves ? MODE_SERVE : MODE_PREFILL;
+    w->mode = MODE_PREFILL;
     TRY(apply_mapping(&load->loader, "", load->pool, part_keys));
     if (cluster && !is_whole_part(cluster))
         TRY(apply_mapping(&load->loader, "cluster", cluster, NULL));
-    if (node_get(load->pool, "stack"))
-        TRY(apply_mapping(&load->loader, "stack", node_get(load->pool, "stack"), NULL));
+    if (stack)
+        TRY(apply_mapping(&load->loader, "stack", stack, NULL));
     TRY(apply_overrides(load, true));
-    if (serves &&
-        w->mode == MODE_PREFILL) /* the prompts that were said of a step are its room */
-        w->max_num_batched_tokens = w->max_num_batched_tokens
-                                        ? w->max_num_batched_tokens
-                                        : w->sequence_length * w->micro_batch;
-    w->mode = serves ? MODE_SERVE : w->mode;
+    if (serves) {
+        keep_room(load);
+        w->mode = MODE_SERVE;
+    }
     if (w->role == DUTY_PROMPTS)
         return STATUS_OK;
     return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, "workload.role"),
