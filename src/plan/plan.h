@@ -602,9 +602,9 @@ struct plan {
     struct recompute_plan recompute;
     struct memory memory;
     struct block block;
-    /* What prefills, where the plan has it apart (key `prefill`): this plan is then what decodes,
-     * that one a whole plan of the same model, without a pool of its own. It lives as long as
-     * the arena that the plan was loaded into. NULL: not apart. See plan/pools.h. */
+    /* What prefills, where the plan has that apart (its part `prefill`): this plan is then what
+     * decodes, that one a whole plan of the same model with no pool of its own. It lives as
+     * long as the arena that the plan was loaded into. NULL: not apart. See plan/pools.h. */
     const struct plan *prefill;
 };
 

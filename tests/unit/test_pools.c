@@ -114,11 +114,11 @@ static void a_part_is_held_to_the_rules(void **state)
          "servers that prefill and that decode share model and stack"},
         {SERVED "prefill: {stack: vllm}\n", "", "plan.yaml:6:18", "share model and stack"},
         {SERVED "prefill: {}\n", "prefill.stack=vllm", "", "share model and stack"},
-        {SERVED "prefill: {workload: {role: answers}}\n", "", "plan.yaml:6:28",
+        {SERVED "prefill: {workload: {role: answers}}\n", "", "plan.yaml:6:22",
          "servers of the part `prefill` have workload.role: prompts"},
         {SERVED "prefill: {}\n", "workload.role=prompts", "",
          "with a part `prefill` the plan itself decodes"},
-        {HEAD "workload: {mode: train}\nprefill: {}\n", "", "plan.yaml:4:18",
+        {HEAD "workload: {mode: train}\nprefill: {}\n", "", "plan.yaml:4:12",
          "a plan with a part `prefill` is of a served model"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -442,7 +442,8 @@ enum status described_read(const struct described_file *in, struct arena *arena,
         kinds[kind].requests(in->root, arena, &requests);
     const struct job_pair pair = {&results[0], &results[1], pools[0].servers, pools[1].servers,
                                   kinds[kind].title};
-    TRY(job_join(in->file, &pair, in->request, arena, result, err));
+    const struct job_text text = {in->file, in->text, in->length, in->request};
+    TRY(job_join(&text, &pair, arena, result, err));
     serve(&result->draft, &requests);
     result->root = draft_tree(&result->draft, in->file);
     return STATUS_OK;

@@ -83,72 +83,6 @@ static void keep_columns(const struct input *in, struct shell *shell)
     }
 }
 
-static enum status read_script(const struct input *in, const char *script, size_t length);
-
-/* One launch of a script that has several. */
-static enum status read_one(const struct input *in, const char *script, size_t length,
-                            unsigned line, struct job_result *result)
-{
-    struct job_request single;
-    struct input one = *in;
-    job_single_sets(in->request, in->arena, &single);
-    single.line = line;
-    one.request = &single;
-    one.result = result;
-    return read_script(&one, script, length);
-}
-
-/* The plan of a launch, to be compared with others; marks and origins do not count. */
-static bool is_same_plan(const struct input *in, struct job_result *a, struct job_result *b)
-{
-    struct text texts[2] = {{.arena = in->arena}, {.arena = in->arena}};
-    struct job_result *both[] = {a, b};
-    for (size_t i = 0; i < 2; i++)
-        for (size_t j = 0; j < both[i]->draft.n; j++) {
-            const struct draft_item *item = &both[i]->draft.items[j];
-            text_printf(&texts[i], "%s", item->key);
-            for (size_t k = 0; k < item->n; k++)
-                text_printf(&texts[i], " %s", item->words ? item->words[k] : "");
-            text_append(&texts[i], "\n");
-        }
-    return text_equal(text_string(&texts[0]), text_string(&texts[1]));
-}
-
-/* All launches of a pool, which are one server's. */
-static enum status read_pool(const struct input *in, const char *script, size_t length,
-                             const struct launch_pool *pool, const char *does,
-                             struct job_result *result)
-{
-    TRY(read_one(in, script, length, pool->lines[0], result));
-    for (size_t i = 1; i < pool->n; i++) {
-        struct job_result other;
-        TRY(read_one(in, script, length, pool->lines[i], &other));
-        if (is_same_plan(in, result, &other))
-            continue;
-        struct job job = new_job(in, NULL);
-        err_at(in->err, STATUS_INPUT, (struct mark){job.file, pool->lines[i], 1},
-               "a launch that %s otherwise than that on line %u", does, pool->lines[0]);
-        return job_hint_lines(&job, pool->lines[0], pool->lines[i]);
-    }
-    return STATUS_OK;
-}
-
-/* Servers that prefill and servers that decode: one plan. */
-static enum status read_pools(const struct input *in, const char *script, size_t length,
-                              const struct launch_pool *prefill,
-                              const struct launch_pool *decode)
-{
-    struct job_result results[2];
-    TRY(read_pool(in, script, length, prefill, "prefills", &results[0]));
-    TRY(read_pool(in, script, length, decode, "decodes", &results[1]));
-    const struct job_pair pair = {
-        &results[0], &results[1], prefill->servers, decode->servers,
-        arena_printf(in->arena, "%s that prefills and one (line %u) that decodes",
-                     results[0].taken_for, decode->lines[0])};
-    return job_join(arena_strdup(in->arena, in->name), &pair, in->request, in->arena,
-                    in->result, in->err);
-}
-
 /* `script`: what the shell reads, of a text that is no script itself. */
 static enum status read_script(const struct input *in, const char *script, size_t length)
 {
@@ -162,7 +96,8 @@ static enum status read_script(const struct input *in, const char *script, size_
     if (script != in->text)
         keep_columns(in, &shell);
     if (!in->request->line && launch_pools(&job, &shell, &prefill, &decode))
-        return read_pools(in, script, length, &prefill, &decode);
+        return job_read_pools(&(struct job_text){in->name, in->text, in->length, in->request},
+                              &prefill, &decode, in->arena, in->result, in->err);
     TRY(launch_read(&job, &shell));
     job.shell = &shell;
     return deliver(in, &job);

@@ -163,15 +163,15 @@ static void keep_sequences(struct draft *draft)
         draft_set(draft, "workload.max_num_seqs", batch->words[0], batch->mark, batch->origin);
 }
 
-enum status job_join(const char *file, const struct job_pair *pair,
-                     const struct job_request *request, struct arena *arena,
-                     struct job_result *result, struct err *err)
+enum status job_join(const struct job_text *file, const struct job_pair *pair,
+                     struct arena *arena, struct job_result *result, struct err *err)
 {
-    struct job_result *out = result;
+    const struct job_request *request = file->request;
+    const char *name = arena_strdup(arena, file->name);
     struct draft draft = pair->decode->draft;
     const struct mark none = {0};
     TRY(check(pair, err));
-    *out = *pair->decode;
+    *result = *pair->decode;
     keep_sequences(&draft);
     add_differences(&pair->prefill->draft, &draft);
     if (pair->n_prefill)
@@ -182,15 +182,68 @@ enum status job_join(const char *file, const struct job_pair *pair,
                         "servers that decode");
     if (!draft_has_part(&draft, "prefill")) /* both are launched alike */
         draft_set(&draft, "prefill.workload.role", "prompts", none, "servers that prefill");
-    TRY(add_defaults(file, &pair->prefill->draft, &draft, arena, err));
+    TRY(add_defaults(name, &pair->prefill->draft, &draft, arena, err));
     for (size_t i = 0; request->all_sets && i < request->n_sets; i++)
         if (is_of_both(request->sets[i].key) && !text_equal(request->sets[i].key, "prefill"))
             draft_set(&draft, request->sets[i].key, request->sets[i].value,
                       (struct mark){.file = request->sets[i].option}, request->sets[i].option);
-    out->draft = draft;
-    out->root = draft_tree(&out->draft, file);
-    out->taken_for = pair->taken_for;
-    out->cluster_taken = pair->decode->cluster_taken || pair->prefill->cluster_taken;
-    add_notes(&pair->prefill->notes, arena, &out->notes);
+    result->draft = draft;
+    result->root = draft_tree(&result->draft, name);
+    result->taken_for = pair->taken_for;
+    result->cluster_taken = pair->decode->cluster_taken || pair->prefill->cluster_taken;
+    add_notes(&pair->prefill->notes, arena, &result->notes);
     return STATUS_OK;
+}
+
+/* ---- launches of one script ---- */
+
+static enum status read_one(const struct job_text *file, unsigned line, struct arena *arena,
+                            struct job_result *result, struct err *err)
+{
+    struct job_request single;
+    job_single_sets(file->request, arena, &single);
+    single.line = line;
+    return job_read_text(file->name, file->text, file->length, &single, arena, result, err);
+}
+
+/* Marks and origins do not count. */
+static bool is_same_plan(const struct draft *a, const struct draft *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; i < a->n && same; i++)
+        same = is_alike(&a->items[i], draft_find(b, a->items[i].key));
+    return same;
+}
+
+/* All launches of a pool, which are one server's. */
+static enum status read_pool(const struct job_text *file, const struct launch_pool *pool,
+                             const char *does, struct arena *arena, struct job_result *result,
+                             struct err *err)
+{
+    TRY(read_one(file, pool->lines[0], arena, result, err));
+    for (size_t i = 1; i < pool->n; i++) {
+        struct job_result other;
+        TRY(read_one(file, pool->lines[i], arena, &other, err));
+        if (is_same_plan(&result->draft, &other.draft))
+            continue;
+        struct job job = {.arena = arena, .err = err, .file = arena_strdup(arena, file->name)};
+        err_at(err, STATUS_INPUT, (struct mark){job.file, pool->lines[i], 1},
+               "a launch that %s otherwise than that on line %u", does, pool->lines[0]);
+        return job_hint_lines(&job, pool->lines[0], pool->lines[i]);
+    }
+    return STATUS_OK;
+}
+
+enum status job_read_pools(const struct job_text *file, const struct launch_pool *prefill,
+                           const struct launch_pool *decode, struct arena *arena,
+                           struct job_result *result, struct err *err)
+{
+    struct job_result results[2];
+    TRY(read_pool(file, prefill, "prefills", arena, &results[0], err));
+    TRY(read_pool(file, decode, "decodes", arena, &results[1], err));
+    const struct job_pair pair = {
+        &results[0], &results[1], prefill->servers, decode->servers,
+        arena_printf(arena, "%s that prefills and one (line %u) that decodes",
+                     results[0].taken_for, decode->lines[0])};
+    return job_join(file, &pair, arena, result, err);
 }

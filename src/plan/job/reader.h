@@ -402,16 +402,29 @@ bool launch_pools(struct job *job, const struct shell *shell, struct launch_pool
 
 /* ---- servers that prefill and that decode as one plan; see pools.c ---- */
 
-/* What was read of one launch of each. `file` stands for defaults; `sets` of the part `prefill`
- * go into the draft. STATUS_INPUT where the two cannot be one deployment. */
+/* A file in memory, as job_read_text takes it. */
+struct job_text {
+    const char *name, *text;
+    size_t length;
+    const struct job_request *request;
+};
+
+/* What was read of one launch of each. */
 struct job_pair {
     struct job_result *prefill, *decode;
     uint64_t n_prefill, n_decode; /* servers; 0: not said */
     const char *taken_for;
 };
-enum status job_join(const char *file, const struct job_pair *pair,
-                     const struct job_request *request, struct arena *arena,
-                     struct job_result *result, struct err *err);
+
+/* One plan of the two; sets of the part `prefill` go into its draft. STATUS_INPUT where they
+ * cannot be one deployment. */
+enum status job_join(const struct job_text *file, const struct job_pair *pair,
+                     struct arena *arena, struct job_result *result, struct err *err);
+
+/* The same of all launches of a script, of which those of a pool must be alike. */
+enum status job_read_pools(const struct job_text *file, const struct launch_pool *prefill,
+                           const struct launch_pool *decode, struct arena *arena,
+                           struct job_result *result, struct err *err);
 
 /* The user's sets without those that are of the plan of both pools. */
 void job_single_sets(const struct job_request *request, struct arena *arena,

@@ -174,9 +174,8 @@ static bool find_in_command(struct job *job, const struct shell_command *command
     return launch->framework != NULL;
 }
 
-const struct job_framework *launch_in_command(struct job *job,
-                                              const struct shell_command *command,
-                                              size_t *entry)
+const struct job_framework *
+launch_in_command(struct job *job, const struct shell_command *command, size_t *entry)
 {
     struct launch launch = {0};
     if (!find_in_command(job, command, &launch))

@@ -10,8 +10,7 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
 
 /* The framework that a command launches; NULL: none. `entry`: of its words the first behind
  * those that start it. */
-const struct job_framework *launch_in_command(struct job *job,
-                                              const struct shell_command *command,
-                                              size_t *entry);
+const struct job_framework *
+launch_in_command(struct job *job, const struct shell_command *command, size_t *entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* Servers that prefill and servers that decode in one script; see reader.h. */
+/* Servers that prefill and servers that decode in one script; see plan/job/reader.h. */
 #include <string.h>
 #include <strings.h>
 

@@ -15,16 +15,14 @@
 #include "plan/read/follow.h"
 #include "plan/layers.h"
 #include "plan/read/part.h"
+#include "plan/read/pool.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "plan/speculation.h"
 
 enum { PARTS = 3 };
 
-/* What the prefill servers of a plan have otherwise, and the beginning of --set keys of them.
- */
-static const char pool_key[] = "prefill", pool_prefix[] = "prefill.";
-static const char *const own_keys[] = {"model", "cluster", "stack", pool_key, NULL};
+static const char *const own_keys[] = {"model", "cluster", "stack", POOL_KEY, NULL};
 
 struct load {
     struct loader loader;
@@ -49,46 +47,23 @@ static enum status read_overrides(struct load *load)
     return STATUS_OK;
 }
 
-/* Of the plan, or of its prefill servers. */
-static enum status apply_overrides(struct load *load, bool pool)
+static struct pool_sets sets_of(const struct load *load)
 {
-    for (size_t i = 0; i < load->n_overrides; i++) {
-        const char *key = load->overrides[i].key;
-        bool own = text_starts(key, pool_prefix);
-        key += own ? sizeof pool_prefix - 1 : 0;
-        if (own == pool && !part_is_key(key) && !text_equal(key, pool_key))
-            TRY(apply_override(&load->loader, key, load->values[i]));
-    }
-    return STATUS_OK;
+    return (struct pool_sets){load->overrides, load->values, load->n_overrides};
 }
 
 /* ---- parts ---- */
-
-/* A part by its name or path, or in place with what it starts from: not keys of one alone. */
-static bool is_whole_part(const struct node *value)
-{
-    return value && (value->kind != NODE_MAPPING || node_get(value, "base"));
-}
-
-/* The cluster of prefill servers, where it is another than the plan's; NULL: it is not. */
-static const struct node *pool_cluster(const struct load *load)
-{
-    const struct node *own = node_get(load->pool, "cluster");
-    const struct node *value = is_whole_part(own) ? own : NULL;
-    for (size_t i = 0; load->pool && i < load->n_overrides; i++)
-        if (text_equal(load->overrides[i].key, "prefill.cluster"))
-            value = load->values[i];
-    return value;
-}
 
 /* The last --set of a part, else the file's own, else NULL. */
 static const struct node *part_value(const struct load *load, const struct node *root,
                                      const char *key)
 {
-    const struct node *pool = text_equal(key, "cluster") ? pool_cluster(load) : NULL;
+    const struct pool_sets sets = sets_of(load);
     const struct node *value = node_get(root, key);
-    if (pool)
-        return pool;
+    const struct node *own =
+        load->pool && text_equal(key, "cluster") ? pool_cluster(load->pool, &sets) : NULL;
+    if (own)
+        return own;
     for (size_t i = 0; i < load->n_overrides; i++) {
         if (text_equal(load->overrides[i].key, key))
             value = load->values[i];
@@ -385,104 +360,6 @@ bool origins_by_user(const struct origins *origins, const struct field *field)
     return text_equal(mark->file, origins->file) && !is_of_part(origins, mark);
 }
 
-/* ---- prefill apart ---- */
-
-/* The part `prefill`, or an empty one where --set alone has keys of it; NULL: neither. */
-static const struct node *find_pool(const struct load *load, const struct node *root)
-{
-    static const struct node none = {.kind = NODE_MAPPING};
-    const struct node *pool = node_get(root, pool_key);
-    for (size_t i = 0; i < load->n_overrides; i++) {
-        if (text_equal(load->overrides[i].key, pool_key))
-            pool = load->values[i];
-        else if (!pool && text_starts(load->overrides[i].key, pool_prefix))
-            pool = &none;
-    }
-    return pool;
-}
-
-static enum status check_pool(struct load *load, const struct node *pool)
-{
-    const struct node *stack = node_get(pool, "stack"), *model = node_get(pool, "model");
-    const struct node *other = model ? model : is_whole_part(stack) ? stack : NULL;
-    if (pool->kind != NODE_MAPPING) {
-        err_at(load->loader.err, STATUS_INPUT, pool->mark, "'prefill' takes a mapping, not %s",
-               node_kind_name(pool->kind));
-        return err_hint(load->loader.err, "of what prefill servers have otherwise, such as "
-                                          "prefill: {parallel: {tp: 8}}");
-    }
-    for (size_t i = 0; i < load->n_overrides && !other; i++) {
-        const char *key = load->overrides[i].key;
-        if (text_equal(key, "prefill.stack") || text_equal(key, "prefill.model") ||
-            text_starts(key, "prefill.model."))
-            other = load->values[i];
-    }
-    if (!other)
-        return STATUS_OK;
-    err_at(load->loader.err, STATUS_INPUT, other->mark,
-           "servers that prefill and that decode share model and stack");
-    return err_hint(load->loader.err, "the part `prefill` has keys of the stack alone, such as "
-                                      "stack: {graphs: none}");
-}
-
-/* Prompts that were said of a step by itself are the room of an engine's. */
-static void keep_room(struct load *load)
-{
-    struct workload *w = &load->loader.plan->workload;
-    bool said = apply_origin(&load->loader, "workload.sequence_length").file != NULL;
-    bool overflow = false;
-    uint64_t tokens = checked_mul(w->sequence_length, w->micro_batch, &overflow);
-    if (w->mode == MODE_PREFILL && said && !w->max_num_batched_tokens && !overflow)
-        w->max_num_batched_tokens = tokens;
-}
-
-/* Who prefills does nothing else; of what an engine steps through, prompts. */
-static enum status apply_pool(struct load *load)
-{
-    struct workload *w = &load->loader.plan->workload;
-    const struct node *cluster = node_get(load->pool, "cluster"),
-                      *stack = node_get(load->pool, "stack");
-    bool serves = w->mode == MODE_SERVE;
-    w->role = DUTY_PROMPTS;
-    w->mode = MODE_PREFILL;
-    TRY(apply_mapping(&load->loader, "", load->pool, part_keys));
-    if (cluster && !is_whole_part(cluster))
-        TRY(apply_mapping(&load->loader, "cluster", cluster, NULL));
-    if (stack)
-        TRY(apply_mapping(&load->loader, "stack", stack, NULL));
-    TRY(apply_overrides(load, true));
-    if (serves) {
-        keep_room(load);
-        w->mode = MODE_SERVE;
-    }
-    if (w->role == DUTY_PROMPTS)
-        return STATUS_OK;
-    return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, "workload.role"),
-                  "servers of the part `prefill` have workload.role: prompts");
-}
-
-/* Of the plan itself, which decodes. */
-static enum status set_apart(struct load *load, const struct node *pool)
-{
-    struct workload *w = &load->loader.plan->workload;
-    struct mark mark = apply_origin(&load->loader, "workload.role");
-    bool decodes = w->mode == MODE_DECODE || w->mode == MODE_SERVE;
-    w->disaggregated = true;
-    if (!decodes) {
-        mark = apply_origin(&load->loader, "workload.mode");
-        err_at(load->loader.err, STATUS_INPUT, mark.file ? mark : pool->mark,
-               "a plan with a part `prefill` is of a served model");
-        return err_hint(load->loader.err, "workload.mode: serve, or decode for memory alone");
-    }
-    if (mark.file && w->role != DUTY_ANSWERS) {
-        err_at(load->loader.err, STATUS_INPUT, mark,
-               "with a part `prefill` the plan itself decodes");
-        return err_hint(load->loader.err, "workload.role: answers, which need not be said");
-    }
-    w->role = DUTY_ANSWERS;
-    return STATUS_OK;
-}
-
 /* ---- all of it ---- */
 
 static enum status load_prefill(struct load *load, const struct node *root,
@@ -498,16 +375,17 @@ static enum status load_root(struct load *load, const struct node *root)
                                           "deepseek-v3'");
     }
     TRY(read_overrides(load));
-    pool = load->pool ? NULL : find_pool(load, root);
+    const struct pool_sets sets = sets_of(load);
+    pool = load->pool ? NULL : pool_find(root, &sets);
     if (pool)
-        TRY(check_pool(load, pool));
+        TRY(pool_check(&load->loader, pool, &sets));
     TRY(load_parts(load, root));
     TRY(apply_mapping(&load->loader, "", root, own_keys));
-    TRY(apply_overrides(load, false));
+    TRY(pool_apply_sets(&load->loader, &sets, false));
     if (load->pool)
-        TRY(apply_pool(load));
+        TRY(pool_apply(&load->loader, load->pool, &sets));
     if (pool)
-        TRY(set_apart(load, pool));
+        TRY(pool_set_apart(&load->loader, pool));
     settle_dense(load);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));

@@ -108,11 +108,9 @@ struct pool_report {
     struct memory_report memory;
     struct serving_report serving;
 };
-enum { POOLS = 2 };
-
 struct prediction {
     struct memory_report memory; /* of the pool with least to spare */
-    struct pool_report pools[POOLS];
+    const struct pool_report *pools;
     size_t n_pools;
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */

@@ -206,13 +206,13 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
 /* One server of a pool; what is in flight is shared out over the deployments that are said. */
 static enum status predict_pool(const struct plan *plan, enum duty duty,
                                 const struct predict_options *options, struct arena *arena,
-                                struct prediction *out, struct err *err)
+                                struct prediction *out, struct pool_report *report,
+                                struct err *err)
 {
     struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
     plan_pool(plan, duty, plan_deployments(plan, duty), pool);
     bool serves = pool->workload.mode == MODE_SERVE;
     TRY((serves ? predict_serve : predict_held)(pool, options, arena, out, err));
-    struct pool_report *report = &out->pools[0];
     *report = (struct pool_report){.name = duty == DUTY_PROMPTS ? "prefill" : "decode",
                                    .deployments = plan_deployments(plan, duty),
                                    .devices = plan_devices(pool),
@@ -247,17 +247,17 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
     struct predict_options prefill = *options, decode = *options;
     bool serves = plan->workload.mode == MODE_SERVE;
     struct prediction other;
+    struct pool_report *pools = arena_alloc(arena, 2, sizeof *pools);
     prefill.time = NULL;
     prefill.ops = NULL;
     prefill.rows = NULL;
     prefill.memory_only = true;
     prefill.origins = options->origins ? options->origins->prefill : NULL;
     decode.time = serves ? NULL : options->time;
-    TRY(predict_pool(plan, DUTY_ANSWERS, &decode, arena, out, err));
-    TRY(predict_pool(plan, DUTY_PROMPTS, &prefill, arena, &other, err));
-    out->pools[1] = out->pools[0];
-    out->pools[0] = other.pools[0];
-    out->n_pools = POOLS;
+    TRY(predict_pool(plan, DUTY_ANSWERS, &decode, arena, out, &pools[1], err));
+    TRY(predict_pool(plan, DUTY_PROMPTS, &prefill, arena, &other, &pools[0], err));
+    out->pools = pools;
+    out->n_pools = 2;
     join_notes(&other, arena, out);
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;

@@ -99,27 +99,28 @@ struct fleet {
     double devices, watts, price_per_hour;
 };
 
-static struct fleet fleet_of(const struct plan *plan, double devices)
+static void add_devices(const struct plan *plan, double n, struct fleet *fleet)
 {
-    const struct device *device = &plan->cluster.device;
-    double none = (double)NAN;
-    return (struct fleet){devices, device->tdp_w > 0 ? devices * device->tdp_w : none,
-                          device->price_per_hour > 0 ? devices * device->price_per_hour : none};
+    const struct device *d = &plan->cluster.device;
+    fleet->devices += n;
+    fleet->watts += d->tdp_w > 0 ? n * d->tdp_w : (double)NAN;
+    fleet->price_per_hour += d->price_per_hour > 0 ? n * d->price_per_hour : (double)NAN;
 }
 
-static struct fleet fleet(const struct plan *plan, const struct serve_apart *apart)
+static struct fleet fleet_of(const struct plan *plan, const struct serve_apart *apart)
 {
-    if (!plan->prefill)
-        return fleet_of(plan, (double)plan_devices(plan));
-    struct fleet p = fleet_of(plan->prefill, (double)(apart->prefill * apart->prefill_devices));
-    struct fleet d = fleet_of(plan, (double)(apart->decode * apart->decode_devices));
-    return (struct fleet){p.devices + d.devices, p.watts + d.watts,
-                          p.price_per_hour + d.price_per_hour};
+    struct fleet fleet = {0, 0, 0};
+    double n =
+        (double)(plan->prefill ? apart->decode * apart->decode_devices : plan_devices(plan));
+    add_devices(plan, n, &fleet);
+    if (plan->prefill)
+        add_devices(plan->prefill, (double)(apart->prefill * apart->prefill_devices), &fleet);
+    return fleet;
 }
 
 static void report_cost(const struct plan *plan, struct time_report *out)
 {
-    const struct fleet all = fleet(plan, &out->serving.apart);
+    const struct fleet all = fleet_of(plan, &out->serving.apart);
     double rate = out->tokens_per_s, total = (double)plan->workload.total_tokens,
            none = (double)NAN;
     double per_token = rate > 0 ? 1 / rate : none; /* seconds */
