@@ -73,11 +73,13 @@ enum status pool_check(struct loader *loader, const struct node *pool,
                                  "stack: {graphs: none}");
 }
 
-/* Prompts that were said of a step by itself are the room of an engine's. */
-static void keep_room(struct loader *loader)
+/* Prompts that the part says of a step by itself are the room of an engine's. */
+static void keep_room(struct loader *loader, const struct mark *before)
 {
     struct workload *w = &loader->plan->workload;
-    bool said = apply_origin(loader, "workload.sequence_length").file != NULL;
+    const struct mark mark = apply_origin(loader, "workload.sequence_length");
+    bool said =
+        mark.file != before->file || mark.line != before->line || mark.column != before->column;
     bool overflow = false;
     uint64_t tokens = checked_mul(w->sequence_length, w->micro_batch, &overflow);
     if (w->mode == MODE_PREFILL && said && !w->max_num_batched_tokens && !overflow)
@@ -89,6 +91,7 @@ enum status pool_apply(struct loader *loader, const struct node *pool,
 {
     struct workload *w = &loader->plan->workload;
     const struct node *cluster = node_get(pool, "cluster"), *stack = node_get(pool, "stack");
+    const struct mark before = apply_origin(loader, "workload.sequence_length");
     bool serves = w->mode == MODE_SERVE;
     w->role = DUTY_PROMPTS;
     w->mode = MODE_PREFILL;
@@ -99,7 +102,7 @@ enum status pool_apply(struct loader *loader, const struct node *pool,
         TRY(apply_mapping(loader, "stack", stack, NULL));
     TRY(pool_apply_sets(loader, sets, true));
     if (serves) {
-        keep_room(loader);
+        keep_room(loader, &before);
         w->mode = MODE_SERVE;
     }
     if (w->role == DUTY_PROMPTS)
