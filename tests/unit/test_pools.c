@@ -14,6 +14,7 @@
 #include "plan/read/show.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serve_pools.h"
+#include "sim/step/evaluate.h"
 #include "support/played.h"
 #include "support/settings.h"
 
@@ -227,6 +228,31 @@ static void pools_are_their_servers_alone(void **state)
     }
 }
 
+/* Sweeps and searches ask for the same bytes as predict: those of the pool with less to spare.
+ */
+static void sweeps_see_both_pools(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"tests/jobs/pools/recipe.yaml",
+                                        "tests/jobs/pools/sglang.sh",
+                                        "tests/jobs/pools/trtllm.yaml"};
+    struct evaluator evaluator = {0};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct prediction *found = arena_alloc(&arena, 1, sizeof *found);
+        struct evaluation result;
+        read_job(files[i], 0, "", &arena, plan);
+        predict_plan(plan, &arena, found);
+        evaluate(&evaluator, plan, i, &result);
+        assert_true(result.valid);
+        assert_int_equal(result.peak.total_bytes, found->memory.total_bytes);
+        assert_int_equal(result.limit_bytes, found->memory.limit_bytes);
+        arena_release(&arena);
+    }
+    evaluator_release(&evaluator);
+}
+
 /* The file that trtllm-serve disaggregated takes, and the same servers by three launches. */
 static void a_description_is_its_launches(void **state)
 {
@@ -359,6 +385,7 @@ int main(void)
         cmocka_unit_test(steps_of_both_are_of_their_own),
         cmocka_unit_test(a_part_is_held_to_the_rules),
         cmocka_unit_test(pools_are_their_servers_alone),
+        cmocka_unit_test(sweeps_see_both_pools),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
         cmocka_unit_test(requests_alone_see_both_pools),
