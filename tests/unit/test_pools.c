@@ -327,6 +327,40 @@ static struct serve_times play(const char *sets)
     return out;
 }
 
+/* A server of one role by itself, eight in flight: of those that prefill 200 tokens in 0.2 s a
+ * request, one after the other, each waits for eight; one that decodes has no prompts in its
+ * steps. */
+static void servers_alone_do_their_part(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "workload: {mode: serve, input_length: 200, output_length: 101, concurrency: 8}\n"
+             "parallel: {tp: 8}\n";
+    const struct serve_load load = {.replicas = 1, .requests = 8, .sequences = 8};
+    struct arena arena = {0};
+    struct plan *plans = arena_alloc(&arena, 2, sizeof *plans);
+    struct serve_times times[2];
+    static const char *const roles[] = {"prompts", "answers"};
+    const struct step_costs *const costs[] = {&played_costs, &answers_costs};
+    for (size_t i = 0; i < 2; i++) {
+        read_plan(text,
+                  arena_printf(&arena,
+                               "cluster=h200-8x1 workload.role=%s "
+                               "workload.max_num_batched_tokens=200",
+                               roles[i]),
+                  &arena, &plans[i]);
+        const struct serve_game game = {&plans[i], &load, costs[i], &rates};
+        serve_play(&game, &times[i]);
+    }
+    assert_close(times[0].requests_per_s, 5, 1e-9);
+    assert_close(times[0].tokens_per_s, 1000, 1e-9); /* of prompts */
+    assert_close(times[0].ttft_p50_s, 1.6, 1e-9);
+    assert_close(times[1].tpot_s, 0.01, 1e-9);
+    assert_close(times[1].requests_per_s, 8, 1e-9);
+    assert_close(times[1].tokens_per_s, 808, 1e-9);
+    arena_release(&arena);
+}
+
 /* Far apart, each request is alone: 0.2 s of prompt, what of the transfer nothing hides, then
  * 10 ms a token. Five prompts a second, four answers of a second: 1 : 0.8 balances. */
 static void requests_alone_see_both_pools(void **state)
@@ -388,6 +422,7 @@ int main(void)
         cmocka_unit_test(sweeps_see_both_pools),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
+        cmocka_unit_test(servers_alone_do_their_part),
         cmocka_unit_test(requests_alone_see_both_pools),
         cmocka_unit_test(rates_ask_for_servers),
         cmocka_unit_test(limits_ask_for_more),

@@ -6,21 +6,29 @@
 #include "base/unit.h"
 #include "sim/serve/serve.h"
 
+/* By whose constants, and how well they know such a plan. */
+static const char *profile_text(const struct time_report *t, struct arena *a)
+{
+    const char *word = screen_standing(t);
+    return arena_printf(a, "%s%s%s", t->profile, word ? ", " : "", word ? word : "");
+}
+
+/* A server that prefills gives no more than the first token. */
 static void print_requests(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     const struct serve_times *s = &t->serving;
-    const char *word = screen_standing(t);
-    screen_item(
-        screen, "serving",
-        arena_printf(a, "first token %s%s, then %s each (%s to %s by %s%s%s)",
-                     screen_seconds(a, s->ttft_s),
-                     isfinite(s->ttft_p50_s)
-                         ? arena_printf(a, " (p50 %s)", screen_seconds(a, s->ttft_p50_s))
-                         : "",
-                     screen_seconds(a, s->tpot_s), screen_seconds(a, s->tpot_low_s),
-                     screen_seconds(a, s->tpot_high_s), t->profile, word ? ", " : "",
-                     word ? word : ""));
+    bool prompts = screen->view->plan->workload.role == DUTY_PROMPTS;
+    struct text text = {.arena = a};
+    text_printf(&text, "first token %s", screen_seconds(a, s->ttft_s));
+    if (isfinite(s->ttft_p50_s))
+        text_printf(&text, " (p50 %s)", screen_seconds(a, s->ttft_p50_s));
+    if (!prompts)
+        text_printf(&text, ", then %s each", screen_seconds(a, s->tpot_s));
+    text_printf(
+        &text, " (%s to %s by %s)", screen_seconds(a, prompts ? s->ttft_low_s : s->tpot_low_s),
+        screen_seconds(a, prompts ? s->ttft_high_s : s->tpot_high_s), profile_text(t, a));
+    screen_item(screen, "serving", text_string(&text));
 }
 
 /* An open loop: tails, and how much of the capacity is used. */
@@ -166,8 +174,10 @@ void screen_serving(struct screen *screen, const struct time_report *t)
         return;
     }
     print_requests(screen, t);
-    text_printf(&text, "%.3g requests/s, %s tokens/s, %s a device", s->requests_per_s,
-                screen_rate(a, s->tokens_per_s), screen_rate(a, t->tokens_per_s_per_device));
+    const char *of = screen->view->plan->workload.role == DUTY_PROMPTS ? "prompt " : "";
+    text_printf(&text, "%.3g requests/s, %s %stokens/s, %s a device", s->requests_per_s,
+                screen_rate(a, s->tokens_per_s), of,
+                screen_rate(a, t->tokens_per_s_per_device));
     if (s->waiting && screen->view->plan->prefill)
         text_printf(&text, "; %llu wait for a prefill server", (unsigned long long)s->waiting);
     else if (s->waiting)

@@ -71,6 +71,14 @@ static struct scheduler_ask admitting_of(const struct serve_game *g)
     return ask;
 }
 
+/* What a deployment's rate counts: tokens of answers, of prompts where it gives no more than
+ * the first. */
+static double counted(const struct serve_game *g, const struct scheduler_result *r)
+{
+    bool prompts = g->plan->workload.role == DUTY_PROMPTS;
+    return (double)(prompts ? r->input_tokens : r->output_tokens);
+}
+
 /* ---- what requests see ---- */
 
 /* Seconds of a request before the scheduler has it. */
@@ -162,7 +170,7 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
     scheduler_play(&ask, &arena, &r);
     double end_s = r.ends_s[r.n - 1];
     out->requests_per_s = (double)r.n / end_s;
-    out->tokens_per_s = (double)r.output_tokens / end_s;
+    out->tokens_per_s = counted(g, &r) / end_s;
     if (serve_is_limited(g->plan)) {
         out->within = serve_within(g, &r, &arena);
         out->goodput_per_s = out->within * out->requests_per_s;
@@ -189,7 +197,7 @@ double serve_capacity(const struct serve_game *g, double *tokens)
     scheduler_play(&ask, &arena, &r);
     uint64_t last = ask.requests - slots; /* until then some wait */
     double s = r.ends_s[last - 1] - r.ends_s[slots - 1];
-    *tokens = (double)r.output_tokens / (double)r.n;
+    *tokens = counted(g, &r) / (double)r.n;
     arena_release(&arena);
     return (double)(last - slots) / s;
 }
