@@ -10,6 +10,7 @@
 #include "plan/text/container.h"
 #include "plan/text/python_commands.h"
 #include "plan/text/scripted.h"
+#include "plan/job/described.h"
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
 #include "plan/read/part.h"
@@ -39,13 +40,14 @@ static struct job new_job(const struct input *in, const struct job_framework *fr
     return job;
 }
 
-static enum status deliver(const struct input *in, struct job *job)
+enum status job_deliver(struct job *job, const char *text, size_t length,
+                        struct job_result *result)
 {
-    TRY(job_finish(job, in->text, in->length));
+    TRY(job_finish(job, text, length));
     const char *line =
-        job->mark.line ? arena_printf(in->arena, " (line %u)", job->mark.line) : "";
-    *in->result = (struct job_result){
-        .taken_for = arena_printf(in->arena, "%s%s", job->framework->title, line),
+        job->mark.line ? arena_printf(job->arena, " (line %u)", job->mark.line) : "";
+    *result = (struct job_result){
+        .taken_for = arena_printf(job->arena, "%s%s", job->framework->title, line),
         .framework = job->framework->name,
         .root = draft_tree(&job->draft, job->file),
         .draft = job->draft,
@@ -53,6 +55,11 @@ static enum status deliver(const struct input *in, struct job *job)
         .cluster_taken = job->cluster_taken,
     };
     return STATUS_OK;
+}
+
+static enum status deliver(const struct input *in, struct job *job)
+{
+    return job_deliver(job, in->text, in->length, in->result);
 }
 
 /* A word that was written to a line has a place in the text no further than that line's end. */
@@ -79,6 +86,7 @@ static void keep_columns(const struct input *in, struct shell *shell)
 /* `script`: what the shell reads, of a text that is no script itself. */
 static enum status read_script(const struct input *in, const char *script, size_t length)
 {
+    struct launch_pool prefill, decode;
     struct job job = new_job(in, NULL);
     struct shell shell;
     const struct shell_given *given;
@@ -87,6 +95,9 @@ static enum status read_script(const struct input *in, const char *script, size_
     TRY(shell_read_given(job.file, script, length, given, n_given, in->arena, &shell, in->err));
     if (script != in->text)
         keep_columns(in, &shell);
+    if (!in->request->line && launch_pools(&job, &shell, &prefill, &decode))
+        return job_read_pools(&(struct job_text){in->name, in->text, in->length, in->request},
+                              &prefill, &decode, in->arena, in->result, in->err);
     TRY(launch_read(&job, &shell));
     job.shell = &shell;
     return deliver(in, &job);
@@ -103,38 +114,10 @@ static enum status read_tree(const struct input *in, const struct job_framework 
     return deliver(in, &job);
 }
 
-/* Megatron-LM's own tests have a command line as a mapping, MODEL_ARGS: {--bf16: true}
- * (tests/functional_tests, run_ci_test.sh: true is a flag alone, false is none). */
-static const struct node *arguments_of(const struct node *root)
-{
-    const struct node *arguments =
-        root->kind == NODE_MAPPING ? node_get(root, "MODEL_ARGS") : NULL;
-    bool flags = arguments && arguments->kind == NODE_MAPPING && arguments->first &&
-                 text_starts(arguments->first->key, "--");
-    return flags ? arguments : NULL;
-}
-
 static enum status read_arguments(const struct input *in, const struct node *arguments)
 {
     struct job job = new_job(in, &job_megatron);
-    struct shell_words words = {0};
-    for (const struct node *flag = arguments->first; flag; flag = flag->next) {
-        bool list = flag->kind == NODE_SEQUENCE;
-        bool off = flag->kind == NODE_SCALAR && text_equal(flag->text, "false");
-        bool alone = flag->kind == NODE_SCALAR && text_equal(flag->text, "true");
-        const struct node *value = list ? flag->first : flag;
-        words.items =
-            arena_grow(in->arena, words.items, words.n, &words.capacity, sizeof *words.items);
-        if (!off && flag->kind != NODE_MAPPING)
-            words.items[words.n++] = (struct shell_word){.text = flag->key, .mark = flag->mark};
-        for (; !off && !alone && value && value->kind == NODE_SCALAR;
-             value = list ? value->next : NULL) {
-            words.items = arena_grow(in->arena, words.items, words.n, &words.capacity,
-                                     sizeof *words.items);
-            words.items[words.n++] =
-                (struct shell_word){.text = value->text, .mark = value->mark};
-        }
-    }
+    struct shell_words words = job_argument_words(arguments, in->arena);
     job.mark = arguments->mark;
     TRY(job_add_words(&job, words.items, words.n));
     return deliver(in, &job);
@@ -334,8 +317,12 @@ static enum status read_yaml(const struct input *in)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
         TRY(refuse_recipe(in, root));
-    if (!framework && loose == STATUS_OK && arguments_of(root))
-        return read_arguments(in, arguments_of(root));
+    if (!framework && loose == STATUS_OK && job_arguments_of(root))
+        return read_arguments(in, job_arguments_of(root));
+    if (!framework && loose == STATUS_OK && described_is(root)) {
+        const struct described_file described = {file, in->text, in->length, root, in->request};
+        return described_read(&described, in->arena, in->result, in->err);
+    }
     if (!framework && loose == STATUS_OK)
         framework = tree_framework(root);
     if (framework)
@@ -360,6 +347,15 @@ static enum status read_containers(const struct input *in)
 {
     struct text script = {.arena = in->arena};
     struct job job = new_job(in, NULL);
+    struct node *root = NULL;
+    struct err several = {0};
+    if (source_read_job(job.file, in->text, in->length, in->arena, &root, &several) ==
+            STATUS_OK &&
+        described_is(root)) {
+        const struct described_file described = {job.file, in->text, in->length, root,
+                                                 in->request};
+        return described_read(&described, in->arena, in->result, in->err);
+    }
     const struct container_beside beside = {&job, read_beside};
     TRY(container_script(job.file, in->text, in->length, &beside, &script, in->err));
     return read_script(in, text_string(&script), script.length);
