@@ -59,21 +59,31 @@ bool import_hf_is_config(const struct node *config)
     return node_get(import_text_config(config, &outer), "model_type");
 }
 
+static const struct import_families *const files[] = {&import_latent, &import_experts,
+                                                      &import_recurrent, &import_dense};
+
 static const struct import_family *find_family(const char *name)
 {
-    for (size_t i = 0; i < import_n_families; i++)
-        for (const char *const *known = import_families[i].names; *known; known++)
-            if (text_equal(*known, name))
-                return &import_families[i];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t j = 0; j < files[i]->n; j++)
+            for (const char *const *known = files[i]->family[j].names; *known; known++)
+                if (text_equal(*known, name))
+                    return &files[i]->family[j];
     return NULL;
+}
+
+static void name_family(const struct import_family *family, struct text *out)
+{
+    for (const char *const *name = family->names; *name; name++)
+        if (!isupper((unsigned char)**name) && !text_ends(*name, "_text"))
+            text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
 }
 
 void import_hf_known(struct text *out)
 {
-    for (size_t i = 0; i < import_n_families; i++)
-        for (const char *const *name = import_families[i].names; *name; name++)
-            if (!isupper((unsigned char)**name) && !text_ends(*name, "_text"))
-                text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t j = 0; j < files[i]->n; j++)
+            name_family(&files[i]->family[j], out);
 }
 
 static enum status refuse(const struct node *name, struct err *err)

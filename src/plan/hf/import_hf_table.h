@@ -42,8 +42,14 @@ struct import_family {
     enum status (*finish)(const struct node *config, struct model *model, struct err *err);
 };
 
-extern const struct import_family import_families[];
-extern const size_t import_n_families;
+/* The families of one file, and all files. */
+struct import_families {
+    size_t n;
+    const struct import_family *family;
+};
+
+extern const struct import_families import_latent, import_experts, import_recurrent,
+    import_dense;
 
 /* A beginning of model_type or architecture that is known and cannot be expressed. */
 struct import_refusal {
