@@ -57,10 +57,22 @@ static bool is_part(enum layer_type type)
     return type == LAYER_DENSE || type == LAYER_MOE;
 }
 
+bool model_is_recurrent(const struct model *model)
+{
+    const struct enum_list *list = &model->layer_types;
+    if (!list->n || model->moe.experts || model->dense_intermediate)
+        return false;
+    for (uint64_t i = 0; i < list->n; i++)
+        if (list->value[i] != LAYER_LINEAR)
+            return false;
+    return true;
+}
+
 bool model_has_parts(const struct model *model)
 {
     const struct enum_list *list = &model->layer_types;
-    return memchr(list->value, LAYER_DENSE, list->n) || memchr(list->value, LAYER_MOE, list->n);
+    return memchr(list->value, LAYER_DENSE, list->n) ||
+           memchr(list->value, LAYER_MOE, list->n) || model_is_recurrent(model);
 }
 
 static enum mixer mixer_of(enum layer_type type)
@@ -308,6 +320,11 @@ bool plan_has_chunk(const struct plan *plan)
 bool plan_has_linear(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_LINEAR);
+}
+
+bool plan_is_recurrent(const struct plan *plan)
+{
+    return model_is_recurrent(&plan->model);
 }
 
 bool plan_has_csa(const struct plan *plan)

@@ -83,8 +83,12 @@ const char *kind_name(enum layer_kind kind);
 void model_layers(const struct model *model, uint64_t first, uint64_t end,
                   uint64_t count[KIND_COUNT]);
 
-/* Whether its list of layers names dense or moe: each layer is then one part, with the norms of
- * one. */
+/* Whether all layers are recurrences without a network: the list names linear alone in a model
+ * without experts and dense width (Mamba). */
+bool model_is_recurrent(const struct model *model);
+
+/* Whether that is so, or the list of layers names dense or moe: each layer is then one part,
+ * with the norms of one. */
 bool model_has_parts(const struct model *model);
 
 /* Which kinds the model has, those of enabled prediction modules included. Without a list there
@@ -131,6 +135,7 @@ bool plan_splits_attention(const struct plan *plan);
 bool plan_has_window(const struct plan *plan);
 bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);
+bool plan_is_recurrent(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
 bool plan_has_blocks(const struct plan *plan);

@@ -218,11 +218,11 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
         part->norms = values;
         break;
     case LINEAR_MAMBA2:
-        part->norms = values;
+        part->norms = l->bare ? 0 : values;
         part->biases = checked_mul(3, l->heads, overflow);
         break;
     case LINEAR_MAMBA1:
-        part->norms = mul_add(2, l->key_dim, l->rank, overflow);
+        part->norms = l->bare ? 0 : mul_add(2, l->key_dim, l->rank, overflow);
         part->biases = mul_add(l->key_dim, values, checked_mul(3, values, overflow), overflow);
         break;
     case LINEAR_SHORT_CONV:

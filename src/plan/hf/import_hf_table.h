@@ -126,8 +126,17 @@ enum status import_layers(const struct node *config, struct model *model,
                           enum layer_type (*type)(const struct node *config, uint64_t i),
                           struct err *err);
 
-/* And those that say which layers are of which type; see import_hf_layers.c and, for those of
- * 2026, import_hf_2026.c. */
+/* The same of a function alone, whatever a list says; or of the list by that key alone, where
+ * there is one. STATUS_INPUT: too many layers, or a word that is not known. */
+enum status import_set_layers(const struct node *config, struct model *model,
+                              enum layer_type (*type)(const struct node *config, uint64_t i),
+                              struct err *err);
+enum status import_read_list(const struct node *config, const char *key, struct model *model,
+                             bool *found, struct err *err);
+enum status import_too_long(const struct node *config, uint64_t n, struct err *err);
+
+/* And those that say which layers are of which type; see import_hf_layers.c, for
+ * recurrences import_hf_recurrent.c and for those of 2026 import_hf_2026.c. */
 enum status import_finish_minimax_m3(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
@@ -161,6 +170,10 @@ enum status import_finish_granite(const struct node *config, struct model *model
                                   struct err *err);
 enum status import_finish_bamba(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_mamba(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_mamba2(const struct node *config, struct model *model,
+                                 struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
                                      struct err *err);

@@ -16,8 +16,6 @@ const struct import_refusal import_refusals[] = {
     {"Bloom", "a norm behind the embedding"},
     {"falcon_h1", "attention and Mamba side by side in a layer"},
     {"FalconH1", "attention and Mamba side by side in a layer"},
-    {"falcon_mamba", "Mamba-1 without networks"},
-    {"FalconMamba", "Mamba-1 without networks"},
     {"zamba", "attention whose weights several layers share"},
     {"Zamba", "attention whose weights several layers share"},
     {"axk2", "norms with gates of their own"},

@@ -177,6 +177,47 @@ static const struct import_field lfm2_dense[] = {
     KNOWN("theta"),
 };
 
+/* Recurrences alone, each behind one norm; no layer has a network. Absent keys are those of
+ * MambaConfig and Mamba2Config. */
+#define RECURRENT                                                                              \
+    COUNT(attention.heads, NULL, "1"), COUNT(norms_per_layer, NULL, "1"),                      \
+        COUNT(linear.conv, "conv_kernel", "4"),                                                \
+        WORD(moe.activation, NULL, "silu", import_activations)
+
+static const struct import_field mamba[] = {
+    RECURRENT,
+    COUNT(hidden, "hidden_size", "768"),
+    COUNT(layers, "num_hidden_layers", "32"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    WORD(linear.kind, NULL, "mamba1", import_linear_kinds),
+    COUNT(linear.key_dim, "state_size", "16"),
+    BOOL(linear.bare, NULL, "true"), /* falcon_mamba's norms have no weights */
+    KNOWN("intermediate_size"),      /* import_finish_mamba */
+    KNOWN("d_inner"),
+    KNOWN("d_model"),
+    KNOWN("n_layer"),
+    KNOWN("expand"),
+    KNOWN("fused_add_norm"),
+    KNOWN("rms_norm"),
+    KNOWN("ssm_cfg"),
+    KNOWN("use_mambapy"),
+};
+
+static const struct import_field mamba2[] = {
+    RECURRENT,
+    COUNT(hidden, "hidden_size", "4096"),
+    COUNT(layers, "num_hidden_layers", "64"),
+    WORD(linear.kind, NULL, "mamba2", import_linear_kinds),
+    COUNT(linear.heads, "num_heads", "128"),
+    COUNT(linear.head_dim, "head_dim", "64"),
+    COUNT(linear.key_heads, "n_groups", "8"),
+    COUNT(linear.key_dim, "state_size", "128"),
+    COUNT(linear.chunk, "chunk_size", "256"),
+    KNOWN("time_step_rank"),
+    KNOWN("norm_before_gate"),
+    KNOWN("rms_norm"),
+};
+
 static const struct import_family families[] = {
     {{"qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", "Qwen3NextForCausalLM",
       "Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration", NULL},
@@ -214,6 +255,12 @@ static const struct import_family families[] = {
     {{"lfm2", "Lfm2ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(lfm2_dense)},
      import_finish_lfm2_dense},
+    {{"mamba", "falcon_mamba", "MambaForCausalLM", "FalconMambaForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(mamba)},
+     import_finish_mamba},
+    {{"mamba2", "Mamba2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(mamba2)},
+     import_finish_mamba2},
 };
 
 FAMILIES(recurrent);

@@ -446,6 +446,7 @@ static uint64_t facts_of(const struct plan *plan)
         {moe->latent_size > 0 && moe->latent_norm, FACT_LATENT_NORM},
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
+        {!plan->model.linear.bare, FACT_LINEAR_NORMS},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
         {plan->model.residual_streams > 1 || plan->model.residual_block, FACT_WEIGHED},
