@@ -61,6 +61,7 @@ static bool is_taken(const struct model *model, const char *key)
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
         {"sparse_attention_config", model->indexer.block > 0},
         {"mlp_bias", model->mlp_bias},
+        {"use_bias", model->attention.bias},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))

@@ -8,6 +8,12 @@
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
 
+static bool is_off(const struct node *config, const char *key)
+{
+    const struct node *value = import_value(config, key, NODE_SCALAR);
+    return value && text_equal(value->text, "false");
+}
+
 static enum layer_type interval(const struct node *config, uint64_t i)
 {
     uint64_t every = import_count(config, "full_attention_interval", 4);
@@ -204,6 +210,36 @@ enum status import_finish_lfm2(const struct node *config, struct model *model, s
     if (import_value(config, "tie_word_embeddings", NODE_SCALAR))
         model->tied_embeddings = import_is_true(config, "tie_word_embeddings");
     return import_layers(config, model, lfm2, err);
+}
+
+/* Linear, window, linear, full, window, and so on (configuration_lara_mini.py). */
+static enum layer_type lara(const struct node *config, uint64_t i)
+{
+    static const enum layer_type types[] = {LAYER_LINEAR, LAYER_WINDOW, LAYER_LINEAR,
+                                            LAYER_FULL, LAYER_WINDOW};
+    (void)config;
+    return types[i % (sizeof types / sizeof *types)];
+}
+
+enum status import_finish_lara(const struct node *config, struct model *model, struct err *err)
+{
+    return import_layers(config, model, lara, err);
+}
+
+/* Every third of four is full, every fourth but the first has a window
+ * (configuration_lfm3.py). */
+static enum layer_type lfm3(const struct node *config, uint64_t i)
+{
+    (void)config;
+    return i % 4 == 2 ? LAYER_FULL : i % 4 == 0 && i > 0 ? LAYER_WINDOW : LAYER_LINEAR;
+}
+
+enum status import_finish_lfm3(const struct node *config, struct model *model, struct err *err)
+{
+    TRY(import_finish_lfm2(config, model, err));
+    model->dense_layers = model->layers;
+    model->norms_per_layer = is_off(config, "use_sandwich_norm") ? 2 : 4;
+    return import_layers(config, model, lfm3, err);
 }
 
 /* ---- recurrences alone ---- */

@@ -32,7 +32,7 @@ struct import_fields {
     const struct import_field *field;
 };
 
-enum { IMPORT_PARTS = 6, IMPORT_NAMES = 12 };
+enum { IMPORT_PARTS = 7, IMPORT_NAMES = 12 };
 
 /* Architectures read alike. Later parts overwrite earlier ones. */
 struct import_family {
@@ -174,6 +174,18 @@ enum status import_finish_mamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_mamba2(const struct node *config, struct model *model,
                                  struct err *err);
+enum status import_finish_hyperclovax(const struct node *config, struct model *model,
+                                      struct err *err);
+enum status import_finish_qwen(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_mpt(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_granite_dense_swa(const struct node *config, struct model *model,
+                                            struct err *err);
+enum status import_finish_hunyuan(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_pangu(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_lara(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_lfm3(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
                                      struct err *err);

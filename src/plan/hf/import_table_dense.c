@@ -305,6 +305,113 @@ static const struct import_field minicpm[] = {
     KNOWN("scale_emb"),
 };
 
+/* A sink a head, windows in some layers. */
+static const struct import_field granite_dense_swa[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(attention.window, "sliding_window", "128"),
+    BOOL(attention.sinks, NULL, "true"),
+    KNOWN("layer_rope_theta"),
+};
+
+/* Norms without weights; the one before the head is counted as one of [hidden] all the same. */
+static const struct import_field olmo[] = {
+    COUNT(norms_per_layer, NULL, "0"),
+    KNOWN("clip_qkv"),
+};
+
+static const struct import_field nanochat[] = {
+    COUNT(norms_per_layer, NULL, "0"),
+    TWO_MATRICES("hidden_act", "relu2"),
+};
+
+static const struct import_field jais2[] = {
+    TWO_MATRICES("hidden_act", "relu2"),
+    BOOL(norm_bias, NULL, "true"),
+    BOOL(attention.bias, "attention_bias", "true"),
+    BOOL(attention.output_bias, "attention_bias", "true"),
+    BOOL(mlp_bias, "mlp_bias", "true"),
+};
+
+/* Gemma 2 without the norms behind attention and network. */
+static const struct import_field vaultgemma[] = {
+    COUNT(norms_per_layer, NULL, "2"),
+};
+
+/* Gemma 4 without embeddings of the layers and experts. */
+static const struct import_field gemma4_unified[] = {
+    COUNT(attention.window, "sliding_window", "1024"),
+    COUNT(layer_embedding.width, NULL, "0"),
+};
+
+/* Latent attention before dense networks: MiniCPM3 and Youtu. */
+static const struct import_field latent_dense[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    KNOWN("dim_model_base"),
+    KNOWN("scale_depth"),
+    KNOWN("scale_emb"),
+};
+
+/* import_finish_hyperclovax */
+static const struct import_field hyperclovax[] = {
+    KNOWN("use_post_norm"),
+};
+
+/* LayerNorm in place of RMSNorm (vLLM models/orion.py). */
+static const struct import_field orion[] = {
+    BOOL(norm_bias, NULL, "true"),
+};
+
+/* Biases of all four products of attention where `bias` says so (vLLM models/llama.py,
+ * openpangu.py). */
+static const struct import_field biased[] = {
+    BOOL(attention.bias, "bias", "false"),
+    BOOL(attention.output_bias, "bias", "false"),
+};
+
+/* The first Qwen, with its own code: two of the three matrices of a network are half as wide as
+ * intermediate_size says (vLLM models/qwen.py); import_finish_qwen. */
+static const struct import_field qwen[] = {
+    BOOL(attention.bias, NULL, "true"),
+    BOOL(attention.output_bias, NULL, "false"),
+    COUNT(attention.head_dim, "kv_channels", "0"),
+    KNOWN("no_bias"),
+    KNOWN("seq_length"),
+    KNOWN("use_dynamic_ntk"),
+    KNOWN("use_logn_attn"),
+    KNOWN("bf16"),
+    KNOWN("fp16"),
+    KNOWN("fp32"),
+    KNOWN("scale_attn_weights"),
+    KNOWN("softmax_in_fp32"),
+    KNOWN("use_flash_attn"),
+    KNOWN("use_cache_quantization"),
+    KNOWN("use_cache_kernel"),
+    KNOWN("onnx_safe"),
+};
+
+/* Positions are slopes of the scores; absent keys are those of MptConfig. import_finish_mpt. */
+static const struct import_field mpt[] = {
+    COUNT(layers, "n_layers", "24"),
+    COUNT(hidden, "d_model", "2048"),
+    COUNT(vocab, "vocab_size", "50368"),
+    COUNT(max_position, "max_seq_len", "2048"),
+    COUNT(attention.heads, "n_heads", "16"),
+    COUNT(dense_intermediate, "expansion_ratio", "4"),
+    COUNT(attention.window, NULL, "0"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    WORD(moe.activation, NULL, "gelu", import_activations),
+    BOOL(moe.glu, NULL, "false"),
+    KNOWN("attn_config"),
+    KNOWN("no_bias"),
+    KNOWN("norm_type"),
+    KNOWN("learned_pos_emb"), /* no code reads it */
+    KNOWN("init_config"),
+    KNOWN("init_device"),
+    KNOWN("embedding_fraction"),
+    KNOWN("logit_scale"),
+    KNOWN("verbose"),
+};
+
 static const struct import_family families[] = {
     {{"llama", "mistral", "ministral3", "cwm", "LlamaForCausalLM", "MistralForCausalLM",
       "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM", NULL},
@@ -357,7 +464,7 @@ static const struct import_family families[] = {
     {{"arcee", "ArceeForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(arcee)},
      import_finish_llama},
-    {{"apertus", "ApertusForCausalLM", NULL},
+    {{"apertus", "apertus1p5_text", "ApertusForCausalLM", "Apertus1p5ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(apertus)},
      import_finish_llama},
     {{"granite", "GraniteForCausalLM", NULL},
@@ -372,7 +479,7 @@ static const struct import_family families[] = {
     {{"phi", "PhiForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(phi)},
      import_finish_phi},
-    {{"gptj", "GPTJForCausalLM", NULL},
+    {{"gptj", "codegen", "GPTJForCausalLM", "CodeGenForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gptj)},
      import_finish_gptj},
     {{"gpt_neox", "GPTNeoXForCausalLM", NULL},
@@ -384,7 +491,8 @@ static const struct import_family families[] = {
     {{"cohere", "CohereForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(cohere)},
      import_finish_llama},
-    {{"cohere2", "Cohere2ForCausalLM", NULL},
+    {{"cohere2", "cohere_compass", "cohere_compass_text", "Cohere2ForCausalLM",
+      "CohereCompassForCausalLM", "CohereCompassForConditionalGeneration", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(cohere),
       FIELDS(cohere2)},
      import_finish_exaone4},
@@ -427,6 +535,54 @@ static const struct import_family families[] = {
       "Qwen3VLForConditionalGeneration", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(head_norms)},
      import_finish_dense},
+    {{"gemma4_unified_text", "gemma4_unified", "Gemma4UnifiedForCausalLM",
+      "Gemma4UnifiedForConditionalGeneration", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
+      FIELDS(gemma2), FIELDS(gemma4), FIELDS(gemma4_unified)},
+     import_finish_gemma4},
+    {{"granite_swa", "GraniteSWAForCausalLM", "GraniteSwaForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense),
+      FIELDS(granite_dense_swa)},
+     import_finish_granite_dense_swa},
+    {{"olmo", "OlmoForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(olmo)},
+     import_finish_llama},
+    {{"nanochat", "NanoChatForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(nanochat)},
+     import_finish_llama},
+    {{"jais2", "Jais2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(jais2)},
+     import_finish_llama},
+    {{"helium", "HeliumForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"ministral", "MinistralForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"vaultgemma", "VaultGemmaForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
+      FIELDS(gemma2), FIELDS(vaultgemma)},
+     import_finish_gemma2},
+    {{"minicpm3", "youtu", "MiniCPM3ForCausalLM", "YoutuForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(dense), FIELDS(latent_dense)},
+     import_finish_llama},
+    {{"hyperclovax", "HyperCLOVAXForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(hyperclovax)},
+     import_finish_hyperclovax},
+    {{"orion", "OrionForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(orion)},
+     import_finish_llama},
+    {{"internlm", "aquila", "xverse", "PanguEmbedded", "InternLMForCausalLM",
+      "AquilaForCausalLM", "AquilaModel", "XverseForCausalLM", "PanguEmbeddedForCausalLM",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(biased)},
+     import_finish_llama},
+    {{"qwen", "QWenLMHeadModel", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(qwen)},
+     import_finish_qwen},
+    {{"mpt", "MptForCausalLM", "MPTForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(mpt)},
+     import_finish_mpt},
 };
 
 FAMILIES(dense);

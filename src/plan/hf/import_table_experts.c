@@ -421,6 +421,23 @@ static const struct import_field kolibri1[] = {
     BOOL(moe.router.bias, NULL, "true"),
 };
 
+/* Pangu Pro MoE: all four products of attention have biases, and every expert of the router a
+ * learned scale, counted as its bias; of each of eight groups one expert is chosen. Source of
+ * names: vllm-ascend models/pangu_moe.py. */
+static const struct import_field pangu_pro[] = {
+    COUNT(dense_intermediate, "intermediate_size", "0"),
+    BOOL(attention.bias, NULL, "true"),
+    BOOL(attention.output_bias, NULL, "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", "0"),
+    BOOL(moe.router.linear_bias, NULL, "true"),
+    KNOWN("num_groups"),
+    KNOWN("routed_expert_groups"),
+    KNOWN("norm_topk_prob"),
+};
+
 static const struct import_family families[] = {
     {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(ernie)},
@@ -430,9 +447,9 @@ static const struct import_family families[] = {
       NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(ernie), FIELDS(ernie_vl)},
      import_finish_ernie_vl},
-    {{"hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", NULL},
+    {{"hunyuan_v1_moe", "hunyuan", "HunYuanMoEV1ForCausalLM", "HunYuanForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(hunyuan)},
-     NULL},
+     import_finish_hunyuan},
     {{"grok-1", "Grok1ModelForCausalLM", "Grok1ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(grok_1)},
      import_finish_grok},
@@ -523,6 +540,9 @@ static const struct import_family families[] = {
       FIELDS(qwen3_moe), FIELDS(kolibri1)},
      import_finish_kolibri},
     {{"dbrx", "DbrxForCausalLM", NULL}, {FIELDS(dbrx)}, NULL},
+    {{"PanguProMoE", "pangu_pro_moe", "PanguProMoEForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(pangu_pro)},
+     import_finish_interleaved},
 };
 
 FAMILIES(experts);

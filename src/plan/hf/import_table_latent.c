@@ -232,6 +232,26 @@ static const struct import_field mistral4[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
 };
 
+/* openPangu-Ultra-MoE: norms before and behind both parts where sandwich_norm says so. The
+ * published names beside DeepSeek's are in import_hf.c (vLLM models/openpangu.py, its
+ * HuggingFace code's PanguUltraMoEConfig). */
+static const struct import_field pangu_ultra[] = {
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "router_enable_expert_bias", "false"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    KNOWN("sandwich_norm"), /* import_finish_pangu */
+    KNOWN("num_routed_experts"),
+    KNOWN("num_shared_experts"),
+    KNOWN("num_dense_layers"),
+    KNOWN("num_mtp_layers"),
+    KNOWN("attention_kv_lora_dim"),
+    KNOWN("attention_q_lora_dim"),
+    KNOWN("attention_qk_dim"),
+    KNOWN("attention_qk_rope_dim"),
+    KNOWN("attention_v_dim"),
+};
+
 static const struct import_family families[] = {
     {{"deepseek_v2", "DeepseekV2ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
@@ -305,6 +325,10 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
       FIELDS(mistral4)},
      import_finish_deepseek},
+    {{"pangu_ultra_moe", "PanguUltraMoE", "PanguUltraMoEForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(pangu_ultra)},
+     import_finish_pangu},
 };
 
 FAMILIES(latent);

@@ -218,6 +218,44 @@ static const struct import_field mamba2[] = {
     KNOWN("rms_norm"),
 };
 
+/* The layers of Qwen3.5 with plain attention, norms of its queries and keys over all heads. */
+static const struct import_field olmo_hybrid[] = {
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(linear.heads, "linear_num_value_heads", "30"),
+    COUNT(linear.key_heads, "linear_num_key_heads", "30"),
+    COUNT(linear.key_dim, "linear_key_head_dim", "96"),
+    COUNT(linear.head_dim, "linear_value_head_dim", "192"),
+    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    BOOL(attention.output_gate, NULL, "false"),
+    KNOWN("linear_a_log_max"),
+    KNOWN("linear_dt_min"),
+    KNOWN("linear_dt_max"),
+    KNOWN("linear_dt_init_floor"),
+    KNOWN("linear_allow_neg_eigval"),
+};
+
+/* Those of Qwen3-Next with windows and plain attention; all layers have experts. */
+static const struct import_field lara_mini[] = {
+    COUNT(linear.heads, "linear_num_value_heads", "16"),
+    COUNT(linear.key_heads, "linear_num_key_heads", "8"),
+    COUNT(attention.window, "sliding_window", "512"),
+    BOOL(attention.output_gate, NULL, "false"),
+    COUNT(moe.experts, "num_experts", "128"),
+    COUNT(moe_every, NULL, "1"),
+    COUNT(mtp_layers, NULL, "0"),
+    BOOL(moe.shared_gate, NULL, "false"),
+};
+
+/* Norms before and behind both parts, windows, a gate per head. */
+static const struct import_field lfm3[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(linear.conv, "conv_L_cache", "7"),
+    COUNT(attention.window, "sliding_window", "256"),
+    BOOL(attention.head_gate, "use_attention_gate", "true"),
+    KNOWN("use_sandwich_norm"), /* import_finish_lfm3 */
+};
+
 static const struct import_family families[] = {
     {{"qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", "Qwen3NextForCausalLM",
       "Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration", NULL},
@@ -261,6 +299,17 @@ static const struct import_family families[] = {
     {{"mamba2", "Mamba2ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(mamba2)},
      import_finish_mamba2},
+    {{"olmo_hybrid", "OlmoHybridForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
+      FIELDS(olmo_hybrid)},
+     import_finish_qwen3_next},
+    {{"lara_mini", "LaraMiniForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
+      FIELDS(delta_experts), FIELDS(lara_mini)},
+     import_finish_lara},
+    {{"lfm3", "Lfm3ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(lfm2_dense), FIELDS(lfm3)},
+     import_finish_lfm3},
 };
 
 FAMILIES(recurrent);
