@@ -236,9 +236,7 @@ static void broken_configurations_say_where(void **state)
         {"{\"hidden_size\": 4}", "config.json:1:1",
          "configuration names no architecture: 'model_type' is missing", ""},
         {"{\"model_type\": \"xlnot\"}", "config.json:1:16", "architecture 'xlnot' is not known",
-         "write the model's own keys, as models/*.yaml do; 'moeplan import --help' names what "
-         "is "
-         "known"},
+         "write the model's own keys, as models/*.yaml do"},
         {"{\"model_type\": \"qwen3_mo\"}", "config.json:1:16",
          "architecture 'qwen3_mo' is not known",
          "did you mean 'qwen3_moe'? Else write the model's own keys, as models/*.yaml do"},

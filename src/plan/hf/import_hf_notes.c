@@ -33,6 +33,7 @@ static const struct unmodelled {
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
     {"use_bias", "biases of projections are not counted"},
+    {"projectors_bias", "biases of projections are not counted"},
     {"block_configs",
      "networks of several widths are taken for as many of their mean: parameters "
      "and FLOPs are those of all together, what one layer holds for a while "

@@ -242,6 +242,26 @@ enum status import_finish_lfm3(const struct node *config, struct model *model, s
     return import_layers(config, model, lfm3, err);
 }
 
+static enum layer_type both(const struct node *config, uint64_t i)
+{
+    (void)config;
+    (void)i;
+    return LAYER_BOTH;
+}
+
+/* Channels of the recurrence are mamba_d_ssm, or expand x hidden out. */
+enum status import_finish_falcon_h1(const struct node *config, struct model *model,
+                                    struct err *err)
+{
+    struct linear *l = &model->linear;
+    uint64_t wide = import_count(config, "mamba_d_ssm",
+                                 import_count(config, "mamba_expand", 2) * model->hidden);
+    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    l->bare = !import_is_true(config, "mamba_rms_norm");
+    model->dense_layers = model->layers;
+    return import_set_layers(config, model, both, err);
+}
+
 /* ---- recurrences alone ---- */
 
 /* No layer has attention; the heads that tensor parallelism would split are the recurrence's.

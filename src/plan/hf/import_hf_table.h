@@ -170,6 +170,8 @@ enum status import_finish_granite(const struct node *config, struct model *model
                                   struct err *err);
 enum status import_finish_bamba(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_falcon_h1(const struct node *config, struct model *model,
+                                    struct err *err);
 enum status import_finish_mamba(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_mamba2(const struct node *config, struct model *model,

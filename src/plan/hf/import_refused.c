@@ -14,8 +14,6 @@ const struct import_refusal import_refusals[] = {
     {"GPTBigCode", "learned positions"},
     {"bloom", "a norm behind the embedding"},
     {"Bloom", "a norm behind the embedding"},
-    {"falcon_h1", "attention and Mamba side by side in a layer"},
-    {"FalconH1", "attention and Mamba side by side in a layer"},
     {"zamba", "attention whose weights several layers share"},
     {"Zamba", "attention whose weights several layers share"},
     {"axk2", "norms with gates of their own"},

@@ -256,6 +256,29 @@ static const struct import_field lfm3[] = {
     KNOWN("use_sandwich_norm"), /* import_finish_lfm3 */
 };
 
+/* Attention and Mamba-2 side by side behind one norm, then a dense network; absent keys are
+ * those of FalconH1Config. */
+static const struct import_field falcon_h1[] = {
+    COUNT(dense_intermediate, "intermediate_size", "14336"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(mlp_bias, "mlp_bias", "false"),
+    WORD(linear.kind, NULL, "mamba2", import_linear_kinds),
+    COUNT(linear.heads, "mamba_n_heads", "128"),
+    COUNT(linear.key_heads, "mamba_n_groups", "1"),
+    COUNT(linear.key_dim, "mamba_d_state", "256"),
+    COUNT(linear.conv, "mamba_d_conv", "4"),
+    COUNT(linear.chunk, "mamba_chunk_size", "256"),
+    KNOWN("mamba_rms_norm"), /* import_finish_falcon_h1 */
+    KNOWN("mamba_d_ssm"),
+    KNOWN("mamba_norm_before_gate"),
+    KNOWN("mamba_use_mlp"),
+    KNOWN("mlp_expansion_factor"),
+    KNOWN("mlp_multipliers"),
+    KNOWN("ssm_multipliers"),
+    KNOWN("attn_layer_indices"),
+};
+
 static const struct import_family families[] = {
     {{"qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", "Qwen3NextForCausalLM",
       "Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration", NULL},
@@ -310,6 +333,9 @@ static const struct import_family families[] = {
     {{"lfm3", "Lfm3ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(lfm2_dense), FIELDS(lfm3)},
      import_finish_lfm3},
+    {{"falcon_h1", "FalconH1ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(falcon_h1)},
+     import_finish_falcon_h1},
 };
 
 FAMILIES(recurrent);

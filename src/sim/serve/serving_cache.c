@@ -24,6 +24,10 @@ static void count_layers(const struct plan *plan, const struct slots *slots,
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum mixer mixer = kind_mixer((enum layer_kind)k);
         uint64_t layers = slots->value[slot_kind_layers((enum layer_kind)k)];
+        if (mixer == MIXER_BOTH) {
+            count[MIXER_FULL] += layers;
+            count[MIXER_LINEAR] += layers;
+        }
         if (cache_name(mixer) || mixer == MIXER_LINEAR)
             count[mixer == MIXER_REUSE || mixer == MIXER_BLOCKS ? MIXER_FULL : mixer] += layers;
     }
