@@ -275,12 +275,13 @@ static enum status recurrent(const struct node *config, struct model *model, uin
     return import_set_layers(config, model, all_linear, err);
 }
 
-/* `intermediate_size` of published files is what expand says (configuration_mamba.py). */
+/* As wide as intermediate_size, whatever expand says (falcon-mamba-7b: 16). */
 enum status import_finish_mamba(const struct node *config, struct model *model, struct err *err)
 {
     struct linear *l = &model->linear;
     l->heads = l->key_heads = 1;
-    l->head_dim = import_count(config, "expand", 2) * model->hidden;
+    l->head_dim = import_count(config, "intermediate_size",
+                               import_count(config, "expand", 2) * model->hidden);
     l->rank = import_count(config, "time_step_rank", (model->hidden + 15) / 16);
     return recurrent(config, model, l->head_dim, 1, err);
 }

@@ -413,8 +413,9 @@ static const struct import_field mpt[] = {
 };
 
 static const struct import_family families[] = {
-    {{"llama", "mistral", "ministral3", "cwm", "LlamaForCausalLM", "MistralForCausalLM",
-      "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM", NULL},
+    {{"llama", "mistral", "ministral3", "cwm", "iquestcoder", "LlamaForCausalLM",
+      "MistralForCausalLM", "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM",
+      NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},

@@ -181,7 +181,7 @@ static const struct import_field lfm2_dense[] = {
  * MambaConfig and Mamba2Config. */
 #define RECURRENT                                                                              \
     COUNT(attention.heads, NULL, "1"), COUNT(norms_per_layer, NULL, "1"),                      \
-        COUNT(linear.conv, "conv_kernel", "4"),                                                \
+        COUNT(linear.conv, "conv_kernel", "4"), BOOL(moe.router.normalize, NULL, "true"),      \
         WORD(moe.activation, NULL, "silu", import_activations)
 
 static const struct import_field mamba[] = {
@@ -259,6 +259,7 @@ static const struct import_field lfm3[] = {
 /* Attention and Mamba-2 side by side behind one norm, then a dense network; absent keys are
  * those of FalconH1Config. */
 static const struct import_field falcon_h1[] = {
+    BOOL(moe.router.normalize, NULL, "true"),
     COUNT(dense_intermediate, "intermediate_size", "14336"),
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
