@@ -62,7 +62,7 @@ const struct import_field import_common[] = {
     BOOL(moe.glu, NULL, "true"),
     COUNT(moe.router.groups, NULL, "1"),
     COUNT(moe.router.top_groups, NULL, "1"),
-    REAL(moe.router.scale, NULL, "1"),
+    NUMBER(moe.router.scale, NULL, "1"),
     WORD(moe.router.order, NULL, "score_then_topk", import_orders),
     LINEAR_DEFAULTS,
 };
@@ -93,5 +93,5 @@ const struct import_field import_numbered_experts[] = {
     COUNT(moe.experts, "num_experts", NULL),
     COUNT(moe.intermediate, "moe_intermediate_size", NULL),
     COUNT(moe.shared_experts, "num_shared_experts", "0"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
 };

@@ -8,22 +8,23 @@
 
 #include "plan/hf/import_hf_table.h"
 
-#define MEMBER(member) offsetof(struct model, member), sizeof(((struct model *)0)->member)
+#define IMPORT_MEMBER(member)                                                                  \
+    offsetof(struct model, member), sizeof(((struct model *)0)->member)
 #define COUNT(member, key, fallback)                                                           \
     {                                                                                          \
-        IMPORT_COUNT, MEMBER(member), key, fallback, NULL                                      \
+        IMPORT_COUNT, IMPORT_MEMBER(member), key, fallback, NULL                               \
     }
-#define REAL(member, key, fallback)                                                            \
+#define NUMBER(member, key, fallback)                                                          \
     {                                                                                          \
-        IMPORT_REAL, MEMBER(member), key, fallback, NULL                                       \
+        IMPORT_REAL, IMPORT_MEMBER(member), key, fallback, NULL                                \
     }
 #define BOOL(member, key, fallback)                                                            \
     {                                                                                          \
-        IMPORT_BOOL, MEMBER(member), key, fallback, NULL                                       \
+        IMPORT_BOOL, IMPORT_MEMBER(member), key, fallback, NULL                                \
     }
 #define WORD(member, key, fallback, words)                                                     \
     {                                                                                          \
-        IMPORT_WORD, MEMBER(member), key, fallback, words                                      \
+        IMPORT_WORD, IMPORT_MEMBER(member), key, fallback, words                               \
     }
 /* Says nothing that another key or the family does not. */
 #define KNOWN(key)                                                                             \

@@ -56,7 +56,7 @@ static const struct import_field minimax_m3[] = {
     WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
     BOOL(moe.router.normalize, NULL, "true"),
     BOOL(moe.router.bias, "use_routing_bias", "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "2"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2"),
     KNOWN("moe_intermediate_size"), /* beside intermediate_size */
 };
 
@@ -166,7 +166,7 @@ static const struct import_field step3p5[] = {
     WORD(moe.router.score, "moe_router_activation", "softmax", import_scores),
     BOOL(moe.router.normalize, "norm_expert_weight", "true"),
     BOOL(moe.router.bias, "use_moe_router_bias", "false"),
-    REAL(moe.router.scale, "moe_router_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "moe_router_scaling_factor", "1"),
     KNOWN("n_routed_experts"), /* names that others write beside */
     KNOWN("n_shared_experts"),
     KNOWN("num_experts"),
@@ -288,7 +288,7 @@ static const struct import_field dbrx[] = {
     BOOL(moe.glu, NULL, "true"),
     COUNT(moe.router.groups, NULL, "1"),
     COUNT(moe.router.top_groups, NULL, "1"),
-    REAL(moe.router.scale, NULL, "1"),
+    NUMBER(moe.router.scale, NULL, "1"),
     WORD(moe.router.order, NULL, "score_then_topk", import_orders),
     BOOL(moe.router.normalize, NULL, "true"),
     LINEAR_DEFAULTS,
@@ -311,7 +311,7 @@ static const struct import_field afmoe[] = {
     WORD(moe.router.score, "score_func", "sigmoid", import_scores),
     BOOL(moe.router.normalize, "route_norm", "true"),
     BOOL(moe.router.bias, NULL, "true"),
-    REAL(moe.router.scale, "route_scale", "1"),
+    NUMBER(moe.router.scale, "route_scale", "1"),
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),
     KNOWN("global_attn_every_n_layers"), /* import_finish_afmoe */
@@ -346,7 +346,7 @@ static const struct import_field hy_v3[] = {
     WORD(moe.router.score, NULL, "sigmoid", import_scores),
     BOOL(moe.router.normalize, "route_norm", "true"),
     BOOL(moe.router.bias, NULL, "true"),
-    REAL(moe.router.scale, "router_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "router_scaling_factor", "1"),
     KNOWN("enable_moe_fp32_combine"),
 };
 
@@ -365,7 +365,7 @@ static const struct import_field laguna[] = {
     WORD(moe.router.score, NULL, "sigmoid", import_scores),
     BOOL(moe.router.normalize, NULL, "true"),
     BOOL(moe.router.bias, NULL, "true"),
-    REAL(moe.router.scale, "moe_routed_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "moe_routed_scaling_factor", "1"),
     KNOWN("gating"),
     KNOWN("gating_types"),
     KNOWN("num_attention_heads_per_layer"),

@@ -11,7 +11,7 @@ static const struct import_field routed_experts[] = {
     COUNT(moe.shared_experts, "n_shared_experts", "0"),
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
 };
 
 /* Absent keys are those of DeepseekV4Config (configuration_deepseek_v4.py, 015c0781); all
@@ -39,7 +39,7 @@ static const struct import_field deepseek_v4[] = {
     WORD(moe.router.score, "scoring_func", "sqrtsoftplus", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, NULL, "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1.5"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1.5"),
     KNOWN("num_key_value_heads"), /* one */
     KNOWN("topk_method"),
 };
@@ -125,7 +125,7 @@ static const struct import_field longcat[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "false"),
     BOOL(moe.router.bias, NULL, "true"),
     BOOL(moe.router.linear_bias, "router_bias", "false"),
-    REAL(moe.router.scale, "routed_scaling_factor", "6"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "6"),
     KNOWN("num_hidden_layers"), /* transformers writes 2 x num_layers */
     KNOWN("mla_scale_q_lora"),
     KNOWN("mla_scale_kv_lora"),
@@ -173,7 +173,7 @@ static const struct import_field sarvam[] = {
     WORD(moe.router.score, "score_function", "sigmoid", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "moe_router_enable_expert_bias", "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
 };
 
 static const struct import_field sarvam_moe[] = {
@@ -193,7 +193,7 @@ static const struct import_field axk1[] = {
     COUNT(dense_layers, "first_k_dense_replace", "1"),
     COUNT(moe.router.groups, "n_group", "8"),
     COUNT(moe.router.top_groups, "topk_group", "4"),
-    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
     BOOL(moe.router.bias, NULL, "false"),
     KNOWN("topk_method"),
 };
@@ -208,7 +208,7 @@ static const struct import_field exaone_moe[] = {
     BOOL(moe.router.bias, NULL, "true"),
     WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "2.5"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
     KNOWN("topk_method"),
     KNOWN("is_moe_layer"), /* import_finish_exaone_moe */
     KNOWN("first_last_k_dense_replace"),

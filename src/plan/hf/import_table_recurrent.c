@@ -83,7 +83,7 @@ static const struct import_field nemotron_h[] = {
     BOOL(moe.glu, NULL, "false"),
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
     WORD(moe.router.score, NULL, "sigmoid", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, NULL, "true"),
@@ -149,7 +149,7 @@ static const struct import_field lfm2_moe[] = {
     WORD(moe.router.score, NULL, "sigmoid", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "use_expert_bias", "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
     WORD(linear.kind, NULL, "short_conv", import_linear_kinds),
     COUNT(linear.conv, "conv_L_cache", "3"),
 };
