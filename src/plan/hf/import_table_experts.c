@@ -88,6 +88,7 @@ static const struct import_field gpt_oss[] = {
     BOOL(attention.bias, "attention_bias", "true"),
     BOOL(attention.output_bias, "attention_bias", "true"),
     BOOL(attention.sinks, NULL, "true"),
+    WORD(rotary_table, NULL, "float32", import_formats),
     COUNT(attention.window, "sliding_window", "128"),
     WORD(moe.activation, NULL, "swiglu_oai", import_activations),
     BOOL(moe.bias, NULL, "true"),
