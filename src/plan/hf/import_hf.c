@@ -59,8 +59,8 @@ bool import_hf_is_config(const struct node *config)
     return node_get(import_text_config(config, &outer), "model_type");
 }
 
-static const struct import_families *const files[] = {&import_latent, &import_experts,
-                                                      &import_recurrent, &import_dense};
+static const struct import_families *const files[] = {
+    &import_latent, &import_experts, &import_recurrent, &import_dense, &import_plain};
 
 static const struct import_family *find_family(const char *name)
 {

@@ -49,7 +49,7 @@ struct import_families {
 };
 
 extern const struct import_families import_latent, import_experts, import_recurrent,
-    import_dense;
+    import_dense, import_plain;
 
 /* A beginning of model_type or architecture that is known and cannot be expressed. */
 struct import_refusal {

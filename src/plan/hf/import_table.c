@@ -95,3 +95,13 @@ const struct import_field import_numbered_experts[] = {
     COUNT(moe.shared_experts, "num_shared_experts", "0"),
     NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
 };
+
+/* Dense models. */
+const struct import_field import_dense_fields[] = {
+    BOOL(moe.router.normalize, NULL, "true"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(mlp_bias, "mlp_bias", "false"),
+};

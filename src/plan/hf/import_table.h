@@ -50,10 +50,16 @@ extern const struct import_word import_attentions[], import_scores[], import_ord
     import_linear_kinds[], import_formats[];
 
 /* What every transformer says, and what is so unless a family says otherwise; how heads are
- * named; the expert keys of DeepSeek by other names. */
-enum { IMPORT_COMMON = 18, IMPORT_GROUPED = 3, IMPORT_LATENT = 10, IMPORT_NUMBERED = 6 };
+ * named; the expert keys of DeepSeek by other names; what dense models say. */
+enum {
+    IMPORT_COMMON = 18,
+    IMPORT_GROUPED = 3,
+    IMPORT_LATENT = 10,
+    IMPORT_NUMBERED = 6,
+    IMPORT_DENSE = 6
+};
 extern const struct import_field import_common[IMPORT_COMMON],
     import_grouped_heads[IMPORT_GROUPED], import_latent_heads[IMPORT_LATENT],
-    import_numbered_experts[IMPORT_NUMBERED];
+    import_numbered_experts[IMPORT_NUMBERED], import_dense_fields[IMPORT_DENSE];
 
 #endif

@@ -1,15 +1,5 @@
-/* Dense models. See import_table.h. */
+/* Dense models with RMS norms and gated networks. See import_table.h. */
 #include "plan/hf/import_table.h"
-
-/* Dense models. */
-static const struct import_field dense[] = {
-    BOOL(moe.router.normalize, NULL, "true"),
-    COUNT(dense_intermediate, "intermediate_size", NULL),
-    COUNT(attention.window, "sliding_window", "0"),
-    BOOL(attention.bias, "attention_bias", "false"),
-    BOOL(attention.output_bias, "attention_bias", "false"),
-    BOOL(mlp_bias, "mlp_bias", "false"),
-};
 
 static const struct import_field qwen2[] = {
     BOOL(attention.bias, NULL, "true"),
@@ -109,135 +99,6 @@ static const struct import_field smollm3[] = {
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
 };
 
-/* A network of two matrices. */
-#define TWO_MATRICES(key, act)                                                                 \
-    BOOL(moe.glu, NULL, "false"), WORD(moe.activation, key, act, import_activations)
-
-static const struct import_field arcee[] = {
-    TWO_MATRICES("hidden_act", "relu2"),
-};
-
-/* xIELU has two learned numbers a layer, which are not counted (import_activations.py, XIELU).
- */
-static const struct import_field apertus[] = {
-    TWO_MATRICES("hidden_act", "xielu"), BOOL(attention.qk_norm, "qk_norm", "true"),
-    KNOWN("post_norm"), /* as published: false */
-};
-
-/* NemotronLayerNorm1P has a bias. */
-static const struct import_field nemotron[] = {
-    TWO_MATRICES("hidden_act", "relu2"),
-    BOOL(norm_bias, NULL, "true"),
-};
-
-static const struct import_field starcoder2[] = {
-    TWO_MATRICES("hidden_act", "gelu_pytorch_tanh"),
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    BOOL(attention.bias, "use_bias", "true"),
-    BOOL(attention.output_bias, "use_bias", "true"),
-    BOOL(mlp_bias, "use_bias", "true"),
-    KNOWN("mlp_type"),
-    KNOWN("norm_type"),
-};
-
-/* Attention and network side by side behind one norm; every product has a bias. */
-static const struct import_field phi[] = {
-    TWO_MATRICES("hidden_act", "gelu_new"), BOOL(side_by_side, NULL, "true"),
-    COUNT(norms_per_layer, NULL, "1"),      BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, NULL, "true"),     BOOL(attention.output_bias, NULL, "true"),
-    BOOL(mlp_bias, NULL, "true"),           BOOL(head_bias, NULL, "true"),
-};
-
-/* GPT-J and its like: side by side behind one norm, biases of the network alone; absent keys
- * are those of GPTJConfig. */
-static const struct import_field gptj[] = {
-    COUNT(layers, "n_layer", "28"),
-    COUNT(hidden, "n_embd", "4096"),
-    COUNT(vocab, "vocab_size", "50400"),
-    COUNT(max_position, "n_positions", "2048"),
-    COUNT(attention.heads, "n_head", "16"),
-    COUNT(dense_intermediate, "n_inner", "0"),
-    TWO_MATRICES("activation_function", "gelu_new"),
-    BOOL(side_by_side, NULL, "true"),
-    COUNT(norms_per_layer, NULL, "1"),
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, NULL, "false"),
-    BOOL(attention.output_bias, NULL, "false"),
-    BOOL(mlp_bias, NULL, "true"),
-    BOOL(head_bias, NULL, "true"),
-    KNOWN("n_ctx"),
-    KNOWN("scale_attn_weights"),
-    KNOWN("summary_activation"),
-    KNOWN("summary_proj_to_labels"),
-    KNOWN("summary_type"),
-    KNOWN("summary_use_proj"),
-    KNOWN("task_specific_params"),
-    KNOWN("gradient_checkpointing"),
-};
-
-/* A norm each. */
-static const struct import_field gpt_neox[] = {
-    TWO_MATRICES("hidden_act", "gelu"),
-    BOOL(side_by_side, "use_parallel_residual", "true"),
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, "attention_bias", "true"),
-    BOOL(attention.output_bias, "attention_bias", "true"),
-    BOOL(mlp_bias, NULL, "true"),
-};
-
-/* import_finish_falcon */
-static const struct import_field falcon[] = {
-    TWO_MATRICES("activation", "gelu"),
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    COUNT(attention.kv_heads, "num_kv_heads", "0"),
-    COUNT(dense_intermediate, "ffn_hidden_size", "0"),
-    BOOL(attention.bias, "bias", "false"),
-    BOOL(attention.output_bias, "bias", "false"),
-    BOOL(mlp_bias, "bias", "false"),
-    KNOWN("alibi"),
-    KNOWN("multi_query"),
-    KNOWN("new_decoder_architecture"),
-    KNOWN("num_ln_in_parallel_attn"),
-    KNOWN("parallel_attn"),
-};
-
-/* Side by side behind one norm without a bias; norms of queries and keys have a weight for
- * every head. */
-static const struct import_field cohere[] = {
-    BOOL(side_by_side, NULL, "true"),
-    COUNT(norms_per_layer, NULL, "1"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    BOOL(attention.qk_norm, "use_qk_norm", "false"),
-    BOOL(attention.qk_norm_all_heads, "use_qk_norm", "false"),
-    KNOWN("logit_scale"),
-    KNOWN("use_parallel_block"), /* as published: true, both ungated and in one block */
-    KNOWN("use_parallel_embedding"),
-    KNOWN("use_embedding_sharing"),
-    KNOWN("use_gated_activation"),
-    KNOWN("layer_switch"),
-    KNOWN("order_of_interleaved_layers"),
-    KNOWN("cache_implementation"),
-};
-
-static const struct import_field cohere2[] = {
-    BOOL(attention.qk_norm, NULL, "false"),
-    BOOL(attention.qk_norm_all_heads, NULL, "false"),
-    COUNT(attention.window, "sliding_window", "4096"),
-};
-
-/* import_finish_stablelm */
-static const struct import_field stablelm[] = {
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, "use_qkv_bias", "false"),
-    BOOL(attention.output_bias, NULL, "false"),
-    BOOL(attention.qk_norm, "qk_layernorm", "false"),
-    BOOL(attention.qk_norm_all_heads, NULL, "true"),
-    BOOL(side_by_side, "use_parallel_residual", "false"),
-    KNOWN("norm_eps"),
-};
-
 static const struct import_field ernie4_5[] = {
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
     BOOL(attention.bias, "use_bias", "false"),
@@ -256,6 +117,11 @@ static const struct import_field glm[] = {
 static const struct import_field glm4[] = {
     COUNT(norms_per_layer, NULL, "4"),
     BOOL(attention.bias, "attention_bias", "false"),
+};
+
+/* Its class has the biases of q, k and v without a key (modeling_glm4v.py). */
+static const struct import_field glm4v[] = {
+    BOOL(attention.bias, "attention_bias", "true"),
 };
 
 /* GLM-4-9B-Chat and ChatGLM3 with their own code (modeling_chatglm.py). */
@@ -319,19 +185,6 @@ static const struct import_field olmo[] = {
     KNOWN("clip_qkv"),
 };
 
-static const struct import_field nanochat[] = {
-    COUNT(norms_per_layer, NULL, "0"),
-    TWO_MATRICES("hidden_act", "relu2"),
-};
-
-static const struct import_field jais2[] = {
-    TWO_MATRICES("hidden_act", "relu2"),
-    BOOL(norm_bias, NULL, "true"),
-    BOOL(attention.bias, "attention_bias", "true"),
-    BOOL(attention.output_bias, "attention_bias", "true"),
-    BOOL(mlp_bias, "mlp_bias", "true"),
-};
-
 /* Gemma 2 without the norms behind attention and network. */
 static const struct import_field vaultgemma[] = {
     COUNT(norms_per_layer, NULL, "2"),
@@ -354,11 +207,6 @@ static const struct import_field latent_dense[] = {
 /* import_finish_hyperclovax */
 static const struct import_field hyperclovax[] = {
     KNOWN("use_post_norm"),
-};
-
-/* LayerNorm in place of RMSNorm (vLLM models/orion.py). */
-static const struct import_field orion[] = {
-    BOOL(norm_bias, NULL, "true"),
 };
 
 /* Biases of all four products of attention where `bias` says so (vLLM models/llama.py,
@@ -389,201 +237,156 @@ static const struct import_field qwen[] = {
     KNOWN("onnx_safe"),
 };
 
-/* Positions are slopes of the scores; absent keys are those of MptConfig. import_finish_mpt. */
-static const struct import_field mpt[] = {
-    COUNT(layers, "n_layers", "24"),
-    COUNT(hidden, "d_model", "2048"),
-    COUNT(vocab, "vocab_size", "50368"),
-    COUNT(max_position, "max_seq_len", "2048"),
-    COUNT(attention.heads, "n_heads", "16"),
-    COUNT(dense_intermediate, "expansion_ratio", "4"),
-    COUNT(attention.window, NULL, "0"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    WORD(moe.activation, NULL, "gelu", import_activations),
-    BOOL(moe.glu, NULL, "false"),
-    KNOWN("attn_config"),
-    KNOWN("no_bias"),
-    KNOWN("norm_type"),
-    KNOWN("learned_pos_emb"), /* no code reads it */
-    KNOWN("init_config"),
-    KNOWN("init_device"),
-    KNOWN("embedding_fraction"),
-    KNOWN("logit_scale"),
-    KNOWN("verbose"),
-};
-
 static const struct import_family families[] = {
     {{"llama", "mistral", "ministral3", "cwm", "iquestcoder", "LlamaForCausalLM",
       "MistralForCausalLM", "Ministral3ForCausalLM", "LLaMAForCausalLM", "CwmForCausalLM",
       NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma)},
      import_finish_llama},
     {{"gemma2", "Gemma2ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
-      FIELDS(gemma2)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma), FIELDS(gemma2)},
      import_finish_gemma2},
     {{"gemma3_text", "gemma3", "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
-      FIELDS(gemma2), FIELDS(gemma3)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma), FIELDS(gemma2), FIELDS(gemma3)},
      import_finish_gemma3},
     {{"gemma4_text", "gemma4", "Gemma4ForCausalLM", "Gemma4ForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
-      FIELDS(gemma2), FIELDS(gemma4)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma), FIELDS(gemma2), FIELDS(gemma4)},
      import_finish_gemma4},
     {{"nemotron-nas", "DeciLMForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(nas)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(nas)},
      import_finish_nas},
     {{"phi3", "Phi3ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
     {{"olmo2", "Olmo2ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(olmo2)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(olmo2)},
      import_finish_llama},
     {{"olmo3", "Olmo3ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(olmo2),
-      FIELDS(olmo3)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(olmo2), FIELDS(olmo3)},
      import_finish_olmo3},
     {{"exaone4", "Exaone4ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(exaone4)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(exaone4)},
      import_finish_exaone4},
     {{"hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense),
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
       FIELDS(hunyuan_dense)},
      import_finish_llama},
     {{"mimo", "MiMoForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(mimo)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(mimo)},
      import_finish_dense},
     {{"seed_oss", "SeedOssForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(seed_oss)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(seed_oss)},
      import_finish_llama},
     {{"smollm3", "SmolLM3ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(smollm3)},
-     import_finish_llama},
-    {{"arcee", "ArceeForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(arcee)},
-     import_finish_llama},
-    {{"apertus", "apertus1p5_text", "ApertusForCausalLM", "Apertus1p5ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(apertus)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(smollm3)},
      import_finish_llama},
     {{"granite", "GraniteForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
-    {{"nemotron", "NemotronForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(nemotron)},
-     import_finish_llama},
-    {{"starcoder2", "Starcoder2ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(starcoder2)},
-     import_finish_llama},
-    {{"phi", "PhiForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(phi)},
-     import_finish_phi},
-    {{"gptj", "codegen", "GPTJForCausalLM", "CodeGenForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gptj)},
-     import_finish_gptj},
-    {{"gpt_neox", "GPTNeoXForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gpt_neox)},
-     import_finish_llama},
-    {{"falcon", "FalconForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(falcon)},
-     import_finish_falcon},
-    {{"cohere", "CohereForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(cohere)},
-     import_finish_llama},
-    {{"cohere2", "cohere_compass", "cohere_compass_text", "Cohere2ForCausalLM",
-      "CohereCompassForCausalLM", "CohereCompassForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(cohere),
-      FIELDS(cohere2)},
-     import_finish_exaone4},
-    {{"stablelm", "StableLmForCausalLM", "StableLMEpochForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(stablelm)},
-     import_finish_stablelm},
     {{"ernie4_5", "Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(ernie4_5)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(ernie4_5)},
      import_finish_llama},
     {{"glm", "GlmForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(glm)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(glm)},
      import_finish_llama},
-    {{"glm4", "glm4v", "glm4v_text", "Glm4ForCausalLM", "Glm4vForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(glm),
-      FIELDS(glm4)},
+    {{"glm4", "Glm4ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(glm), FIELDS(glm4)},
+     import_finish_llama},
+    {{"glm4v", "glm4v_text", "Glm4vForConditionalGeneration", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(glm), FIELDS(glm4), FIELDS(glm4v)},
      import_finish_llama},
     {{"chatglm", "ChatGLMModel", "ChatGLMForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(chatglm)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(chatglm)},
      import_finish_llama},
     {{"exaone", "ExaoneForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(exaone)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(exaone)},
      import_finish_llama},
     {{"internlm2", "InternLM2ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(internlm2)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(internlm2)},
      import_finish_llama},
     {{"internlm3", "InternLM3ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(internlm3)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(internlm3)},
      import_finish_llama},
     {{"baichuan", "BaichuanForCausalLM", "BaiChuanForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
     {{"minicpm", "MiniCPMForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(minicpm)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(minicpm)},
      import_finish_llama},
     {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text", "Qwen2ForCausalLM",
       "Qwen2_5_VLForConditionalGeneration", "Qwen2VLForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(qwen2)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(qwen2)},
      import_finish_dense},
     {{"qwen3", "qwen3_vl", "qwen3_vl_text", "Qwen3ForCausalLM",
       "Qwen3VLForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(head_norms)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(head_norms)},
      import_finish_dense},
     {{"gemma4_unified_text", "gemma4_unified", "Gemma4UnifiedForCausalLM",
       "Gemma4UnifiedForConditionalGeneration", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
-      FIELDS(gemma2), FIELDS(gemma4), FIELDS(gemma4_unified)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma), FIELDS(gemma2), FIELDS(gemma4), FIELDS(gemma4_unified)},
      import_finish_gemma4},
     {{"granite_swa", "GraniteSWAForCausalLM", "GraniteSwaForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense),
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
       FIELDS(granite_dense_swa)},
      import_finish_granite_dense_swa},
     {{"olmo", "OlmoForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(olmo)},
-     import_finish_llama},
-    {{"nanochat", "NanoChatForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(nanochat)},
-     import_finish_llama},
-    {{"jais2", "Jais2ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(jais2)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(olmo)},
      import_finish_llama},
     {{"helium", "HeliumForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
     {{"ministral", "MinistralForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields)},
      import_finish_llama},
     {{"vaultgemma", "VaultGemmaForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(gemma),
-      FIELDS(gemma2), FIELDS(vaultgemma)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(gemma), FIELDS(gemma2), FIELDS(vaultgemma)},
      import_finish_gemma2},
     {{"minicpm3", "youtu", "MiniCPM3ForCausalLM", "YoutuForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(dense), FIELDS(latent_dense)},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_dense_fields),
+      FIELDS(latent_dense)},
      import_finish_llama},
     {{"hyperclovax", "HyperCLOVAXForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(hyperclovax)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(hyperclovax)},
      import_finish_hyperclovax},
-    {{"orion", "OrionForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(orion)},
-     import_finish_llama},
     {{"internlm", "aquila", "xverse", "PanguEmbedded", "InternLMForCausalLM",
       "AquilaForCausalLM", "AquilaModel", "XverseForCausalLM", "PanguEmbeddedForCausalLM",
       NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(biased)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(biased)},
      import_finish_llama},
     {{"qwen", "QWenLMHeadModel", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(qwen)},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(qwen)},
      import_finish_qwen},
-    {{"mpt", "MptForCausalLM", "MPTForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(dense), FIELDS(mpt)},
-     import_finish_mpt},
 };
 
 FAMILIES(dense);

@@ -153,7 +153,7 @@ static const struct import_field step3p5[] = {
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
     BOOL(attention.qk_norm, NULL, "true"),
-    BOOL(attention.head_gate, "use_head_wise_attn_gate", "false"),
+    BOOL(attention.head_gate, "use_head_wise_attn_gate", "true"),
     COUNT(window.heads, "attention_other_setting.num_attention_heads", "0"),
     COUNT(window.kv_heads, "attention_other_setting.num_attention_groups", "0"),
     COUNT(window.head_dim, "attention_other_setting.head_dim", "0"),
