@@ -37,6 +37,12 @@ bool mixer_borrows(enum mixer mixer)
     return mixer_owner(mixer) != mixer;
 }
 
+bool mixer_has(enum mixer mixer, enum mixer part)
+{
+    bool both = mixer == MIXER_BOTH && (part == MIXER_FULL || part == MIXER_LINEAR);
+    return mixer == part || both;
+}
+
 const char *kind_name(enum layer_kind kind)
 {
     return rows[kind].name;
@@ -57,10 +63,22 @@ static bool is_part(enum layer_type type)
     return type == LAYER_DENSE || type == LAYER_MOE;
 }
 
+bool model_is_recurrent(const struct model *model)
+{
+    const struct enum_list *list = &model->layer_types;
+    if (!list->n || model->moe.experts || model->dense_intermediate)
+        return false;
+    for (uint64_t i = 0; i < list->n; i++)
+        if (list->value[i] != LAYER_LINEAR)
+            return false;
+    return true;
+}
+
 bool model_has_parts(const struct model *model)
 {
     const struct enum_list *list = &model->layer_types;
-    return memchr(list->value, LAYER_DENSE, list->n) || memchr(list->value, LAYER_MOE, list->n);
+    return memchr(list->value, LAYER_DENSE, list->n) ||
+           memchr(list->value, LAYER_MOE, list->n) || model_is_recurrent(model);
 }
 
 static enum mixer mixer_of(enum layer_type type)
@@ -71,7 +89,8 @@ static enum mixer mixer_of(enum layer_type type)
         [LAYER_REUSE] = MIXER_REUSE,   [LAYER_CSA] = MIXER_CSA,
         [LAYER_HCA] = MIXER_HCA,       [LAYER_BLOCKS] = MIXER_BLOCKS,
         [LAYER_BORROW] = MIXER_BORROW, [LAYER_WINDOW_BORROW] = MIXER_WINDOW_BORROW,
-        [LAYER_DENSE] = MIXER_NONE,    [LAYER_MOE] = MIXER_NONE};
+        [LAYER_BOTH] = MIXER_BOTH,     [LAYER_DENSE] = MIXER_NONE,
+        [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
 
@@ -203,7 +222,7 @@ uint64_t model_mixers(const struct model *model, enum mixer mixer)
     uint64_t count[LAYER_TYPES] = {0}, sum = 0;
     count_types(&model->layer_types, &all, count);
     for (unsigned i = 0; i < LAYER_TYPES; i++)
-        sum += mixer_of((enum layer_type)i) == mixer ? count[i] : 0;
+        sum += mixer_has(mixer_of((enum layer_type)i), mixer) ? count[i] : 0;
     return sum;
 }
 
@@ -214,7 +233,8 @@ bool model_has_mixer(const struct model *model, enum mixer mixer)
         return mixer == MIXER_FULL && model->layers;
     size_t named = list->n < model->layers ? list->n : model->layers;
     for (unsigned i = 0; i < LAYER_TYPES; i++)
-        if (mixer_of((enum layer_type)i) == mixer && memchr(list->value, (int)i, named))
+        if (mixer_has(mixer_of((enum layer_type)i), mixer) &&
+            memchr(list->value, (int)i, named))
             return true;
     return false;
 }
@@ -308,6 +328,16 @@ bool plan_has_chunk(const struct plan *plan)
 bool plan_has_linear(const struct plan *plan)
 {
     return model_has_mixer(&plan->model, MIXER_LINEAR);
+}
+
+bool plan_has_both(const struct plan *plan)
+{
+    return model_has_mixer(&plan->model, MIXER_BOTH);
+}
+
+bool plan_is_recurrent(const struct plan *plan)
+{
+    return model_is_recurrent(&plan->model);
 }
 
 bool plan_has_csa(const struct plan *plan)

@@ -22,6 +22,7 @@ enum mixer {
     MIXER_BLOCKS, /* blocks of keys that an indexer chooses */
     MIXER_BORROW, /* full attention to keys and values of an earlier layer */
     MIXER_WINDOW_BORROW, /* attention over a window likewise */
+    MIXER_BOTH,          /* full attention and a recurrence of the same rows, added */
     MIXER_NONE,          /* the layer is a network alone */
     MIXER_COUNT
 };
@@ -61,6 +62,9 @@ enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
       "window_borrow_dense")                                                                   \
     X(WINDOW_BORROW_MOE, WINDOW_BORROW, MOE, "window borrow moe layer", "window_borrow_moe")   \
     X(WINDOW_BORROW, WINDOW_BORROW, NONE, "window borrow layer", "window_borrow")              \
+    X(BOTH_DENSE, BOTH, DENSE, "both dense layer", "both_dense")                               \
+    X(BOTH_MOE, BOTH, MOE, "both moe layer", "both_moe")                                       \
+    X(BOTH, BOTH, NONE, "both layer", "both")                                                  \
     X(FFN_DENSE, NONE, DENSE, "dense network", "dense_alone")                                  \
     X(FFN_MOE, NONE, MOE, "moe network", "moe_alone")
 
@@ -76,6 +80,9 @@ enum mixer kind_mixer(enum layer_kind kind);
  * some, or itself. */
 enum mixer mixer_owner(enum mixer mixer);
 bool mixer_borrows(enum mixer mixer);
+/* Whether layers of a mixer have a part's weights and cache: their own, or, of both, those of
+ * full attention and of a recurrence. */
+bool mixer_has(enum mixer mixer, enum mixer part);
 enum ffn kind_ffn(enum layer_kind kind);
 const char *kind_name(enum layer_kind kind);
 
@@ -83,8 +90,12 @@ const char *kind_name(enum layer_kind kind);
 void model_layers(const struct model *model, uint64_t first, uint64_t end,
                   uint64_t count[KIND_COUNT]);
 
-/* Whether its list of layers names dense or moe: each layer is then one part, with the norms of
- * one. */
+/* Whether all layers are recurrences without a network: the list names linear alone in a model
+ * without experts and dense width (Mamba). */
+bool model_is_recurrent(const struct model *model);
+
+/* Whether that is so, or the list of layers names dense or moe: each layer is then one part,
+ * with the norms of one. */
 bool model_has_parts(const struct model *model);
 
 /* Which kinds the model has, those of enabled prediction modules included. Without a list there
@@ -131,6 +142,8 @@ bool plan_splits_attention(const struct plan *plan);
 bool plan_has_window(const struct plan *plan);
 bool plan_has_chunk(const struct plan *plan);
 bool plan_has_linear(const struct plan *plan);
+bool plan_is_recurrent(const struct plan *plan);
+bool plan_has_both(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
 bool plan_has_blocks(const struct plan *plan);
@@ -151,7 +164,8 @@ uint64_t plan_window_heads(const struct plan *plan);
 /* Whether one head is key and value: every layer has a window (DeepSeek-V4). */
 bool plan_shares_kv(const struct plan *plan);
 
-/* Layers with this mixer, this network; without prediction modules. */
+/* Layers that have this mixer, alone or as one of both, this network; without prediction
+ * modules. */
 uint64_t model_mixers(const struct model *model, enum mixer mixer);
 bool model_has_mixer(const struct model *model, enum mixer mixer); /* one at least */
 uint64_t model_ffns(const struct model *model, enum ffn ffn);

@@ -218,11 +218,11 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
         part->norms = values;
         break;
     case LINEAR_MAMBA2:
-        part->norms = values;
+        part->norms = l->bare ? 0 : values;
         part->biases = checked_mul(3, l->heads, overflow);
         break;
     case LINEAR_MAMBA1:
-        part->norms = mul_add(2, l->key_dim, l->rank, overflow);
+        part->norms = l->bare ? 0 : mul_add(2, l->key_dim, l->rank, overflow);
         part->biases = mul_add(l->key_dim, values, checked_mul(3, values, overflow), overflow);
         break;
     case LINEAR_SHORT_CONV:
@@ -299,8 +299,20 @@ static uint64_t core_flop_of(const struct linear *l)
 
 /* ---- any mixer ---- */
 
+static struct params_part both_parameters(const struct model *model, bool *overflow)
+{
+    struct params_part sum = mixer_parameters(model, MIXER_FULL, overflow),
+                       other = mixer_parameters(model, MIXER_LINEAR, overflow);
+    sum.matrices = checked_add(sum.matrices, other.matrices, overflow);
+    sum.norms = checked_add(sum.norms, other.norms, overflow);
+    sum.biases = checked_add(sum.biases, other.biases, overflow);
+    return sum;
+}
+
 struct params_part mixer_parameters(const struct model *model, enum mixer mixer, bool *overflow)
 {
+    if (mixer == MIXER_BOTH)
+        return both_parameters(model, overflow);
     if (mixer == MIXER_NONE)
         return (struct params_part){0};
     if (mixer == MIXER_LINEAR)
@@ -329,6 +341,9 @@ struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
 uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow)
 {
     const struct attention *a = &model->attention;
+    if (mixer == MIXER_BOTH)
+        return checked_add(mixer_whole(model, MIXER_FULL, overflow),
+                           mixer_whole(model, MIXER_LINEAR, overflow), overflow);
     if (mixer == MIXER_LINEAR)
         return model->linear.kind == LINEAR_KIMI_DELTA
                    ? checked_mul3(low_rank_gates(&model->linear), model->linear.rank,
@@ -422,5 +437,9 @@ uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequen
         return 0;
     if (mixer == MIXER_LINEAR)
         return core_flop_of(&model->linear);
+    if (mixer == MIXER_BOTH)
+        return checked_add(core_flop_of(&model->linear),
+                           attention_flop(model, MIXER_FULL, sequence_length, overflow),
+                           overflow);
     return attention_flop(model, mixer, sequence_length, overflow);
 }

@@ -76,7 +76,8 @@ struct linear {
     uint64_t conv;       /* taps of the convolution before it; 0: none */
     uint64_t rank;       /* of the gates (kimi_delta), of the step (mamba1) */
     bool full_rank_gate; /* kimi_delta's output gate is one matrix (Kimi-K3) */
-    uint64_t chunk;      /* tokens that a training kernel takes at once */
+    bool bare;        /* mamba1 without norms of step, B and C, mamba2 without the gated norm */
+    uint64_t chunk;   /* tokens that a training kernel takes at once */
     enum dtype state; /* format of the state when serving; NONE until the engine's is known */
     enum dtype conv_state; /* of the convolution's columns; NONE: the activations' */
 };

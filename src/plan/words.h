@@ -22,6 +22,7 @@ enum layer_type {
     LAYER_BLOCKS, /* of blocks of indexer.block keys those that an indexer chooses */
     LAYER_BORROW, /* full attention to keys and values of the last full layer before it */
     LAYER_WINDOW_BORROW, /* attention over the window to those of the last window layer */
+    LAYER_BOTH,          /* full attention and a recurrence of the same rows, added at once */
     LAYER_DENSE,
     LAYER_MOE,
     LAYER_TYPES

@@ -255,6 +255,18 @@ static void borrow_keys(struct rng *rng, struct plan *plan)
         (struct enum_list){4, {LAYER_FULL, LAYER_WINDOW, LAYER_WINDOW_BORROW, LAYER_BORROW}};
 }
 
+/* Attention and a recurrence side by side, in an eighth of the plans that may have them. */
+static void attend_beside(struct rng *rng, struct plan *plan)
+{
+    struct model *model = &plan->model;
+    if (rng_below(rng, 8) || model->attention.kind != ATTENTION_GQA || model_has_parts(model) ||
+        model->residual_streams > 1 || plan_borrows_or_embeds(plan))
+        return;
+    model->indexer = (struct indexer){0};
+    model->linear.bare = rng_below(rng, 2);
+    model->layer_types = (struct enum_list){2, {LAYER_BOTH, LAYER_FULL}};
+}
+
 /* Networks beside their mixers, behind one norm or two, queries of a low rank, choices that
  * compute nothing, and experts added behind the next layer, each in some plans of stacks that
  * have them. */
@@ -335,7 +347,7 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, blocks, borrow, shape,
+    struct rng rng, layers, kimi, blocks, borrow, both, shape,
         joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
@@ -344,8 +356,10 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     rng_init(&blocks, draws_seed(seed), stack, 5, 0, 0);
     rng_init(&borrow, draws_seed(seed), stack, 7, 0, 0);
     rng_init(&shape, draws_seed(seed), stack, 8, 0, 0);
+    rng_init(&both, draws_seed(seed), stack, 9, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
+        attend_beside(&both, plan);
         shape_otherwise(&shape, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)

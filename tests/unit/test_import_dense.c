@@ -158,8 +158,8 @@ static void what_is_not_modelled_is_refused(void **state)
          "architecture 'opt' is not supported: it has learned positions"},
         {OF("bloom") " \"x\": 1}",
          "architecture 'bloom' is not supported: it has a norm behind the embedding"},
-        {OF("falcon_h1") " \"x\": 1}", "architecture 'falcon_h1' is not supported: it has "
-                                       "attention and Mamba side by side in a layer"},
+        {OF("zamba2") " \"x\": 1}", "architecture 'zamba2' is not supported: it has attention "
+                                    "whose weights several layers share"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

@@ -52,8 +52,9 @@ static uint64_t mixer_count(const struct model *model, const struct params *para
                             enum mixer mixer)
 {
     bool overflow = false;
-    uint64_t taps =
-        mixer == MIXER_LINEAR ? linear_widths(model, &overflow).conv * model->linear.conv : 0;
+    uint64_t taps = mixer_has(mixer, MIXER_LINEAR)
+                        ? linear_widths(model, &overflow).conv * model->linear.conv
+                        : 0;
     return params->mixer[mixer].matrices - taps + params->layer_input.matrices;
 }
 

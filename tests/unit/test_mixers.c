@@ -259,9 +259,10 @@ static void gates_are_products_of_their_matrices(void **state)
 static void an_engine_holds_every_parameter(void **state)
 {
     (void)state;
-    static const char *const models[] = {"qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",
-                                         "minimax-text-01",    "llama-3.1-8b",    "qwen3-32b",
-                                         "llama4-scout",       "nemotron-3-super"};
+    static const char *const models[] = {
+        "qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",      "minimax-text-01",
+        "llama-3.1-8b",       "qwen3-32b",       "falcon-h1-0.5b",  "falcon-mamba-7b",
+        "mamba-codestral-7b", "llama4-scout",    "nemotron-3-super"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct arena arena = {0};
         struct plan plan;

@@ -195,7 +195,8 @@ static bool has(const struct survey *s, enum layer_kind kind, const struct row *
 {
     const enum ffn ffn = s->model->moe.experts ? kind_ffn(kind) : FFN_DENSE;
     const struct attention *a = &s->model->attention;
-    const bool recurrent = kind_mixer(kind) == MIXER_LINEAR;
+    const bool recurrent = kind_mixer(kind) == MIXER_LINEAR,
+               recurs = mixer_has(kind_mixer(kind), MIXER_LINEAR);
     const bool latent = a->kind == ATTENTION_MLA, mixes = kind_mixer(kind) != MIXER_NONE;
     const bool parts[FROZEN_PARTS] = {
         [FROZEN_NORMS] = true,
@@ -211,7 +212,7 @@ static bool has(const struct survey *s, enum layer_kind kind, const struct row *
         [IF_LATENT] = latent && !recurrent,
         [IF_LOW_RANK] = latent && !recurrent && a->q_lora_rank > 0,
         [IF_FULL_RANK] = latent && !recurrent && a->q_lora_rank == 0,
-        [IF_RECURRENT] = recurrent,
+        [IF_RECURRENT] = recurs,
         [IF_SHARED] = s->model->moe.shared_intermediate > 0,
     };
     return parts[row->part] && holds[row->when];

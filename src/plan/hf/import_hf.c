@@ -59,21 +59,37 @@ bool import_hf_is_config(const struct node *config)
     return node_get(import_text_config(config, &outer), "model_type");
 }
 
+static const struct import_families *const files[] = {
+    &import_latent, &import_experts, &import_recurrent, &import_dense, &import_plain};
+
 static const struct import_family *find_family(const char *name)
 {
-    for (size_t i = 0; i < import_n_families; i++)
-        for (const char *const *known = import_families[i].names; *known; known++)
-            if (text_equal(*known, name))
-                return &import_families[i];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t j = 0; j < files[i]->n; j++)
+            for (const char *const *known = files[i]->family[j].names; *known; known++)
+                if (text_equal(*known, name))
+                    return &files[i]->family[j];
+    return NULL;
+}
+
+/* The i-th name of all, or NULL behind the last. */
+static const char *name_at(const void *table, size_t i)
+{
+    (void)table;
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+        for (size_t j = 0; j < files[f]->n; j++)
+            for (const char *const *name = files[f]->family[j].names; *name; name++)
+                if (i-- == 0)
+                    return *name;
     return NULL;
 }
 
 void import_hf_known(struct text *out)
 {
-    for (size_t i = 0; i < import_n_families; i++)
-        for (const char *const *name = import_families[i].names; *name; name++)
-            if (!isupper((unsigned char)**name) && !text_ends(*name, "_text"))
-                text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
+    const char *name;
+    for (size_t i = 0; (name = name_at(NULL, i)); i++)
+        if (!isupper((unsigned char)*name) && !text_ends(name, "_text"))
+            text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", name);
 }
 
 static enum status refuse(const struct node *name, struct err *err)
@@ -86,14 +102,17 @@ static enum status refuse(const struct node *name, struct err *err)
             return err_hint(err, "write the model's own keys where its layers are of known "
                                  "types, as models/*.yaml do");
         }
-    struct arena arena = {0};
-    struct text known = {.arena = &arena};
-    import_hf_known(&known);
+    size_t n = 0;
+    while (name_at(NULL, n))
+        n++;
+    const char *near = text_nearest(name->text, n, name_at, NULL);
     err_at(err, STATUS_INPUT, name->mark, "architecture '%s' is not known", name->text);
-    err_hint(err, "known: %s; or write the model's own keys, as models/*.yaml do",
-             text_string(&known));
-    arena_release(&arena);
-    return STATUS_INPUT;
+    if (near)
+        return err_hint(err,
+                        "did you mean '%s'? Else write the model's own keys, as "
+                        "models/*.yaml do",
+                        near);
+    return err_hint(err, "write the model's own keys, as models/*.yaml do");
 }
 
 static enum status find_architecture(struct config *config, const struct import_family **family,
@@ -160,11 +179,24 @@ static const char *const renamed[][2] = {
     {"linear_attn_config.num_heads", "linear_num_heads"},
     {"linear_attn_config.head_dim", "linear_head_dim"},
     {"linear_attn_config.short_conv_kernel_size", "linear_conv_kernel_dim"},
+    {"q_lora_rank", "attention_q_lora_dim"}, /* of openPangu */
+    {"kv_lora_rank", "attention_kv_lora_dim"},
+    {"qk_nope_head_dim", "attention_qk_dim"},
+    {"qk_rope_head_dim", "attention_qk_rope_dim"},
+    {"v_head_dim", "attention_v_dim"},
+    {"n_routed_experts", "num_routed_experts"},
+    {"n_shared_experts", "num_shared_experts"},
+    {"first_k_dense_replace", "num_dense_layers"},
+    {"num_nextn_predict_layers", "num_mtp_layers"},
 };
 
+/* Whether the head is tied the whole model says, where it does: its class does so, whatever its
+ * language model's configuration holds (transformers modeling_utils.py, tie_weights). */
 static const struct node *find_value(const struct config *config, const char *key)
 {
-    const struct node *value = find_named(config, key);
+    bool tied = text_equal(key, "tie_word_embeddings");
+    const struct node *value = tied ? find_below(config->outer, key) : NULL;
+    value = value ? value : find_named(config, key);
     for (size_t i = 0; !value && i < sizeof renamed / sizeof *renamed; i++)
         if (text_equal(key, renamed[i][0]))
             value = find_named(config, renamed[i][1]);

@@ -70,6 +70,13 @@ static enum layer_type flint(const struct node *config, uint64_t i)
     return i < 2 || i % 4 == 1 || last ? LAYER_FULL : LAYER_WINDOW;
 }
 
+enum status import_finish_granite_dense_swa(const struct node *config, struct model *model,
+                                            struct err *err)
+{
+    model->dense_layers = model->layers;
+    return import_layers(config, model, fourth_from_first, err);
+}
+
 enum status import_finish_flint(const struct node *config, struct model *model, struct err *err)
 {
     TRY(import_finish_interleaved(config, model, err));

@@ -1,6 +1,6 @@
 /* Rules between the keys of dense models that no table of fields can say. Sources: the
  * configuration and modelling classes of github.com/huggingface/transformers
- * (src/transformers/models/{falcon,lfm2,phi,stablelm}). */
+ * (src/transformers/models/{falcon,hyperclovax,lfm2,mpt,phi,stablelm}). */
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
@@ -102,4 +102,32 @@ enum status import_finish_lfm2_dense(const struct node *config, struct model *mo
     model->dense_layers = model->layers;
     TRY(adjusted_width(config, model, err));
     return import_finish_lfm2(config, model, err);
+}
+
+/* Norms behind attention and network, too (transformers hyperclovax/modeling_hyperclovax.py).
+ */
+enum status import_finish_hyperclovax(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    model->norms_per_layer = is_on(config, "use_post_norm", true) ? 4 : 2;
+    return import_finish_llama(config, model, err);
+}
+
+enum status import_finish_qwen(const struct node *config, struct model *model, struct err *err)
+{
+    model->dense_intermediate /= 2;
+    return import_finish_llama(config, model, err);
+}
+
+/* What was read as the network's width is its ratio to the hidden size. */
+enum status import_finish_mpt(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *bare = import_value(config, "no_bias", NODE_SCALAR);
+    bool overflow = false;
+    if (bare && !import_is_true(config, "no_bias"))
+        return err_at(err, STATUS_INPUT, bare->mark,
+                      "'no_bias' must be true: MPT's biases are not modelled");
+    model->dense_intermediate =
+        checked_mul(model->dense_intermediate, model->hidden, &overflow);
+    return import_finish_llama(config, model, err);
 }

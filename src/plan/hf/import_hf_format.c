@@ -331,7 +331,7 @@ static bool has_part(const struct model *model, enum weight_part part, uint64_t 
             [PART_AUTO] = moe,
             [PART_ATTENTION_IN] = attends,
             [PART_ATTENTION_OUT] = attends,
-            [PART_LINEAR] = mixer == MIXER_LINEAR,
+            [PART_LINEAR] = mixer_has(mixer, MIXER_LINEAR),
             [PART_INDEXER] = model_has_indexer(model, mixer),
             [PART_DENSE] = ffn == FFN_DENSE,
             [PART_SHARED] = moe && model->moe.shared_intermediate,

@@ -64,7 +64,7 @@ bool import_is_true(const struct node *config, const char *key)
 
 /* ---- the list ---- */
 
-static enum status too_long(const struct node *config, uint64_t n, struct err *err)
+enum status import_too_long(const struct node *config, uint64_t n, struct err *err)
 {
     err_at(err, STATUS_INPUT, config->mark, "%llu layers of several types, above the limit %d",
            (unsigned long long)n, PLAN_LAYERS);
@@ -90,13 +90,12 @@ static void shorten(struct model *model)
     list->n = period;
 }
 
-/* One layer after the other by a function of its number, from 0. */
-static enum status set_layers(const struct node *config, struct model *model,
+enum status import_set_layers(const struct node *config, struct model *model,
                               enum layer_type (*type)(const struct node *config, uint64_t i),
                               struct err *err)
 {
     if (model->layers > PLAN_LAYERS)
-        return too_long(config, model->layers, err);
+        return import_too_long(config, model->layers, err);
     model->layer_types.n = model->layers;
     for (uint64_t i = 0; i < model->layers; i++)
         model->layer_types.value[i] = (uint8_t)type(config, i);
@@ -138,7 +137,7 @@ static enum status add_type(const struct node *item, struct model *model, struct
 }
 
 /* layer_types, which wins over every period; *found: it is there. */
-static enum status read_list(const struct node *config, const char *key, struct model *model,
+enum status import_read_list(const struct node *config, const char *key, struct model *model,
                              bool *found, struct err *err)
 {
     const struct node *list = import_value(config, key, NODE_SEQUENCE);
@@ -146,7 +145,7 @@ static enum status read_list(const struct node *config, const char *key, struct 
     if (!*found)
         return STATUS_OK;
     if (list->n > PLAN_LAYERS)
-        return too_long(config, list->n, err);
+        return import_too_long(config, list->n, err);
     model->layer_types.n = 0;
     for (const struct node *item = list->first; item; item = item->next)
         TRY(add_type(item, model, err));
@@ -159,8 +158,8 @@ enum status import_layers(const struct node *config, struct model *model,
                           struct err *err)
 {
     bool found;
-    TRY(read_list(config, "layer_types", model, &found, err));
-    return found ? STATUS_OK : set_layers(config, model, type, err);
+    TRY(import_read_list(config, "layer_types", model, &found, err));
+    return found ? STATUS_OK : import_set_layers(config, model, type, err);
 }
 
 /* ---- windows and chunks ---- */
@@ -321,206 +320,6 @@ enum status import_finish_exaone4(const struct node *config, struct model *model
     return import_finish_exaone4_windows(config, model, err);
 }
 
-/* ---- recurrences ---- */
-
-static enum layer_type interval(const struct node *config, uint64_t i)
-{
-    uint64_t every = import_count(config, "full_attention_interval", 4);
-    return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_LINEAR;
-}
-
-enum status import_finish_qwen3_next(const struct node *config, struct model *model,
-                                     struct err *err)
-{
-    TRY(import_finish_interleaved(config, model, err));
-    if (!model->moe.experts)
-        model->dense_layers = model->layers;
-    return import_layers(config, model, interval, err);
-}
-
-/* full_attn_layers counts from 1. */
-static enum layer_type kimi(const struct node *config, uint64_t i)
-{
-    const struct node *linear = import_value(config, "linear_attn_config", NODE_MAPPING);
-    const struct node *list =
-        linear ? import_value(linear, "full_attn_layers", NODE_SEQUENCE) : NULL;
-    char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)i + 1);
-    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
-        if (node_is(item, number))
-            return LAYER_FULL;
-    return LAYER_LINEAR;
-}
-
-enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err)
-{
-    struct linear *l = &model->linear;
-    TRY(import_finish_deepseek(config, model, err));
-    TRY(import_layers(config, model, kimi, err));
-    l->key_heads = l->heads;
-    l->key_dim = l->rank = l->head_dim; /* the gates' rank is a head's size */
-    return STATUS_OK;
-}
-
-/* attn_type_list: 0 linear, 1 full. */
-static enum layer_type minimax(const struct node *config, uint64_t i)
-{
-    const struct node *list = import_value(config, "attn_type_list", NODE_SEQUENCE);
-    uint64_t at = 0;
-    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
-        if (at++ == i)
-            return node_is(item, "0") ? LAYER_LINEAR : LAYER_FULL;
-    return list ? LAYER_FULL : i % 2 == 0 ? LAYER_FULL : LAYER_LINEAR;
-}
-
-enum status import_finish_lightning(const struct node *config, struct model *model,
-                                    struct err *err)
-{
-    struct linear *l = &model->linear;
-    TRY(import_layers(config, model, minimax, err));
-    l->heads = l->key_heads = model->attention.heads;
-    l->head_dim = l->key_dim = model->attention.head_dim
-                                   ? model->attention.head_dim
-                                   : model->hidden / model->attention.heads;
-    return STATUS_OK;
-}
-
-/* hybrid_override_pattern: M mamba, * attention, E experts, - a dense network; it says how many
- * layers there are. layers_block_type says the same in words. */
-enum status import_finish_nemotron(const struct node *config, struct model *model,
-                                   struct err *err)
-{
-    static const char letters[] = "M*E-";
-    static const enum layer_type types[] = {LAYER_LINEAR, LAYER_FULL, LAYER_MOE, LAYER_DENSE};
-    const struct node *pattern = import_value(config, "hybrid_override_pattern", NODE_SCALAR);
-    bool found;
-    model->norms_per_layer = 1;
-    if (!model->attention.head_dim) /* its older name */
-        model->attention.head_dim = import_count(config, "attention_head_dim", 0);
-    if (!model->moe.experts) { /* then there is no router either */
-        model->moe.router.score = SCORE_SOFTMAX;
-        model->moe.router.bias = false;
-    }
-    TRY(read_list(config, "layers_block_type", model, &found, err));
-    if (found || !pattern) {
-        const struct node *list = import_value(config, "layers_block_type", NODE_SEQUENCE);
-        if (!found && !import_value(config, "num_hidden_layers", NODE_SCALAR))
-            return err_at(err, STATUS_INPUT, config->mark,
-                          "configuration has neither 'layers_block_type' nor "
-                          "'num_hidden_layers'");
-        model->layers = list ? list->n : model->layers;
-        return STATUS_OK;
-    }
-    size_t n = strlen(pattern->text);
-    if (n > PLAN_LAYERS)
-        return too_long(pattern, n, err);
-    for (size_t i = 0; i < n; i++) {
-        const char *letter = strchr(letters, pattern->text[i]);
-        if (!letter)
-            return err_at(err, STATUS_INPUT, pattern->mark,
-                          "'hybrid_override_pattern' has '%c': known are M, *, E and -",
-                          pattern->text[i]);
-        model->layer_types.value[i] = (uint8_t)types[letter - letters];
-    }
-    model->layers = model->layer_types.n = n;
-    return STATUS_OK;
-}
-
-/* Attention at i % period == offset; experts at i % period == offset of their own, which must
- * be the last of the period. */
-static enum layer_type jamba(const struct node *config, uint64_t i)
-{
-    uint64_t period = import_count(config, "attn_layer_period", 8);
-    return period && i % period == import_count(config, "attn_layer_offset", 4) ? LAYER_FULL
-                                                                                : LAYER_LINEAR;
-}
-
-enum status import_finish_jamba(const struct node *config, struct model *model, struct err *err)
-{
-    struct linear *l = &model->linear;
-    uint64_t expand = import_count(config, "mamba_expand", 2);
-    TRY(set_layers(config, model, jamba, err));
-    if (import_count(config, "expert_layer_offset", 1) != model->moe_every - 1)
-        return err_at(err, STATUS_INPUT, config->mark,
-                      "'expert_layer_offset' must be 'expert_layer_period' - 1");
-    model->dense_layers = model->layers - model->layers / model->moe_every;
-    l->heads = l->key_heads = 1;
-    l->head_dim = expand * model->hidden;
-    l->rank = import_count(config, "mamba_dt_rank", (model->hidden + 15) / 16);
-    return STATUS_OK;
-}
-
-static enum layer_type all_linear(const struct node *config, uint64_t i)
-{
-    (void)config;
-    (void)i;
-    return LAYER_LINEAR;
-}
-
-/* Without experts what they would stand beside is the layer's network; mamba_d_head "auto":
- * the heads share expand x hidden out. */
-enum status import_finish_granite(const struct node *config, struct model *model,
-                                  struct err *err)
-{
-    struct linear *l = &model->linear;
-    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
-    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
-    if (model->moe.experts) {
-        model->moe.shared_experts = 1;
-    } else {
-        model->dense_layers = model->layers;
-        model->dense_intermediate = model->moe.shared_intermediate;
-        model->moe.intermediate = model->moe.shared_intermediate = 0;
-    }
-    return import_layers(config, model, all_linear, err);
-}
-
-/* A list of the layers with attention, by number. */
-static enum layer_type numbered(const struct node *config, const char *key, uint64_t i)
-{
-    const struct node *list = import_value(config, key, NODE_SEQUENCE);
-    uint64_t at;
-    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
-        if (item->kind == NODE_SCALAR && number_count(item->text, &at) && at == i)
-            return LAYER_FULL;
-    return LAYER_LINEAR;
-}
-
-static enum layer_type bamba(const struct node *config, uint64_t i)
-{
-    return numbered(config, "attn_layer_indices", i);
-}
-
-enum status import_finish_bamba(const struct node *config, struct model *model, struct err *err)
-{
-    struct linear *l = &model->linear;
-    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
-    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
-    model->dense_layers = model->layers;
-    return import_layers(config, model, bamba, err);
-}
-
-/* Where there is no list of types. */
-static enum layer_type lfm2(const struct node *config, uint64_t i)
-{
-    return numbered(config, "full_attn_idxs", i);
-}
-
-/* All channels are one head without keys. Biases of convolutions are not read. */
-enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err)
-{
-    const struct node *bias = import_value(config, "conv_bias", NODE_SCALAR);
-    if (bias && text_equal(bias->text, "true"))
-        return err_at(
-            err, STATUS_INPUT, bias->mark,
-            "'conv_bias' must be false: biases of short convolutions are not modelled");
-    model->linear.heads = model->linear.key_heads = 1;
-    model->linear.head_dim = model->linear.key_dim = model->hidden;
-    if (import_value(config, "tie_word_embeddings", NODE_SCALAR))
-        model->tied_embeddings = import_is_true(config, "tie_word_embeddings");
-    return import_layers(config, model, lfm2, err);
-}
-
 /* ---- indexers ---- */
 
 /* Whether layer i has an indexer of its own: a list of types, a pattern of F and S, or every
@@ -546,5 +345,5 @@ enum status import_finish_indexed(const struct node *config, struct model *model
                                   struct err *err)
 {
     TRY(import_finish_deepseek(config, model, err));
-    return set_layers(config, model, indexed, err);
+    return import_set_layers(config, model, indexed, err);
 }

@@ -32,6 +32,8 @@ static const struct unmodelled {
      "SiTU is taken for SiLU: fused it keeps and moves as much (eager autograd keeps more)"},
     {"mlp_bias", "biases of dense and shared networks are not counted"},
     {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
+    {"use_bias", "biases of projections are not counted"},
+    {"projectors_bias", "biases of projections are not counted"},
     {"block_configs",
      "networks of several widths are taken for as many of their mean: parameters "
      "and FLOPs are those of all together, what one layer holds for a while "
@@ -60,6 +62,7 @@ static bool is_taken(const struct model *model, const char *key)
         {"compress_ratios", model->attention.kind == ATTENTION_SHARED_KV},
         {"sparse_attention_config", model->indexer.block > 0},
         {"mlp_bias", model->mlp_bias},
+        {"use_bias", model->attention.bias},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_equal(key, rows[i].key))

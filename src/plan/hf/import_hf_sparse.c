@@ -123,3 +123,25 @@ enum status import_finish_deepseek_v4(const struct node *config, struct model *m
     TRY(read_hash_layers(config, model, err));
     return import_layers(config, model, compressed, err);
 }
+
+static enum layer_type borrowed(const struct node *config, uint64_t i)
+{
+    uint64_t factor = import_count(config, "cla_share_factor", 1);
+    return factor && i % factor ? LAYER_BORROW : LAYER_FULL;
+}
+
+/* Hunyuan-Large: of cla_share_factor layers the first has keys and values (vLLM
+ * models/hunyuan_v1.py, HunYuanCrossAttention). */
+enum status import_finish_hunyuan(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    return import_is_true(config, "use_cla") ? import_set_layers(config, model, borrowed, err)
+                                             : STATUS_OK;
+}
+
+enum status import_finish_pangu(const struct node *config, struct model *model, struct err *err)
+{
+    TRY(import_finish_deepseek(config, model, err));
+    model->norms_per_layer = import_is_true(config, "sandwich_norm") ? 4 : 2;
+    return STATUS_OK;
+}

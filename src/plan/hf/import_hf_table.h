@@ -32,7 +32,7 @@ struct import_fields {
     const struct import_field *field;
 };
 
-enum { IMPORT_PARTS = 6, IMPORT_NAMES = 12 };
+enum { IMPORT_PARTS = 7, IMPORT_NAMES = 12 };
 
 /* Architectures read alike. Later parts overwrite earlier ones. */
 struct import_family {
@@ -42,8 +42,14 @@ struct import_family {
     enum status (*finish)(const struct node *config, struct model *model, struct err *err);
 };
 
-extern const struct import_family import_families[];
-extern const size_t import_n_families;
+/* The families of one file, and all files. */
+struct import_families {
+    size_t n;
+    const struct import_family *family;
+};
+
+extern const struct import_families import_latent, import_experts, import_recurrent,
+    import_dense, import_plain;
 
 /* A beginning of model_type or architecture that is known and cannot be expressed. */
 struct import_refusal {
@@ -120,8 +126,17 @@ enum status import_layers(const struct node *config, struct model *model,
                           enum layer_type (*type)(const struct node *config, uint64_t i),
                           struct err *err);
 
-/* And those that say which layers are of which type; see import_hf_layers.c and, for those of
- * 2026, import_hf_2026.c. */
+/* The same of a function alone, whatever a list says; or of the list by that key alone, where
+ * there is one. STATUS_INPUT: too many layers, or a word that is not known. */
+enum status import_set_layers(const struct node *config, struct model *model,
+                              enum layer_type (*type)(const struct node *config, uint64_t i),
+                              struct err *err);
+enum status import_read_list(const struct node *config, const char *key, struct model *model,
+                             bool *found, struct err *err);
+enum status import_too_long(const struct node *config, uint64_t n, struct err *err);
+
+/* And those that say which layers are of which type; see import_hf_layers.c, for
+ * recurrences import_hf_recurrent.c and for those of 2026 import_hf_2026.c. */
 enum status import_finish_minimax_m3(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
@@ -155,6 +170,24 @@ enum status import_finish_granite(const struct node *config, struct model *model
                                   struct err *err);
 enum status import_finish_bamba(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_falcon_h1(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_mamba(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_mamba2(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_hyperclovax(const struct node *config, struct model *model,
+                                      struct err *err);
+enum status import_finish_qwen(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_mpt(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_granite_dense_swa(const struct node *config, struct model *model,
+                                            struct err *err);
+enum status import_finish_hunyuan(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_pangu(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_lara(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_lfm3(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lfm2_dense(const struct node *config, struct model *model,
                                      struct err *err);

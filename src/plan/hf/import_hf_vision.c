@@ -403,6 +403,22 @@ static void step3(struct vision *v, struct encoder *e)
             linear(mul(out, 2), v->text_hidden, bias && text_equal(bias->text, "true")));
 }
 
+/* Step-3.7's as transformers writes it: patches without a bias, positions of square images, a
+ * norm before the layers and two factors a channel in each; two convolutions of 3 x 3 at every
+ * second place, each doubling the width, and a product (step3p7/modeling_step3p7.py). */
+static void step3p7(struct vision *v, struct encoder *e)
+{
+    uint64_t patch = number(v, "patch_size", NULL, 14);
+    uint64_t side = number(v, "image_size", NULL, 728) / (patch ? patch : 1);
+    read_patches(v, e, 14, 1, 4);
+    e->embedding = sum(linear(e->inputs, e->hidden, false), mul(mul(side, side), e->hidden),
+                       2 * e->hidden + mul(2 * e->layers, e->hidden));
+    e->projector = sum(
+        linear(mul(9, e->hidden), 2 * e->hidden, true),
+        linear(mul(18, e->hidden), 4 * e->hidden, true),
+        linear(4 * e->hidden, v->text_hidden, node_says(v->outer, "projector_bias", "true")));
+}
+
 static const struct {
     const char *names[10];
     void (*read)(struct vision *v, struct encoder *e);
@@ -427,6 +443,7 @@ static const struct {
     {{"pixtral", NULL}, pixtral, ""},
     {{"gemma4_vision", NULL}, gemma4, ""},
     {{"step3_vision_encoder", NULL}, step3, ""},
+    {{"step3p5_vision", "step3p7_vision", NULL}, step3p7, ""},
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3, ""},
 };
 

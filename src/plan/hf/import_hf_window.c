@@ -94,6 +94,12 @@ enum status import_finish_mimo(const struct node *config, struct model *model, s
 {
     if (!model->attention.window)
         model->attention.window = import_count(config, "sliding_window_size", 0);
+    /* transformers writes none of that and has it in its code (modeling_mimo_v2_flash.py) */
+    if (!import_value(config, "hybrid_layer_pattern", NODE_SEQUENCE) &&
+        !model->window.kv_heads) {
+        model->window.kv_heads = 2 * model->attention.kv_heads;
+        model->window.sinks = true;
+    }
     TRY(import_dense_first(config, "moe_layer_freq", "0", model, err));
     return import_layers(config, model, hybrid_layer, err);
 }

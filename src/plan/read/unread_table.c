@@ -308,6 +308,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.conv", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
     WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
     WHEN("model.linear.full_rank_gate", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA))),
+    WHEN("model.linear.bare", LINEAR, LINEAR_KIND(BIT(LINEAR_MAMBA1) | BIT(LINEAR_MAMBA2))),
     WHEN("model.linear.chunk", LINEAR,
          LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1) & ~BIT(LINEAR_SHORT_CONV))),
     WHEN("model.linear.state", LINEAR, RECURS, INFERS),

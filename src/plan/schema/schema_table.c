@@ -202,6 +202,9 @@ const struct field schema_table[] = {
           "kimi_delta: rank of both gates; mamba1: rank of the time step"),
     BOOL("model.linear.full_rank_gate", model.linear.full_rank_gate, "false",
          "kimi_delta: the output gate is one matrix of full rank (Kimi-K3)"),
+    BOOL("model.linear.bare", model.linear.bare, "false",
+         "no norms of its own: mamba1 has none of step, B and C (Mamba), mamba2 no gated one "
+         "(Falcon-H1)"),
     COUNT("model.linear.chunk", model.linear.chunk, 1, 1e6, "64",
           "tokens that a training kernel takes at once"),
     FORMAT("model.linear.state", model.linear.state, words_format_or_none, "none",

@@ -96,6 +96,7 @@ static const struct meaning {
      "full attention to keys and values of the last full layer before it (Gemma-4 E2B, E4B)"},
     {words_layer, "window_borrow",
      "attention over the window to keys and values of the last window layer before it"},
+    {words_layer, "both", "full attention and a recurrence side by side, added (Falcon-H1)"},
     {words_part, "auto",
      "as the checkpoint has them (model.plain); of another mxfp4 one all but experts, of an "
      "nvfp4 one of an MLA model what leads into attention"},

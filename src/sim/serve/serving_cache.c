@@ -24,6 +24,10 @@ static void count_layers(const struct plan *plan, const struct slots *slots,
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum mixer mixer = kind_mixer((enum layer_kind)k);
         uint64_t layers = slots->value[slot_kind_layers((enum layer_kind)k)];
+        if (mixer == MIXER_BOTH) {
+            count[MIXER_FULL] += layers;
+            count[MIXER_LINEAR] += layers;
+        }
         if (cache_name(mixer) || mixer == MIXER_LINEAR)
             count[mixer == MIXER_REUSE || mixer == MIXER_BLOCKS ? MIXER_FULL : mixer] += layers;
     }
@@ -192,6 +196,19 @@ static void group_entries(const struct plan *plan, const uint64_t count[MIXER_CO
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }
 
+/* States alone: a block is one layer's state of one sequence, however long that is (vLLM
+ * model_executor/models/config.py, MambaModelConfig: mamba_block_size is max_model_len). */
+static void group_states(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                         struct cache_groups *out)
+{
+    bool overflow = false;
+    out->block_tokens = engine_context(plan);
+    out->layers = count[MIXER_LINEAR];
+    out->groups[MIXER_LINEAR] = out->n = 1;
+    out->block_bytes =
+        checked_mul(out->layers, cache_layer_bytes(plan, MIXER_LINEAR, 1), &overflow);
+}
+
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
@@ -205,6 +222,10 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     count_layers(plan, slots, count);
     if (has_entries(count)) {
         group_entries(plan, count, out);
+        return;
+    }
+    if (plan_is_recurrent(plan)) {
+        group_states(plan, count, out);
         return;
     }
     memcpy(each, count, sizeof each);

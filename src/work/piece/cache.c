@@ -289,7 +289,7 @@ struct size cache_layers(struct sizes *z, const struct plan *plan, enum mixer mi
                                               size_slot(z, SLOT_STAGE_MOE_LAYERS))
                                    : sum;
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        if (kind_mixer((enum layer_kind)k) == mixer)
+        if (mixer_has(kind_mixer((enum layer_kind)k), mixer))
             sum = size_add(z, sum, size_slot(z, slot_kind_layers((enum layer_kind)k)));
     return sum;
 }

@@ -295,7 +295,7 @@ static bool has_linear(const struct dims *d)
 {
     bool found = false;
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        found |= d->kinds[k] && kind_mixer((enum layer_kind)k) == MIXER_LINEAR;
+        found |= d->kinds[k] && mixer_has(kind_mixer((enum layer_kind)k), MIXER_LINEAR);
     return found;
 }
 
@@ -446,6 +446,7 @@ static uint64_t facts_of(const struct plan *plan)
         {moe->latent_size > 0 && moe->latent_norm, FACT_LATENT_NORM},
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
+        {!plan->model.linear.bare, FACT_LINEAR_NORMS},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {plan->model.residual_block > 0, FACT_BLOCK_SUMS},
         {plan->model.residual_streams > 1 || plan->model.residual_block, FACT_WEIGHED},
@@ -505,9 +506,9 @@ void dims_mixer(struct dims *d, enum mixer mixer)
         fill_attention_widths(d);
     if (borrows)
         fill_dense_widths(d);
-    d->mix = mixer == MIXER_NONE     ? MIX_NONE
-             : mixer == MIXER_LINEAR ? (unsigned)MIX_GATED_DELTA_NET << model->linear.kind
-                                     : MIX_SOFTMAX;
+    d->mix = mixer == MIXER_NONE ? MIX_NONE : mixer == MIXER_LINEAR ? 0 : MIX_SOFTMAX;
+    if (mixer_has(mixer, MIXER_LINEAR))
+        d->mix |= (unsigned)MIX_GATED_DELTA_NET << model->linear.kind;
     d->facts &= ~(index | FACT_K_EQ_V | FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES);
     d->facts |= mixer_borrows(mixer) ? 0 : FACT_OWN_KV;
     d->facts |= dims_projects_kv(d->plan, mixer) ? 0 : FACT_Q_ALONE;

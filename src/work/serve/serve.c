@@ -228,6 +228,7 @@ static void rows_beside(const struct serve *v, enum segment segment, enum layer_
         bool holds;
     } rows[] = {
         {"attention_result", both && !dense},
+        {"recurrence_result", kind_mixer(kind) == MIXER_BOTH},
         {"network_hidden", both && model_has_network_norm(m)},
         {"shortcut", plan_has_shortcut(v->plan) && dense},
         {"moe_input_copy", plan_has_shortcut(v->plan) && !dense},
@@ -332,9 +333,9 @@ static enum status layer(const struct serve *step, enum layer_kind kind, struct 
     take_mixer(&at_hand, kind_mixer(kind));
     uint16_t output, hidden = stream(v, segment);
     rows_beside(v, segment, kind);
-    if (kind_mixer(kind) == MIXER_LINEAR)
+    if (mixer_has(kind_mixer(kind), MIXER_LINEAR))
         linear(v, segment, hidden);
-    else if (kind_mixer(kind) != MIXER_NONE)
+    if (kind_mixer(kind) != MIXER_LINEAR && kind_mixer(kind) != MIXER_NONE)
         attention(v, segment, hidden);
     if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
         serve_piece(v->plan, v->work, segment, v->tokens, context_width(v));
@@ -439,7 +440,8 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
     bool kinds[KIND_COUNT], mixers[MIXER_COUNT] = {false};
     stack_kinds(plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        mixers[kind_mixer((enum layer_kind)k)] |= kinds[k];
+        for (unsigned m = 0; m < MIXER_COUNT; m++)
+            mixers[m] |= kinds[k] && mixer_has(kind_mixer((enum layer_kind)k), (enum mixer)m);
     dims_fill(&d, plan, s);
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         enum mixer mixer = (enum mixer)m;

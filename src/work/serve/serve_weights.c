@@ -95,10 +95,14 @@ static struct size mixer_layers(const struct plan *plan, struct sizes *s, enum l
     bool apart = kind == ALIKE_LAYERS && plan_splits_attention(plan);
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         enum mixer owner = mixer_owner((enum mixer)m);
+        if (m == MIXER_BOTH) /* counted by the attention and the recurrence that they have */
+            continue;
         if ((owner == m || plan_borrows(plan)) && (kind == ALL_LAYERS || cache_name(owner)) &&
             !(apart && owner == MIXER_WINDOW))
             sum = size_add(s, sum, cache_layers(s, plan, (enum mixer)m));
     }
+    if (kind == ALL_LAYERS && plan_has_both(plan)) /* which two mixers have counted */
+        sum = size_sub(s, sum, cache_layers(s, plan, MIXER_BOTH));
     return sum;
 }
 
@@ -179,7 +183,7 @@ static bool is_of(const struct plan *plan, enum layers which, enum mixer mixer,
     bool apart = which == ALIKE_LAYERS && plan_splits_attention(plan);
     switch (which) {
     case ONE_MIXER:
-        return own == mixer;
+        return mixer_has(own, mixer);
     case MOE_LAYERS:
         return kind_ffn(kind) == FFN_MOE;
     case DENSE_LAYERS:
@@ -194,7 +198,7 @@ static bool is_of(const struct plan *plan, enum layers which, enum mixer mixer,
     case ALIKE_LAYERS:
         break;
     }
-    return cache_name(owner) && !(apart && owner == MIXER_WINDOW);
+    return (cache_name(owner) || own == MIXER_BOTH) && !(apart && owner == MIXER_WINDOW);
 }
 
 /* Of these layers those whose weights are in host memory. */

@@ -537,13 +537,28 @@ static uint16_t latents_of_all(struct step *s, uint16_t normed)
     return all;
 }
 
+static uint16_t attend(struct step *s, uint16_t normed)
+{
+    const struct dims kept = s->d;
+    uint16_t out = softmax(s, latents_of_all(s, normed));
+    s->d = kept;
+    return step_reduced(s, "attention_sum", out);
+}
+
+/* Of both, each is summed over tp by its own projection, then they are added (vLLM
+ * models/falcon_h1.py, FalconH1ParallelHybrid). */
 uint16_t step_mixer(struct step *s, uint16_t normed)
 {
     const struct dims kept = s->d;
-    uint16_t out =
-        s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, latents_of_all(s, normed));
+    if (!(s->d.mix & MIX_LINEAR))
+        return attend(s, normed);
+    uint16_t out = step_linear(s, normed);
     s->d = kept;
-    return step_reduced(s, "attention_sum", out);
+    out = step_reduced(s, "attention_sum", out);
+    if (!(s->d.mix & MIX_SOFTMAX))
+        return out;
+    s->l.module = MODULE_DOWN;
+    return step_add(s, "mixers_sum", attend(s, normed), out);
 }
 
 uint16_t step_attention(struct step *s, uint16_t x)

@@ -13,6 +13,7 @@
 #define IN_SCAN .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION
 #define IN_OUT .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION
 #define KEPT CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL
+#define NORMED CATEGORY_ATTENTION, IN_ALL, FACT_LINEAR_NORMS, ROW_FULL
 
 static const struct train_tensor saved[] = {
     {"linear_in", KEPT, COL_LINEAR_CONV, IN_CONV, .mixers = MIX_DELTA},
@@ -39,11 +40,12 @@ static const struct train_tensor saved[] = {
     {"channels", KEPT, COL_LINEAR_VALUES, IN_SCAN, .mixers = MIX_MAMBA1},
     {"steps", KEPT, COL_LINEAR_VALUES, IN_SCAN, .mixers = MIX_MAMBA1},
     {"step_parts", KEPT, COL_LINEAR_STEP, IN_SCAN, .mixers = MIX_MAMBA1},
-    {"normed_step_parts", KEPT, COL_LINEAR_STEP, IN_SCAN, .mixers = MIX_MAMBA1},
+    {"normed_step_parts", NORMED, COL_LINEAR_STEP, IN_SCAN, .mixers = MIX_MAMBA1},
     {"scan_checkpoints", KEPT, COL_LINEAR_CHECKPOINTS, DTYPE_F32, IN_SCAN,
      .mixers = MIX_MAMBA1},
-    {"group_norm_statistics", KEPT, COL_LINEAR_GROUPS, DTYPE_F32, IN_OUT, .mixers = MIX_MAMBA2},
-    {"norm_in", KEPT, COL_LINEAR_VALUES, IN_OUT, .mixers = MIX_MAMBA2},
+    {"group_norm_statistics", NORMED, COL_LINEAR_GROUPS, DTYPE_F32, IN_OUT,
+     .mixers = MIX_MAMBA2},
+    {"norm_in", NORMED, COL_LINEAR_VALUES, IN_OUT, .mixers = MIX_MAMBA2},
     {"linear_context", KEPT, COL_LINEAR_VALUES, IN_OUT, .mixers = MIX_LINEAR},
     {"linear_gate", KEPT, COL_LINEAR_VALUES, IN_OUT, .mixers = MIX_DELTA | MIX_LIGHTNING},
     {"gated_context", KEPT, COL_LINEAR_VALUES, IN_OUT, .mixers = MIX_LINEAR,

@@ -1,0 +1,334 @@
+/* Latent attention, and experts by the keys of DeepSeek. See import_table.h. */
+#include "plan/hf/import_table.h"
+
+/* The expert keys of DeepSeek, which GLM shares. */
+static const struct import_field routed_experts[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.experts, "n_routed_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "n_shared_experts", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1"),
+};
+
+/* Absent keys are those of DeepseekV4Config (configuration_deepseek_v4.py, 015c0781); all
+ * layers have experts, and a selection bias. */
+static const struct import_field deepseek_v4[] = {
+    WORD(attention.kind, NULL, "shared_kv", import_attentions),
+    COUNT(attention.head_dim, "head_dim", "512"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1024"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.o_groups, "o_groups", "8"),
+    COUNT(attention.o_lora_rank, "o_lora_rank", "1024"),
+    COUNT(attention.window, "sliding_window", "128"),
+    COUNT(attention.csa_ratio, "compress_rates.compressed_sparse_attention", "4"),
+    COUNT(attention.hca_ratio, "compress_rates.heavily_compressed_attention", "128"),
+    BOOL(attention.sinks, NULL, "true"),
+    COUNT(residual_streams, "hc_mult", "4"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "1"),
+    COUNT(indexer.heads, "index_n_heads", "64"),
+    COUNT(indexer.head_dim, "index_head_dim", "128"),
+    COUNT(indexer.top_k, "index_topk", "512"),
+    COUNT(moe.experts, "n_routed_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    COUNT(moe.hash_layers, "num_hash_layers", "3"),
+    WORD(moe.router.score, "scoring_func", "sqrtsoftplus", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1.5"),
+    KNOWN("num_key_value_heads"), /* one */
+    KNOWN("topk_method"),
+};
+
+static const struct import_field deepseek_v2[] = {
+    WORD(moe.router.score, "scoring_func", "softmax", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    WORD(moe.router.bias, "topk_method", "greedy", import_methods),
+};
+
+static const struct import_field deepseek_v3[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", import_methods),
+};
+
+static const struct import_field glm4_moe[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
+/* The indexer of DeepSeek-V3.2 and GLM-5. */
+#define INDEXER(n)                                                                             \
+    COUNT(indexer.heads, "index_n_heads", n),                                                  \
+        COUNT(indexer.head_dim, "index_head_dim", "128"),                                      \
+        COUNT(indexer.top_k, "index_topk", "2048")
+
+static const struct import_field deepseek_v32[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", import_methods),
+    INDEXER("64"),
+};
+
+static const struct import_field glm_moe_dsa[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", import_methods),
+    INDEXER("32"),
+    KNOWN("num_experts"), /* beside n_routed_experts */
+};
+
+/* Heads of window layers of their own (swa_), values narrower than keys. */
+static const struct import_field mimo_v2[] = {
+    COUNT(attention.v_head_dim, "v_head_dim", "0"),
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.sinks, "add_full_attention_sink_bias", "false"),
+    COUNT(window.heads, "swa_num_attention_heads", "0"),
+    COUNT(window.kv_heads, "swa_num_key_value_heads", "0"),
+    COUNT(window.head_dim, "swa_head_dim", "0"),
+    COUNT(window.v_head_dim, "swa_v_head_dim", "0"),
+    BOOL(window.sinks, "add_swa_attention_sink_bias", "false"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "3"), /* of the published checkpoints */
+    BOOL(mtp_window, NULL, "true"),
+    BOOL(mtp_dense, NULL, "true"),
+    KNOWN("attention_chunk_size"), /* as wide as the window; no layer is chunked */
+};
+
+/* LongCat-Flash: a layer of two attention blocks and two dense networks, beside the first of
+ * which are the experts, is two of ours; import_finish_longcat. Absent keys are those of
+ * LongcatFlashConfig. */
+static const struct import_field longcat[] = {
+    COUNT(layers, "num_layers", "28"),
+    COUNT(moe_every, NULL, "2"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1536"),
+    COUNT(attention.kv_lora_rank, "kv_lora_rank", "512"),
+    COUNT(attention.qk_nope_head_dim, "qk_nope_head_dim", "128"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.v_head_dim, "v_head_dim", "128"),
+    COUNT(dense_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(residual_intermediate, "ffn_hidden_size", "12288"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    BOOL(mtp_dense, NULL, "true"),
+    COUNT(moe.experts, "n_routed_experts", "512"),
+    COUNT(moe.zero_experts, "zero_expert_num", "256"),
+    COUNT(moe.top_k, "moe_topk", "12"),
+    COUNT(moe.intermediate, "expert_ffn_hidden_size", "2048"),
+    BOOL(moe.shortcut, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+    BOOL(moe.router.linear_bias, "router_bias", "false"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "6"),
+    KNOWN("num_hidden_layers"), /* transformers writes 2 x num_layers */
+    KNOWN("mla_scale_q_lora"),
+    KNOWN("mla_scale_kv_lora"),
+    KNOWN("attention_method"),
+    KNOWN("zero_expert_type"),
+    KNOWN("nextn_use_scmoe"),
+    KNOWN("router_dtype"),
+};
+
+static const struct import_field dots1[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+    KNOWN("scoring_func"),
+};
+
+static const struct import_field glm4_moe_lite[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+};
+
+/* Ling and Ring. Source of names: vllm/model_executor/models/bailing_moe.py. */
+static const struct import_field bailing[] = {
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    WORD(moe.router.score, "score_function", "softmax", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+};
+
+/* Sarvam's experts (30B behind grouped heads, 105B behind latent ones); absent keys are those
+ * of its configurations (vLLM models/sarvam.py, Megatron-Bridge models/sarvam). */
+static const struct import_field sarvam[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    WORD(moe.router.score, "score_function", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
+};
+
+static const struct import_field sarvam_moe[] = {
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+};
+
+static const struct import_field sarvam_mla[] = {
+    KNOWN("q_head_dim"),  /* the parts of a head say it */
+    KNOWN("use_qk_norm"), /* a norm of what is latent, which all have */
+};
+
+/* A third norm behind the experts, which checkpoints have in dense layers, too. */
+static const struct import_field axk1[] = {
+    COUNT(norms_per_layer, NULL, "3"),
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.router.groups, "n_group", "8"),
+    COUNT(moe.router.top_groups, "topk_group", "4"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
+    BOOL(moe.router.bias, NULL, "false"),
+    KNOWN("topk_method"),
+};
+
+/* K-EXAONE: the attention of EXAONE 4 before experts of DeepSeek's. */
+static const struct import_field exaone_moe[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "1"),
+    COUNT(attention.window, "sliding_window", "4096"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
+    KNOWN("topk_method"),
+    KNOWN("is_moe_layer"), /* import_finish_exaone_moe */
+    KNOWN("first_last_k_dense_replace"),
+};
+
+/* All layers have experts, whatever intermediate_size and first_k_dense_replace say. */
+static const struct import_field solar_open[] = {
+    COUNT(dense_layers, NULL, "0"),
+    COUNT(dense_intermediate, NULL, "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    KNOWN("intermediate_size"),
+    KNOWN("first_k_dense_replace"),
+};
+
+static const struct import_field mistral4[] = {
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1024"),
+    WORD(moe.router.score, NULL, "softmax", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+};
+
+/* openPangu-Ultra-MoE: norms before and behind both parts where sandwich_norm says so. The
+ * published names beside DeepSeek's are in import_hf.c (vLLM models/openpangu.py, its
+ * HuggingFace code's PanguUltraMoEConfig). */
+static const struct import_field pangu_ultra[] = {
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "router_enable_expert_bias", "false"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    KNOWN("sandwich_norm"), /* import_finish_pangu */
+    KNOWN("num_routed_experts"),
+    KNOWN("num_shared_experts"),
+    KNOWN("num_dense_layers"),
+    KNOWN("num_mtp_layers"),
+    KNOWN("attention_kv_lora_dim"),
+    KNOWN("attention_q_lora_dim"),
+    KNOWN("attention_qk_dim"),
+    KNOWN("attention_qk_rope_dim"),
+    KNOWN("attention_v_dim"),
+};
+
+static const struct import_family families[] = {
+    {{"deepseek_v2", "DeepseekV2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v2)},
+     import_finish_deepseek},
+    {{"deepseek_v32", "DeepseekV32ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v32)},
+     import_finish_indexed},
+    {{"deepseek_v3", "kimi_k2", "DeepseekV3ForCausalLM", "KimiK2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v3)},
+     import_finish_deepseek},
+    {{"deepseek_v4", "DeepseekV4ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(deepseek_v4)},
+     import_finish_deepseek_v4},
+    {{"glm_moe_dsa", "GlmMoeDsaForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(glm_moe_dsa)},
+     import_finish_indexed},
+    {{"glm4_moe", "glm4v_moe", "glm4v_moe_text", "Glm4MoeForCausalLM",
+      "Glm4vMoeForConditionalGeneration", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(glm4_moe)},
+     import_finish_deepseek},
+    {{"glm4_moe_lite", "Glm4MoeLiteForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v3), FIELDS(glm4_moe_lite)},
+     import_finish_deepseek},
+    {{"dots1", "Dots1ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(dots1)},
+     import_finish_deepseek},
+    {{"bailing_moe", "bailing_moe_v2", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_numbered_experts),
+      FIELDS(bailing)},
+     import_finish_bailing},
+    {{"mimo_v2_flash", "mimo_v2", "MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v3), FIELDS(mimo_v2)},
+     import_finish_mimo},
+    {{"longcat_flash", "LongcatFlashForCausalLM", "LongcatCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(longcat)},
+     import_finish_longcat},
+    {{"deepseek", "DeepseekForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v2)},
+     import_finish_deepseek},
+    {{"axk1", "AXK1ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(deepseek_v3), FIELDS(axk1)},
+     import_finish_deepseek},
+    {{"sarvam_moe", "SarvamMoEForCausalLM", "SarvamMoeForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_numbered_experts),
+      FIELDS(sarvam), FIELDS(sarvam_moe)},
+     import_finish_bailing},
+    {{"sarvam_mla", "SarvamMLAForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),
+      FIELDS(sarvam), FIELDS(sarvam_mla)},
+     import_finish_bailing},
+    {{"exaone_moe", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(exaone_moe)},
+     import_finish_exaone_moe},
+    {{"solar_open", "SolarOpenForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(solar_open)},
+     import_finish_deepseek},
+    {{"mistral4", "mistral4_text", "Mistral4ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(mistral4)},
+     import_finish_deepseek},
+    {{"pangu_ultra_moe", "PanguUltraMoE", "PanguUltraMoEForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(pangu_ultra)},
+     import_finish_pangu},
+};
+
+FAMILIES(latent);
