@@ -150,6 +150,7 @@ struct model {
     uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
     uint64_t borrow_intermediate;   /* dense, in layers that borrow keys; 0: as others */
     uint64_t vocab;
+    uint64_t labels; /* of a score head in place of the one over the vocabulary; 0: none */
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;

@@ -1573,6 +1573,13 @@ const struct job_case job_cases[] = {
      0},
     {"automodel/frozen-language.yaml", "",
      "frozen.modules=[embed_tokens,norms,attention,dense_mlp] workload.encoder.train=all", 1},
+    {"trl/reward.py", "", "model.labels=1 workload.micro_batch=8 recompute.kind=full", 0},
+    {"trl/classifier.py", "", "model.labels=7 model.name=qwen3-0.6b workload.micro_batch=16", 0},
+    {"swift/seq-cls.sh", "", "model.labels=4 workload.micro_batch=2", 0},
+    {"swift/rm.sh", "", "model.labels=1 workload.micro_batch=4 lora.rank=8", 0},
+    {"axolotl/reward.yaml", "", "model.labels=1 workload.micro_batch=4", 0},
+    {"axolotl/process-reward.yaml", "", "model.labels=2 workload.micro_batch=1", 0},
+    {"openrlhf/rm.sh", "cluster=h100", "model.labels=1 workload.micro_batch=2", 0},
     {"trl/mxfp4.py", "", "precision.weights=bf16 lora.rank=8 model.name=gpt-oss-20b", 1},
     /* Qwen3-8B without its head, but for a row: 8,190,735,360 - 151,935 x 4,096 */
     {"deepspeed/trl-ppo.sh", "workload.sequence_length=1024",

@@ -78,6 +78,10 @@ const struct field schema_table[] = {
     COUNT("model.vocab", model.vocab, 1, 1e9, NULL, "vocabulary size"),
     BOOL("model.tied_embeddings", model.tied_embeddings, "false",
          "the output layer shares the embedding's weights"),
+    COUNT("model.labels", model.labels, 0, 1e6, "0",
+          "a head that scores every token by so many labels in place of the one over the "
+          "vocabulary (reward models, classifiers); trained on stacks fsdp and deepspeed; 0: "
+          "none"),
     COUNT("model.mtp_layers", model.mtp_layers, 0, 1000, "0",
           "multi-token prediction modules; counted only with model.mtp_enabled"),
     BOOL("model.mtp_enabled", model.mtp_enabled, "false",

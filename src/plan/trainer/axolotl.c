@@ -67,7 +67,8 @@ static const struct job_flag flags[] = {
            "experts are one parameter here: lora.experts: linear", CONFIG),
     MEMORY("embeddings_skip_upcast", JOB_VALUE, "false",
            "embeddings are as PEFT prepares them here", CONFIG),
-    MEMORY("process_reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("process_reward_model", JOB_VALUE, "model.labels", "num_labels, 2 unless given",
+         CONFIG),
     RULE(
         "lora_mlp_kernel", JOB_VALUE, "lora.inputs",
         "shared with lora_qkv_kernel and lora_o_kernel, all on unless one is given; not of rl, "
@@ -127,7 +128,8 @@ static const struct job_flag flags[] = {
          CONFIG),
     RULE("rl", JOB_VALUE, "workload.micro_batch",
          "dpo, ipo: both answers, and a reference; others warn", CONFIG),
-    MEMORY("reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("reward_model", JOB_VALUE, "model.labels",
+         "num_labels, 1 unless given, and both answers", CONFIG),
     RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that axolotl brings along", CONFIG),
     RULE("dp_replicate_size parallelism_config_dp_replicate_size", JOB_VALUE,
          "parallel.dp_shard", "dp / copies", CONFIG),
@@ -365,9 +367,24 @@ static enum status set_balance(struct job *job)
     return STATUS_OK;
 }
 
+/* core/builders/causal.py: TRL's RewardTrainer and PRMTrainer, of a model that scores. */
+static enum status set_labels(struct job *job)
+{
+    static const char flag[] = "reward_model", steps_flag[] = "process_reward_model";
+    bool rewards = false, steps = false;
+    TRY(job_switch(job, flag, &rewards));
+    TRY(job_switch(job, steps_flag, &steps));
+    if (rewards)
+        trainer_set_pairs(job, flag, false);
+    if (!rewards && !steps)
+        return STATUS_OK;
+    return trainer_set_labels(job, rewards ? flag : steps_flag, rewards ? 1 : 2);
+}
+
 static enum status set_preference(struct job *job)
 {
     const char *rl;
+    TRY(set_labels(job));
     TRY(axolotl_word(job, "rl", &rl));
     if (rl[0] == '\0')
         return STATUS_OK;

@@ -355,6 +355,7 @@ static enum status swift_finish(struct job *job)
     TRY(swift_set_encoder(job));
     TRY(swift_set_frozen(job, false));
     TRY(swift_set_beside(job, rlhf, false));
+    TRY(swift_set_task(job, rlhf, false));
     warn_of_gathering(job);
     warn_of_mxfp4(job, method);
     return set_logits(job, rlhf);

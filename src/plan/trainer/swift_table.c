@@ -32,8 +32,9 @@
              "with packing; max_length unless given", BASE),                                   \
         IDLE("padding_free", JOB_VALUE, "all sequences have the longest length here",          \
              TEMPLATE),                                                                        \
-        MEMORY("task_type", JOB_VALUE, "causal_lm",                                            \
-               "the head over the vocabulary and its logits stand in", MODEL),                 \
+        RULE("task_type", JOB_VALUE, "model.labels",                                           \
+             "seq_cls, reranker: num_labels, 1 unless given; others, and Megatron's, warn",    \
+             MODEL),                                                                           \
         RULE("freeze_vit", JOB_VALUE, "workload.encoder.train", "on unless turned off",        \
              TUNER),                                                                           \
         RULE("freeze_aligner", JOB_VALUE, "workload.encoder.train",                            \

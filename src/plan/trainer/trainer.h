@@ -78,6 +78,7 @@
 #define TRAINER_ROWS                                                                           \
     GRPO_ROWS,                                                                                 \
         RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),     \
+        RULE("num_labels", JOB_VALUE, "model.labels", "of a model that scores", TRAINER),      \
         RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch",                 \
              "never guessed: a script may have a default of its own", TRAINER),                \
         NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
@@ -258,6 +259,10 @@ bool trainer_method_is_known(const char *method, uint64_t bits);
 /* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
  * (`reference`) unless adapters are trained, whose base it is. */
 void trainer_set_pairs(struct job *job, const char *flag, bool reference);
+
+/* model.labels of a model that scores (transformers' *ForSequenceClassification): num_labels
+ * where the job gives it, else `unless`. What PEFT copies of so small a head is left out. */
+enum status trainer_set_labels(struct job *job, const char *flag, uint64_t unless);
 
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);
