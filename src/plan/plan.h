@@ -563,9 +563,10 @@ struct memory {
     uint64_t cache_tokens;         /* of the pool, at most; 0 */
     uint64_t cache_window;         /* TensorRT-LLM: last tokens that a sequence keeps; 0: all */
     uint64_t transfer_tokens;      /* TensorRT-LLM: of a buffer caches are sent from; 0 */
-    uint64_t offload_group;        /* vLLM: layers in one; 0: none is in host memory */
+    uint64_t offload_group;        /* vLLM, SGLang: layers in one; 0: none is in host memory */
     uint64_t offload_in_group;     /* of them the last, which are */
     uint64_t offload_ahead;        /* layers that have room on the device to come into */
+    uint64_t host_experts;         /* SGLang: routed ones of a layer multiplied by the CPU */
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */

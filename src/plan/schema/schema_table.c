@@ -1008,7 +1008,8 @@ const struct field schema_table[] = {
     COUNT("memory.cache_block", memory.cache_block, 0, 1e6, "0",
           "tokens of a KV cache block; 0: the engine's"),
     BYTES("memory.cache_bytes", memory.cache_bytes, 0, "0 B",
-          "engines: bytes of the KV cache's pool, in place of what the fraction leaves"),
+          "engines: bytes of the KV cache's pool, in place of what the fraction leaves; of "
+          "trtllm the most of it"),
     COUNT("memory.cache_blocks", memory.cache_blocks, 0, 1e12, "0",
           "engines: blocks of the pool, in place of what fits; 0: what fits"),
     COUNT("memory.cache_tokens", memory.cache_tokens, 0, 1e15, "0",
@@ -1021,12 +1022,16 @@ const struct field schema_table[] = {
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
     COUNT("memory.offload_group", memory.offload_group, 0, 10000, "0",
-          "vllm: layers in a group, the last of which are in host memory and come in while "
-          "others run (--offload-group-size); 0: none"),
+          "vllm, sglang: layers in a group, the last of which are in host memory, of sglang "
+          "their experts, and come in while others run (--offload-group-size); 0: none"),
     COUNT("memory.offload_in_group", memory.offload_in_group, 1, 10000, "1",
-          "vllm: of each group so many (--offload-num-in-group)"),
+          "vllm, sglang: of each group so many (--offload-num-in-group)"),
     COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
-          "vllm: layers that there is room on the device for (--offload-prefetch-step)"),
+          "vllm, sglang: layers that come in ahead (--offload-prefetch-step)"),
+    COUNT("memory.host_experts", memory.host_experts, 0, 100000, "0",
+          "sglang: routed experts of each layer that wait in host memory and are multiplied by "
+          "the CPU, which takes a time that is not modelled (KTransformers: all but "
+          "--kt-num-gpu-experts); 0: none"),
     COUNT(
         "memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
         "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "

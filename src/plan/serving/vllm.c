@@ -401,6 +401,7 @@ static enum status set_context(struct job *job)
 static enum status vllm_finish(struct job *job)
 {
     serving_warn_environment(job);
+    serving_set_stages(job);
     vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));
