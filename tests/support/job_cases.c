@@ -670,7 +670,14 @@ const struct job_case job_cases[] = {
      0},
     {"axolotl/empty-key.yaml", "cluster=h100", "lora.rank=16 workload.sequence_length=4096", 0},
     {"llamafactory/aqlm.yaml", "cluster=h100", "lora.rank=8 precision.weights=bf16", 1},
-    {"llamafactory/megatron.yaml", "cluster=h100", "parallel.tp=1 workload.micro_batch=1", 3},
+    {"llamafactory/megatron.yaml", "cluster=h100-8x2",
+     "stack.kind=megatron parallel.tp=4 parallel.pp=2 workload.micro_batch=1 "
+     "workload.global_batch=2 precision.gradients=f32 model.vocab=151936",
+     0},
+    {"llamafactory/megatron-experts.yaml", "",
+     "stack.kind=megatron parallel.pp=4 parallel.ep=2 parallel.zero=1 recompute.kind=full "
+     "recompute.every=1 moe.path=ragged_a2a moe.matmul=grouped workload.global_batch=16",
+     0},
     {"torchtitan/older.toml", "cluster=h100-8x2",
      "parallel.tp=2 parallel.pp=2 parallel.schedule=1f1b workload.sequence_length=8192 "
      "precision.compute=fp8 recompute.kind=full workload.global_batch=8",
@@ -1577,6 +1584,12 @@ const struct job_case job_cases[] = {
     {"sglang/uneven-stages.sh", "", "parallel.stages=[31,30] parallel.pp=2", 0},
     {"sglang/cpu-experts.sh", "", "memory.host_experts=224 parallel.tp=2", 1},
     {"sglang/experts-come-in.sh", "", "memory.offload_group=4 memory.offload_in_group=2", 0},
+    /* 8 x 4096 rows of 151,936 words by 16 bytes are 74.2 GiB, in parts of 3.75 GiB */
+    {"llamafactory/unsloth.yaml", "",
+     "recompute.offload=[layer_input] stack.cross_entropy=chunked stack.loss_chunks=20 "
+     "lora.inputs=shared",
+     0},
+    {"llamafactory/kto.yaml", "", "workload.colocated.reference=1 workload.micro_batch=2", 0},
     {"trtllm/limits.sh", "",
      "parallel.stages=[20,28] memory.cache_bytes=20GiB model.linear.state=bf16", 0},
     {"trl/reward.py", "", "model.labels=1 workload.micro_batch=8 recompute.kind=full", 0},

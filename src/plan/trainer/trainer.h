@@ -260,6 +260,10 @@ bool trainer_method_is_known(const char *method, uint64_t bits);
  * (`reference`) unless adapters are trained, whose base it is. */
 void trainer_set_pairs(struct job *job, const char *flag, bool reference);
 
+/* What Unsloth's layers hold in the place of transformers': their inputs wait in host memory,
+ * on one device, adapters share theirs, and the loss of texts is made in parts (unsloth.c). */
+enum status unsloth_set_kernels(struct job *job, bool full, bool supervised, const char *flag);
+
 /* model.labels of a model that scores (transformers' *ForSequenceClassification): num_labels
  * where the job gives it, else `unless`. What PEFT copies of so small a head is left out. */
 enum status trainer_set_labels(struct job *job, const char *flag, uint64_t unless);
