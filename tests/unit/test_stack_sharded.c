@@ -477,11 +477,11 @@ static void a_score_head_makes_no_logits(void **state)
     static const struct {
         const char *set;
         uint64_t parameters;
-    } models[] = {{"model=qwen3-8b", UINT64_C(8190735360)},
-                  {"model=qwen3-8b model.labels=7",
-                   UINT64_C(8190735360) - UINT64_C(151929) * 4096},
-                  {"model=qwen3-0.6b", UINT64_C(596049920)},
-                  {"model=qwen3-0.6b model.labels=7", UINT64_C(596049920) + 7 * 1024}};
+    } models[] = {
+        {"model=qwen3-8b", UINT64_C(8190735360)},
+        {"model=qwen3-8b model.labels=7", UINT64_C(8190735360) - UINT64_C(151929) * 4096},
+        {"model=qwen3-0.6b", UINT64_C(596049920)},
+        {"model=qwen3-0.6b model.labels=7", UINT64_C(596049920) + 7 * 1024}};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct plan_built b;
         struct params params;

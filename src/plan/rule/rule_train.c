@@ -323,9 +323,9 @@ static bool scores_broken(const struct plan *plan, char *text, char *hint)
 {
     const char *with = !is_training(plan) || !plan_is_huggingface(plan)
                            ? "training on stack fsdp or deepspeed alone"
-                       : plan->parallel.tp > 1       ? "parallel.tp 1"
-                       : plan->parallel.pp > 1       ? "parallel.pp 1"
-                       : plan->model.mtp_enabled     ? "model.mtp_enabled false"
+                       : plan->parallel.tp > 1              ? "parallel.tp 1"
+                       : plan->parallel.pp > 1              ? "parallel.pp 1"
+                       : plan->model.mtp_enabled            ? "model.mtp_enabled false"
                        : plan->workload.colocated.sequences ? "no generation"
                                                             : NULL;
     rule_say(hint, "model.labels: 0 has the head over the vocabulary");

@@ -8,7 +8,8 @@
  * Megatron-Bridge's. */
 #define LLAMAFACTORY_ARGUMENTS "llamafactory src/llamafactory/hparams/training_args.py"
 #define LLAMAFACTORY_MCA(name, key)                                                            \
-    RULE(name, JOB_VALUE, key, "as Megatron's, whose layers it asks for", LLAMAFACTORY_ARGUMENTS)
+    RULE(name, JOB_VALUE, key, "as Megatron's, whose layers it asks for",                      \
+         LLAMAFACTORY_ARGUMENTS)
 #define LLAMAFACTORY_MCA_ROWS                                                                  \
     RULE("use_mca", JOB_SWITCH, "stack", "megatron, as with USE_MCA=1",                        \
          LLAMAFACTORY_ARGUMENTS),                                                              \

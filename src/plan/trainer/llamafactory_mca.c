@@ -85,7 +85,8 @@ static enum status mca_prepare(struct job *job)
     }
     job_assume(job, "expert-tensor-parallel-size", "1",
                "expert_tensor_parallel_size: 1, training_args.py");
-    job_assume(job, "recompute-method", "uniform", "recompute_method: uniform, model_config.py");
+    job_assume(job, "recompute-method", "uniform",
+               "recompute_method: uniform, model_config.py");
     TRY(job_count(job, "tensor_model_parallel_size", &tp));
     TRY(job_count(job, "expert_model_parallel_size", &ep));
     if (tp > 1 && ep > 1)

@@ -55,7 +55,8 @@ static bool is_fast(const char *class)
 /* Models that score every token, by modeling_layers.py and what is written alike. */
 static bool scores_tokens(const char *class)
 {
-    return strstr(class, "ForSequenceClassification") || strstr(class, "ForTokenClassification");
+    return strstr(class, "ForSequenceClassification") ||
+           strstr(class, "ForTokenClassification");
 }
 
 static bool loads_model(const char *class)

@@ -197,8 +197,8 @@ struct size lora_saved(const struct plan *plan, struct sizes *z)
 {
     static const enum slot stages[] = {
         [SAVED_EMBED_TOKENS] = SLOT_STAGE_EMBEDDING, [SAVED_LM_HEAD] = SLOT_STAGE_HEAD};
-    static const enum col rows[] = {[SAVED_EMBED_TOKENS] = COL_VOCAB,
-                                    [SAVED_LM_HEAD] = COL_OUTPUTS};
+    static const enum col rows[] = {
+        [SAVED_EMBED_TOKENS] = COL_VOCAB, [SAVED_LM_HEAD] = COL_OUTPUTS};
     struct size n = size_const(z, 0);
     struct dims d;
     if (!lora_saves(plan, SAVED_EMBED_TOKENS) && !lora_saves(plan, SAVED_LM_HEAD))

@@ -155,9 +155,9 @@ static struct shards factors(struct state *s)
                                 : size_slot(z, SLOT_STAGE_EMBEDDING);
     struct size head =
         plan_freezes_part(s->plan, FROZEN_LM_HEAD) ? none : size_slot(z, SLOT_STAGE_HEAD);
-    struct size ends = size_add(
-        z, size_mul(z, embedding, size_add(z, d.width[COL_VOCAB], hidden)),
-        size_mul(z, head, size_add(z, d.width[COL_OUTPUTS], hidden)));
+    struct size ends =
+        size_add(z, size_mul(z, embedding, size_add(z, d.width[COL_VOCAB], hidden)),
+                 size_mul(z, head, size_add(z, d.width[COL_OUTPUTS], hidden)));
     if (!lora_is_on(s->plan))
         sums.dense = size_add(z, sums.dense, ends);
     if (!lora_is_on(s->plan) && plan_embeds_layers(s->plan)) { /* its table, its projection */

@@ -219,8 +219,8 @@ static void send_away(const struct plan *plan, struct work *work, enum dtype dty
     struct sizes *s = &work->sizes;
     uint64_t ahead = plan->memory.offload_ahead;
     struct size some = size_min(s, away, size_const(s, 1)), all = size_mul(s, bytes, away);
-    struct size slots = sglang ? size_min(s, away, size_const(s, ahead + 1))
-                               : size_times(s, some, ahead);
+    struct size slots =
+        sglang ? size_min(s, away, size_const(s, ahead + 1)) : size_times(s, some, ahead);
     state(work, "offload_slots", dtype, bytes, slots, source);
     for (size_t i = 0; i < work->n_host; i++)
         if (text_equal(work->host[i].name, "offloaded_weights")) {
@@ -417,13 +417,12 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
         dense ? size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases)
               : size_const(s, 0),
         size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
-        size_times(
-            s,
-            size_mul(s, layers_of(plan, s, MOE_LAYERS),
-                     size_sub(s, size_slot(s, SLOT_LOCAL_EXPERTS),
-                              size_const(s, plan_local_experts(plan) -
-                                                engine_device_experts(plan)))),
-            params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
+        size_times(s,
+                   size_mul(s, layers_of(plan, s, MOE_LAYERS),
+                            size_sub(s, size_slot(s, SLOT_LOCAL_EXPERTS),
+                                     size_const(s, plan_local_experts(plan) -
+                                                       engine_device_experts(plan)))),
+                   params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
     };
     struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
     if (!size_is_zero(s, elements))

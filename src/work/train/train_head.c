@@ -19,8 +19,8 @@ enum head_op {
 /* Whether layers' scores wait for one loss, which models with a score head do not make. */
 static bool balances(const struct plan *plan)
 {
-    return plan_is_huggingface(plan) && plan->model.moe.experts > 0 &&
-           !plan->model.labels && plan->stack.balance_loss != BALANCE_LAYER;
+    return plan_is_huggingface(plan) && plan->model.moe.experts > 0 && !plan->model.labels &&
+           plan->stack.balance_loss != BALANCE_LAYER;
 }
 
 unsigned train_head_ticks(const struct plan *plan)
@@ -168,7 +168,7 @@ static const struct loss_rows losses_of[] = {
 #undef ROWS
 };
 static const struct loss_rows loss_of_scores = {score_logits,
-                                              sizeof score_logits / sizeof *score_logits};
+                                                sizeof score_logits / sizeof *score_logits};
 
 /* Compiled, PyTorch's loss keeps no log-softmax: it is made again from the f32 logits where
  * the gradient is (compile.components has model and loss). */
