@@ -83,12 +83,15 @@
         NEITHER("ddp_find_unused_parameters", JOB_VALUE, TRAINER),                             \
         RULE("llm_int8_skip_modules", JOB_LIST, "precision.plain",                             \
              "parts all of whose linear layers are named, as they are loaded", PEFT),          \
-        MEMORY("llm_int8_enable_fp32_cpu_offload", JOB_VALUE, "false", NULL, PEFT),            \
+        IDLE("llm_int8_enable_fp32_cpu_offload", JOB_VALUE,                                    \
+             "parts that a device_map of one's own leaves to the CPU, which are not trained",  \
+             QUANTIZERS),                                                                      \
         MEMORY("padding_free", JOB_VALUE, "false",                                             \
                "all sequences have the longest length "                                        \
                "here",                                                                         \
                SFT)
 
+#define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
 #define SCRIPT_PEFT "peft src/peft/tuners/lora/config.py"
 
 /* Does a text call a trainer of transformers, TRL or Unsloth? */

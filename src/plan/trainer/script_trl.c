@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "plan/trainer/script.h"
 
-#define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
-
 static const struct job_flag flags[] = {
     SCRIPT_ROWS,
     MEMORY(

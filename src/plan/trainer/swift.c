@@ -333,6 +333,18 @@ static void warn_of_mxfp4(struct job *job, const char *method)
                  "precision.weights=mxfp4");
 }
 
+/* swift/model/register.py, load_by_unsloth: its layers, whose loss gives logits all the same
+ * (UNSLOTH_RETURN_LOGITS). */
+static enum status set_backend(struct job *job)
+{
+    static const char flag[] = "tuner_backend";
+    const char *backend = "peft";
+    TRY(job_word(job, flag, &backend));
+    if (!text_equal(backend, "unsloth"))
+        return STATUS_OK;
+    return unsloth_set_kernels(job, !draft_find(&job->draft, "lora.rank"), false, flag);
+}
+
 static enum status swift_finish(struct job *job)
 {
     const struct swift_rlhf *rlhf;
@@ -351,6 +363,7 @@ static enum status swift_finish(struct job *job)
     TRY(trainer_set_offloading(job, "activation_cpu_offload"));
     TRY(set_steps(job, rlhf));
     TRY(set_formats(job, method));
+    TRY(set_backend(job));
     TRY(set_loss(job));
     TRY(swift_set_encoder(job));
     TRY(swift_set_frozen(job, false));

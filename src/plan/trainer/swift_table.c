@@ -8,6 +8,7 @@
 #define MODEL "ms-swift swift/arguments/base_args/model_args.py"
 #define BASE "ms-swift swift/arguments/base_args/base_args.py"
 #define TEMPLATE "ms-swift swift/arguments/base_args/template_args.py"
+#define TUNER_MODEL "ms-swift swift/model/register.py, load_by_unsloth"
 #define QUANT "ms-swift swift/arguments/base_args/quant_args.py"
 #define DATA "ms-swift swift/arguments/base_args/data_args.py"
 #define TUNER "ms-swift swift/arguments/tuner_args.py"
@@ -211,7 +212,8 @@ const struct job_flag swift_flags[] = {
     RULE("lisa_activated_layers", JOB_VALUE, "optimizer.active_layers",
          "on one device; elsewhere a warning", LISA),
     NEITHER("lisa_step_interval", JOB_VALUE, LISA),
-    MEMORY("tuner_backend", JOB_VALUE, "peft", "transformers' own layers stand in", BASE),
+    RULE("tuner_backend", JOB_VALUE, "recompute.offload",
+         "unsloth: layer_input on one device, of which adapters share theirs", TUNER_MODEL),
     MEMORY("device_map", JOB_VALUE, NULL, "every rank has the whole model here", MODEL),
     RULE("router_aux_loss_coef", JOB_VALUE, "stack.balance_loss",
          "above 0: masked; joint with packing or padding_free", TRAINING),

@@ -10,6 +10,7 @@
 #define SFT "trl trl/trainer/sft_config.py"
 #define DPO "trl trl/trainer/dpo_config.py"
 #define GRPO "trl trl/trainer/grpo_config.py"
+#define SYNC "trl trl/trainer/callbacks.py, SyncRefModelCallback"
 #define PPO "trl trl/experimental/ppo/ppo_config.py"
 #define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
@@ -59,8 +60,8 @@
              "of ZeRO-3; on unless turned off", GRPO),                                         \
         MEMORY("cast_lm_head_to_fp32", JOB_VALUE, "false", "the head is as it is loaded here", \
                GRPO),                                                                          \
-        MEMORY("sync_ref_model", JOB_VALUE, "false",                                           \
-               "the reference is counted as beta and adapters say", GRPO),                     \
+        RULE("sync_ref_model", JOB_VALUE, NULL,                                                \
+             "in place; on DeepSpeed's stage 3 a warning: weights are gathered whole", SYNC),  \
         MEMORY("use_transformers_paged", JOB_VALUE, "false",                                   \
                "the cache of generate stands in", GRPO),                                       \
         MEMORY("use_transformers_continuous_batching", JOB_VALUE, "false",                     \

@@ -180,10 +180,28 @@ static enum status set_adapters(struct job *job)
     return STATUS_OK;
 }
 
+/* Mixes weights into the reference's in place (callbacks.py, sync_target_model), both gathered
+ * under DeepSpeed's stage 3. */
+static enum status warn_of_mixing(struct job *job)
+{
+    static const char flag[] = "sync_ref_model";
+    const struct draft_item *stack = draft_find(&job->draft, "stack");
+    bool mixes = false;
+    TRY(job_switch(job, flag, &mixes));
+    if (mixes && stack && text_equal(stack->words[0], "deepspeed") &&
+        job_drafted(job, "parallel.zero", 0) == 3)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' gathers all weights of the model and of the reference, which matters to "
+                 "memory and is not modelled",
+                 flag);
+    return STATUS_OK;
+}
+
 enum status trl_finish(struct job *job)
 {
     enum command command = kind_of(job);
     bool precomputed = false;
+    TRY(warn_of_mixing(job));
     if (command == COMMAND_NONE)
         return STATUS_OK;
     TRY(trainer_set_offloading(job, "activation_offloading"));
