@@ -191,3 +191,14 @@ void serving_set_stages(struct job *job)
             draft_set_list(&job->draft, "parallel.stages", layers, n, word->mark, names[i][1]);
     }
 }
+
+enum status serving_refuse_encoder(struct job *job, const char *flag)
+{
+    bool alone = false;
+    TRY(job_switch(job, flag, &alone));
+    if (!alone)
+        return STATUS_OK;
+    job_fail(job, flag, "'%s' has the encoder of a vision model alone: there is no plan of it",
+             flag);
+    return err_hint(job->err, "give the launch of the language model that it serves");
+}

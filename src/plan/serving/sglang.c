@@ -393,6 +393,7 @@ static enum status sglang_finish(struct job *job)
     struct degrees d;
     const char *backend = "none", *mode = "null";
     bool deepep = false;
+    TRY(serving_refuse_encoder(job, "encoder-only"));
     TRY(read_degrees(job, &d));
     TRY(sglang_set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));

@@ -402,6 +402,7 @@ static enum status vllm_finish(struct job *job)
 {
     serving_warn_environment(job);
     serving_set_stages(job);
+    TRY(serving_refuse_encoder(job, "mm-encoder-only"));
     vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));

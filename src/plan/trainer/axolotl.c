@@ -58,7 +58,8 @@ static const struct job_flag flags[] = {
            CONFIG),
     MEMORY("selective_checkpointing", JOB_VALUE, NULL, "layers run again whole here", CONFIG),
     MEMORY("recompute_layer_types", JOB_LIST, NULL, "all layers run again here", TRAINING),
-    MEMORY("freeze_mm_modules", JOB_VALUE, "false", "see workload.encoder.train", CONFIG),
+    RULE("freeze_mm_modules", JOB_VALUE, "workload.encoder.train",
+         "none, where the model has an encoder", CONFIG),
     RULE("layer_offloading", JOB_VALUE, "lora.host",
          "layers, of a base in 16 bits that nobody shares; else a warning", LAYERS),
     RULE("peft_autocast_adapter_dtype", JOB_VALUE, "lora.format",
@@ -381,6 +382,19 @@ static enum status set_labels(struct job *job)
     return trainer_set_labels(job, rewards ? flag : steps_flag, rewards ? 1 : 2);
 }
 
+/* utils/schemas/model.py: parameters of encoders of images and sounds are not trained. */
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "freeze_mm_modules";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool frozen = false, known;
+    TRY(job_switch(job, flag, &frozen));
+    TRY(job_part(job, "model", plan, &known));
+    if (frozen && known && plan->model.encoder.layers)
+        job_set(job, "workload.encoder.train", "none", flag);
+    return STATUS_OK;
+}
+
 static enum status set_preference(struct job *job)
 {
     const char *rl;
@@ -460,6 +474,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(set_attention(job));
     TRY(set_loss(job));
     TRY(set_balance(job));
+    TRY(set_encoder(job));
     return set_preference(job);
 }
 

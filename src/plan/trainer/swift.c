@@ -188,15 +188,19 @@ static enum status tell_base(struct job *job, const char **method)
 static enum status tell_galore(struct job *job, bool *embedding)
 {
     static const char flag[] = "use_galore";
-    const char *rank = "128";
+    const char *rank = "128", *words[PLAN_NAMES], *joined = "";
     bool used = false;
+    size_t n = trainer_words(job, "galore_target_modules", words);
     TRY(job_switch(job, flag, &used));
     TRY(job_word(job, "galore_rank", &rank));
     if (!used)
         return STATUS_OK;
     job_retell(job, flag, "optim", "galore_adamw");
     job_retell(job, flag, "optim_args", arena_printf(job->arena, "rank=%s", rank));
-    job_retell(job, flag, "optim_target_modules", "all-linear");
+    for (size_t i = 0; i < n; i++)
+        joined = arena_printf(job->arena, "%s%s%s", joined, i ? "|" : "", words[i]);
+    job_retell(job, flag, "optim_target_modules",
+               n ? arena_printf(job->arena, ".*(%s)", joined) : "all-linear");
     TRY(job_switch(job, "galore_with_embedding", embedding));
     return job->err->status;
 }

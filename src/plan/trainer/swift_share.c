@@ -328,6 +328,20 @@ enum status swift_set_task(struct job *job, const struct swift_rlhf *rlhf, bool 
     return STATUS_OK;
 }
 
+/* A model that scores answers, as TRL's (rlhf_trainers/grpo_trainer.py: prepare_deepspeed). */
+static enum status set_scorer(struct job *job)
+{
+    static const char flag[] = "reward_model";
+    const struct setting *s = job_setting(job, flag);
+    if (s && s->n == 1)
+        return trl_set_reward(job, flag);
+    if (s)
+        job_warn(job, s->mark,
+                 "several reward models matter to memory and are not modelled: give their "
+                 "size, as in --set workload.colocated.parameters=16e9");
+    return STATUS_OK;
+}
+
 enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, bool vllm)
 {
     if (!rlhf)
@@ -340,6 +354,7 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
                  "what '%s' has (%s) matters to memory and is not modelled", rlhf->name,
                  rlhf->missing);
     TRY(set_reference(job, rlhf));
+    TRY(set_scorer(job));
     if (text_equal(rlhf->name, "gkd"))
         TRY(set_teacher(job));
     return rlhf->generates ? set_engine(job, rlhf, vllm) : STATUS_OK;

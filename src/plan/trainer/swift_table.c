@@ -110,8 +110,8 @@
         RULE("teacher_model_server", JOB_VALUE, "workload.colocated.reference", "none", RLHF), \
         RULE("offload_teacher_model", JOB_VALUE, "workload.colocated.reference",               \
              "true: it waits in host memory", RLHF),                                           \
-        MEMORY("reward_model", JOB_LIST, NULL,                                                 \
-               "give its size, as in --set workload.colocated.parameters=8e9", ROLLOUT),       \
+        RULE("reward_model", JOB_LIST, "workload.colocated.parameters",                        \
+             "of one that is known by name, by DeepSpeed; others warn", ROLLOUT),              \
         IDLE("ref_model ref_load mcore_ref_model", JOB_VALUE, "of the model's shape", RLHF),   \
         IDLE("num_generations", JOB_VALUE, "batches count responses, not prompts", RLHF),      \
         NEITHER("ref_adapters ref_adapter_load mcore_ref_adapter", JOB_LIST, RLHF),            \
@@ -204,8 +204,8 @@ const struct job_flag swift_flags[] = {
     RULE("galore_with_embedding", JOB_VALUE, "optimizer.projected", "embed_tokens, too", TUNER),
     MEMORY("galore_quantization", JOB_VALUE, "false", "projections in 16 bits stand in",
            TRAINING),
-    MEMORY("galore_target_modules", JOB_LIST, NULL, "all of attention and networks here",
-           TRAINING),
+    RULE("galore_target_modules", JOB_LIST, "optimizer.projected",
+         "parts whose names hold one; all of attention and networks unless given", TRAINING),
     IDLE("galore_optim_per_parameter", JOB_VALUE, "states are the same", TRAINING),
     TIME("experts_impl", JOB_VALUE, "grouped_mm", "products are grouped here", MODEL),
     RULE("use_dora", JOB_VALUE, "lora.dora", "with adapters", TUNER),
