@@ -503,6 +503,7 @@ struct lora {
     struct number_list layers; /* whose linear layers have them; empty: all */
     bool language;             /* false: the encoder's layers alone */
     struct enum_list saved;    /* enum saved_module: trained whole beside them */
+    bool rows;                 /* some rows of the embedding are trained, too */
     struct enum_list host;     /* enum base_part: waits in host memory */
     bool sharded;              /* vLLM, Megatron: over tp on both sides */
     bool share_experts;        /* one for all experts of a rank */

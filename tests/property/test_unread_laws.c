@@ -194,6 +194,7 @@ static const struct silent {
     {"optimizer.active_layers", "of one device that trains a model whole"},
     {"model.moe_every", "of as many dense layers as go with it, which a change alone leaves"},
     {"workload.colocated.whole", "of a model that generates by itself under ZeRO-3"},
+    {"lora.rows", "of adapters, at a moment that is not the fullest"},
     {"optimizer.rank", "of projected gradients"},
     {"optimizer.projected", "of projected gradients"},
     {"optimizer.plain_embedding", "of moments in bytes, of a model that is trained whole"},

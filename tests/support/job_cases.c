@@ -1600,6 +1600,7 @@ const struct job_case job_cases[] = {
     {"swift/unsloth.sh", "", "recompute.offload=[layer_input] lora.inputs=shared", 0},
     {"swift/rm.sh", "", "model.labels=1 workload.micro_batch=4 lora.rank=8", 0},
     {"axolotl/frozen-encoder.yaml", "", "workload.encoder.train=none parallel.zero=3", 1},
+    {"axolotl/token-rows.yaml", "", "lora.rows=true lora.rank=16", 0},
     {"axolotl/reward.yaml", "", "model.labels=1 workload.micro_batch=4", 0},
     {"axolotl/process-reward.yaml", "", "model.labels=2 workload.micro_batch=1", 0},
     {"openrlhf/rm.sh", "cluster=h100", "model.labels=1 workload.micro_batch=2", 0},

@@ -492,6 +492,31 @@ static void a_score_head_makes_no_logits(void **state)
     }
 }
 
+/* Rows of Qwen3-0.6B's table are trained, 151,936 x 1,024 in 16 bits: a copy with them for the
+ * embedding, another for the head, which is the same and keeps it, and a gradient of each. */
+static void rows_of_the_table_are_trained(void **state)
+{
+    (void)state;
+#define ROWS "model=qwen3-0.6b lora.rank=8 precision.weights=bf16 stack.cross_entropy=torch "
+    static const char *const names[] = {"merged_embedding", "d_embedding_weight", "merged_head",
+                                        "d_head_weight"};
+    const uint64_t table = UINT64_C(151936) * 1024 * 2;
+    struct plan_built with, without;
+    plan_build(base, ROWS "lora.rows=true", false, &with);
+    plan_build(base, ROWS, false, &without);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct buffer *buffer = plan_buffer(&with.work, names[i]);
+        assert_int_equal(with.values[buffer->all.node], table);
+        assert_null(plan_find(&without.work, names[i]));
+    }
+    arena_release(&with.arena);
+    arena_release(&without.arena);
+    plan_build(base, ROWS "lora.rows=true model=qwen3-8b", false, &with);
+    assert_null(plan_find(&with.work, "merged_head")); /* the head is another matrix */
+    assert_non_null(plan_find(&with.work, "merged_embedding"));
+    arena_release(&with.arena);
+}
+
 static void scores_of_all_layers_wait_for_one_loss(void **state)
 {
     (void)state;
@@ -524,6 +549,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
         cmocka_unit_test(a_score_head_makes_no_logits),
+        cmocka_unit_test(rows_of_the_table_are_trained),
         cmocka_unit_test(scores_of_all_layers_wait_for_one_loss),
         cmocka_unit_test(head_and_log_probabilities_in_parts),
         cmocka_unit_test(what_they_do_not_run_is_refused),

@@ -640,6 +640,7 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.layers", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.language", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), ENCODES),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
+    WHEN("lora.rows", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.host", TRAINS, STACK(BIT(STACK_FSDP)), ABOVE("lora.rank", 0),
          ZERO("parallel.zero")),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),

@@ -930,6 +930,10 @@ const struct field schema_table[] = {
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
+    BOOL("lora.rows", lora.rows, "false",
+         "fsdp, deepspeed: some rows of the embedding are trained beside the adapters (PEFT's "
+         "trainable_token_indices): its table is copied with them, as the head is where it is "
+         "the same"),
     ENUMS("lora.host", lora.host, words_base, "[]",
           "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
           "looked up "

@@ -109,8 +109,9 @@
                "all adapters have lora.rank here", PEFT_CONFIG),                               \
         MEMORY("layer_replication peft_layer_replication", JOB_LIST, NULL,                     \
                "layers have one copy of adapters each here", PEFT_CONFIG),                     \
-        MEMORY("trainable_token_indices peft_trainable_token_indices", JOB_LIST, NULL,         \
-               "rows of the embedding that are trained are not counted", PEFT_CONFIG),         \
+        RULE("trainable_token_indices peft_trainable_token_indices "                           \
+             "trainable_token_indices.embed_tokens",                                           \
+             JOB_LIST, "lora.rows", "with adapters", PEFT_CONFIG),                             \
         RULE("use_dora peft_use_dora", JOB_SWITCH, "lora.dora", "with adapters", PEFT),        \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \

@@ -210,6 +210,11 @@ struct size lora_saved(const struct plan *plan, struct sizes *z)
     return size_mul(z, n, d.width[COL_HIDDEN]);
 }
 
+bool lora_trains_rows(const struct plan *plan)
+{
+    return lora_is_on(plan) && plan_is_huggingface(plan) && plan->lora.rows;
+}
+
 enum dtype lora_saved_format(const struct plan *plan)
 {
     return lora_base_is_quantised(plan) ? lora_plain(plan) : plan->precision.weights;

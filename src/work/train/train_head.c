@@ -303,6 +303,31 @@ static void add_linear_parts(struct train *t)
                         rows[i].first, HEAD_BACK_LOSS);
 }
 
+/* A head that is the embedding, of which rows are trained: a copy with them, which the product
+ * keeps, and its gradient. */
+static void add_rows(struct train *t)
+{
+    static const struct {
+        const char *name;
+        enum category category;
+        enum life life;
+        enum head_op first;
+    } rows[] = {{"merged_head", CATEGORY_WEIGHTS, LIFE_SAVED, HEAD_LOGITS},
+                {"d_head_weight", CATEGORY_GRADIENTS, LIFE_TRANSIENT, HEAD_BACK_LOGITS}};
+    if (!lora_trains_rows(t->plan) || !model_ties_head(&t->plan->model))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        head_tensor(t,
+                    (struct buffer){.name = rows[i].name,
+                                    .category = rows[i].category,
+                                    .dtype = lora_saved_format(t->plan),
+                                    .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
+                                    .count = losses(t),
+                                    .life = rows[i].life,
+                                    .source = "PEFT tuners/trainable_tokens/layer.py"},
+                    rows[i].first, HEAD_BACK_LOGITS);
+}
+
 static void add_head(struct train *t)
 {
     struct size hidden = t->d.width[COL_HIDDEN];
@@ -329,6 +354,7 @@ static void add_head(struct train *t)
                     rows[i].first, rows[i].last);
     add_logits(t);
     add_parts(t);
+    add_rows(t);
     enum cross_entropy loss = t->plan->stack.cross_entropy;
     if (loss == LOSS_LINEAR_PROBS && !scores_tokens(t))
         add_linear_parts(t);
