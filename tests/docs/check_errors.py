@@ -86,7 +86,8 @@ def table_of(name, title):
 
 
 def not_modelled():
-    parts = []
+    """Folded: some two hundred options of eleven frameworks, which nobody reads in passing."""
+    parts, count = [], 0
     for framework in FRAMEWORKS:
         flags = [line.split("  ")[0].split()[0]
                  for line in moeplan("import", "--flags", framework).splitlines()
@@ -94,8 +95,11 @@ def not_modelled():
         flags = [flag for flag in flags if not any(f"`{flag}`" in part for part in parts)]
         if flags:
             parts.append(f"{framework}: " + ", ".join(f"`{flag}`" for flag in flags))
-    return ["", "Not modelled, and named as a warning where a job sets them:", ""] + \
-        [f"* {part}" for part in parts]
+            count += len(flags)
+    return ["", "<details>", f"<summary>Not modelled: {count} options of frameworks that matter to "
+            "memory or time, each named as a warning where a job sets it (<code>moeplan import "
+            "--flags vllm</code>)</summary>", ""] + \
+        [f"* {part}" for part in parts] + ["", "</details>"]
 
 
 def generated():

@@ -192,6 +192,7 @@ static const struct silent {
     {"lora.host", "of adapters"},
     {"lora.language", "of images beside adapters, on two stacks"},
     {"optimizer.active_layers", "of one device that trains a model whole"},
+    {"model.rotary_table", "of a model in vLLM that states its longest sequence"},
     {"model.moe_every", "of as many dense layers as go with it, which a change alone leaves"},
     {"workload.colocated.whole", "of a model that generates by itself under ZeRO-3"},
     {"lora.rows", "of adapters, at a moment that is not the fullest"},

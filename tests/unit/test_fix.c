@@ -409,7 +409,7 @@ static void an_engine_may_let_sequences_wait(void **state)
         predict_with(text, arena_printf(&arena, "%s workload.queue=true", sets[i]), false,
                      &arena, &fixed);
         assert_int_equal(fixed.memory.verdict, VERDICT_FITS);
-        assert_int_equal(fixed.batch, i ? fixed.serving.sequences : 9);
+        assert_int_equal(fixed.batch, i ? fixed.serving.running : 9);
     }
     arena_release(&arena);
 }

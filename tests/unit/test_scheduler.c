@@ -361,7 +361,7 @@ static void caps_make_requests_wait(void **state)
     assert_string_equal(slots.time.serving.capped, "max_num_seqs");
     assert_string_equal(slots.notes[0].key, "workload.concurrency");
     assert_string_equal(cache.time.serving.capped, "the cache");
-    assert_int_equal(cache.time.serving.sequences, cache.serving.sequences);
+    assert_int_equal(cache.time.serving.sequences, cache.serving.running);
     assert_true(slots.time.serving.ttft_s > 20 * all.time.serving.ttft_s);
     assert_true(slots.time.serving.tpot_s < all.time.serving.tpot_s);
     assert_true(slots.memory.total_bytes < all.memory.total_bytes);

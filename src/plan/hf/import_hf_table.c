@@ -270,6 +270,7 @@ static const struct import_field gpt_oss[] = {
     BOOL(attention.bias, "attention_bias", "true"),
     BOOL(attention.output_bias, "attention_bias", "true"),
     BOOL(attention.sinks, NULL, "true"),
+    WORD(rotary_table, NULL, "float32", formats),
     COUNT(attention.window, "sliding_window", "128"),
     WORD(moe.activation, NULL, "swiglu_oai", activations),
     BOOL(moe.bias, NULL, "true"),

@@ -108,6 +108,9 @@ const struct field schema_table[] = {
          "the output layer has a bias (Phi-3.5-MoE)"),
     COUNT("model.max_position", model.max_position, 0, 1e9, "0",
           "longest sequence the model was built for; 0: not stated"),
+    FORMAT("model.rotary_table", model.rotary_table, words_format_or_none, "none",
+           "vllm: format of the cosines and sines of all positions, which its class of the "
+           "model chooses (f32: gpt-oss); none: 16 bits"),
     FORMAT("model.checkpoint", model.checkpoint, words_format_or_none, "none",
            "format of the published matrices, in which serving keeps them; none: 16 bits"),
     ENUMS("model.plain", model.plain, words_part, "[]",

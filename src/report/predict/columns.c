@@ -409,6 +409,7 @@ static const struct column serving_columns[] = {
     COLUMN(serving_report, cache_tokens, COLUMN_COUNT, NULL),
     COLUMN(serving_report, context_tokens, COLUMN_COUNT, NULL),
     COLUMN(serving_report, sequences, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, running, COLUMN_COUNT, NULL),
     COLUMN(serving_report, batched_tokens, COLUMN_COUNT, NULL),
     COLUMN(serving_report, max_sequences, COLUMN_COUNT, NULL),
     COLUMN(serving_report, stage, COLUMN_COUNT, NULL),

@@ -296,7 +296,9 @@ static void print_pool(struct screen *screen)
                 r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
                 r->context_tokens);
     const struct workload *w = &screen->view->plan->workload;
-    if (w->mode == MODE_DECODE && !w->queue && r->sequences < w->micro_batch)
+    if (r->running > r->sequences) /* their windows no longer hold a prompt's chunk */
+        text_printf(&text, ", %" PRIu64 " past their prompts", r->running);
+    if (w->mode == MODE_DECODE && !w->queue && r->running < w->micro_batch)
         text_printf(&text, ", not the step's %" PRIu64, w->micro_batch);
     screen_item(screen, "KV pool", text_string(&text));
 }

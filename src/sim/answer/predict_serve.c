@@ -134,7 +134,7 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                            "unvalidated: the profile's runs are closed loops, no data "
                            "judge the queue of an open one");
     if (whole)
-        own[n++] = note_of("workload.max_num_batched_tokens", whole);
+        own[n++] = note_loud("workload.max_num_batched_tokens", whole);
     if (chunk)
         own[n++] = note_of("workload.max_num_batched_tokens", chunk);
     if (idle)

@@ -212,20 +212,20 @@ static enum status fill_pool(const struct plan *decode, struct arena *arena,
 {
     uint64_t asked = decode->workload.micro_batch * engine_batches(decode), least, most;
     TRY(serving_of(decode, arena, pool, err));
-    if (!pool->present || pool->sequences >= asked ||
+    if (!pool->present || pool->running >= asked ||
         !path_reads(decode->moe.path, READS_DISPATCH_TOKENS))
         return STATUS_OK;
-    least = pool->sequences;
+    least = pool->running;
     TRY(size_pool(decode, least, pool, err));
-    most = lesser(pool->sequences, asked);
+    most = lesser(pool->running, asked);
     while (least < most) {
         uint64_t tried = least + (most - least + 1) / 2;
         TRY(size_pool(decode, tried, pool, err));
-        least = pool->sequences >= tried ? tried : least;
-        most = pool->sequences >= tried ? most : tried - 1;
+        least = pool->running >= tried ? tried : least;
+        most = pool->running >= tried ? most : tried - 1;
     }
     TRY(size_pool(decode, least, pool, err));
-    pool->sequences = least;
+    pool->running = least;
     return STATUS_OK;
 }
 
@@ -248,11 +248,11 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room,
     if (status != STATUS_OK || !pool.present)
         return plan;
     *start = serve_starts(plan, &pool) ? SERVE_STARTS : SERVE_STOPS;
-    if (!decodes || pool.sequences >= plan->workload.micro_batch * engine_batches(plan))
+    if (!decodes || pool.running >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;
     room->workload.max_num_seqs = engine_sequences(plan); /* sizes the pool as before */
-    hold(pool.sequences, room);
+    hold(pool.running, room);
     return room;
 }
 
@@ -268,11 +268,10 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(fill_pool(&decode, arena, &pool, err));
     load->starts = serve_starts(plan, &pool);
-    if (pool.present &&
-        pool.sequences < decode.workload.micro_batch * engine_batches(&decode)) {
-        hold(pool.sequences, &decode);
+    if (pool.present && pool.running < decode.workload.micro_batch * engine_batches(&decode)) {
+        hold(pool.running, &decode);
         load->slots = load->sequences;
-        load->cache_tokens = remaining(pool.cache_tokens, plan->workload.shared_prefix);
+        load->cache_tokens = remaining(pool.running_tokens, plan->workload.shared_prefix);
         load->sequences = decode.workload.micro_batch * engine_batches(&decode);
         load->capped = "the cache";
     }

@@ -56,10 +56,10 @@ static struct plan profile_of(const struct plan *plan)
 
 /* Tokens that steps under way may hold beside a window: a step's, and since releases that plan
  * one ahead of it those of all batches in flight. */
-static uint64_t in_flight(const struct plan *plan)
+static uint64_t in_flight(const struct plan *plan, uint64_t step)
 {
     uint64_t batches = engine_release(plan)->plans_ahead ? plan->parallel.pp + 1 : 1;
-    return engine_tokens(plan) * batches;
+    return step * batches;
 }
 
 /* As the engine's log counts them: of one group, or by the longest sequence. */
@@ -71,12 +71,41 @@ static uint64_t count_tokens(const struct plan *plan, const struct cache_groups 
     return (uint64_t)((double)r->cache_blocks / (double)each * (double)r->context_tokens);
 }
 
-/* Sequences of the context that the blocks hold; whole blocks of a common prefix are there
- * once. */
+/* How many sequences of so many blocks, those of a common prefix there once. */
+static uint64_t holds(const struct plan *plan, const struct serving_report *r, uint64_t blocks,
+                      uint64_t each, uint64_t shared)
+{
+    uint64_t n = blocks / (each > shared ? each - shared : 1);
+    return r->state_slots ? lesser(n, r->state_slots / engine_state_copies(plan)) : n;
+}
+
+/* Those that run at once. A layer with a window frees what has left it (v1/core/
+ * single_type_kv_cache_manager.py, remove_skipped_blocks): past its prompt a sequence holds a
+ * window there and its own steps under way. What the log counts of every sequence, room for a
+ * chunk of a prompt (max_admission_blocks_per_request), only the one that is let in next needs.
+ */
+static void count_running(const struct plan *plan, const struct cache_groups *groups,
+                          uint64_t usable, uint64_t admitted, uint64_t shared,
+                          struct serving_report *r)
+{
+    uint64_t step = in_flight(plan, 1 + plan->workload.speculation.tokens);
+    uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, step);
+    uint64_t own = r->context_tokens - lesser(r->context_tokens, plan->workload.shared_prefix);
+    r->running = r->sequences;
+    r->running_tokens = r->cache_tokens;
+    if (each >= admitted || !r->sequences)
+        return;
+    usable = remaining(usable, admitted - each);
+    r->running = holds(plan, r, usable, each, shared);
+    r->running_tokens = plan->workload.shared_prefix + r->running * own;
+}
+
+/* Sequences of the context that the blocks hold. */
 static void count_sequences(const struct plan *plan, const struct cache_groups *groups,
                             struct serving_report *r)
 {
-    uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, in_flight(plan));
+    uint64_t flight = in_flight(plan, engine_tokens(plan));
+    uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, flight);
     uint64_t span = cache_groups_span(plan, groups) * groups->times[MIXER_FULL];
     uint64_t shared = plan->workload.shared_prefix / span * groups->groups[MIXER_FULL];
     shared = shared < each ? shared : each;
@@ -85,10 +114,9 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     bool overflow = false;
     r->beyond_bytes = checked_mul(remaining(usable, each), groups->block_bytes, &overflow);
     usable = remaining(usable, shared);
-    r->sequences = usable / (each > shared ? each - shared : 1);
-    if (r->state_slots)
-        r->sequences = lesser(r->sequences, r->state_slots / engine_state_copies(plan));
+    r->sequences = holds(plan, r, usable, each, shared);
     r->cache_tokens = count_tokens(plan, groups, r, each);
+    count_running(plan, groups, usable, each, shared, r);
 }
 
 /* vLLM's num_gpu_blocks_override stands in place of what fits (v1/core/kv_cache_utils.py,

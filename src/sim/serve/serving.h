@@ -25,6 +25,7 @@ struct serving_report {
     uint64_t block_tokens, cache_blocks, cache_tokens;
     uint64_t context_tokens;                /* of a sequence */
     uint64_t sequences;                     /* of that many tokens that the blocks hold */
+    uint64_t running, running_tokens;       /* the same of those past their prompt */
     uint64_t beyond_bytes;                  /* of the pool, beyond the blocks of one of them */
     uint64_t batched_tokens, max_sequences; /* of the profile run */
 };

@@ -523,8 +523,8 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
           "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
-/* [positions, rotary dimensions], cos and sin halves, in the model's format; heads of two sizes
- * have a table each. */
+/* [positions, rotary dimensions], cos and sin halves, in 16 bits or what the model's class has;
+ * heads of two sizes have a table each. */
 static void rotary_table(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
@@ -537,10 +537,11 @@ static void rotary_table(const struct plan *plan, struct work *work)
         m->window.head_dim != m->attention.head_dim)
         width = size_add(s, width, size_slot(s, window));
     struct size positions = size_const(s, plan->model.max_position);
+    enum dtype dtype = m->rotary_table == DTYPE_NONE ? DTYPE_BF16 : m->rotary_table;
     work_buffer(work, (struct buffer){.name = "rotary_table",
                                       .category = CATEGORY_METADATA,
                                       .segment = SEGMENT_STEP,
-                                      .dtype = DTYPE_BF16,
+                                      .dtype = dtype,
                                       .n_dims = 2,
                                       .dims = {positions, width},
                                       .life = LIFE_PERSISTENT,
