@@ -20,7 +20,8 @@ void serving_warn_environment(struct job *job);
 /* parallel.stages by a variable in front of vLLM's or SGLang's launch. */
 void serving_set_stages(struct job *job);
 
-/* STATUS_INPUT for a server of an encoder alone, by its switch: a plan is of a language model. */
+/* STATUS_INPUT for a server of an encoder alone, by its switch: a plan is of a language model.
+ */
 enum status serving_refuse_encoder(struct job *job, const char *flag);
 
 /* A cache's format, and that of weights, by engines' words; NULL: none that is known. */
