@@ -168,7 +168,9 @@ static void check_optimizer(const struct listed *l, uint64_t seed)
         const struct buffer *buffer = &l->work.buffers[i];
         uint64_t bytes = listed_at(l, buffer->bytes) * listed_at(l, buffer->count);
         bool critics = text_ends(buffer->name, "critic_moments"); /* updated in its own turn */
-        bool moments = buffer->category == CATEGORY_OPTIMIZER && buffer->state && !critics;
+        bool turned = text_equal(buffer->name, "projections");    /* every 200 steps: GaLore */
+        bool moments =
+            buffer->category == CATEGORY_OPTIMIZER && buffer->state && !critics && !turned;
         bool master = text_ends(buffer->name, "master_weights") ||
                       text_equal(buffer->name, "saved_modules_master");
         bool weights = l->plan.lora.rank ? text_ends(buffer->name, "adapters") ||

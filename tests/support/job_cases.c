@@ -1592,6 +1592,7 @@ const struct job_case job_cases[] = {
      "lora.inputs=shared",
      0},
     {"llamafactory/kto.yaml", "", "workload.colocated.reference=1 workload.micro_batch=2", 0},
+    {"vllm/decoded-images.sh", "", "memory.reserve=2GiB", 0},
     {"trtllm/limits.sh", "",
      "parallel.stages=[20,28] memory.cache_bytes=20GiB model.linear.state=bf16", 0},
     {"trl/reward.py", "", "model.labels=1 workload.micro_batch=8 recompute.kind=full", 0},

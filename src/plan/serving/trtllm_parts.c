@@ -87,14 +87,22 @@ static enum status set_prompt_graphs(struct job *job)
     return STATUS_OK;
 }
 
-/* _torch/pyexecutor/_util.py, configure_kv_cache_capacity: at most so many bytes; mapping.py,
- * pp_layers: layers of each stage. */
+/* _torch/pyexecutor/_util.py, configure_kv_cache_capacity: at most so many bytes, of what a
+ * cache of images' rows leaves; mapping.py, pp_layers: layers of each stage. */
 static enum status set_pool(struct job *job)
 {
     static const char bytes_flag[] = "kv-cache-config.max-gpu-total-bytes",
-                      stages_flag[] = "pp-partition";
+                      stages_flag[] = "pp-partition",
+                      images_flag[] = "multimodal-config.encoder-cache-max-bytes";
     const struct setting *stages = job_setting(job, stages_flag);
-    uint64_t most = 0;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t most = 0, images = 0;
+    bool known;
+    TRY(job_count(job, images_flag, &images));
+    TRY(job_part(job, "model", plan, &known));
+    if (images && known && plan->model.encoder.layers)
+        job_set(job, "memory.reserve", arena_printf(job->arena, "%" PRIu64 " B", images),
+                images_flag);
     TRY(job_count(job, bytes_flag, &most));
     if (most)
         job_set(job, "memory.cache_bytes", arena_printf(job->arena, "%" PRIu64 " B", most),
