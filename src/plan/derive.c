@@ -174,7 +174,8 @@ bool plan_keeps_logits(const struct plan *plan)
     const struct workload *w = &plan->workload;
     bool has = plan_is_huggingface(plan) || plan_is_megatron(plan) ||
                plan->stack.kind == STACK_TORCHTITAN;
-    return has && w->mode == MODE_TRAIN && w->logits_to_keep > 0 && !w->packing.length;
+    return has && w->mode == MODE_TRAIN && w->logits_to_keep > 0 && !w->packing.length &&
+           !plan->model.labels;
 }
 
 bool plan_is_megatron(const struct plan *plan)

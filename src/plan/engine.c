@@ -276,8 +276,19 @@ uint64_t engine_cache_ranks(const struct plan *plan)
 
 bool engine_groups_layers(const struct plan *plan)
 {
-    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN &&
-           plan->memory.offload_group > 0;
+    /* of both SGLang takes the bytes (utils/offloader.py, create_offloader) */
+    bool has = plan->stack.kind == STACK_VLLM ||
+               (plan->stack.kind == STACK_SGLANG && plan_has_moe(plan) &&
+                !plan->memory.weight_offload_bytes);
+    return has && plan->workload.mode != MODE_TRAIN && plan->memory.offload_group > 0;
+}
+
+uint64_t engine_device_experts(const struct plan *plan)
+{
+    bool has = plan->stack.kind == STACK_SGLANG && plan->workload.mode != MODE_TRAIN &&
+               plan_has_moe(plan);
+    uint64_t local = plan_local_experts(plan), away = has ? plan->memory.host_experts : 0;
+    return local > away ? local - away : 0;
 }
 
 uint64_t engine_batches(const struct plan *plan)

@@ -83,8 +83,13 @@ enum batching {
 };
 enum batching engine_batching(const struct plan *plan);
 
-/* Whether the last layers of groups are in host memory, and come in ahead: vLLM's. */
+/* Whether the last layers of groups are in host memory, and come in ahead: vLLM's, and of
+ * SGLang their experts alone. */
 bool engine_groups_layers(const struct plan *plan);
+
+/* Routed experts of a layer that are on a rank's device: but those that KTransformers has the
+ * CPU multiply, whose ranks share all experts out by tp. */
+uint64_t engine_device_experts(const struct plan *plan);
 
 bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
 

@@ -94,7 +94,7 @@ bool plan_freezes_part(const struct plan *plan, enum frozen_part part)
 {
     if (!plan_freezes(plan))
         return false;
-    bool one = plan_trains_one_layer(plan), tied = plan->model.tied_embeddings;
+    bool one = plan_trains_one_layer(plan), tied = model_ties_head(&plan->model);
     bool embedding = one || names(plan, FROZEN_EMBED_TOKENS) || plan->frozen.layers > 0;
     bool head = one || names(plan, FROZEN_LM_HEAD);
     if (part == FROZEN_EMBED_TOKENS)

@@ -401,3 +401,13 @@ uint64_t plan_window_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).heads;
 }
+
+uint64_t model_outputs(const struct model *model)
+{
+    return model->labels ? model->labels : model->vocab;
+}
+
+bool model_ties_head(const struct model *model)
+{
+    return model->tied_embeddings && !model->labels;
+}

@@ -170,4 +170,9 @@ uint64_t model_mixers(const struct model *model, enum mixer mixer);
 bool model_has_mixer(const struct model *model, enum mixer mixer); /* one at least */
 uint64_t model_ffns(const struct model *model, enum ffn ffn);
 
+/* Numbers that the head makes of a token: labels of a score head, or the vocabulary; and
+ * whether the head is the embedding, which a score head never is. */
+uint64_t model_outputs(const struct model *model);
+bool model_ties_head(const struct model *model);
+
 #endif

@@ -228,8 +228,9 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
 {
     const struct model_moe *moe = &model->moe;
     p->embedding = checked_mul(model->vocab, model->hidden, overflow);
-    p->head.matrices = model->tied_embeddings ? 0 : p->embedding;
-    p->head.biases = model->head_bias ? model->vocab : 0;
+    p->head.matrices =
+        model_ties_head(model) ? 0 : checked_mul(model_outputs(model), model->hidden, overflow);
+    p->head.biases = model->head_bias && !model->labels ? model->vocab : 0;
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         p->mixer[m] = mixer_parameters(model, (enum mixer)m, overflow);
         p->whole[m] = mixer_whole(model, (enum mixer)m, overflow);
@@ -290,7 +291,7 @@ void params_count(const struct model *model, struct params *params)
     p.parameters = checked_add(part_total(all, &overflow), params_encoder(&p), &overflow);
     p.parameters = checked_add(p.parameters, p.layer_table, &overflow);
     p.active_matrices = used.matrices;
-    p.active = used.matrices - (model->tied_embeddings ? 0 : p.embedding);
+    p.active = used.matrices - (model_ties_head(model) ? 0 : p.embedding);
     p.overflow = overflow;
     *params = p;
 }
@@ -299,7 +300,7 @@ uint64_t params_active(const struct model *model, const struct params *params)
 {
     bool overflow = false;
     struct params_part used = count_model(model, params, model_choices(model), &overflow);
-    return used.matrices - (model->tied_embeddings ? 0 : params->embedding);
+    return used.matrices - (model_ties_head(model) ? 0 : params->embedding);
 }
 
 uint64_t params_attention_flop_from(const struct model *model, uint64_t first,

@@ -151,6 +151,7 @@ struct model {
     uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
     uint64_t borrow_intermediate;   /* dense, in layers that borrow keys; 0: as others */
     uint64_t vocab;
+    uint64_t labels; /* of a score head in place of the one over the vocabulary; 0: none */
     bool tied_embeddings;
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;
@@ -508,6 +509,7 @@ struct lora {
     struct number_list layers; /* whose linear layers have them; empty: all */
     bool language;             /* false: the encoder's layers alone */
     struct enum_list saved;    /* enum saved_module: trained whole beside them */
+    bool rows;                 /* some rows of the embedding are trained, too */
     struct enum_list host;     /* enum base_part: waits in host memory */
     bool sharded;              /* vLLM, Megatron: over tp on both sides */
     bool share_experts;        /* one for all experts of a rank */
@@ -568,9 +570,10 @@ struct memory {
     uint64_t cache_tokens;         /* of the pool, at most; 0 */
     uint64_t cache_window;         /* TensorRT-LLM: last tokens that a sequence keeps; 0: all */
     uint64_t transfer_tokens;      /* TensorRT-LLM: of a buffer caches are sent from; 0 */
-    uint64_t offload_group;        /* vLLM: layers in one; 0: none is in host memory */
+    uint64_t offload_group;        /* vLLM, SGLang: layers in one; 0: none is in host memory */
     uint64_t offload_in_group;     /* of them the last, which are */
     uint64_t offload_ahead;        /* layers that have room on the device to come into */
+    uint64_t host_experts;         /* SGLang: routed ones of a layer multiplied by the CPU */
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */

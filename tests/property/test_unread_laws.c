@@ -198,6 +198,7 @@ static const struct silent {
     {"workload.deployments.prefill", "of two pools, which no drawn plan has a part of"},
     {"workload.deployments.decode", "of two pools, which no drawn plan has a part of"},
     {"workload.colocated.whole", "of a model that generates by itself under ZeRO-3"},
+    {"lora.rows", "of adapters, at a moment that is not the fullest"},
     {"optimizer.rank", "of projected gradients"},
     {"optimizer.projected", "of projected gradients"},
     {"optimizer.plain_embedding", "of moments in bytes, of a model that is trained whole"},

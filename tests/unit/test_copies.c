@@ -120,6 +120,9 @@ static void ways_by_hand(void **state)
     assert_int_equal(copies_way(&plan, &read), COPY_BESIDE);
     plan.stack.kind = STACK_SGLANG;
     assert_int_equal(copies_way(&plan, &read), COPY_TURNS);
+    plan.memory.offload_group = 2;
+    plan.model.moe_every = 2; /* experts alone go */
+    assert_int_equal(copies_way(&plan, &read), COPY_AHEAD);
 }
 
 int main(void)

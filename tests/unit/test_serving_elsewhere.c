@@ -78,6 +78,34 @@ static void groups_of_layers_are_away(void **state)
         "3 layers of a group of 2");
 }
 
+/* Of DeepSeek-V3 on 8 ranks, each of which has an eighth of every expert: SGLang sends the
+ * experts of 19 of 58 layers away (the third of three, of which layer 2 is dense and stays) and
+ * has room for the one that runs and the one that comes in; of all layers' 256 experts 250 are
+ * the CPU's. */
+static void experts_are_away(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\n"
+                               "workload: {mode: decode, context_length: 4096}\n"
+                               "parallel: {tp: 8, ep: 1, etp: 8}\n"
+                               "memory: {%s}\n";
+    struct arena arena = {0};
+    struct prediction all = predict_text(arena_printf(&arena, text, ""), &arena);
+    struct prediction thirds =
+        predict_text(arena_printf(&arena, text, "offload_group: 3"), &arena);
+    struct prediction cpu =
+        predict_text(arena_printf(&arena, text, "host_experts: 250"), &arena);
+    const uint64_t layer = buffer_bytes(&all, "expert_weights") / 58;
+    assert_int_equal(buffer_bytes(&thirds, "expert_weights"), (58 - 19) * layer);
+    assert_int_equal(buffer_bytes(&thirds, "offload_slots"), 2 * layer);
+    assert_int_equal(buffer_bytes(&thirds, "dense_mlp_weights"),
+                     buffer_bytes(&all, "dense_mlp_weights"));
+    assert_int_equal(thirds.memory.host_bytes, 19 * layer);
+    assert_int_equal(buffer_bytes(&cpu, "expert_weights"), 58 * (layer / 256 * 6));
+    assert_int_equal(cpu.memory.host_bytes, 58 * (layer / 256 * 250));
+    arena_release(&arena);
+}
+
 /* Of Qwen3-30B-A3B a token takes 48 layers x 2 x 4 heads x 128 x 2 bytes, 98,304: 8,192 tokens
  * and a block of 32 each way; no more of a layer than its window of 1,024. Else 512 MiB each,
  * and as much for the keys of an indexer. The pool has the less, by its fraction of it. */
@@ -150,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offloaded_weights_leave_the_device),
         cmocka_unit_test(groups_of_layers_are_away),
+        cmocka_unit_test(experts_are_away),
         cmocka_unit_test(caches_are_sent_from_buffers),
         cmocka_unit_test(drafts_have_their_own_formats),
     };

@@ -456,6 +456,67 @@ static void an_asynchronous_checkpoint_waits_in_host_memory(void **state)
 /* Scores of 48 layers of 4,096 tokens over 128 experts, 8 of them chosen: 25,165,824 scores and
  * 201,326,592 places of choices, twice in 64 bits and twice in 32 where there is a mask. The
  * loss before it has let go of the logits in f32. */
+/* A score head of seven labels over 8,192 tokens in 16 bits, of every kind of loss; Qwen3-8B
+ * without its head has 8,190,735,360 - (151,936 - 7) x 4,096 parameters, a tied one as many as
+ * before and the labels' rows. Scores of all layers wait for no loss. */
+static void a_score_head_makes_no_logits(void **state)
+{
+    (void)state;
+#define SCORES "workload.sequence_length=8192 model.labels=7 "
+    static const char *const losses[] = {"torch", "chunked", "fused", "f32"};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        char set[200];
+        snprintf(set, sizeof set, SCORES "stack.cross_entropy=%s", losses[i]);
+        assert_int_equal(named(set, "logits"), 8192 * 7 * 2);
+        assert_int_equal(named(set, "d_logits"), 8192 * 7 * 2);
+        assert_int_equal(head_peak(set, CATEGORY_LOGITS, NULL), 8192 * 7 * 2);
+        assert_int_equal(named(set, "d_head_weight"), 7 * 2048 * 4);
+        assert_int_equal(named(set, "log_softmax") + named(set, "f32_head_weight"), 0);
+    }
+    assert_int_equal(named(SCORES "stack.balance_loss=masked", "layers_scores"), 0);
+    static const struct {
+        const char *set;
+        uint64_t parameters;
+    } models[] = {
+        {"model=qwen3-8b", UINT64_C(8190735360)},
+        {"model=qwen3-8b model.labels=7", UINT64_C(8190735360) - UINT64_C(151929) * 4096},
+        {"model=qwen3-0.6b", UINT64_C(596049920)},
+        {"model=qwen3-0.6b model.labels=7", UINT64_C(596049920) + 7 * 1024}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct plan_built b;
+        struct params params;
+        plan_build(base, models[i].set, false, &b);
+        params_count(&b.plan.model, &params);
+        assert_int_equal(params.parameters, models[i].parameters);
+        arena_release(&b.arena);
+    }
+}
+
+/* Rows of Qwen3-0.6B's table are trained, 151,936 x 1,024 in 16 bits: a copy with them for the
+ * embedding, another for the head, which is the same and keeps it, and a gradient of each. */
+static void rows_of_the_table_are_trained(void **state)
+{
+    (void)state;
+#define ROWS "model=qwen3-0.6b lora.rank=8 precision.weights=bf16 stack.cross_entropy=torch "
+    static const char *const names[] = {"merged_embedding", "d_embedding_weight", "merged_head",
+                                        "d_head_weight"};
+    const uint64_t table = UINT64_C(151936) * 1024 * 2;
+    struct plan_built with, without;
+    plan_build(base, ROWS "lora.rows=true", false, &with);
+    plan_build(base, ROWS, false, &without);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct buffer *buffer = plan_buffer(&with.work, names[i]);
+        assert_int_equal(with.values[buffer->all.node], table);
+        assert_null(plan_find(&without.work, names[i]));
+    }
+    arena_release(&with.arena);
+    arena_release(&without.arena);
+    plan_build(base, ROWS "lora.rows=true model=qwen3-8b", false, &with);
+    assert_null(plan_find(&with.work, "merged_head")); /* the head is another matrix */
+    assert_non_null(plan_find(&with.work, "merged_embedding"));
+    arena_release(&with.arena);
+}
+
 static void scores_of_all_layers_wait_for_one_loss(void **state)
 {
     (void)state;
@@ -487,6 +548,8 @@ int main(void)
         cmocka_unit_test(what_runs_once_runs_once),
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
+        cmocka_unit_test(a_score_head_makes_no_logits),
+        cmocka_unit_test(rows_of_the_table_are_trained),
         cmocka_unit_test(scores_of_all_layers_wait_for_one_loss),
         cmocka_unit_test(head_and_log_probabilities_in_parts),
         cmocka_unit_test(what_they_do_not_run_is_refused),

@@ -424,6 +424,8 @@ static enum status openrlhf_finish(struct job *job)
         trainer_set_pairs(job, "train_batch_size", trainers[kind].reference);
     else if (trainers[kind].reference && !draft_find(&job->draft, "lora.rank"))
         job_set_count(job, "workload.colocated.reference", 1, "");
+    if (kind == RUN_RM) /* openrlhf/models/model.py, _get_reward_model: a linear layer of one */
+        job_set(job, "model.labels", "1", "pretrain");
     return STATUS_OK;
 }
 

@@ -78,6 +78,27 @@ static bool experts_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool sends_to_host(const struct plan *plan)
+{
+    return serves_experts(plan) && plan->stack.kind == STACK_SGLANG &&
+           plan->memory.host_experts > 0;
+}
+
+/* SGLang layers/moe/kt_ep_wrapper.py: the first experts are every rank's, the others the first
+ * rank's CPU's. */
+static bool host_experts_broken(const struct plan *plan, char *text, char *hint)
+{
+    uint64_t away = plan->memory.host_experts, all = plan->model.moe.experts;
+    bool spread = plan->parallel.ep > 1;
+    rule_say(hint, spread ? "parallel.ep: 1 (and etp)" : "all of them, or fewer");
+    if (spread)
+        rule_say(text, "experts that the CPU multiplies are not spread over ep %" PRIu64,
+                 plan->parallel.ep);
+    else
+        rule_say(text, "%" PRIu64 " of %" PRIu64 " experts are in host memory", away, all);
+    return spread || away > all;
+}
+
 /* SGLang: layers/quantization/mxfp4.py asserts moe_ep_size 1 before triton_kernels;
  * arg_groups/moe_hook.py: cutlass with fp8 at ep_size 1 alone. */
 static bool spread_experts_broken(const struct plan *plan, char *text, char *hint)
@@ -487,6 +508,12 @@ static const struct rule rules[] = {
      .b = MEMBER("max_num_batched_tokens", workload.max_num_batched_tokens),
      .hint = "vLLM's step has a token for every sequence: a larger --max-num-batched-tokens",
      .also = {"workload.micro_batch", "workload.max_num_seqs"}},
+    {.name = "host-has-experts",
+     .key = "memory.host_experts",
+     .shape = RULE_OTHER,
+     .applies = sends_to_host,
+     .broken = host_experts_broken,
+     .also = {"model.moe.experts", "parallel.ep"}},
     {.name = "adapters-have-rank",
      .key = "lora.rank",
      .shape = RULE_OTHER,

@@ -305,12 +305,33 @@ static bool away_broken(const struct plan *plan, char *text, char *hint)
         layers = layers || host->value[i] == BASE_LAYERS;
         table = table || host->value[i] == BASE_EMBED_TOKENS;
     }
-    bool tied = table && plan->model.tied_embeddings;
+    bool tied = table && model_ties_head(&plan->model);
     rule_say(hint, tied ? "leave embed_tokens out of lora.host"
                         : "precision.weights: bf16, or leave layers out of lora.host");
     rule_say(text, tied ? "the embedding that waits in host memory is the head, too"
                         : "layers in few bits that wait in host memory are not modelled");
     return tied || (layers && !plain);
+}
+
+static bool scores_tokens(const struct plan *plan)
+{
+    return plan->model.labels > 0;
+}
+
+/* transformers' *ForSequenceClassification: a linear layer that is whole on every rank. */
+static bool scores_broken(const struct plan *plan, char *text, char *hint)
+{
+    const char *with = !is_training(plan) || !plan_is_huggingface(plan)
+                           ? "training on stack fsdp or deepspeed alone"
+                       : plan->parallel.tp > 1              ? "parallel.tp 1"
+                       : plan->parallel.pp > 1              ? "parallel.pp 1"
+                       : plan->model.mtp_enabled            ? "model.mtp_enabled false"
+                       : plan->workload.colocated.sequences ? "no generation"
+                                                            : NULL;
+    rule_say(hint, "model.labels: 0 has the head over the vocabulary");
+    rule_say(text, "a score head of %" PRIu64 " is modelled with %s", plan->model.labels,
+             with ? with : "");
+    return with != NULL;
 }
 
 /* One count of a stage's layers that keep what others do not stands for either. */
@@ -418,6 +439,12 @@ static const struct rule rules[] = {
      .applies = keeps_base_away,
      .broken = away_broken,
      .also = {"precision.weights", "model.tied_embeddings"}},
+    {.name = "scores-by-transformers",
+     .key = "model.labels",
+     .shape = RULE_OTHER,
+     .applies = scores_tokens,
+     .broken = scores_broken,
+     .also = {"stack.kind", "parallel.tp"}},
     {.name = "some-layers-one-way",
      .key = "recompute.layers",
      .shape = RULE_OTHER,

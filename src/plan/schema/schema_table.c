@@ -78,6 +78,10 @@ const struct field schema_table[] = {
     COUNT("model.vocab", model.vocab, 1, 1e9, NULL, "vocabulary size"),
     BOOL("model.tied_embeddings", model.tied_embeddings, "false",
          "the output layer shares the embedding's weights"),
+    COUNT("model.labels", model.labels, 0, 1e6, "0",
+          "a head that scores every token by so many labels in place of the one over the "
+          "vocabulary (reward models, classifiers); trained on stacks fsdp and deepspeed; 0: "
+          "none"),
     COUNT("model.mtp_layers", model.mtp_layers, 0, 1000, "0",
           "multi-token prediction modules; counted only with model.mtp_enabled"),
     BOOL("model.mtp_enabled", model.mtp_enabled, "false",
@@ -942,6 +946,10 @@ const struct field schema_table[] = {
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
+    BOOL("lora.rows", lora.rows, "false",
+         "fsdp, deepspeed: some rows of the embedding are trained beside the adapters (PEFT's "
+         "trainable_token_indices): its table is copied with them, as the head is where it is "
+         "the same"),
     ENUMS(
         "lora.host", lora.host, words_base, "[]",
         "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
@@ -1021,7 +1029,8 @@ const struct field schema_table[] = {
     COUNT("memory.cache_block", memory.cache_block, 0, 1e6, "0",
           "tokens of a KV cache block; 0: the engine's"),
     BYTES("memory.cache_bytes", memory.cache_bytes, 0, "0 B",
-          "engines: bytes of the KV cache's pool, in place of what the fraction leaves"),
+          "engines: bytes of the KV cache's pool, in place of what the fraction leaves; of "
+          "trtllm the most of it"),
     COUNT("memory.cache_blocks", memory.cache_blocks, 0, 1e12, "0",
           "engines: blocks of the pool, in place of what fits; 0: what fits"),
     COUNT("memory.cache_tokens", memory.cache_tokens, 0, 1e15, "0",
@@ -1034,12 +1043,16 @@ const struct field schema_table[] = {
           "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
           "there in every step (--cpu-offload-gb)"),
     COUNT("memory.offload_group", memory.offload_group, 0, 10000, "0",
-          "vllm: layers in a group, the last of which are in host memory and come in while "
-          "others run (--offload-group-size); 0: none"),
+          "vllm, sglang: layers in a group, the last of which are in host memory, of sglang "
+          "their experts, and come in while others run (--offload-group-size); 0: none"),
     COUNT("memory.offload_in_group", memory.offload_in_group, 1, 10000, "1",
-          "vllm: of each group so many (--offload-num-in-group)"),
+          "vllm, sglang: of each group so many (--offload-num-in-group)"),
     COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
-          "vllm: layers that there is room on the device for (--offload-prefetch-step)"),
+          "vllm, sglang: layers that come in ahead (--offload-prefetch-step)"),
+    COUNT("memory.host_experts", memory.host_experts, 0, 100000, "0",
+          "sglang: routed experts of each layer that wait in host memory and are multiplied by "
+          "the CPU, which takes a time that is not modelled (KTransformers: all but "
+          "--kt-num-gpu-experts); 0: none"),
     COUNT(
         "memory.transfer_tokens", memory.transfer_tokens, 0, 1e9, "0",
         "trtllm: tokens that fit into each of two buffers, which caches are sent from and come "

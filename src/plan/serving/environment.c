@@ -52,7 +52,6 @@ static const struct variable {
     VLLM("USE_FLASHINFER_MOE_MXFP4_MXFP8", MEMORY, OFF, KERNELS),
     VLLM("USE_FLASHINFER_MOE_MXFP4_MXFP8_CUTLASS", MEMORY, OFF, KERNELS),
     VLLM("FLASHINFER_MOE_BACKEND", MEMORY, "", KERNELS),
-    VLLM("PP_LAYER_PARTITION", MEMORY, "", "layers lie evenly over stages here"),
     VLLM("ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", MEMORY, "", NULL),
     VLLM("DCP_Q_REPLICATE", MEMORY, OFF, "queries are split over ranks here"),
     VLLM("DEEPEPLL_NVFP4_DISPATCH", MEMORY, OFF, "rows are sent as experts take them here"),
@@ -166,4 +165,40 @@ void serving_warn_environment(struct job *job)
         job_warn(job, word->mark, "'%s=%s' matters to %s and is not modelled%s%s", v->name,
                  word->text, matter[v->matters], v->note ? ": " : "", v->note ? v->note : "");
     }
+}
+
+/* ---- layers of stages ---- */
+
+/* "42,36" (vLLM distributed/utils.py, get_pp_indices, which SGLang has too: as many numbers as
+ * stages, which add up to the layers; a pipeline's rules say so of a plan). */
+void serving_set_stages(struct job *job)
+{
+    static const char *const names[][2] = {{"vllm", "VLLM_PP_LAYER_PARTITION"},
+                                           {"sglang", "SGLANG_PP_LAYER_PARTITION"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct shell_word *word = job_environment_word(job, names[i][1]);
+        const char *layers[PLAN_LIST];
+        size_t n = 0;
+        if (!word || !text_equal(names[i][0], job->framework->name))
+            continue;
+        for (const char *at = word->text; *at && n < PLAN_LIST;) {
+            at += strspn(at, " ");
+            size_t length = strcspn(at, ", ");
+            layers[n++] = arena_strndup(job->arena, at, length);
+            at += length + strspn(at + length, ", ");
+        }
+        if (n)
+            draft_set_list(&job->draft, "parallel.stages", layers, n, word->mark, names[i][1]);
+    }
+}
+
+enum status serving_refuse_encoder(struct job *job, const char *flag)
+{
+    bool alone = false;
+    TRY(job_switch(job, flag, &alone));
+    if (!alone)
+        return STATUS_OK;
+    job_fail(job, flag, "'%s' has the encoder of a vision model alone: there is no plan of it",
+             flag);
+    return err_hint(job->err, "give the launch of the language model that it serves");
 }

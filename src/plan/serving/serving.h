@@ -17,6 +17,13 @@ enum status serving_set_formats(struct job *job);
 /* Warns of variables in front of the launch that change memory or time and are not read. */
 void serving_warn_environment(struct job *job);
 
+/* parallel.stages by a variable in front of vLLM's or SGLang's launch. */
+void serving_set_stages(struct job *job);
+
+/* STATUS_INPUT for a server of an encoder alone, by its switch: a plan is of a language model.
+ */
+enum status serving_refuse_encoder(struct job *job, const char *flag);
+
 /* A cache's format, and that of weights, by engines' words; NULL: none that is known. */
 const char *serving_cache_format(const struct job *job, const char *word);
 const char *serving_quantized(const struct job *job, const char *word);

@@ -389,9 +389,11 @@ static enum status set_encoder(struct job *job)
 static enum status sglang_finish(struct job *job)
 {
     serving_warn_environment(job);
+    serving_set_stages(job);
     struct degrees d;
     const char *backend = "none", *mode = "null";
     bool deepep = false;
+    TRY(serving_refuse_encoder(job, "encoder-only"));
     TRY(read_degrees(job, &d));
     TRY(sglang_set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
@@ -404,6 +406,7 @@ static enum status sglang_finish(struct job *job)
     if (deepep)
         backend = "deepep";
     TRY(serving_set_model(job, "model-path"));
+    TRY(sglang_set_away(job));
     TRY(set_layout(job, &d, backend));
     TRY(set_ends(job, &d));
     TRY(set_adapters(job));
@@ -484,6 +487,7 @@ static enum status sglang_write(struct job_writer *writer)
     sglang_write_host_cache(writer);
     sglang_write_states(writer);
     serving_write_offload(writer);
+    sglang_write_away(writer);
     if (!plan->workload.encoder.limit)
         writer_flag(writer, "language-model-only", NULL);
     serving_write_formats(writer);

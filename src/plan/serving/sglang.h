@@ -19,6 +19,10 @@ void sglang_write_graphs(struct job_writer *writer);
 enum status sglang_set_experts(struct job *job);
 void sglang_write_experts(struct job_writer *writer);
 
+/* memory.offload_group and memory.host_experts: experts in host memory. */
+enum status sglang_set_away(struct job *job);
+void sglang_write_away(struct job_writer *writer);
+
 /* States of recurrent layers, what window layers keep, and symmetric memory. */
 enum status sglang_set_states(struct job *job);
 void sglang_write_states(struct job_writer *writer);

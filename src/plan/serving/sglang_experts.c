@@ -46,6 +46,47 @@ enum status sglang_set_experts(struct job *job)
     return STATUS_OK;
 }
 
+/* Experts that the CPU multiplies, of KTransformers' (layers/moe/kt_ep_wrapper.py), and those
+ * of groups of layers that come in (utils/offloader.py: of models whose layers say what; those
+ * that do not fail). */
+static enum status set_host_experts(struct job *job)
+{
+    static const char path_flag[] = "kt-weight-path", here_flag[] = "kt-num-gpu-experts";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t here = 0;
+    bool known;
+    TRY(job_count(job, here_flag, &here));
+    TRY(job_part(job, "model", plan, &known));
+    if (!job_given(job, path_flag))
+        return STATUS_OK;
+    if (!job_given(job, here_flag))
+        return job_fail(job, path_flag, "SGLang asks for kt-num-gpu-experts beside it");
+    uint64_t all = known ? plan->model.moe.experts : 0;
+    if (here < all)
+        job_set_count(job, "memory.host_experts", all - here, "kt-num-gpu-experts");
+    job_warn(job, job_setting(job, path_flag)->mark,
+             "what the CPU takes to multiply experts matters to time and is not modelled, nor "
+             "the format that it has them in");
+    return STATUS_OK;
+}
+
+enum status sglang_set_away(struct job *job)
+{
+    static const char flag[] = "offload-group-size";
+    int64_t group = -1;
+    TRY(job_integer(job, flag, &group));
+    if (group > 0)
+        job_set_count(job, "memory.offload_group", (uint64_t)group, flag);
+    return set_host_experts(job);
+}
+
+/* Where KTransformers' weights lie a plan does not say. */
+void sglang_write_away(struct job_writer *writer)
+{
+    if (writer->plan->memory.offload_group)
+        writer_count(writer, "offload-group-size", writer->plan->memory.offload_group);
+}
+
 void sglang_write_experts(struct job_writer *writer)
 {
     static const char *const words[EXPERTS_COUNT] = {

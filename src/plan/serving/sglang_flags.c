@@ -4,6 +4,8 @@
 #include "plan/job/rows.h"
 #include "plan/serving/sglang.h"
 
+#define KT "sglang srt/layers/moe/kt_ep_wrapper.py"
+#define OFFLOADER "sglang srt/utils/offloader.py"
 #define SERVER "python/sglang/srt/server_args.py"
 #define PARALLEL "arg_groups/fields/parallel.py, 0.5.23"
 #define FIELDS "arg_groups/fields, 0.5.23"
@@ -193,18 +195,20 @@ const struct job_flag sglang_flags[] = {
     NEITHER("enable-memory-saver", JOB_SWITCH, SERVER),
     TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
     TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
-    MEMORY("kt-weight-path kt-amx-weight-path", JOB_VALUE, NULL,
-           "KTransformers keeps experts in host memory: all are on the device here", SERVER),
-    IDLE("kt-num-gpu-experts", JOB_VALUE, "all experts are on the device here", SERVER),
-    IDLE("kt-method kt-amx-method", JOB_VALUE, "all experts are on the device here", SERVER),
+    RULE("kt-weight-path kt-amx-weight-path", JOB_VALUE, "memory.host_experts",
+         "all but kt-num-gpu-experts; what the CPU takes warns", KT),
+    RULE("kt-num-gpu-experts", JOB_VALUE, "memory.host_experts", "with kt-weight-path", KT),
+    IDLE("kt-method kt-amx-method", JOB_VALUE,
+         "experts are in the format that the device's have in host memory, too", KT),
     NEITHER("kt-cpuinfer", JOB_VALUE, SERVER),
     NEITHER("kt-threadpool-count", JOB_VALUE, SERVER),
     MEMORY("torchao-config", JOB_VALUE, NULL, "weights stay as the checkpoint stores them here",
            SERVER),
-    MEMORY("offload-group-size", JOB_VALUE, "-1",
-           "groups of layers in host memory: all are on the device here", SERVER),
-    IDLE("offload-num-in-group", JOB_VALUE, "see offload-group-size", SERVER),
-    IDLE("offload-prefetch-step", JOB_VALUE, "see offload-group-size", SERVER),
+    RULE("offload-group-size", JOB_VALUE, "memory.offload_group",
+         "experts of layers, where the model has them; -1: none", OFFLOADER),
+    DIRECT("offload-num-in-group", JOB_VALUE, "memory.offload_in_group", NULL, NULL, OFFLOADER),
+    DIRECT("offload-prefetch-step", JOB_VALUE, "memory.offload_ahead", NULL, NULL, OFFLOADER),
+    MEMORY("offload-mode", JOB_VALUE, "cpu", "what is away is in host memory here", OFFLOADER),
     IDLE("enable-fp32-lm-head", JOB_SWITCH,
          "the head stays in 16 bits, its product is written in f32 as logits are here "
          "(layers/logits_processor.py, _compute_lm_head)",
@@ -221,8 +225,7 @@ const struct job_flag sglang_flags[] = {
     TIME("mamba-backend", JOB_VALUE, NULL, NULL, SERVER),
     TIME("linear-attn-backend", JOB_VALUE, NULL, NULL, SERVER),
     TIME("enable-single-batch-overlap", JOB_SWITCH, NULL, NULL, SERVER),
-    MEMORY("encoder-only", JOB_SWITCH, NULL,
-           "the language model is counted, not an encoder alone", FIELDS),
+    RULE("encoder-only", JOB_SWITCH, NULL, "refused: the server has no language model", FIELDS),
     MEMORY("enable-mis", JOB_SWITCH, NULL, "graphs, chunks and the prefix cache stay on here",
            FIELDS),
     MEMORY("prefill-kv-cache-dequant-dtype", JOB_VALUE, "auto",

@@ -246,6 +246,7 @@ static enum status trtllm_finish(struct job *job)
 {
     struct degrees d;
     serving_warn_environment(job);
+    TRY(serving_refuse_encoder(job, "mm-encoder-only"));
     TRY(read_degrees(job, &d));
     TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));

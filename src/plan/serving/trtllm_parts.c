@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/trtllm.h"
 #include "plan/schema/schema.h"
@@ -86,6 +87,49 @@ static enum status set_prompt_graphs(struct job *job)
     return STATUS_OK;
 }
 
+/* _torch/pyexecutor/_util.py, configure_kv_cache_capacity: at most so many bytes, of what a
+ * cache of images' rows leaves; mapping.py, pp_layers: layers of each stage. */
+static enum status set_pool(struct job *job)
+{
+    static const char bytes_flag[] = "kv-cache-config.max-gpu-total-bytes",
+                      stages_flag[] = "pp-partition",
+                      images_flag[] = "multimodal-config.encoder-cache-max-bytes";
+    const struct setting *stages = job_setting(job, stages_flag);
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t most = 0, images = 0;
+    bool known;
+    TRY(job_count(job, images_flag, &images));
+    TRY(job_part(job, "model", plan, &known));
+    if (images && known && plan->model.encoder.layers)
+        job_set(job, "memory.reserve", arena_printf(job->arena, "%" PRIu64 " B", images),
+                images_flag);
+    TRY(job_count(job, bytes_flag, &most));
+    if (most)
+        job_set(job, "memory.cache_bytes", arena_printf(job->arena, "%" PRIu64 " B", most),
+                bytes_flag);
+    if (stages && stages->n && !stages->trouble)
+        job_set_list(job, "parallel.stages", stages->values, stages->n, stages_flag);
+    return STATUS_OK;
+}
+
+/* Of recurrent layers (llmapi/llm_args.py, KvCacheConfig.mamba_ssm_cache_dtype). */
+static enum status set_states(struct job *job)
+{
+    static const char flag[] = "kv-cache-config.mamba-ssm-cache-dtype";
+    const char *format = "auto";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_word(job, flag, &format));
+    TRY(job_part(job, "model", plan, &known));
+    const char *state = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", format);
+    if (!state && !text_equal(format, "auto"))
+        return job_fail(job, flag, "takes auto, float32, bfloat16 or float16, not '%s'",
+                        format);
+    if (state && known && model_mixers(&plan->model, MIXER_LINEAR))
+        job_set(job, "model.linear.state", state, flag);
+    return STATUS_OK;
+}
+
 enum status trtllm_set_parts(struct job *job)
 {
     static const char host[] = "kv-cache-config.host-cache-size",
@@ -97,12 +141,28 @@ enum status trtllm_set_parts(struct job *job)
     TRY(set_prompt_graphs(job));
     TRY(job_count(job, host, &bytes));
     TRY(job_switch(job, text_flag, &text));
+    TRY(set_pool(job));
+    TRY(set_states(job));
     if (bytes)
         job_set(job, "memory.host_cache", arena_printf(job->arena, "%" PRIu64 " B", bytes),
                 host);
     if (text)
         job_set_count(job, "workload.encoder.limit", 0, text_flag);
     return serving_set_overrides(job, "model-kwargs");
+}
+
+static void write_pool(struct job_writer *writer)
+{
+    static const char *const formats[] = {"float32", "bfloat16", "float16"};
+    static const enum dtype kinds[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    const struct plan *plan = writer->plan;
+    if (plan->memory.cache_bytes)
+        writer_count(writer, "kv-cache-config.max-gpu-total-bytes", plan->memory.cache_bytes);
+    if (plan->parallel.stages.n)
+        writer_setting(writer, "pp_partition", writer_value(writer, "parallel.stages"));
+    for (size_t i = 0; i < 3 && model_mixers(&plan->model, MIXER_LINEAR); i++)
+        if (plan->model.linear.state == kinds[i])
+            writer_flag(writer, "kv-cache-config.mamba-ssm-cache-dtype", formats[i]);
 }
 
 void trtllm_write_parts(struct job_writer *writer)
@@ -126,6 +186,7 @@ void trtllm_write_parts(struct job_writer *writer)
         writer_flag(
             writer, "prefill-capture-num-tokens",
             arena_printf(writer->arena, "[%" PRIu64 "]", plan->stack.prompt_graph_tokens));
+    write_pool(writer);
     if (plan->memory.host_cache_bytes)
         writer_count(writer, "kv-cache-config.host-cache-size", plan->memory.host_cache_bytes);
     if (!plan->workload.encoder.limit)

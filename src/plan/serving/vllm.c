@@ -355,11 +355,20 @@ static enum status set_images(struct job *job)
     return STATUS_OK;
 }
 
+/* What the front end decodes images into is taken off the cache (v1/worker/gpu_worker.py,
+ * _reserve_mm_ipc_gpu_memory), as what a plan reserves is. */
 static enum status set_encoder(struct job *job)
 {
-    static const char flag[] = "enable-multimodal-encoder-data-parallel";
-    bool apart = false;
+    static const char flag[] = "enable-multimodal-encoder-data-parallel",
+                      memory_flag[] = "mm-ipc-gpu-memory-gb";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool apart = false, known;
+    double gib = 0;
     TRY(job_switch(job, flag, &apart));
+    TRY(job_real(job, memory_flag, &gib));
+    TRY(job_part(job, "model", plan, &known));
+    if (gib > 0 && (!known || plan->model.encoder.layers))
+        job_set(job, "memory.reserve", arena_printf(job->arena, "%g GiB", gib), memory_flag);
     if (apart)
         job_set(job, "parallel.encoder_apart", "true", flag);
     return STATUS_OK;
@@ -401,6 +410,8 @@ static enum status set_context(struct job *job)
 static enum status vllm_finish(struct job *job)
 {
     serving_warn_environment(job);
+    serving_set_stages(job);
+    TRY(serving_refuse_encoder(job, "mm-encoder-only"));
     vllm_set_release(job);
     TRY(set_pool(job));
     TRY(set_adapters(job));
@@ -408,9 +419,9 @@ static enum status vllm_finish(struct job *job)
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_windows(job));
-    TRY(set_encoder(job));
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
+    TRY(set_encoder(job));
     TRY(set_layout(job));
     TRY(set_context(job));
     TRY(set_batch(job));

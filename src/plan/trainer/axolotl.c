@@ -58,7 +58,8 @@ static const struct job_flag flags[] = {
            CONFIG),
     MEMORY("selective_checkpointing", JOB_VALUE, NULL, "layers run again whole here", CONFIG),
     MEMORY("recompute_layer_types", JOB_LIST, NULL, "all layers run again here", TRAINING),
-    MEMORY("freeze_mm_modules", JOB_VALUE, "false", "see workload.encoder.train", CONFIG),
+    RULE("freeze_mm_modules", JOB_VALUE, "workload.encoder.train",
+         "none, where the model has an encoder", CONFIG),
     RULE("layer_offloading", JOB_VALUE, "lora.host",
          "layers, of a base in 16 bits that nobody shares; else a warning", LAYERS),
     RULE("peft_autocast_adapter_dtype", JOB_VALUE, "lora.format",
@@ -67,7 +68,8 @@ static const struct job_flag flags[] = {
            "experts are one parameter here: lora.experts: linear", CONFIG),
     MEMORY("embeddings_skip_upcast", JOB_VALUE, "false",
            "embeddings are as PEFT prepares them here", CONFIG),
-    MEMORY("process_reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("process_reward_model", JOB_VALUE, "model.labels", "num_labels, 2 unless given",
+         CONFIG),
     RULE(
         "lora_mlp_kernel", JOB_VALUE, "lora.inputs",
         "shared with lora_qkv_kernel and lora_o_kernel, all on unless one is given; not of rl, "
@@ -127,7 +129,8 @@ static const struct job_flag flags[] = {
          CONFIG),
     RULE("rl", JOB_VALUE, "workload.micro_batch",
          "dpo, ipo: both answers, and a reference; others warn", CONFIG),
-    MEMORY("reward_model", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("reward_model", JOB_VALUE, "model.labels",
+         "num_labels, 1 unless given, and both answers", CONFIG),
     RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that axolotl brings along", CONFIG),
     RULE("dp_replicate_size parallelism_config_dp_replicate_size", JOB_VALUE,
          "parallel.dp_shard", "dp / copies", CONFIG),
@@ -365,9 +368,37 @@ static enum status set_balance(struct job *job)
     return STATUS_OK;
 }
 
+/* core/builders/causal.py: TRL's RewardTrainer and PRMTrainer, of a model that scores. */
+static enum status set_labels(struct job *job)
+{
+    static const char flag[] = "reward_model", steps_flag[] = "process_reward_model";
+    bool rewards = false, steps = false;
+    TRY(job_switch(job, flag, &rewards));
+    TRY(job_switch(job, steps_flag, &steps));
+    if (rewards)
+        trainer_set_pairs(job, flag, false);
+    if (!rewards && !steps)
+        return STATUS_OK;
+    return trainer_set_labels(job, rewards ? flag : steps_flag, rewards ? 1 : 2);
+}
+
+/* utils/schemas/model.py: parameters of encoders of images and sounds are not trained. */
+static enum status set_encoder(struct job *job)
+{
+    static const char flag[] = "freeze_mm_modules";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool frozen = false, known;
+    TRY(job_switch(job, flag, &frozen));
+    TRY(job_part(job, "model", plan, &known));
+    if (frozen && known && plan->model.encoder.layers)
+        job_set(job, "workload.encoder.train", "none", flag);
+    return STATUS_OK;
+}
+
 static enum status set_preference(struct job *job)
 {
     const char *rl;
+    TRY(set_labels(job));
     TRY(axolotl_word(job, "rl", &rl));
     if (rl[0] == '\0')
         return STATUS_OK;
@@ -443,6 +474,7 @@ static enum status axolotl_finish(struct job *job)
     TRY(set_attention(job));
     TRY(set_loss(job));
     TRY(set_balance(job));
+    TRY(set_encoder(job));
     return set_preference(job);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "plan/framework/frozen_names.h"
-#include "plan/trainer/trainer.h"
+#include "plan/trainer/llamafactory.h"
 
 #define MODEL "llamafactory src/llamafactory/hparams/model_args.py"
 #define TUNING "llamafactory src/llamafactory/hparams/finetuning_args.py"
@@ -15,11 +15,12 @@
 #define CHECKPOINTING "llamafactory src/llamafactory/model/model_utils/checkpointing.py"
 #define QUANTISED "llamafactory src/llamafactory/model/model_utils/quantization.py"
 
-#define MCA "read with USE_MCA=1 alone: give a job of Megatron-LM's"
+#define UNSLOTH "llamafactory src/llamafactory/model/model_utils/unsloth.py"
 
 static const struct job_flag flags[] = {
     RULE("stage", JOB_VALUE, "workload.micro_batch",
-         "pt, sft: as it is; dpo: both answers, and a reference; others warn", TUNING),
+         "pt, sft: as it is; dpo: both answers, and a reference; kto: a reference; others warn",
+         TUNING),
     RULE("finetuning_type", JOB_VALUE, "lora.rank",
          "lora, which holds unless given; full; others warn", TUNING),
     RULE("lora_rank lora_r", JOB_VALUE, "lora.rank", "8 unless given", TUNING),
@@ -61,16 +62,11 @@ static const struct job_flag flags[] = {
     RULE("use_adam_mini", JOB_SWITCH, "optimizer.kind", "adam_mini, its moments in f32",
          TUNING),
     RULE("use_dora", JOB_SWITCH, "lora.dora", "with adapters", TUNING),
-    MEMORY("use_unsloth", JOB_SWITCH, NULL, "transformers' own layers stand in", MODEL),
+    RULE("use_unsloth", JOB_SWITCH, "stack.cross_entropy",
+         "chunked, of texts; recompute.offload layer_input on one device", UNSLOTH),
     MEMORY("use_kt", JOB_SWITCH, NULL,
            "KTransformers keeps experts in host memory: all are on the device here", MODEL),
-    MEMORY("use_mca", JOB_SWITCH, NULL, "Megatron's layers: give a job of Megatron-LM's",
-           TUNING),
-    MEMORY("tensor_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
-    MEMORY("pipeline_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
-    MEMORY("virtual_pipeline_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
-    MEMORY("expert_model_parallel_size", JOB_VALUE, "1", MCA, TUNING),
-    MEMORY("context_parallel_size", JOB_VALUE, "1", MCA, TUNING),
+    LLAMAFACTORY_MCA_ROWS,
     RULE("ray_num_workers", JOB_VALUE, "cluster", "ranks, with USE_RAY=1", TUNING),
     RULE("additional_target lora_modules_to_save", JOB_LIST, "lora.modules_to_save",
          "embed_tokens, lm_head; others warn", TUNING),
@@ -149,6 +145,10 @@ static const struct trainer_file files[] = {
 static enum status llamafactory_prepare(struct job *job)
 {
     uint64_t workers = 0;
+    bool megatron;
+    TRY(llamafactory_mca_take(job, &megatron));
+    if (megatron)
+        return STATUS_OK;
     TRY(trainer_read_files(job, files));
     TRY(job_count(job, "ray_num_workers", &workers));
     if (workers && !job->size.world && !job->size.per_node)
@@ -303,12 +303,27 @@ static enum status set_stage(struct job *job)
     TRY(job_word(job, "stage", &stage));
     if (text_equal(stage, "dpo"))
         trainer_set_pairs(job, "stage", true);
-    else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
+    else if (text_equal(stage, "kto")) { /* train/kto/trainer.py: no pairs */
+        if (!draft_find(&job->draft, "lora.rank"))
+            job_set_count(job, "workload.colocated.reference", 1, "stage");
+    } else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
         job_warn(job, job_setting(job, "stage")->mark,
                  "what stage '%s' holds beside the model matters to memory and is not "
                  "modelled: supervised training is planned",
                  stage);
     return STATUS_OK;
+}
+
+/* model/model_utils/unsloth.py: its layers, run again. */
+static enum status set_unsloth(struct job *job, bool adapters)
+{
+    static const char flag[] = "use_unsloth";
+    const char *stage = "sft";
+    bool used = false;
+    TRY(job_switch(job, flag, &used));
+    TRY(job_word(job, "stage", &stage));
+    bool texts = text_equal(stage, "sft") || text_equal(stage, "pt");
+    return used ? unsloth_set_kernels(job, !adapters, texts, flag) : STATUS_OK;
 }
 
 /* llamafactory-cli chat, api and a prediction take such files, too. */
@@ -467,6 +482,7 @@ static enum status llamafactory_finish(struct job *job)
     TRY(job_switch(job, "use_unsloth_gc", &moved));
     if (moved)
         trainer_offload(job, "use_unsloth_gc");
+    TRY(set_unsloth(job, adapters));
     TRY(set_encoder(job, adapters, freezes, &language));
     if (freezes || (language && !adapters))
         TRY(set_frozen(job, language));

@@ -52,6 +52,13 @@ static bool is_fast(const char *class)
     return text_starts(class, "Fast") && strstr(class, "Model");
 }
 
+/* Models that score every token, by modeling_layers.py and what is written alike. */
+static bool scores_tokens(const char *class)
+{
+    return strstr(class, "ForSequenceClassification") ||
+           strstr(class, "ForTokenClassification");
+}
+
 static bool loads_model(const char *class)
 {
     static const char *const words[] = {"ForCausalLM", "ForConditionalGeneration",
@@ -62,7 +69,7 @@ static bool loads_model(const char *class)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strstr(class, words[i]))
             return true;
-    return is_fast(class);
+    return is_fast(class) || scores_tokens(class);
 }
 
 static enum call kind_of(struct arena *arena, const char *callee)
@@ -279,6 +286,8 @@ static void read_itself(struct script *script, enum call call, const struct pyth
         add_word(script, switches[call], "true", mark);
     if (call == CALL_ARGUMENTS)
         add_word(script, SCRIPT_CONFIG, python_last_part(v->callee), mark);
+    if (call == CALL_MODEL && scores_tokens(v->callee))
+        add_word(script, SCRIPT_SCORES, class_of(script->job->arena, v->callee), mark);
     if (call == CALL_METHOD)
         add_word(script, SCRIPT_METHOD, python_last_part(v->callee), mark);
     if (call == CALL_TRAINER)

@@ -8,6 +8,7 @@
 /* Settings that say what a script calls rather than one of its arguments. */
 #define SCRIPT_CONFIG "arguments_class" /* "SFTConfig", "TrainingArguments" */
 #define SCRIPT_TRAINER "trainer_class"  /* "SFTTrainer" */
+#define SCRIPT_SCORES "scoring_class"   /* "AutoModelForSequenceClassification" */
 #define SCRIPT_PREPARED "prepare_model_for_kbit_training"
 #define SCRIPT_MXFP4 "Mxfp4Config"
 #define SCRIPT_WIDENED "Mxfp4Config.dequantize" /* to 16 bits, as the checkpoint is read */
@@ -19,9 +20,10 @@
 #define SCRIPT_ROWS                                                                            \
     RULE(SCRIPT_CONFIG, JOB_VALUE, "workload.micro_batch", "whose defaults hold", TRAINER),    \
         RULE(SCRIPT_TRAINER, JOB_VALUE, "workload.micro_batch",                                \
-             "DPO, ORPO, CPO: both answers; DPO: a reference; others than SFT, GRPO, RLOO "    \
-             "warn",                                                                           \
+             "DPO, ORPO, CPO, Reward: both answers; DPO: a reference; others than SFT, GRPO, " \
+             "RLOO warn",                                                                      \
              SFT),                                                                             \
+        RULE(SCRIPT_SCORES, JOB_VALUE, "model.labels", "num_labels, 2 unless given", TRAINER), \
         RULE(SCRIPT_PREPARED, JOB_SWITCH, "lora.plain_format", "f32, and layers run again",    \
              SCRIPT_PEFT),                                                                     \
         RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "mxfp4, beside adapters",          \
@@ -81,12 +83,15 @@
         NEITHER("ddp_find_unused_parameters", JOB_VALUE, TRAINER),                             \
         RULE("llm_int8_skip_modules", JOB_LIST, "precision.plain",                             \
              "parts all of whose linear layers are named, as they are loaded", PEFT),          \
-        MEMORY("llm_int8_enable_fp32_cpu_offload", JOB_VALUE, "false", NULL, PEFT),            \
+        IDLE("llm_int8_enable_fp32_cpu_offload", JOB_VALUE,                                    \
+             "parts that a device_map of one's own leaves to the CPU, which are not trained",  \
+             QUANTIZERS),                                                                      \
         MEMORY("padding_free", JOB_VALUE, "false",                                             \
                "all sequences have the longest length "                                        \
                "here",                                                                         \
                SFT)
 
+#define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
 #define SCRIPT_PEFT "peft src/peft/tuners/lora/config.py"
 
 /* Does a text call a trainer of transformers, TRL or Unsloth? */

@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "plan/trainer/script.h"
 
-#define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
-
 static const struct job_flag flags[] = {
     SCRIPT_ROWS,
     MEMORY(
@@ -54,8 +52,10 @@ bool script_trains(struct job *job, const char *kinds)
 
 enum status script_set_trainer(struct job *job)
 {
-    static const char known[] = "SFT GRPO RLOO DPO";
+    static const char known[] = "SFT GRPO RLOO DPO Reward";
     const char *trainer = class_of(job, SCRIPT_TRAINER);
+    if (class_of(job, SCRIPT_SCORES)[0]) /* PretrainedConfig's num_labels: 2 */
+        TRY(trainer_set_labels(job, SCRIPT_SCORES, 2));
     if (script_trains(job, "ORPO CPO")) {
         trainer_set_pairs(job, SCRIPT_TRAINER, false);
         return STATUS_OK;

@@ -188,15 +188,19 @@ static enum status tell_base(struct job *job, const char **method)
 static enum status tell_galore(struct job *job, bool *embedding)
 {
     static const char flag[] = "use_galore";
-    const char *rank = "128";
+    const char *rank = "128", *words[PLAN_NAMES], *joined = "";
     bool used = false;
+    size_t n = trainer_words(job, "galore_target_modules", words);
     TRY(job_switch(job, flag, &used));
     TRY(job_word(job, "galore_rank", &rank));
     if (!used)
         return STATUS_OK;
     job_retell(job, flag, "optim", "galore_adamw");
     job_retell(job, flag, "optim_args", arena_printf(job->arena, "rank=%s", rank));
-    job_retell(job, flag, "optim_target_modules", "all-linear");
+    for (size_t i = 0; i < n; i++)
+        joined = arena_printf(job->arena, "%s%s%s", joined, i ? "|" : "", words[i]);
+    job_retell(job, flag, "optim_target_modules",
+               n ? arena_printf(job->arena, ".*(%s)", joined) : "all-linear");
     TRY(job_switch(job, "galore_with_embedding", embedding));
     return job->err->status;
 }
@@ -333,6 +337,18 @@ static void warn_of_mxfp4(struct job *job, const char *method)
                  "precision.weights=mxfp4");
 }
 
+/* swift/model/register.py, load_by_unsloth: its layers, whose loss gives logits all the same
+ * (UNSLOTH_RETURN_LOGITS). */
+static enum status set_backend(struct job *job)
+{
+    static const char flag[] = "tuner_backend";
+    const char *backend = "peft";
+    TRY(job_word(job, flag, &backend));
+    if (!text_equal(backend, "unsloth"))
+        return STATUS_OK;
+    return unsloth_set_kernels(job, !draft_find(&job->draft, "lora.rank"), false, flag);
+}
+
 static enum status swift_finish(struct job *job)
 {
     const struct swift_rlhf *rlhf;
@@ -351,10 +367,12 @@ static enum status swift_finish(struct job *job)
     TRY(trainer_set_offloading(job, "activation_cpu_offload"));
     TRY(set_steps(job, rlhf));
     TRY(set_formats(job, method));
+    TRY(set_backend(job));
     TRY(set_loss(job));
     TRY(swift_set_encoder(job));
     TRY(swift_set_frozen(job, false));
     TRY(swift_set_beside(job, rlhf, false));
+    TRY(swift_set_task(job, rlhf, false));
     warn_of_gathering(job);
     warn_of_mxfp4(job, method);
     return set_logits(job, rlhf);

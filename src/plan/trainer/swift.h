@@ -16,6 +16,7 @@ struct swift_rlhf {
     bool pairs;          /* both answers stand in one batch */
     bool reference;      /* a frozen copy beside it, unless adapters are trained */
     bool generates;      /* answers of its own, by an engine or by itself */
+    bool scores;         /* a score in place of logits */
     const char *missing; /* what it holds besides, or has not, and is not modelled */
 };
 
@@ -31,6 +32,9 @@ enum status swift_read_rlhf(struct job *job, const struct swift_rlhf **rlhf);
 /* Whether adapters are trained, of which other kinds than LoRA warn; `unless`: the word that
  * holds where no flag gives it. */
 enum status swift_read_tuner(struct job *job, const char *unless, bool *adapters);
+
+/* model.labels by task_type, or of rewards; Megatron's warn. */
+enum status swift_set_task(struct job *job, const struct swift_rlhf *rlhf, bool megatron);
 
 /* "all-linear" among others is all of a layer; behind it target_modules is names, or that word
  * alone. */

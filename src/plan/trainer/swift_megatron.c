@@ -140,6 +140,7 @@ static enum status swift_megatron_finish(struct job *job)
     TRY(set_adapters(job, adapters));
     TRY(swift_set_encoder(job));
     TRY(swift_set_frozen(job, true));
+    TRY(swift_set_task(job, rlhf, true));
     return swift_set_beside(job, rlhf, true);
 }
 

@@ -31,15 +31,15 @@ static const char type_flag[] = "rlhf_type";
 
 /* Names by rlhf_args.py; who has a reference: _set_default and RLHFArguments.__post_init__. */
 static const struct swift_rlhf kinds[] = {
-    {"dpo", true, true, false, NULL},
-    {"orpo", true, false, false, NULL},
-    {"simpo", true, false, false, NULL},
-    {"cpo", true, false, false, NULL},
-    {"kto", false, true, false, NULL},
-    {"rm", true, false, false, "a score in place of logits"},
-    {"grpo", false, true, true, NULL},
-    {"gkd", false, false, true, NULL},
-    {"ppo", false, true, true, "a value model and a reward model"},
+    {"dpo", true, true, false, false, NULL},
+    {"orpo", true, false, false, false, NULL},
+    {"simpo", true, false, false, false, NULL},
+    {"cpo", true, false, false, false, NULL},
+    {"kto", false, true, false, false, NULL},
+    {"rm", true, false, false, true, NULL},
+    {"grpo", false, true, true, false, NULL},
+    {"gkd", false, false, true, false, NULL},
+    {"ppo", false, true, true, false, "a value model and a reward model"},
 };
 
 /* "swift rlhf", "megatron rlhf", or the script that they start. */
@@ -308,6 +308,40 @@ static enum status set_engine(struct job *job, const struct swift_rlhf *rlhf, bo
     return STATUS_OK;
 }
 
+/* swift/model/register.py, ModelLoader.get_model: a linear layer in place of the head, of the
+ * layers of transformers; embedding leaves the head unread, generative_reranker as it is. */
+enum status swift_set_task(struct job *job, const struct swift_rlhf *rlhf, bool megatron)
+{
+    static const char flag[] = "task_type";
+    const char *task = rlhf && rlhf->scores ? "seq_cls" : "causal_lm";
+    if (!rlhf || !rlhf->scores)
+        TRY(job_word(job, flag, &task));
+    bool scores = text_equal(task, "seq_cls") || text_equal(task, "reranker");
+    const struct setting *s = job_setting(job, rlhf && rlhf->scores ? type_flag : flag);
+    if (scores && !megatron)
+        return trainer_set_labels(job, rlhf && rlhf->scores ? type_flag : flag, 1);
+    if (!text_equal(task, "causal_lm"))
+        job_warn(job, s ? s->mark : job_place(job),
+                 "a model that is trained as '%s' matters to memory and is not modelled%s: the "
+                 "head over the vocabulary and its logits stand in",
+                 task, megatron ? " of Megatron" : "");
+    return STATUS_OK;
+}
+
+/* A model that scores answers, as TRL's (rlhf_trainers/grpo_trainer.py: prepare_deepspeed). */
+static enum status set_scorer(struct job *job)
+{
+    static const char flag[] = "reward_model";
+    const struct setting *s = job_setting(job, flag);
+    if (s && s->n == 1)
+        return trl_set_reward(job, flag);
+    if (s)
+        job_warn(job, s->mark,
+                 "several reward models matter to memory and are not modelled: give their "
+                 "size, as in --set workload.colocated.parameters=16e9");
+    return STATUS_OK;
+}
+
 enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, bool vllm)
 {
     if (!rlhf)
@@ -320,6 +354,7 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
                  "what '%s' has (%s) matters to memory and is not modelled", rlhf->name,
                  rlhf->missing);
     TRY(set_reference(job, rlhf));
+    TRY(set_scorer(job));
     if (text_equal(rlhf->name, "gkd"))
         TRY(set_teacher(job));
     return rlhf->generates ? set_engine(job, rlhf, vllm) : STATUS_OK;

@@ -8,6 +8,7 @@
 #define MODEL "ms-swift swift/arguments/base_args/model_args.py"
 #define BASE "ms-swift swift/arguments/base_args/base_args.py"
 #define TEMPLATE "ms-swift swift/arguments/base_args/template_args.py"
+#define TUNER_MODEL "ms-swift swift/model/register.py, load_by_unsloth"
 #define QUANT "ms-swift swift/arguments/base_args/quant_args.py"
 #define DATA "ms-swift swift/arguments/base_args/data_args.py"
 #define TUNER "ms-swift swift/arguments/tuner_args.py"
@@ -32,8 +33,9 @@
              "with packing; max_length unless given", BASE),                                   \
         IDLE("padding_free", JOB_VALUE, "all sequences have the longest length here",          \
              TEMPLATE),                                                                        \
-        MEMORY("task_type", JOB_VALUE, "causal_lm",                                            \
-               "the head over the vocabulary and its logits stand in", MODEL),                 \
+        RULE("task_type", JOB_VALUE, "model.labels",                                           \
+             "seq_cls, reranker: num_labels, 1 unless given; others, and Megatron's, warn",    \
+             MODEL),                                                                           \
         RULE("freeze_vit", JOB_VALUE, "workload.encoder.train", "on unless turned off",        \
              TUNER),                                                                           \
         RULE("freeze_aligner", JOB_VALUE, "workload.encoder.train",                            \
@@ -108,8 +110,8 @@
         RULE("teacher_model_server", JOB_VALUE, "workload.colocated.reference", "none", RLHF), \
         RULE("offload_teacher_model", JOB_VALUE, "workload.colocated.reference",               \
              "true: it waits in host memory", RLHF),                                           \
-        MEMORY("reward_model", JOB_LIST, NULL,                                                 \
-               "give its size, as in --set workload.colocated.parameters=8e9", ROLLOUT),       \
+        RULE("reward_model", JOB_LIST, "workload.colocated.parameters",                        \
+             "of one that is known by name, by DeepSpeed; others warn", ROLLOUT),              \
         IDLE("ref_model ref_load mcore_ref_model", JOB_VALUE, "of the model's shape", RLHF),   \
         IDLE("num_generations", JOB_VALUE, "batches count responses, not prompts", RLHF),      \
         NEITHER("ref_adapters ref_adapter_load mcore_ref_adapter", JOB_LIST, RLHF),            \
@@ -202,15 +204,16 @@ const struct job_flag swift_flags[] = {
     RULE("galore_with_embedding", JOB_VALUE, "optimizer.projected", "embed_tokens, too", TUNER),
     MEMORY("galore_quantization", JOB_VALUE, "false", "projections in 16 bits stand in",
            TRAINING),
-    MEMORY("galore_target_modules", JOB_LIST, NULL, "all of attention and networks here",
-           TRAINING),
+    RULE("galore_target_modules", JOB_LIST, "optimizer.projected",
+         "parts whose names hold one; all of attention and networks unless given", TRAINING),
     IDLE("galore_optim_per_parameter", JOB_VALUE, "states are the same", TRAINING),
     TIME("experts_impl", JOB_VALUE, "grouped_mm", "products are grouped here", MODEL),
     RULE("use_dora", JOB_VALUE, "lora.dora", "with adapters", TUNER),
     RULE("lisa_activated_layers", JOB_VALUE, "optimizer.active_layers",
          "on one device; elsewhere a warning", LISA),
     NEITHER("lisa_step_interval", JOB_VALUE, LISA),
-    MEMORY("tuner_backend", JOB_VALUE, "peft", "transformers' own layers stand in", BASE),
+    RULE("tuner_backend", JOB_VALUE, "recompute.offload",
+         "unsloth: layer_input on one device, of which adapters share theirs", TUNER_MODEL),
     MEMORY("device_map", JOB_VALUE, NULL, "every rank has the whole model here", MODEL),
     RULE("router_aux_loss_coef", JOB_VALUE, "stack.balance_loss",
          "above 0: masked; joint with packing or padding_free", TRAINING),

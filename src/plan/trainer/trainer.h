@@ -10,6 +10,7 @@
 #define SFT "trl trl/trainer/sft_config.py"
 #define DPO "trl trl/trainer/dpo_config.py"
 #define GRPO "trl trl/trainer/grpo_config.py"
+#define SYNC "trl trl/trainer/callbacks.py, SyncRefModelCallback"
 #define PPO "trl trl/experimental/ppo/ppo_config.py"
 #define PARSER "trl trl/scripts/utils.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
@@ -59,8 +60,8 @@
              "of ZeRO-3; on unless turned off", GRPO),                                         \
         MEMORY("cast_lm_head_to_fp32", JOB_VALUE, "false", "the head is as it is loaded here", \
                GRPO),                                                                          \
-        MEMORY("sync_ref_model", JOB_VALUE, "false",                                           \
-               "the reference is counted as beta and adapters say", GRPO),                     \
+        RULE("sync_ref_model", JOB_VALUE, NULL,                                                \
+             "in place; on DeepSpeed's stage 3 a warning: weights are gathered whole", SYNC),  \
         MEMORY("use_transformers_paged", JOB_VALUE, "false",                                   \
                "the cache of generate stands in", GRPO),                                       \
         MEMORY("use_transformers_continuous_batching", JOB_VALUE, "false",                     \
@@ -78,6 +79,7 @@
 #define TRAINER_ROWS                                                                           \
     GRPO_ROWS,                                                                                 \
         RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),     \
+        RULE("num_labels", JOB_VALUE, "model.labels", "of a model that scores", TRAINER),      \
         RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch",                 \
              "never guessed: a script may have a default of its own", TRAINER),                \
         NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
@@ -107,8 +109,9 @@
                "all adapters have lora.rank here", PEFT_CONFIG),                               \
         MEMORY("layer_replication peft_layer_replication", JOB_LIST, NULL,                     \
                "layers have one copy of adapters each here", PEFT_CONFIG),                     \
-        MEMORY("trainable_token_indices peft_trainable_token_indices", JOB_LIST, NULL,         \
-               "rows of the embedding that are trained are not counted", PEFT_CONFIG),         \
+        RULE("trainable_token_indices peft_trainable_token_indices "                           \
+             "trainable_token_indices.embed_tokens",                                           \
+             JOB_LIST, "lora.rows", "with adapters", PEFT_CONFIG),                             \
         RULE("use_dora peft_use_dora", JOB_SWITCH, "lora.dora", "with adapters", PEFT),        \
         RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
         RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
@@ -258,6 +261,14 @@ bool trainer_method_is_known(const char *method, uint64_t bits);
 /* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
  * (`reference`) unless adapters are trained, whose base it is. */
 void trainer_set_pairs(struct job *job, const char *flag, bool reference);
+
+/* What Unsloth's layers hold in the place of transformers': their inputs wait in host memory,
+ * on one device, adapters share theirs, and the loss of texts is made in parts (unsloth.c). */
+enum status unsloth_set_kernels(struct job *job, bool full, bool supervised, const char *flag);
+
+/* model.labels of a model that scores (transformers' *ForSequenceClassification): num_labels
+ * where the job gives it, else `unless`. What PEFT copies of so small a head is left out. */
+enum status trainer_set_labels(struct job *job, const char *flag, uint64_t unless);
 
 /* A setting that is there and is not "auto"; a bare switch is. */
 bool trainer_decides(struct job *job, const char *name);

@@ -164,6 +164,9 @@ enum status trainer_set_adapter(struct job *job)
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");
     set_saved(job);
+    const struct setting *rows = job_setting(job, "trainable_token_indices");
+    if (rows && rows->n && !rows->null)
+        job_set(job, "lora.rows", "true", "trainable_token_indices");
     TRY(set_layers(job));
     TRY(job_switch(job, "use_dora", &magnitudes));
     if (magnitudes)

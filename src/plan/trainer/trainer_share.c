@@ -283,6 +283,16 @@ void trainer_set_pairs(struct job *job, const char *flag, bool reference)
         job_set_count(job, "workload.colocated.reference", 1, flag);
 }
 
+enum status trainer_set_labels(struct job *job, const char *flag, uint64_t unless)
+{
+    static const char labels_flag[] = "num_labels";
+    uint64_t labels = unless;
+    TRY(job_count(job, labels_flag, &labels));
+    job_set_count(job, "model.labels", labels ? labels : unless,
+                  arena_printf(job->arena, "%s %s", flag, labels_flag));
+    return STATUS_OK;
+}
+
 const char *trainer_loaded(struct job *job)
 {
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");

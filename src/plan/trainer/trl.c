@@ -11,6 +11,7 @@ enum command {
     COMMAND_DPO,
     COMMAND_GRPO,
     COMMAND_RLOO,
+    COMMAND_REWARD,
     COMMAND_PPO
 };
 
@@ -24,7 +25,8 @@ static enum command command_of(const struct shell_words *words)
     } rows[] = {{"sft", "trl/scripts/sft.py", "trl.scripts.sft", COMMAND_SFT},
                 {"dpo", "trl/scripts/dpo.py", "trl.scripts.dpo", COMMAND_DPO},
                 {"grpo", "trl/scripts/grpo.py", "trl.scripts.grpo", COMMAND_GRPO},
-                {"rloo", "trl/scripts/rloo.py", "trl.scripts.rloo", COMMAND_RLOO}};
+                {"rloo", "trl/scripts/rloo.py", "trl.scripts.rloo", COMMAND_RLOO},
+                {"reward", "trl/scripts/reward.py", "trl.scripts.reward", COMMAND_REWARD}};
     for (size_t i = 1; words && i < words->n; i++)
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             const char *text = words->items[i].text, *before = words->items[i - 1].text;
@@ -79,6 +81,7 @@ static enum command command_of_script(struct job *job)
     return script_trains(job, "DPO")                         ? COMMAND_DPO
            : script_trains(job, "GRPO")                      ? COMMAND_GRPO
            : script_trains(job, "RLOO")                      ? COMMAND_RLOO
+           : script_trains(job, "Reward")                    ? COMMAND_REWARD
            : script_is_trl(job) && script_trains(job, "SFT") ? COMMAND_SFT
                                                              : COMMAND_NONE;
 }
@@ -122,8 +125,9 @@ enum status trl_assume(struct job *job)
     if (command == COMMAND_PPO)
         return trl_tell_ppo(job);
     job_assume(job, "max_length", "1024",
-               command == COMMAND_SFT ? "max_length: 1024, sft_config.py"
-                                      : "max_length: 1024, dpo_config.py");
+               command == COMMAND_SFT      ? "max_length: 1024, sft_config.py"
+               : command == COMMAND_REWARD ? "max_length: 1024, reward_config.py"
+                                           : "max_length: 1024, dpo_config.py");
     return STATUS_OK;
 }
 
@@ -176,10 +180,28 @@ static enum status set_adapters(struct job *job)
     return STATUS_OK;
 }
 
+/* Mixes weights into the reference's in place (callbacks.py, sync_target_model), both gathered
+ * under DeepSpeed's stage 3. */
+static enum status warn_of_mixing(struct job *job)
+{
+    static const char flag[] = "sync_ref_model";
+    const struct draft_item *stack = draft_find(&job->draft, "stack");
+    bool mixes = false;
+    TRY(job_switch(job, flag, &mixes));
+    if (mixes && stack && text_equal(stack->words[0], "deepspeed") &&
+        job_drafted(job, "parallel.zero", 0) == 3)
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' gathers all weights of the model and of the reference, which matters to "
+                 "memory and is not modelled",
+                 flag);
+    return STATUS_OK;
+}
+
 enum status trl_finish(struct job *job)
 {
     enum command command = kind_of(job);
     bool precomputed = false;
+    TRY(warn_of_mixing(job));
     if (command == COMMAND_NONE)
         return STATUS_OK;
     TRY(trainer_set_offloading(job, "activation_offloading"));
@@ -190,6 +212,11 @@ enum status trl_finish(struct job *job)
         return trl_finish_grpo(job, command == COMMAND_RLOO);
     if (command == COMMAND_PPO)
         return trl_finish_ppo(job);
+    if (command == COMMAND_REWARD) { /* one score of both answers (reward_trainer.py) */
+        trainer_set_pairs(job, "per_device_train_batch_size", false);
+        job_set(job, "model.labels", "1", "model_name_or_path");
+        return STATUS_OK;
+    }
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));
     trainer_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
                       !precomputed);

@@ -237,7 +237,7 @@ static enum status unsloth_prepare(struct job *job)
 /* Parts of the loss: those whose 16 bytes a logit and what all of them share fit into 4 GiB,
  * in multiples of four (get_chunk_size; of half the free memory where that is less, which
  * makes more of them). */
-static enum status set_loss(struct job *job, bool full)
+static enum status set_loss(struct job *job, bool full, const char *flag)
 {
     static const char key[] = "stack.loss_chunks";
     const double most = 4, logit = 16, gib = 1 << 30;
@@ -255,8 +255,8 @@ static enum status set_loss(struct job *job, bool full)
     double parts = (double)rows * vocab * logit / gib / left;
     parts = parts <= 1 ? 1 : 4 * ceil(parts / 4 - 1e-9);
     parts = fmin(fmin(parts, (double)rows), 1e6);
-    job_set(job, "stack.cross_entropy", "chunked", SCRIPT_CONFIG);
-    job_set_count(job, key, (uint64_t)parts, SCRIPT_CONFIG);
+    job_set(job, "stack.cross_entropy", "chunked", flag);
+    job_set_count(job, key, (uint64_t)parts, flag);
     return STATUS_OK;
 }
 
@@ -307,6 +307,16 @@ static void set_inputs(struct job *job)
     const struct draft_item *inputs = draft_find(&job->draft, "lora.inputs");
     if (inputs && !text_equal(inputs->words[0], "dropped"))
         job_set(job, "lora.inputs", "shared", "lora_dropout use_peft");
+}
+
+enum status unsloth_set_kernels(struct job *job, bool full, bool supervised, const char *flag)
+{
+    uint64_t ranks;
+    TRY(job_world(job, &ranks));
+    if (ranks <= 1)
+        trainer_offload(job, flag);
+    set_inputs(job);
+    return supervised ? set_loss(job, full, flag) : STATUS_OK;
 }
 
 /* vLLM made the base's weights, and the trainer reads them where they are. */
@@ -440,7 +450,7 @@ static enum status unsloth_finish(struct job *job)
     TRY(set_waiting(job));
     TRY(set_engine(job));
     if (!script_trains(job, "GRPO RLOO DPO ORPO CPO KTO"))
-        TRY(set_loss(job, full));
+        TRY(set_loss(job, full, SCRIPT_CONFIG));
     return script_set_trainer(job);
 }
 

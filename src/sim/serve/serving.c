@@ -191,11 +191,14 @@ static void take_bytes(const struct run *run, struct serving_report *r)
     }
 }
 
+/* In place of that, or of TensorRT-LLM the most of it (max_gpu_total_bytes). */
 static void take_given(const struct plan *plan, struct serving_report *r)
 {
-    r->given = plan->memory.cache_bytes > 0;
+    uint64_t given = plan->memory.cache_bytes;
+    bool limits = engine_release(plan)->pool == POOL_OF_REST;
+    r->given = given > 0 && !(limits && given >= r->cache_bytes);
     if (r->given)
-        r->cache_bytes = plan->memory.cache_bytes;
+        r->cache_bytes = given;
 }
 
 static void take_pool(const struct run *run, const struct memory_peak *peak,

@@ -8,19 +8,21 @@
 #include "sim/time/timeline.h"
 
 /* vLLM model_executor/offloader: prefetch.py copies groups ahead, uva.py maps the host's
- * memory. SGLang utils/offloader.py, OffloaderV1: to(device) on the stream that then computes.
- * axolotl core/trainers/mixins/layer_offloading.py: a transfer stream for what comes
- * (_prefetch_layer), none for what goes (_offload_layer). Shards come on the stream of their
- * gather, which is one layer ahead (FSDP2 _fsdp_collectives.py, foreach_all_gather; DeepSpeed
- * runtime/zero/ partitioned_param_coordinator.py). */
+ * memory. SGLang utils/offloader.py, OffloaderV1: to(device) on the stream that then computes;
+ * OffloaderV2 (start_onload) copies groups on a stream of its own, the next as a layer's
+ * experts end. axolotl core/trainers/mixins/layer_offloading.py: a transfer stream for what
+ * comes (_prefetch_layer), none for what goes (_offload_layer). Shards come on the stream of
+ * their gather, which is one layer ahead (FSDP2 _fsdp_collectives.py, foreach_all_gather;
+ * DeepSpeed runtime/zero/ partitioned_param_coordinator.py). */
 static const struct {
     const char *name;
     enum stack_kind stack;
-    bool groups; /* vLLM's */
+    bool groups;
     enum copy_way way;
 } ways[] = {
     {"read_offloaded_weights", STACK_VLLM, true, COPY_AHEAD},
     {"read_offloaded_weights", STACK_VLLM, false, COPY_READS},
+    {"read_offloaded_weights", STACK_SGLANG, true, COPY_AHEAD},
     {"read_offloaded_weights", STACK_SGLANG, false, COPY_TURNS},
     {"load_layer", STACK_FSDP, false, COPY_AHEAD},
     {"store_layer", STACK_FSDP, false, COPY_TURNS},
@@ -40,7 +42,7 @@ enum copy_way copies_way(const struct plan *plan, const struct op *op)
 
 /* A trainer's layers are issued as the one before begins, and there is none in front of the
  * first. vLLM joins its copy stream at the end of a step (join_after_forward), when those of
- * the next step's first layers are on their way. */
+ * the next step's first layers are on their way; SGLang's next step waits for them. */
 static double ahead_s(const struct plan *plan, const struct stretch *b, double device)
 {
     if (b->copy_s[COPY_AHEAD] <= 0 || b->layers < 0.5)

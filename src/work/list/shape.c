@@ -143,6 +143,7 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_LAYER_VOCAB] = model->layer_embedding.vocab;
     v[SLOT_RESIDUAL_INTER] = model->residual_intermediate;
     v[SLOT_VOCAB] = model->vocab;
+    v[SLOT_LABELS] = model->labels;
     v[SLOT_LAYERS] = model->layers;
     v[SLOT_DENSE_LAYERS] = model->dense_layers;
     v[SLOT_HEADS] = a->heads;

@@ -40,6 +40,7 @@
     X(LAYER_VOCAB, "V_layer", "rows of the table of layers' embeddings")                       \
     X(RESIDUAL_INTER, "I_residual", "intermediate size of a MLP beside the experts")           \
     X(VOCAB, "V", "vocabulary")                                                                \
+    X(LABELS, "n_label", "labels of a score head in place of that over the vocabulary")        \
     X(LAYERS, "L", "layers of the model")                                                      \
     X(DENSE_LAYERS, "L_dense", "layers with a dense feed-forward network")                     \
     X(MOE_LAYERS, "L_moe", "layers with experts")                                              \

@@ -411,6 +411,7 @@ static void fill_widths(struct dims *d)
     w[COL_ROW_MAP] = size_plus(z, size_times(z, d->letters.experts, 2), 1);
     w[COL_TOP_K] = model->moe.zero_experts ? size_const(z, model->moe.top_k) : d->letters.top_k;
     w[COL_VOCAB] = dims_vocabulary(d->z, d->plan);
+    w[COL_OUTPUTS] = model->labels ? size_slot(z, SLOT_LABELS) : w[COL_VOCAB];
 }
 
 static uint64_t facts_of(const struct plan *plan)

@@ -95,6 +95,7 @@ enum col {
     COL_ROW_MAP, /* 2 E + 1 */
     COL_TOP_K,
     COL_VOCAB,            /* padded, a tp rank's part */
+    COL_OUTPUTS,          /* of the head: the same, or a score head's labels */
     COL_LAYER_EMBEDDING,  /* of a token, in one layer */
     COL_LAYER_EMBEDDINGS, /* in all */
     COL_LENT,             /* keys and values that are read in later layers too, of every kind */

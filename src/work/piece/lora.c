@@ -197,6 +197,8 @@ struct size lora_saved(const struct plan *plan, struct sizes *z)
 {
     static const enum slot stages[] = {
         [SAVED_EMBED_TOKENS] = SLOT_STAGE_EMBEDDING, [SAVED_LM_HEAD] = SLOT_STAGE_HEAD};
+    static const enum col rows[] = {
+        [SAVED_EMBED_TOKENS] = COL_VOCAB, [SAVED_LM_HEAD] = COL_OUTPUTS};
     struct size n = size_const(z, 0);
     struct dims d;
     if (!lora_saves(plan, SAVED_EMBED_TOKENS) && !lora_saves(plan, SAVED_LM_HEAD))
@@ -204,8 +206,13 @@ struct size lora_saved(const struct plan *plan, struct sizes *z)
     dims_fill(&d, plan, z);
     for (unsigned i = 0; i < 2; i++)
         if (lora_saves(plan, (enum saved_module)i))
-            n = size_add(z, n, size_slot(z, stages[i]));
-    return size_product(z, SIZES(n, d.width[COL_VOCAB], d.width[COL_HIDDEN]));
+            n = size_add(z, n, size_mul(z, size_slot(z, stages[i]), d.width[rows[i]]));
+    return size_mul(z, n, d.width[COL_HIDDEN]);
+}
+
+bool lora_trains_rows(const struct plan *plan)
+{
+    return lora_is_on(plan) && plan_is_huggingface(plan) && plan->lora.rows;
 }
 
 enum dtype lora_saved_format(const struct plan *plan)

@@ -57,6 +57,12 @@ bool lora_saves(const struct plan *plan, enum saved_module module);
 struct size lora_saved(const struct plan *plan, struct sizes *z);
 enum dtype lora_saved_format(const struct plan *plan);
 
+/* Whether rows of the embedding are trained: its table, in the format above, is copied with
+ * them in forward, and has a whole gradient in backward, of which their rows are taken (PEFT
+ * tuners/trainable_tokens/layer.py, get_merged_weights; index_copy). The rows' own states are
+ * left out: 0.6 MiB of ten as wide as 4,096. */
+bool lora_trains_rows(const struct plan *plan);
+
 /* Whether an adapter of this matrix has an input of its own: stacked experts' has none, their
  * adapter is multiplied before (PEFT's wrapper of a parameter takes no dropout). */
 bool lora_copies_input(const struct plan *plan, const struct layer_matrix *matrix);

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/frozen.h"
+#include "plan/layers.h"
 #include "work/piece/encoder.h"
 #include "work/piece/stage_parts.h"
 
@@ -115,7 +116,7 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
     matrices += tables;
     matrices -= joined_away(plan, params, stage);
     matrices += mtp_matrices(plan, params, stage);
-    if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
+    if (stage->head && model_ties_head(&plan->model) && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;
     struct encoder_share encoder = encoder_share(plan, params);
     stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;

@@ -54,12 +54,15 @@ static struct size embedding(struct state *s)
     return tables(s, size_slot(s->z, SLOT_STAGE_EMBEDDING));
 }
 
-/* Adam-mini steps embedding and head as Adam does: they have squares as well. */
+/* Adam-mini steps embedding and head as Adam does: they have squares as well. A score head's
+ * name is none of those. */
 static void keep_squares_of_ends(struct state *s)
 {
     const struct size none = size_const(s->z, 0);
+    const struct model *model = &s->plan->model;
     bool frozen = plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS),
-         no_head = plan_freezes_part(s->plan, FROZEN_LM_HEAD) || s->plan->model.tied_embeddings;
+         no_head = plan_freezes_part(s->plan, FROZEN_LM_HEAD) || model->tied_embeddings ||
+                   model->labels;
     struct size n = size_add(s->z, frozen ? none : size_slot(s->z, SLOT_STAGE_EMBEDDING),
                              no_head ? none : size_slot(s->z, SLOT_STAGE_HEAD));
     if (!lora_is_on(s->plan))
@@ -146,14 +149,17 @@ static struct shards factors(struct state *s)
     struct dims d;
     struct shards sums = state_sum_matrices(s, &d, lora_is_on(s->plan), sides_of);
     const struct size none = size_const(z, 0);
-    struct size ends = size_add(
-        z,
-        plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS) ? none
-                                                        : size_slot(z, SLOT_STAGE_EMBEDDING),
-        plan_freezes_part(s->plan, FROZEN_LM_HEAD) ? none : size_slot(z, SLOT_STAGE_HEAD));
-    struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
+    struct size hidden = d.width[COL_HIDDEN];
+    struct size embedding = plan_freezes_part(s->plan, FROZEN_EMBED_TOKENS)
+                                ? none
+                                : size_slot(z, SLOT_STAGE_EMBEDDING);
+    struct size head =
+        plan_freezes_part(s->plan, FROZEN_LM_HEAD) ? none : size_slot(z, SLOT_STAGE_HEAD);
+    struct size ends =
+        size_add(z, size_mul(z, embedding, size_add(z, d.width[COL_VOCAB], hidden)),
+                 size_mul(z, head, size_add(z, d.width[COL_OUTPUTS], hidden)));
     if (!lora_is_on(s->plan))
-        sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
+        sums.dense = size_add(z, sums.dense, ends);
     if (!lora_is_on(s->plan) && plan_embeds_layers(s->plan)) { /* its table, its projection */
         struct size both = size_add(z, size_slot(z, SLOT_LAYER_VOCAB), d.width[COL_HIDDEN]);
         both = size_add(z, both, size_times(z, d.width[COL_LAYER_EMBEDDINGS], 2));

@@ -87,7 +87,7 @@ static void add_experts(struct sum *sum, const struct serve_experts *layout)
 {
     const struct plan *plan = sum->plan;
     enum dtype dtype = plan->precision.weights;
-    uint64_t local = plan_local_experts(plan);
+    uint64_t local = engine_device_experts(plan);
     uint64_t hidden = up(model_row_width(&plan->model), layout->hidden_multiple);
     uint64_t inter = up(plan_expert_width(plan), layout->inter_multiple);
     add_network(sum, dtype, local, hidden, inter);

@@ -213,21 +213,42 @@ static struct size away_of(const struct plan *plan, struct sizes *s, enum layers
 }
 
 /* Matrices of layers in host memory: room on the device for as many layers as come in ahead,
- * one for every name. */
+ * one for every name; SGLang makes the next before it drops the one that ran. */
 static void send_away(const struct plan *plan, struct work *work, enum dtype dtype,
                       struct size bytes, struct size away)
 {
-    static const char source[] = "vLLM offloader/prefetch.py: StaticBufferPool";
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    const char *source = sglang ? "SGLang utils/offloader.py: OffloaderV2"
+                                : "vLLM offloader/prefetch.py: StaticBufferPool";
     struct sizes *s = &work->sizes;
+    uint64_t ahead = plan->memory.offload_ahead;
     struct size some = size_min(s, away, size_const(s, 1)), all = size_mul(s, bytes, away);
-    state(work, "offload_slots", dtype, bytes, size_times(s, some, plan->memory.offload_ahead),
-          source);
+    struct size slots =
+        sglang ? size_min(s, away, size_const(s, ahead + 1)) : size_times(s, some, ahead);
+    state(work, "offload_slots", dtype, bytes, slots, source);
     for (size_t i = 0; i < work->n_host; i++)
         if (text_equal(work->host[i].name, "offloaded_weights")) {
             work->host[i].bytes = size_add(s, work->host[i].bytes, all);
             return;
         }
     work_host(work, "offloaded_weights", all, source);
+}
+
+/* Experts of a layer that are on the device, each of so many bytes. Those that the CPU
+ * multiplies wait whole on the first rank, whose part of all is counted of each (SGLang
+ * layers/moe/kt_ep_wrapper.py, KTEPWrapperMethod), in the format that the device's have:
+ * KTransformers' own is not modelled. */
+static struct size experts_here(struct work *work, const struct dims *d, const char *name,
+                                struct size bytes, struct size layers)
+{
+    struct sizes *s = d->z;
+    struct size all = size_slot(s, SLOT_LOCAL_EXPERTS);
+    uint64_t away = plan_local_experts(d->plan) - engine_device_experts(d->plan);
+    if (!away)
+        return size_mul(s, bytes, all);
+    work_host(work, arena_join(work->arena, "host_", name),
+              size_mul(s, layers, size_times(s, bytes, away)), "kt_ep_wrapper.py");
+    return size_mul(s, bytes, size_sub(s, all, size_const(s, away)));
 }
 
 /* One buffer of a component, but where it has no bytes. */
@@ -239,11 +260,12 @@ static void add_component(const struct component *c, const char *name, struct wo
     while (!(c->parts & BIT(first)))
         first++;
     if (c->kind == EXPERTS)
-        bytes = size_mul(d->z, bytes, size_slot(d->z, SLOT_LOCAL_EXPERTS));
+        bytes = experts_here(work, d, name, bytes, layers);
     if (size_is_zero(d->z, bytes))
         return;
     enum dtype format = format_of(d->plan, first, c->kind);
-    bool groups = engine_groups_layers(d->plan);
+    bool groups = engine_groups_layers(d->plan) &&
+                  (d->plan->stack.kind == STACK_VLLM || c->kind == EXPERTS);
     state(work, name, format, bytes, groups ? size_sub(d->z, layers, away) : layers, NULL);
     if (groups)
         send_away(d->plan, work, format, bytes, away);
@@ -399,9 +421,12 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
         dense ? size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases)
               : size_const(s, 0),
         size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
-        size_times(
-            s, size_mul(s, layers_of(plan, s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
-            params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
+        size_times(s,
+                   size_mul(s, layers_of(plan, s, MOE_LAYERS),
+                            size_sub(s, size_slot(s, SLOT_LOCAL_EXPERTS),
+                                     size_const(s, plan_local_experts(plan) -
+                                                       engine_device_experts(plan)))),
+                   params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
     };
     struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
     if (!size_is_zero(s, elements))

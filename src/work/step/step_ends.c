@@ -63,7 +63,7 @@ static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
 static struct size head_width(struct step *s)
 {
     struct sizes *z = s->l.z;
-    struct size vocab = s->d.width[COL_VOCAB];
+    struct size vocab = s->d.width[COL_OUTPUTS];
     return size_ceil_div(z, vocab, dims_over(z, plan_head_replicas(s->plan), s->l.one));
 }
 
@@ -154,7 +154,7 @@ static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
         layer_collective(l, "reduce_loss_statistics", GROUP_TP, ALL_REDUCE, logits, parts,
                          l->work->buffers[parts].bytes);
     }
-    uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_VOCAB]);
+    uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_OUTPUTS]);
     step_op(s, "loss", KERNEL_LOSS, OPERANDS(IN(SRC, logits), OUT(DST, d)));
     return d;
 }

@@ -20,20 +20,28 @@ static void add_embedding(struct train *t)
                                                      .kind = OP_EMBED,
                                                      .segment = SEGMENT_EMBED,
                                                      .phase = PHASE_BACKWARD});
+    bool rows = lora_trains_rows(t->plan), adapters = lora_is_on(t->plan);
     if (plan_freezes_part(t->plan, FROZEN_EMBED_TOKENS) ||
-        (lora_is_on(t->plan) && !lora_saves(t->plan, SAVED_EMBED_TOKENS)))
+        (adapters && !rows && !lora_saves(t->plan, SAVED_EMBED_TOKENS)))
         return;
-    work_buffer(t->work, (struct buffer){
-                             .name = "d_embedding_weight",
-                             .category = CATEGORY_GRADIENTS,
-                             .segment = SEGMENT_EMBED,
-                             .dtype = t->plan->precision.weights,
-                             .n_dims = 2,
-                             .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
-                             .life = LIFE_TRANSIENT,
-                             .first = back,
-                             .last = back,
-                         });
+    struct buffer table = {
+        .name = "d_embedding_weight",
+        .category = CATEGORY_GRADIENTS,
+        .segment = SEGMENT_EMBED,
+        .dtype = rows ? lora_saved_format(t->plan) : t->plan->precision.weights,
+        .n_dims = 2,
+        .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
+        .life = LIFE_TRANSIENT,
+        .first = back,
+        .last = back,
+    };
+    work_buffer(t->work, table);
+    if (!rows)
+        return;
+    table.name = "merged_embedding";
+    table.category = CATEGORY_WEIGHTS;
+    table.first = table.last = t->base[SEGMENT_EMBED];
+    work_buffer(t->work, table);
 }
 
 /* In the embedding's segment: from its forward to its backward, or in one of its ticks. */

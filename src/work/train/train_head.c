@@ -1,6 +1,7 @@
 /* The last end of the model: final norm, head and loss, by the kind of loss. */
 #include "plan/derive.h"
 #include "plan/frozen.h"
+#include "plan/layers.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 #include "work/train/train.h"
@@ -15,10 +16,10 @@ enum head_op {
     HEAD_OPS
 };
 
-/* Whether layers' scores wait for one loss. */
+/* Whether layers' scores wait for one loss, which models with a score head do not make. */
 static bool balances(const struct plan *plan)
 {
-    return plan_is_huggingface(plan) && plan->model.moe.experts > 0 &&
+    return plan_is_huggingface(plan) && plan->model.moe.experts > 0 && !plan->model.labels &&
            plan->stack.balance_loss != BALANCE_LAYER;
 }
 
@@ -136,10 +137,20 @@ static const struct logits log_probs_part[] = {
     {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
 };
 
-static const struct {
+/* A score head's: those of each sequence's last token alone pass on to the loss, and the
+ * gradient of all is zeros but there (transformers modeling_layers.py,
+ * GenericForSequenceClassification; OpenRLHF openrlhf/models/model.py, _get_reward_model). */
+static const struct logits score_logits[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+};
+
+struct loss_rows {
     const struct logits *rows;
     size_t n;
-} losses_of[] = {
+};
+
+static const struct loss_rows losses_of[] = {
 #define ROWS(list)                                                                             \
     {                                                                                          \
         list, sizeof list / sizeof *list                                                       \
@@ -156,6 +167,8 @@ static const struct {
     [LOSS_LINEAR_PROBS] = {log_probs_part + 1, 3}, /* what is of a part alone */
 #undef ROWS
 };
+static const struct loss_rows loss_of_scores = {score_logits,
+                                                sizeof score_logits / sizeof *score_logits};
 
 /* Compiled, PyTorch's loss keeps no log-softmax: it is made again from the f32 logits where
  * the gradient is (compile.components has model and loss). */
@@ -164,6 +177,11 @@ static enum cross_entropy loss_of(const struct train *t)
     const struct stack *stack = &t->plan->stack;
     bool compiled = stack->kind == STACK_TORCHTITAN && stack->compiled;
     return compiled && stack->cross_entropy == LOSS_TORCH ? LOSS_F32 : stack->cross_entropy;
+}
+
+static bool scores_tokens(const struct train *t)
+{
+    return t->plan->model.labels > 0;
 }
 
 /* Rows of one part of the loss. */
@@ -175,13 +193,15 @@ static struct size rows_of_part(struct train *t)
 static void add_logits(struct train *t)
 {
     enum cross_entropy loss = loss_of(t);
-    struct size vocab = t->d.width[COL_VOCAB];
+    const struct loss_rows *list = scores_tokens(t) ? &loss_of_scores : &losses_of[loss];
+    bool chunked = !scores_tokens(t) && loss == LOSS_CHUNKED;
+    struct size vocab = t->d.width[COL_OUTPUTS];
     if (stack_gathers_logits(t->plan))
         vocab = size_mul(t->z, vocab, size_slot(t->z, SLOT_TP));
-    for (size_t i = 0; i < losses_of[loss].n; i++) {
-        const struct logits *row = &losses_of[loss].rows[i];
-        bool saved = row->life == LIFE_SAVED && loss != LOSS_CHUNKED;
-        bool part = row->parts > 0 || loss == LOSS_CHUNKED;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct logits *row = &list->rows[i];
+        bool saved = row->life == LIFE_SAVED && !chunked;
+        bool part = row->parts > 0 || chunked;
         head_tensor(
             t,
             (struct buffer){
@@ -218,7 +238,7 @@ static void add_parts(struct train *t)
     enum cross_entropy loss = t->plan->stack.cross_entropy;
     enum dtype sixteen = t->plan->precision.activations;
     bool fused = loss == LOSS_FUSED;
-    if (!fused && loss != LOSS_CHUNKED)
+    if (scores_tokens(t) || (!fused && loss != LOSS_CHUNKED))
         return;
     enum dtype dtype = fused ? sixteen : DTYPE_F32;
     struct size hidden = t->d.width[COL_HIDDEN], vocab = t->d.width[COL_VOCAB];
@@ -283,6 +303,31 @@ static void add_linear_parts(struct train *t)
                         rows[i].first, HEAD_BACK_LOSS);
 }
 
+/* A head that is the embedding, of which rows are trained: a copy with them, which the product
+ * keeps, and its gradient. */
+static void add_rows(struct train *t)
+{
+    static const struct {
+        const char *name;
+        enum category category;
+        enum life life;
+        enum head_op first;
+    } rows[] = {{"merged_head", CATEGORY_WEIGHTS, LIFE_SAVED, HEAD_LOGITS},
+                {"d_head_weight", CATEGORY_GRADIENTS, LIFE_TRANSIENT, HEAD_BACK_LOGITS}};
+    if (!lora_trains_rows(t->plan) || !model_ties_head(&t->plan->model))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        head_tensor(t,
+                    (struct buffer){.name = rows[i].name,
+                                    .category = rows[i].category,
+                                    .dtype = lora_saved_format(t->plan),
+                                    .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
+                                    .count = losses(t),
+                                    .life = rows[i].life,
+                                    .source = "PEFT tuners/trainable_tokens/layer.py"},
+                    rows[i].first, HEAD_BACK_LOGITS);
+}
+
 static void add_head(struct train *t)
 {
     struct size hidden = t->d.width[COL_HIDDEN];
@@ -309,16 +354,18 @@ static void add_head(struct train *t)
                     rows[i].first, rows[i].last);
     add_logits(t);
     add_parts(t);
+    add_rows(t);
     enum cross_entropy loss = t->plan->stack.cross_entropy;
-    if (loss == LOSS_LINEAR_PROBS)
+    if (loss == LOSS_LINEAR_PROBS && !scores_tokens(t))
         add_linear_parts(t);
-    if (trains_head(t->plan) && loss != LOSS_LINEAR_PROBS &&
-        !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED && loss != LOSS_FUSED)
+    bool apart = loss != LOSS_LINEAR_PROBS && loss != LOSS_CHUNKED && loss != LOSS_FUSED;
+    if (trains_head(t->plan) && !t->plan->stack.wgrad_placeholders &&
+        (apart || scores_tokens(t)))
         head_tensor(t,
                     (struct buffer){.name = "d_head_weight",
                                     .category = CATEGORY_GRADIENTS,
                                     .dtype = t->plan->precision.weights,
-                                    .dims = {t->d.width[COL_VOCAB], hidden},
+                                    .dims = {t->d.width[COL_OUTPUTS], hidden},
                                     .life = LIFE_TRANSIENT},
                     HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
 }

@@ -222,7 +222,9 @@ static void add_end_units(struct train *t)
     const struct {
         enum segment segment;
         uint16_t ticks;
-    } ends[] = {{SEGMENT_EMBED, 2}, {SEGMENT_HEAD, (uint16_t)train_head_ticks(t->plan)}};
+        enum col rows;
+    } ends[] = {{SEGMENT_EMBED, 2, COL_VOCAB},
+                {SEGMENT_HEAD, (uint16_t)train_head_ticks(t->plan), COL_OUTPUTS}};
     for (unsigned i = 0; i < 2; i++)
         work_buffer(
             t->work,
@@ -231,7 +233,7 @@ static void add_end_units(struct train *t)
                             .segment = ends[i].segment,
                             .dtype = t->plan->precision.activations,
                             .n_dims = 2,
-                            .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
+                            .dims = {t->d.width[ends[i].rows], t->d.width[COL_HIDDEN]},
                             .life = LIFE_TRANSIENT,
                             .first = t->base[ends[i].segment],
                             .last = (uint16_t)(t->base[ends[i].segment] + ends[i].ticks - 1)});
@@ -335,7 +337,7 @@ static void add_casts(struct train *t)
     if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan))
         return;
     struct size layers = all_layers(t),
-                head = size_mul(z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
+                head = size_mul(z, t->d.width[COL_OUTPUTS], t->d.width[COL_HIDDEN]);
     if (!(t->drops & TRAIN_FULL_LAYER)) {
         step_reserve(t->work, "autocast_weights", CATEGORY_WEIGHTS, p->activations,
                      size_add(z, layers, head), 1, "aten autocast_mode.cpp, cached_cast");
