@@ -5,6 +5,11 @@
 
 #include "sim/serve/serve.h"
 
+const char *screen_standing(const struct time_report *t)
+{
+    return !t->calibrated ? "uncalibrated" : t->elsewhere ? "no run like it" : NULL;
+}
+
 static void print_requests(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
