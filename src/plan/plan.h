@@ -183,6 +183,7 @@ struct stack {
     bool static_shapes;      /* XLA: worst case is always allocated */
     /* collectives of these groups run beside computation */
     bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
+    bool delay_wgrad; /* overlap_ep: weight gradients behind the gradients of inputs */
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
     uint64_t graph_batch;      /* most sequences of an engine's decode graph; 0: its default */
     bool graph_padding;        /* TensorRT-LLM: a batch runs as the next larger graph */

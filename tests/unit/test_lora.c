@@ -479,6 +479,11 @@ static void only_adapters_travel(void **state)
 #define OFFLOAD "stack=deepspeed parallel.zero=1 optimizer.offload=1 "
     assert_int_equal(moved(QV OFFLOAD, "offload_gradients"), adapters / 8);
     assert_int_equal(moved(QV OFFLOAD, "reload_weights"), adapters / 8);
+    /* shards that wait there come layer by layer, and behind the update no more */
+#define WAITS "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
+    assert_int_equal(moved(WAITS, "reload_weights"), 0);
+    assert_true(moved(WAITS, "load_shard") > 0);
+    assert_int_equal(moved("parallel.zero=3", "load_shard"), 0);
 }
 
 /* A frozen matrix passes the gradient of its rows on and has none of its own. */

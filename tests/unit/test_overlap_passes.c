@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "sim/time/overlap.h"
+#include "sim/time/shards.h"
 
 enum { UP = PROFILE_SCALE_UP, OUT = PROFILE_SCALE_OUT };
 
@@ -131,6 +132,85 @@ static void gathers_hide_behind_their_pass(void **state)
     near(seconds(1, waited), 21); /* 17 s of the stream, of which 5 keep the link */
 }
 
+/* Of 12 s of gathers 3 s are the first layer's: nothing runs before it. A link of no time
+ * leaves nothing, and nothing beside it all. */
+static void the_first_gather_waits(void **state)
+{
+    (void)state;
+    struct stretch b = pass_of(10);
+    add_aside(&b, 12, OUT);
+    b.end_s = 3;
+    near(seconds(1, b), 12 + 3); /* nine of twelve fit beside it */
+    near(seconds(0, b), 12 + 12);
+    near(seconds(0.5, b), 12 + 6); /* half of it takes units */
+    add_aside(&b, 8, OUT);
+    near(seconds(1, b), 3 + 17); /* the link's own */
+    b = pass_of(10);
+    near(seconds(1, b), 12);
+}
+
+static void put(struct plan *plan, enum stack_kind kind, uint64_t zero)
+{
+    plan->stack.kind = kind;
+    plan->parallel.zero = zero;
+}
+
+/* Of 400 million gradients the last bucket is a tenth of Megatron's, all of DeepSpeed's. */
+static void buckets_by_hand(void **state)
+{
+    (void)state;
+    struct plan plan = {.stack = {.kind = STACK_MEGATRON, .overlap_dp = true}};
+    plan.parallel.tp = plan.parallel.pp = plan.parallel.cp = plan.parallel.ep = 1;
+    plan.parallel.dp = 8;
+    plan.cluster.nodes = 1;
+    plan.cluster.node.devices = 8;
+    near(shards_last(&plan, 4e8, 32), 0.1);
+    near(shards_last(&plan, 1e6, 32), 1);
+    near(shards_last(&plan, 0, 32), 0);
+    put(&plan, STACK_DEEPSPEED, 1);
+    near(shards_last(&plan, 4e8, 16), 1);
+    plan.parallel.reduce_bucket = 50000000;
+    near(shards_last(&plan, 4e8, 16), 0.125);
+    assert_false(shards_of_step(&plan, UPDATE_REDUCE)); /* overlap_comm is off */
+    plan.parallel.overlap_reduce = true;
+    assert_true(shards_of_step(&plan, UPDATE_REDUCE));
+    assert_false(shards_of_step(&plan, UPDATE_GATHER)); /* its step ends with it */
+    const struct op goes = {.name = "offload_gradients"}, other = {.name = "optimizer"};
+    assert_true(shards_go_in_backward(&plan, &goes));
+    assert_false(shards_go_in_backward(&plan, &other));
+    plan.parallel.overlap_reduce = false;
+    assert_false(shards_go_in_backward(&plan, &goes));
+    put(&plan, STACK_DEEPSPEED, 3);
+    assert_true(shards_go_in_backward(&plan, &goes));
+    put(&plan, STACK_MEGATRON, 1);
+    assert_false(shards_go_in_backward(&plan, &goes));
+    put(&plan, STACK_FSDP, 0);
+    near(shards_last(&plan, 25 * 1024 * 1024, 16), 0.5);
+    assert_true(shards_of_step(&plan, UPDATE_REDUCE));
+}
+
+/* What FSDP's backward_prefetch leaves beside computation. */
+static void prefetch_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        enum prefetch when;
+        bool gathers, reduces;
+    } cases[] = {{PREFETCH_AUTO, true, true},
+                 {PREFETCH_PRE, true, true},
+                 {PREFETCH_POST, false, true},
+                 {PREFETCH_NONE, false, false}};
+    const struct op back = {.phase = PHASE_BACKWARD}, forward = {.phase = PHASE_FORWARD};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan = {.stack = {.kind = STACK_FSDP, .overlap_dp = true}};
+        plan.parallel.prefetch = cases[i].when;
+        assert_int_equal(shards_in_layers(&plan, &back, PROFILE_ALL_GATHER), cases[i].gathers);
+        assert_int_equal(shards_in_layers(&plan, &back, PROFILE_REDUCE_SCATTER),
+                         cases[i].reduces);
+        assert_true(shards_in_layers(&plan, &forward, PROFILE_ALL_GATHER));
+    }
+}
+
 /* sqrt(products^2 + gathers^2) of both passes, as seed 000 was fitted. */
 static void a_norm_is_of_the_step(void **state)
 {
@@ -161,6 +241,9 @@ int main(void)
         cmocka_unit_test(links_of_one_level_take_turns),
         cmocka_unit_test(loops_hide_once),
         cmocka_unit_test(gathers_hide_behind_their_pass),
+        cmocka_unit_test(the_first_gather_waits),
+        cmocka_unit_test(buckets_by_hand),
+        cmocka_unit_test(prefetch_by_hand),
         cmocka_unit_test(a_norm_is_of_the_step),
         cmocka_unit_test(reductions_beside_a_pass),
     };

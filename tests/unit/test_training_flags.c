@@ -466,8 +466,8 @@ static void waiting_for_weights_costs_time(void **state)
         seconds[i] = time.step.step_s;
         arena_release(&arena);
     }
-    assert_true(seconds[0] == seconds[1]);
-    assert_true(seconds[2] > seconds[0]);
+    assert_true(seconds[1] > seconds[0]); /* gathered behind the gradients */
+    assert_true(seconds[2] > seconds[1]); /* and reduced before that */
 }
 
 /* 1/16 of a layer in f32 in place of the model's. */

@@ -329,7 +329,7 @@ const struct job_flag megatron_flags[] = {
          "how long sequences are is the data's: workload.packing.length", ARGUMENTS),
     TIME("dataset.packed_sequence_specs.packed_sequence_size", JOB_VALUE, "-1",
          "how long sequences are is the data's: workload.packing.length", PACKED),
-    TIME("delay-wgrad-compute", JOB_SWITCH, NULL, NULL, PARALLEL),
+    DIRECT("delay-wgrad-compute", JOB_SWITCH, "stack.delay_wgrad", NULL, NULL, PARALLEL),
     RULE("tp-comm-overlap", JOB_SWITCH, "stack.overlap.tp", NULL, PARALLEL),
     RULE("overlap-grad-reduce", JOB_SWITCH, "stack.overlap.dp", "off unless given", ARGUMENTS),
     RULE("overlap-param-gather", JOB_SWITCH, "stack.overlap.dp", "with overlap-grad-reduce",

@@ -422,6 +422,7 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.unrolled", STACK(BIT(STACK_MAXTEXT)), ABOVE("stack.grad_copies", 0)),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
+    WHEN("stack.delay_wgrad", TRAINS, STACK(MEGATRONS), ON("stack.overlap.ep")),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
     WHEN("stack.version", ENGINE, INFERS),
     WHEN("stack.graph_batch", ENGINE, MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),

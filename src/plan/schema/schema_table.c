@@ -446,6 +446,9 @@ const struct field schema_table[] = {
           "the vocabulary is padded to a multiple of this times tp"),
     BOOL("stack.static_shapes", stack.static_shapes, "false",
          "shapes are static, so the worst case is always allocated (XLA)"),
+    BOOL("stack.delay_wgrad", stack.delay_wgrad, "false",
+         "megatron, with overlap.ep: weight gradients wait, and run beside the dispatch of "
+         "gradients (--delay-wgrad-compute)"),
     BOOL("stack.overlap.ep", stack.overlap_ep, "false",
          "dispatch and combine run beside the computation of another micro-batch"),
     BOOL("stack.overlap.dp", stack.overlap_dp, "false",
@@ -929,11 +932,12 @@ const struct field schema_table[] = {
     ENUMS("lora.modules_to_save", lora.saved, words_saved, "[]",
           "fsdp, deepspeed: modules trained whole in a copy, beside the adapters: "
           "embed_tokens, lm_head"),
-    ENUMS("lora.host", lora.host, words_base, "[]",
-          "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
-          "looked up "
-          "there (Unsloth's offload_embedding); layers, of which three at a time are on the "
-          "device (axolotl's layer_offloading); what is copied is not timed"),
+    ENUMS(
+        "lora.host", lora.host, words_base, "[]",
+        "fsdp, zero 0: parts of the frozen base that wait in host memory: embed_tokens, "
+        "looked up "
+        "there (Unsloth's offload_embedding; not timed); layers, of which three at a time are "
+        "on the device (axolotl's layer_offloading)"),
     FORMAT("lora.format", lora.format, words_format, "f32",
            "format of the adapters; the frozen weights are in precision.weights"),
     WORD("lora.inputs", lora.inputs, words_lora_inputs, "shared",

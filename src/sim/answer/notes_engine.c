@@ -138,6 +138,17 @@ static const char *joined_dense(const struct plan *plan, struct arena *arena)
                : NULL;
 }
 
+/* SGLang batch_overlap/two_batch_overlap.py: both halves run every product for themselves. */
+static const char *two_batches(const struct plan *plan, struct arena *arena)
+{
+    (void)arena;
+    bool runs = plan->stack.kind == STACK_SGLANG && plan->moe.overlap && plan->parallel.ep > 1;
+    if (!runs || !plan_has_moe(plan))
+        return NULL;
+    return "times are those of one batch: what its halves hide of each other's exchanges, and "
+           "the weights that both read, are not counted";
+}
+
 size_t notes_engine(const struct plan *plan, struct arena *arena,
                     struct note notes[NOTES_ENGINE])
 {
@@ -154,6 +165,7 @@ size_t notes_engine(const struct plan *plan, struct arena *arena,
         {"lora.slots", spread_adapters},
         {"moe.dispatch_tokens", small_slots},
         {"parallel.etp", joined_dense},
+        {"moe.overlap", two_batches},
     };
     size_t n = 0;
     bool serves = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;

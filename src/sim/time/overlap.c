@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-/* The most that adds up on one level of links. */
-static double busiest(const double a[PROFILE_LEVELS], const double b[PROFILE_LEVELS])
+#include "sim/time/copies.h"
+
+double overlap_busiest_s(const double a[PROFILE_LEVELS], const double b[PROFILE_LEVELS])
 {
     double most = 0;
     for (unsigned i = 0; i < PROFILE_LEVELS; i++)
@@ -17,7 +18,7 @@ static double products_s(const struct rates *r, const struct stretch *b)
 {
     double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
     double never = 1 - r->share; /* that part of each */
-    double s = fmax(b->products_s + never * beside, busiest(b->beside_link_s, NULL));
+    double s = fmax(b->products_s + never * beside, overlap_busiest_s(b->beside_link_s, NULL));
     for (unsigned i = 0; i < BESIDES; i++) {
         double others = beside - b->beside_s[i];
         double own = b->beside_s[i] + (i == BESIDE_EXPERTS ? b->looped_s : 0);
@@ -44,14 +45,15 @@ static double hide(const struct rates *r, struct stretch *b)
 }
 
 /* What is left of collectives beside the whole stream: by the profile's norm of the products
- * with them, or what does not fit, and no less than the part that never overlaps. */
+ * with them, or what does not fit, no less than the part that never overlaps, or than the first
+ * gather and the last reduction, beside which nothing runs. */
 static double left_s(const struct rates *r, const struct stretch *b, double products)
 {
     double stream = stretch_s(b) - b->part_s[TIME_SHARDING], aside = b->aside_s;
-    double left = fmax(aside - stream, (1 - r->share) * aside);
+    double left = fmax(fmax(aside - b->end_s - stream, 0) + b->end_s, (1 - r->share) * aside);
     if (r->norm > 0)
         left = pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
-    return fmin(fmax(left, busiest(b->link_s, NULL) - stretch_s(b)), aside);
+    return fmin(fmax(left, overlap_busiest_s(b->link_s, NULL) - stretch_s(b)), aside);
 }
 
 /* What forward gathers can only run beside forward; a norm is of both. */
@@ -76,13 +78,14 @@ void overlap_passes(const struct pricing *pricing, struct stretch pass[PASSES])
         stretch_add(&both, &pass[i], 1);
     }
     add_left(r, products, &both, pass);
-    pass[PASS_FORWARD].least_s = fmax(stretch_s(&both), busiest(both.link_s, NULL));
+    pass[PASS_FORWARD].least_s = fmax(stretch_s(&both), overlap_busiest_s(both.link_s, NULL));
     pass[PASS_BACKWARD].least_s = 0;
     for (unsigned i = 0; i < PASSES; i++) {
         struct stretch *b = &pass[i];
         double device = stretch_s(b);
         double waits = fmax(0, b->host_s - device);
-        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + waits;
+        b->waits_s = copies_left_s(pricing->plan, b, device) + waits;
+        b->part_s[TIME_HOST] += b->waits_s;
         if (b->weight_s > 0) /* schedules that put them off leave the waiting with them */
             b->weight_s += waits;
     }
@@ -91,7 +94,7 @@ void overlap_passes(const struct pricing *pricing, struct stretch pass[PASSES])
 double overlap_beside(const struct pricing *pricing, const struct stretch *pass, double seconds,
                       const double link_s[PROFILE_LEVELS])
 {
-    double stream = stretch_s(pass), links = busiest(pass->link_s, link_s);
+    double stream = stretch_s(pass), links = overlap_busiest_s(pass->link_s, link_s);
     double left = fmax(seconds - stream, (1 - pricing->rates.share) * seconds);
     return fmin(fmax(left, links - stream), seconds);
 }

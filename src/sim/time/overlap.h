@@ -1,8 +1,7 @@
 /* What runs beside the compute stream, and what of it is waited for.
  *
- * Collectives that may run beside products begin on streams of their own: Megatron's exchanges
- * on one that runs beside the other micro-batch's attention and experts (model_chunk_schedule_
- * plan.py, TransformerLayerSchedulePlan.run: comm_stream and comp_stream), tensor parallelism's
+ * Collectives that may run beside products begin on streams of their own: exchanges of stacks
+ * that do not say how (Megatron's: sim/time/paired.h), tensor parallelism's
  * in the product that makes or takes the rows (TransformerEngine's userbuffers), gathers and
  * reductions of shards beside a layer's whole forward or backward. So:
  *
@@ -20,6 +19,9 @@
 #define MOEPLAN_SIM_TIME_OVERLAP_H
 
 #include "sim/time/stretch.h"
+
+/* The most that adds up on one level of links; b: NULL for none. */
+double overlap_busiest_s(const double a[PROFILE_LEVELS], const double b[PROFILE_LEVELS]);
 
 /* Puts what is left of collectives, and of launches, into the parts. Forward and backward of
  * one chunk. */

@@ -1,57 +1,13 @@
 /* See pipeline.h. */
-#include "sim/time/pipeline.h"
+#include "sim/time/pipeline_play.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "base/checked.h"
-
-struct task {
-    enum task_kind kind;
-    uint64_t chunk, micro; /* chunk: of the model, in a token's order */
-};
-
-struct play {
-    const struct pipeline *p;
-    uint64_t chunks;             /* of the model */
-    double *task_s;              /* [TASK_KINDS][chunks] what a task takes */
-    double *free_s;              /* [stages] */
-    double *busy_s;              /* [stages] */
-    struct pipeline_task *tasks; /* NULL: not kept */
-    size_t n_tasks;
-};
 
 bool pipeline_splits(const struct pipeline *p)
 {
     return p->schedule == PIPELINE_ZERO_BUBBLE || p->schedule == PIPELINE_DUALPIPE;
-}
-
-static inline double task_s(const struct play *y, const struct task *t)
-{
-    const struct pipeline *p = y->p;
-    double send = p->stages > 1 && !p->overlapped && t->kind != TASK_WEIGHT ? p->send_s : 0;
-    double weight = pipeline_splits(p) ? p->weight_s[t->chunk] : 0;
-    switch (t->kind) {
-    case TASK_FORWARD:
-        return p->forward_s[t->chunk] + send;
-    case TASK_BACKWARD:
-        return p->backward_s[t->chunk] - weight + send;
-    case TASK_WEIGHT:
-    case TASK_KINDS:
-        break;
-    }
-    return weight;
-}
-
-static void keep(struct play *y, const struct pipeline_task *task)
-{
-    if (y->tasks)
-        y->tasks[y->n_tasks++] = *task;
-}
-
-static inline double later(double x, double y)
-{
-    return x > y ? x : y;
 }
 
 /* ---- orders that are fixed ---- */
@@ -140,29 +96,104 @@ static void keep_place(const struct orders *o, uint64_t stage, bool forward, dou
     const struct turn *t = &o->turns[stage];
     const struct place *place = &o->places[forward ? t->forward.n : t->backward.n];
     uint64_t own = forward ? place->chunk : p->chunks - 1 - place->chunk;
-    keep(o->y, &(struct pipeline_task){forward ? TASK_FORWARD : TASK_BACKWARD, stage,
-                                       own * p->stages + stage, place->micro, begin_s, end_s});
+    pipeline_keep(o->y, &(struct pipeline_task){forward ? TASK_FORWARD : TASK_BACKWARD, stage,
+                                                own * p->stages + stage, place->micro, begin_s,
+                                                end_s});
+}
+
+void pipeline_run_pair(struct play *y, const struct pipeline_pair *pair,
+                       struct pipeline_task *f, struct pipeline_task *b, double *rows_s,
+                       double *gradients_s)
+{
+    const struct pipeline *p = y->p;
+    const uint64_t stage = f->stage;
+    double forward_s = y->task_s[f->chunk];
+    double turn_s = forward_s + y->task_s[y->chunks + b->chunk];
+    double sends_s = p->stages > 1 && !p->overlapped ? 2 * p->send_s : 0;
+    double s = pair->s + sends_s, begin = f->begin_s, end = begin + s;
+    f->end_s = b->begin_s = begin + (turn_s > 0 ? s * forward_s / turn_s : 0);
+    b->end_s = end;
+    pipeline_keep(y, f);
+    pipeline_keep(y, b);
+    y->free_s[stage] = end;
+    y->busy_s[stage] += s;
+    y->saved[stage].s += turn_s - s;
+    y->saved[stage].hidden_s += pair->hidden_s;
+    *rows_s = end - (p->overlapped ? pair->rows_s : 0);
+    *gradients_s = end - (p->overlapped ? pair->gradients_s : 0);
+}
+
+/* False while rows are on their way. */
+static bool pair_run(const struct orders *o, uint64_t stage)
+{
+    struct turn *t = &o->turns[stage];
+    struct play *y = o->y;
+    const struct pipeline *p = y->p;
+    struct side *f = &t->forward, *b = &t->backward;
+    double rows = rows_ready_s(o, f), gradients = rows_ready_s(o, b);
+    if (rows == NOT_YET || gradients == NOT_YET)
+        return false;
+    const struct place *ahead = &o->places[f->n], *behind = &o->places[b->n];
+    uint64_t back = p->chunks - 1 - behind->chunk;
+    struct pipeline_task forward = {
+        .kind = TASK_FORWARD,
+        .stage = stage,
+        .chunk = pipeline_side_chunk(p, stage, ahead->chunk),
+        .micro = ahead->micro,
+        .begin_s = pipeline_later(pipeline_later(rows, gradients), y->free_s[stage])};
+    struct pipeline_task backward = {.kind = TASK_BACKWARD,
+                                     .stage = stage,
+                                     .chunk = pipeline_side_chunk(p, stage, back),
+                                     .micro = behind->micro};
+    pipeline_run_pair(y, pipeline_pair_at(p, stage, ahead->chunk, back), &forward, &backward,
+                      &f->end_s[f->n], &b->end_s[b->n]);
+    f->n++;
+    b->n++;
+    return true;
+}
+
+/* A stage's next task in one direction; false while its rows are on their way. */
+static inline bool side_run(const struct orders *o, uint64_t stage, bool forward)
+{
+    struct turn *t = &o->turns[stage];
+    struct play *y = o->y;
+    struct side *side = forward ? &t->forward : &t->backward;
+    double ready = rows_ready_s(o, side);
+    if (ready == NOT_YET)
+        return false;
+    double s = side->task_s[o->places[side->n].chunk];
+    double begin = pipeline_later(ready, y->free_s[stage]), end = begin + s;
+    y->free_s[stage] = side->end_s[side->n] = end;
+    y->busy_s[stage] += s;
+    if (y->tasks)
+        keep_place(o, stage, forward, begin, end);
+    side->n++;
+    return true;
 }
 
 /* Runs a stage until it waits for rows or is done; whether it ran at all. */
 static bool turn_run(const struct orders *o, uint64_t stage)
 {
     struct turn *t = &o->turns[stage];
-    struct play *y = o->y;
-    const uint64_t n_backwards = y->p->inference ? 0 : o->n;
+    const uint64_t n_backwards = o->y->p->inference ? 0 : o->n;
     for (bool ran = false;; ran = true) {
         bool forward = t->forward.n < o->n && t->forward.n - t->backward.n <= t->warmup;
-        struct side *side = forward ? &t->forward : &t->backward;
-        double ready;
-        if ((!forward && side->n == n_backwards) || (ready = rows_ready_s(o, side)) == NOT_YET)
+        if ((!forward && t->backward.n == n_backwards) || !side_run(o, stage, forward))
             return ran;
-        double s = side->task_s[o->places[side->n].chunk];
-        double begin = later(ready, y->free_s[stage]), end = begin + s;
-        y->free_s[stage] = side->end_s[side->n] = end;
-        y->busy_s[stage] += s;
-        if (y->tasks)
-            keep_place(o, stage, forward, begin, end);
-        side->n++;
+    }
+}
+
+/* The same in pairs, once as many forwards are ahead; backwards alone when there are no more.
+ */
+static bool turn_run_paired(const struct orders *o, uint64_t stage)
+{
+    struct turn *t = &o->turns[stage];
+    for (bool ran = false;; ran = true) {
+        bool more = t->forward.n < o->n, alone = t->forward.n - t->backward.n <= t->warmup;
+        if (t->backward.n == o->n)
+            return ran;
+        if (more && !alone ? !pair_run(o, stage) : !side_run(o, stage, more))
+            return ran;
     }
 }
 
@@ -196,157 +227,11 @@ static void play_in_order(struct play *y, struct arena *arena)
                        .send_s = p->stages > 1 && p->overlapped ? p->send_s : 0};
     for (uint64_t stage = 0; stage < p->stages; stage++)
         turn_init(&o, stage, arena);
+    bool (*run)(const struct orders *, uint64_t) = p->pairs ? turn_run_paired : turn_run;
     for (bool moved = true; moved;) {
         moved = false;
         for (uint64_t stage = 0; stage < p->stages; stage++)
-            moved |= turn_run(&o, stage);
-    }
-}
-
-/* ---- what is ready first ---- */
-
-/* A chunk's tasks end at end_s[(kind chunks + chunk) micro + m]; NAN: not yet. */
-struct ready {
-    struct play *y;
-    double *end_s;
-    double send_s;
-    struct choice *choices; /* [stages] */
-};
-
-static double *end_of(const struct ready *r, enum task_kind kind, uint64_t chunk,
-                      uint64_t micro)
-{
-    return &r->end_s[((uint64_t)kind * r->y->chunks + chunk) * r->y->p->micro_batches + micro];
-}
-
-/* When its rows are there; NAN: not yet. */
-static double ready_s(const struct ready *r, const struct task *t)
-{
-    double send = r->send_s;
-    bool last = t->chunk + 1 == r->y->chunks;
-    if (t->kind == TASK_FORWARD)
-        return t->chunk ? *end_of(r, TASK_FORWARD, t->chunk - 1, t->micro) + send : 0;
-    if (t->kind == TASK_WEIGHT)
-        return *end_of(r, TASK_BACKWARD, t->chunk, t->micro);
-    double own = *end_of(r, TASK_FORWARD, t->chunk, t->micro);
-    if (last)
-        return own;
-    double after = *end_of(r, TASK_BACKWARD, t->chunk + 1, t->micro) + send;
-    return own > after || isnan(own) ? own : after; /* NAN when either is */
-}
-
-/* The next micro-batch of each kind, of each of a stage's two chunks. */
-struct lane {
-    uint64_t chunk, first, end; /* its micro-batches */
-    uint64_t done[TASK_KINDS];
-};
-
-enum { LANES = 2 };
-
-struct greedy {
-    struct lane lane[LANES];
-    uint64_t n;
-};
-
-static void lanes_of(const struct pipeline *p, uint64_t stage, struct greedy *g)
-{
-    uint64_t half = (p->micro_batches + 1) / 2;
-    bool two = p->schedule == PIPELINE_DUALPIPE && p->micro_batches > 1;
-    *g = (struct greedy){.n = two ? 2 : 1};
-    g->lane[0] = (struct lane){.chunk = stage, .end = two ? half : p->micro_batches};
-    g->lane[1] =
-        (struct lane){.chunk = p->stages - 1 - stage, .first = half, .end = p->micro_batches};
-}
-
-static uint64_t alive(const struct lane *l)
-{
-    return l->done[TASK_FORWARD] - l->done[TASK_BACKWARD];
-}
-
-/* Most micro-batches alive of a lane: what memory counts with (work/piece/stage). */
-static uint64_t most_alive(const struct pipeline *p, uint64_t stage, uint64_t lane)
-{
-    if (p->schedule != PIPELINE_DUALPIPE)
-        return p->stages;
-    return lane ? stage + 1 : p->stages - stage;
-}
-
-/* A stage's task that is next; begin_s infinite: none is ready. */
-struct choice {
-    struct greedy lanes;
-    struct task task;
-    double begin_s;
-    uint64_t lane;
-};
-
-/* Of a stage's candidates the one that can begin first, at equal times a backward before a
- * forward before a weight gradient. */
-static void choose(const struct ready *r, uint64_t stage, struct choice *c)
-{
-    static const enum task_kind order[] = {TASK_BACKWARD, TASK_FORWARD, TASK_WEIGHT};
-    const struct play *y = r->y;
-    c->begin_s = (double)INFINITY;
-    for (unsigned k = 0; k < TASK_KINDS; k++)
-        for (uint64_t i = 0; i < c->lanes.n; i++) {
-            const struct lane *l = &c->lanes.lane[i];
-            struct task t = {order[k], l->chunk, l->first + l->done[order[k]]};
-            if (t.micro >= l->end ||
-                (t.kind == TASK_FORWARD && alive(l) >= most_alive(y->p, stage, i)))
-                continue;
-            double rows = ready_s(r, &t), begin = fmax(rows, y->free_s[stage]);
-            if (isnan(rows) || begin >= c->begin_s)
-                continue;
-            c->begin_s = begin;
-            c->task = t;
-            c->lane = i;
-        }
-}
-
-/* Returns when it ends. */
-static double run(struct play *y, const struct task *t, uint64_t stage, double ready)
-{
-    double s = y->task_s[(uint64_t)t->kind * y->chunks + t->chunk];
-    double begin = later(ready, y->free_s[stage]), end = begin + s;
-    y->free_s[stage] = end;
-    y->busy_s[stage] += s;
-    keep(y, &(struct pipeline_task){t->kind, stage, t->chunk, t->micro, begin, end});
-    return end;
-}
-
-static uint64_t earliest(const struct ready *r)
-{
-    uint64_t at = 0;
-    for (uint64_t s = 1; s < r->y->p->stages; s++)
-        if (r->choices[s].begin_s < r->choices[at].begin_s)
-            at = s;
-    return at;
-}
-
-/* What a stage ends is waited for by itself and its neighbours alone. */
-static void play_ready(struct play *y, struct arena *arena)
-{
-    const struct pipeline *p = y->p;
-    size_t n = (size_t)(TASK_KINDS * y->chunks * p->micro_batches);
-    struct ready r = {.y = y,
-                      .end_s = arena_take(arena, n, sizeof *r.end_s),
-                      .send_s = p->stages > 1 && p->overlapped ? p->send_s : 0,
-                      .choices = arena_alloc(arena, p->stages, sizeof *r.choices)};
-    for (size_t i = 0; i < n; i++)
-        r.end_s[i] = (double)NAN;
-    for (uint64_t s = 0; s < p->stages; s++) {
-        lanes_of(p, s, &r.choices[s].lanes);
-        choose(&r, s, &r.choices[s]);
-    }
-    for (;;) {
-        uint64_t at = earliest(&r);
-        struct choice *c = &r.choices[at];
-        if (c->begin_s == (double)INFINITY)
-            return;
-        *end_of(&r, c->task.kind, c->task.chunk, c->task.micro) =
-            run(y, &c->task, at, c->begin_s);
-        c->lanes.lane[c->lane].done[c->task.kind]++;
-        for (uint64_t s = at ? at - 1 : 0; s <= at + 1 && s < p->stages; s++)
-            choose(&r, s, &r.choices[s]);
+            moved |= run(&o, stage);
     }
 }
 
@@ -363,10 +248,11 @@ static void summarise(const struct play *y, struct pipeline_times *out)
             continue;
         out->busy_s = y->busy_s[s];
         out->busiest = s;
+        out->saved = y->saved[s];
     }
     for (uint64_t c = 0; c < y->chunks; c++)
         for (unsigned kind = 0; kind < (p->inference ? 1u : 2u); kind++)
-            out->one_s += task_s(y, &(struct task){(enum task_kind)kind, c, 0});
+            out->one_s += pipeline_task_s(y, &(struct task){(enum task_kind)kind, c, 0});
 }
 
 static void play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
@@ -377,13 +263,14 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     y.task_s = arena_alloc(arena, kinds * y.chunks, sizeof *y.task_s);
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
+    y.saved = arena_alloc(arena, p->stages, sizeof *y.saved);
     y.tasks = p->record ? arena_alloc(arena, n, sizeof *y.tasks) : NULL;
     for (unsigned kind = 0; kind < kinds; kind++)
         for (uint64_t c = 0; c < y.chunks; c++)
             y.task_s[kind * y.chunks + c] =
-                task_s(&y, &(struct task){(enum task_kind)kind, c, 0});
+                pipeline_task_s(&y, &(struct task){(enum task_kind)kind, c, 0});
     if (pipeline_splits(p) && !p->inference)
-        play_ready(&y, arena);
+        pipeline_play_ready(&y, arena);
     else
         play_in_order(&y, arena);
     summarise(&y, out);
@@ -396,14 +283,32 @@ enum { PLAYED = 1 << 16 };
 
 /* ---- without playing ---- */
 
-/* Seconds of one micro-batch in a chunk, all its tasks; what its rows take forward. */
+/* The most by which any pair of a stage is shorter than in turn: no two tasks are shorter by
+ * more in all. */
+static double most_saved_s(const struct play *y, uint64_t stage)
+{
+    const struct pipeline *p = y->p;
+    const uint64_t sides = pipeline_sides(p);
+    double most = 0, sends = p->stages > 1 && !p->overlapped ? 2 * p->send_s : 0;
+    for (uint64_t f = 0; p->pairs && f < sides; f++)
+        for (uint64_t b = 0; b < sides; b++) {
+            const struct task ahead = {TASK_FORWARD, pipeline_side_chunk(p, stage, f), 0},
+                              behind = {TASK_BACKWARD, pipeline_side_chunk(p, stage, b), 0};
+            most = fmax(most, pipeline_task_s(y, &ahead) + pipeline_task_s(y, &behind) - sends -
+                                  pipeline_pair_at(p, stage, f, b)->s);
+        }
+    return most;
+}
+
+/* Seconds of one micro-batch in a chunk, all its tasks; what its rows take forward, no less
+ * beside another's. */
 static double chunk_s(const struct play *y, uint64_t chunk, bool forward)
 {
     const struct pipeline *p = y->p;
-    double s = task_s(y, &(struct task){TASK_FORWARD, chunk, 0});
+    double s = pipeline_task_s(y, &(struct task){TASK_FORWARD, chunk, 0});
     if (forward || p->inference)
         return s;
-    s += task_s(y, &(struct task){TASK_BACKWARD, chunk, 0});
+    s += pipeline_task_s(y, &(struct task){TASK_BACKWARD, chunk, 0});
     return s + (pipeline_splits(p) ? p->weight_s[chunk] : 0);
 }
 
@@ -426,12 +331,13 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
     double half = floor((m + 1) / 2), head = 0, tail = 0, back = 0;
     *out = (struct pipeline_times){0};
     for (uint64_t s = 0; s < p->stages; s++) {
-        double own = chunk_s(&y, s, false), ahead = chunk_s(&y, s, true);
+        double saved = most_saved_s(&y, s), ahead = chunk_s(&y, s, true);
+        double own = chunk_s(&y, s, false) - saved;
         double busy = (dual ? half : m) * own;
         for (uint64_t c = s + p->stages; c < y.chunks; c += p->stages)
-            busy += (dual ? half : m) * chunk_s(&y, c, false);
+            busy += (dual ? half : m) * (chunk_s(&y, c, false) - saved);
         if (dual)
-            busy += (m - half) * chunk_s(&y, p->stages - 1 - s, false);
+            busy += (m - half) * (chunk_s(&y, p->stages - 1 - s, false) - saved);
         bool ends = !p->inference && !pipeline_splits(p);
         out->end_s = fmax(out->end_s, busy + (dual ? 0 : head) + (ends ? tail : 0));
         out->serial_s += busy;
@@ -443,7 +349,7 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
         tail += own - ahead + send;
     }
     for (uint64_t c = 0; c < y.chunks; c++) {
-        back = p->inference ? 0 : task_s(&y, &(struct task){TASK_BACKWARD, c, 0});
+        back = p->inference ? 0 : pipeline_task_s(&y, &(struct task){TASK_BACKWARD, c, 0});
         out->one_s += chunk_s(&y, c, true) + back;
     }
     /* sums in another order than the play's */
@@ -458,6 +364,14 @@ static uint64_t lacking(const struct pipeline *p)
     return over && over < p->stages ? group_of(p) - over : 0;
 }
 
+/* What tasks add up to, of fewer or more micro-batches. */
+static void scale(struct pipeline_times *out, double share)
+{
+    double *const sums[] = {&out->busy_s, &out->serial_s, &out->saved.s, &out->saved.hidden_s};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        *sums[i] *= share;
+}
+
 void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
 {
     struct pipeline whole = *p;
@@ -465,8 +379,7 @@ void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
     bound_whole(&whole, out);
     double share = (double)p->micro_batches / (double)whole.micro_batches;
     out->end_s = fmax(out->end_s * share, out->one_s * (1 - 1e-9));
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }
 
 /* The tasks of more micro-batches than there are, within the time of those. */
@@ -493,8 +406,7 @@ static void play_whole(const struct pipeline *p, struct arena *arena,
     double share = (double)p->micro_batches / (double)whole.micro_batches, end = out->end_s;
     out->end_s = fmax(end * share, out->one_s);
     squeeze(out, end > 0 ? out->end_s / end : 1);
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }
 
 void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
@@ -515,6 +427,5 @@ void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipelin
     double share = (double)p->micro_batches / (double)most;
     out->end_s +=
         (double)(p->micro_batches - most) * (out->end_s - begun.end_s) / (double)(most - less);
-    out->busy_s *= share;
-    out->serial_s *= share;
+    scale(out, share);
 }

@@ -19,8 +19,8 @@ bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *o
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         for (unsigned pass = 0; pass < PASSES; pass++) {
             const struct stretch *b = &all.layer[segment][pass];
-            double hidden = s->pricing.rates.share *
-                            (b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR]);
+            double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
+            double hidden = s->pricing.rates.share * (beside + b->paired_s);
             out->device_s[segment][pass] = fmax(0, stretch_s(b) - hidden);
             out->host_s[segment][pass] = b->host_s;
         }
@@ -36,16 +36,14 @@ bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *o
 void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_chunks *out)
 {
     uint64_t stages = plan->parallel.pp, chunks = step_chunks(plan);
-    struct stage *held = arena_alloc(arena, (size_t)stages, sizeof *held);
+    const struct stage_chunk *held = step_held(plan, arena);
     out->n = (size_t)(stages * chunks);
     out->layers = arena_alloc(arena, out->n, sizeof *out->layers);
     out->forward_s = arena_alloc(arena, 2 * out->n, sizeof *out->forward_s);
     out->backward_s = out->forward_s + out->n;
-    for (uint64_t i = 0; i < stages; i++)
-        stage_layers(plan, i, &held[i]);
     out->again = arena_alloc(arena, out->n, sizeof *out->again);
     for (uint64_t i = 0; i < out->n; i++) {
-        step_chunk_layers(plan, &held[i % stages], i / stages, chunks, out->layers[i]);
+        step_chunk_layers(plan, &held[i], out->layers[i]);
         out->again[i] = i && step_same_layers(out->layers[i], out->layers[i - 1]);
     }
     comm_places(plan, out->place);

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_SIM_TIME_STEP_PARTS_H
 #define MOEPLAN_SIM_TIME_STEP_PARTS_H
 
+#include "sim/time/paired.h"
 #include "sim/time/pipeline.h"
 #include "sim/time/stretch.h"
 #include "work/piece/stage.h"
@@ -19,6 +20,7 @@ struct step_parts {
         *chunks; /* [stages chunks], in a token's order; lives until the next step */
     struct pipeline pipe;
     double *forward_s, *backward_s, *weight_s; /* [stages chunks] */
+    struct paired_layers paired;               /* where the stepper pairs */
     struct pipeline_times times;
     double reduce_s, gather_s; /* of the whole step's collectives what nothing hides */
     double fixed_s, graphs_s;  /* once a step: the profile's own, the graph's launch */
@@ -33,12 +35,14 @@ bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool ta
  * size overflows. */
 bool stepper_even(struct stepper *stepper);
 
-/* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk,
- * those that run forward and those that run backward. */
+/* A plan's pipeline but for seconds; the chunks of a stage; what all chunks hold [pp chunks],
+ * in a token's order, from the arena; the layers of one, those that run forward and those that
+ * run backward. */
 void step_pipeline_of(const struct plan *plan, struct pipeline *out);
 uint64_t step_chunks(const struct plan *plan);
-void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT]);
+const struct stage_chunk *step_held(const struct plan *plan, struct arena *arena);
+void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
+                       double out[PASSES][SEGMENT_COUNT]);
 bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT]);
 
 #endif

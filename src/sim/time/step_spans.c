@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/time/shards.h"
 #include "sim/time/task_spans.h"
 
 static const char *const streams[] = {
@@ -128,21 +129,46 @@ static void add_task(struct builder *b, const struct pipeline_task *t)
     }
 }
 
-/* Without stages: forward through all chunks and back, one micro-batch after another. */
+/* A micro-batch through all chunks in one direction, its tasks `share` as long as alone. */
+static double add_pass(struct builder *b, uint64_t micro, bool back, double share, double at)
+{
+    for (uint64_t i = 0; i < b->chunks; i++) {
+        uint64_t chunk = back ? b->chunks - 1 - i : i;
+        double s = back ? b->parts->backward_s[chunk] : b->parts->forward_s[chunk];
+        const struct pipeline_task t = {
+            back ? TASK_BACKWARD : TASK_FORWARD, 0, chunk, micro, at, at + share * s};
+        add_task(b, &t);
+        at = t.end_s;
+    }
+    return at;
+}
+
+/* What a forward and a backward beside it take of both in turn. */
+static double pair_share(const struct builder *b)
+{
+    const struct pipeline *p = &b->parts->pipe;
+    double turn = 0, both = 0;
+    for (uint64_t i = 0; i < b->chunks; i++) {
+        turn += b->parts->forward_s[i] + b->parts->backward_s[i];
+        both += p->pairs[i * p->chunks + i].s;
+    }
+    return turn > 0 ? both / turn : 1;
+}
+
+/* Without stages: forward through all chunks and back, one micro-batch after another; in pairs
+ * the next one's forward beside it. */
 static double add_alone(struct builder *b)
 {
     const struct pipeline *p = &b->parts->pipe;
-    double at = 0;
-    for (uint64_t m = 0; m < p->micro_batches; m++)
-        for (uint64_t i = 0; i < (p->inference ? 1 : 2) * b->chunks; i++) {
-            bool back = i >= b->chunks;
-            uint64_t chunk = back ? 2 * b->chunks - 1 - i : i;
-            double s = back ? b->parts->backward_s[chunk] : b->parts->forward_s[chunk];
-            const struct pipeline_task t = {
-                back ? TASK_BACKWARD : TASK_FORWARD, 0, chunk, m, at, at + s};
-            add_task(b, &t);
-            at += s;
-        }
+    uint64_t ahead = p->pairs ? 1 : 0, last = p->micro_batches;
+    double at = 0, share = p->pairs ? pair_share(b) : 1;
+    for (uint64_t m = 0; m < last + ahead; m++) {
+        bool paired = ahead && m > 0 && m < last;
+        if (m < last)
+            at = add_pass(b, m, false, paired ? share : 1, at);
+        if (!p->inference && m >= ahead)
+            at = add_pass(b, m - ahead, true, paired ? share : 1, at);
+    }
     return at;
 }
 
@@ -178,7 +204,7 @@ static void add_end(struct builder *b, uint64_t stage, double done)
 {
     const struct step_parts *parts = b->parts;
     const struct stretches *all = &parts->all;
-    bool beside = parts->s->plan.stack.overlap_dp;
+    bool beside = shards_of_step(&parts->s->plan, UPDATE_GATHER);
     double update = done + parts->reduce_s, end = update + all->update_s;
     update_spans(parts, stage, UPDATE_REDUCE, update - all->reduce_s, b->out);
     update_spans(parts, stage, UPDATE_WORK, update, b->out);
@@ -205,7 +231,7 @@ void step_spans(const struct step_parts *parts, const struct step_time *step, si
                                   "ops of %" PRIu64 " of %" PRIu64
                                   " micro-batches are here, of the others their tasks",
                                   b.detailed, p->micro_batches);
-    if (parts->s->plan.stack.overlap_dp)
+    if (shards_of_step(&parts->s->plan, UPDATE_GATHER))
         b.begin_s = parts->gather_s;
     double done = add_tasks(&b);
     for (uint64_t stage = 0; stage < p->stages; stage++)

@@ -11,6 +11,8 @@
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/overlap.h"
+#include "sim/time/paired_chunks.h"
+#include "sim/time/shards.h"
 #include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
@@ -88,6 +90,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->plan.moe.path = stack_path(plan, NULL);
     s->plan.moe.buffer = stack_sizing(plan);
     leave_out_module(&s->plan);
+    s->pairs = paired_is_on(&s->plan);
     s->arena = arena;
     TRY(take_list(s, plan, held, profile, arena, err));
     s->values = arena_take(arena, s->work.sizes.n, sizeof *s->values);
@@ -118,6 +121,7 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
     s->plan.moe.path = path;
     s->plan.moe.buffer = buffer;
     leave_out_module(&s->plan);
+    s->pairs = paired_is_on(&s->plan);
     slots_set_numbers(&s->plan, &s->slots);
     pricing_follow(&s->pricing, &s->plan, path);
 }
@@ -275,25 +279,39 @@ bool stepper_even(struct stepper *s)
 
 /* ---- stages ---- */
 
+const struct stage_chunk *step_held(const struct plan *plan, struct arena *arena)
+{
+    uint64_t stages = plan->parallel.pp, chunks = step_chunks(plan);
+    struct stage_chunk *held = arena_alloc(arena, (size_t)(stages * chunks), sizeof *held);
+    bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && stages > 1;
+    if (chunks > 1) {
+        stage_chunks(plan, held);
+        return held;
+    }
+    for (uint64_t i = 0; i < stages; i++) { /* all that a stage has */
+        struct stage stage;
+        stage_layers(plan, i, &stage);
+        held[i].embedding = two ? i == 0 : stage.embedding;
+        held[i].head = two ? i + 1 == stages : stage.head;
+        memcpy(held[i].layers, stage.layers, sizeof stage.layers);
+        memcpy(held[i].back, stage.back, sizeof stage.back);
+    }
+    return held;
+}
+
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
-void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                       uint64_t chunks, double out[PASSES][SEGMENT_COUNT])
+void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
+                       double out[PASSES][SEGMENT_COUNT])
 {
-    const struct stage at = *held;
-    uint64_t stage = at.index;
-    double share = 1 / (double)chunks;
     bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && plan->parallel.pp > 1;
-    if (two)
-        share = 0.5;
-    bool first = two ? stage == 0 : at.embedding && chunk == 0;
-    bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
+    double share = two ? 0.5 : 1;
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        const uint64_t *layers = pass == PASS_FORWARD ? at.layers : at.back;
+        const uint64_t *layers = pass == PASS_FORWARD ? held->layers : held->back;
         memset(out[pass], 0, sizeof out[pass]);
         out[pass][SEGMENT_STEP] = 1;
-        out[pass][SEGMENT_EMBED] = first;
-        out[pass][SEGMENT_HEAD] = last;
+        out[pass][SEGMENT_EMBED] = held->embedding;
+        out[pass][SEGMENT_HEAD] = held->head;
         for (unsigned k = 0; k < KIND_COUNT; k++)
             out[pass][segment_of_kind((enum layer_kind)k)] = (double)layers[k] * share;
     }
@@ -319,7 +337,6 @@ static void chunk_of(const struct stretches *all, struct chunk_time *out)
 
 static void fill_chunks(struct step_parts *c)
 {
-    const struct plan *plan = &c->s->plan;
     struct arena *arena = &c->s->scratch;
     struct pipeline *p = &c->pipe;
     size_t n = (size_t)(p->stages * p->chunks);
@@ -327,16 +344,15 @@ static void fill_chunks(struct step_parts *c)
     c->forward_s = arena_take(arena, 3 * n, sizeof *c->forward_s);
     c->backward_s = c->forward_s + n;
     c->weight_s = c->backward_s + n;
-    struct stage *stages = arena_take(arena, (size_t)p->stages, sizeof *stages);
-    for (uint64_t i = 0; i < p->stages; i++)
-        stage_layers(plan, i, &stages[i]);
+    const struct stage_chunk *held = step_held(&c->s->plan, arena);
     for (size_t i = 0; i < n; i++) {
-        step_chunk_layers(plan, &stages[i % p->stages], i / p->stages, p->chunks,
-                          c->chunks[i].layers);
+        step_chunk_layers(&c->s->plan, &held[i], c->chunks[i].layers);
         if (i && step_same_layers(c->chunks[i - 1].layers, c->chunks[i].layers)) {
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);
+            if (c->s->pairs)
+                paired_alone(&c->paired, &c->chunks[i]);
             overlap_passes(&c->s->pricing, c->chunks[i].pass);
         }
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
@@ -346,6 +362,8 @@ static void fill_chunks(struct step_parts *c)
     p->forward_s = c->forward_s;
     p->backward_s = c->backward_s;
     p->weight_s = c->weight_s;
+    if (c->s->pairs)
+        paired_chunks(c);
 }
 
 uint64_t step_chunks(const struct plan *plan)
@@ -381,6 +399,31 @@ static double in_flight(const struct plan *plan)
     return (double)(plan_is_engine(plan) ? engine_batches(plan) : plan->parallel.pp);
 }
 
+/* Exchanges that pairs hide; less of launches and copies is waited for beside more of work. */
+static void take_saved(const struct pipeline_times *times, struct stretch *all)
+{
+    const struct pipeline_pair *saved = &times->saved;
+    all->part_s[TIME_EXCHANGE] -= saved->hidden_s;
+    all->part_s[TIME_HOST] -= saved->s - saved->hidden_s;
+    all->least_s -= fmax(saved->s, saved->hidden_s);
+}
+
+/* Chunks by the first's: without stages Megatron has one. */
+static void one_stage(const struct step_parts *c, struct pipeline_times *out)
+{
+    const struct pipeline *p = &c->pipe;
+    double m = (double)p->micro_batches, turn = 0, both = 0;
+    for (uint64_t i = 0; i < p->chunks; i++) {
+        const struct pipeline_pair *pair = p->pairs ? &p->pairs[i * p->chunks + i] : NULL;
+        double s = c->forward_s[i] + c->backward_s[i];
+        turn += s;
+        both += pair ? s - pair->s : 0;
+        out->saved.hidden_s += pair ? (m - 1) * pair->hidden_s : 0;
+    }
+    out->saved.s = (m - 1) * both;
+    out->end_s = out->busy_s = m * turn - out->saved.s;
+}
+
 /* What the busiest stage does, part by part, and what it waits. */
 static void add_pipeline(struct step_parts *c, struct step_time *out)
 {
@@ -389,9 +432,7 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
     const struct pipeline *p = &c->pipe;
     double m = (double)p->micro_batches, serial = 0;
     if (p->stages == 1) {
-        times.end_s = times.busy_s = m * (c->forward_s[0] + c->backward_s[0]);
-        for (uint64_t i = 1; i < p->chunks; i++)
-            times.end_s = times.busy_s += m * (c->forward_s[i] + c->backward_s[i]);
+        one_stage(c, &times);
     } else {
         if (c->s->bound)
             pipeline_bound(p, &times);
@@ -408,6 +449,7 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
             if (passes > 0)
                 stretch_add(&all, b, passes);
         }
+    take_saved(&times, &all);
     out->first_s += c->all.send_s * (double)(p->stages * p->chunks - 1);
     out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / in_flight(&c->s->plan)) : 0;
     for (unsigned i = 0; i < TIME_PARTS; i++)
@@ -422,17 +464,21 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
     c->times = times;
 }
 
-/* Reductions may run beside the last backward, gathers beside the next forward. */
+/* Reductions may run beside the last backward, gathers beside the next forward, but for the
+ * bucket whose gradients are the last, and the one that the first layer needs. */
 static void add_update(struct step_parts *c, struct step_time *out)
 {
     const struct stretches *b = &c->all;
+    const struct stretch *pass = c->chunks[0].pass;
+    const struct pricing *pricing = &c->s->pricing;
     double reduce = b->reduce_s, gather = b->gather_s, all = reduce + gather;
-    if (c->s->plan.stack.overlap_dp) {
-        const struct stretch *pass = c->chunks[0].pass;
-        const struct pricing *pricing = &c->s->pricing;
-        reduce = overlap_beside(pricing, &pass[PASS_BACKWARD], reduce, b->reduce_link_s);
-        gather = overlap_beside(pricing, &pass[PASS_FORWARD], gather, b->gather_link_s);
-    }
+    if (shards_of_step(&c->s->plan, UPDATE_REDUCE))
+        reduce = b->reduce_last_s + overlap_beside(pricing, &pass[PASS_BACKWARD],
+                                                   reduce - b->reduce_last_s, b->reduce_link_s);
+    if (shards_of_step(&c->s->plan, UPDATE_GATHER))
+        gather =
+            b->gather_first_s + overlap_beside(pricing, &pass[PASS_FORWARD],
+                                               gather - b->gather_first_s, b->gather_link_s);
     c->reduce_s = reduce;
     c->gather_s = gather;
     out->part_s[TIME_OPTIMIZER] += b->update_s;
@@ -464,6 +510,8 @@ static void compose(struct step_parts *c, struct step_time *out)
     static const enum time_part exposed[] = {TIME_EXCHANGE, TIME_TENSOR, TIME_SHARDING};
     stretches_of(&c->all, c->s);
     init_pipe(c);
+    if (c->s->pairs)
+        paired_layers_of(c->s, &c->paired);
     fill_chunks(c);
     add_pipeline(c, out);
     add_update(c, out);

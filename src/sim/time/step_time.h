@@ -72,6 +72,7 @@ struct stepper {
     uint8_t *item;                       /* [work.n_ops] price_item of them at these values */
     struct stepper *draft;               /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
+    bool pairs;       /* paired_is_on of the plan */
     bool level_links; /* what routing sends is timed as if it were balanced */
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
                  * without playing it, nor than that of any fuller rank, whose rounds may hide

@@ -4,9 +4,13 @@
 #include <math.h>
 
 #include "plan/derive.h"
+#include "sim/time/copies.h"
 #include "sim/time/launch.h"
 #include "sim/time/launched.h"
+#include "sim/time/paired.h"
+#include "sim/time/shards.h"
 #include "sim/time/timeline.h"
+#include "work/list/dtype.h"
 #include "work/list/kernel.h"
 
 double stretch_s(const struct stretch *stretch)
@@ -23,14 +27,18 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
         sum->part_s[i] += times * one->part_s[i];
     sum->products_s += times * one->products_s;
     sum->aside_s += times * one->aside_s;
+    sum->end_s = fmax(sum->end_s, one->end_s); /* of one layer */
     sum->looped_s += times * one->looped_s;
+    sum->paired_s += times * one->paired_s;
     for (unsigned i = 0; i < BESIDES; i++)
         sum->beside_s[i] += times * one->beside_s[i];
     for (unsigned i = 0; i < PROFILE_LEVELS; i++) {
         sum->link_s[i] += times * one->link_s[i];
         sum->beside_link_s[i] += times * one->beside_link_s[i];
     }
-    sum->copy_s += times * one->copy_s;
+    for (unsigned i = 0; i < COPY_WAYS; i++)
+        sum->copy_s[i] += times * one->copy_s[i];
+    sum->layers += times * one->layers;
     sum->host_s += times * one->host_s;
     sum->sync_s += times * one->sync_s;
     sum->weight_s += times * one->weight_s;
@@ -76,22 +84,17 @@ double stretch_share(const struct stepper *s, const struct op *op)
     return layers > 0 ? run / layers : 1;
 }
 
-/* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
- * without fetching it ahead is waited for. */
-static bool sharding_beside(const struct stepper *s, const struct op *op)
+/* Exchanges that another micro-batch hides, if anything does. */
+static bool is_paired(const struct stepper *s, const struct op *op)
 {
-    const struct plan *plan = &s->plan;
-    bool waits = plan->stack.kind == STACK_FSDP && plan->parallel.prefetch == PREFETCH_NONE &&
-                 op->phase == PHASE_BACKWARD && price_item(op, s->values) == PROFILE_ALL_GATHER;
-    return plan->stack.overlap_dp && !waits;
+    return op->group == GROUP_EP && s->pairs;
 }
 
-/* Which products an op's link may run beside, if any: experts' beside the other of two
- * micro-batches. */
+/* Which products an op's link may run beside, if any. */
 static unsigned beside_of(const struct stepper *s, const struct op *op)
 {
     const struct stack *stack = &s->plan.stack;
-    if (process_group_is_data(op->group))
+    if (process_group_is_data(op->group) || is_paired(s, op))
         return BESIDES;
     if (op->group == GROUP_EP)
         return stack->overlap_ep ? BESIDE_EXPERTS : BESIDES;
@@ -116,13 +119,16 @@ static void add_comm(const struct stepper *s, size_t i, enum time_part part, dou
         b->link_s[level] += carried;
         b->beside_link_s[level] += beside < BESIDES ? carried : 0;
     }
-    if (part == TIME_SHARDING && sharding_beside(s, op)) {
+    enum profile_item item = (enum profile_item)s->item[i];
+    if (part == TIME_SHARDING && shards_in_layers(&s->plan, op, item)) {
         b->aside_s += seconds;
+        b->end_s += shards_at_end(op, item) ? seconds : 0;
         return;
     }
     b->part_s[part] += seconds;
     if (beside < BESIDES)
         b->beside_s[beside] += seconds;
+    b->paired_s += is_paired(s, op) ? seconds : 0;
 }
 
 static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch *b)
@@ -142,7 +148,8 @@ static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch
         return;
     }
     if (class == PROFILE_OFFLOAD) {
-        b->copy_s += seconds;
+        enum copy_way way = copies_way(&s->plan, op);
+        *(way == COPY_TURNS ? &b->part_s[TIME_HOST] : &b->copy_s[way]) += seconds;
         return;
     }
     b->part_s[part] += seconds;
@@ -159,9 +166,11 @@ static double stream_s(const struct stepper *s, size_t i, double share)
     enum profile_item class = profile_item_class((enum profile_item)s->item[i]);
     bool link = class == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
-    if (class == PROFILE_OFFLOAD || (link && sharding && sharding_beside(s, op)))
+    bool aside = class == PROFILE_OFFLOAD && copies_way(&s->plan, op) != COPY_TURNS;
+    if (aside ||
+        (link && sharding && shards_in_layers(&s->plan, op, (enum profile_item)s->item[i])))
         return 0;
-    bool beside = link && beside_of(s, op) < BESIDES;
+    bool beside = link && (beside_of(s, op) < BESIDES || is_paired(s, op));
     return share * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
 }
 
@@ -350,6 +359,8 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
     const struct op *op = &s->work.ops[i];
     enum profile_item item = price_item(op, s->values);
     bool copies = process_group_is_data(op->group);
+    if (shards_go_in_backward(&s->plan, op))
+        return UPDATE_REDUCE;
     if (copies && item == PROFILE_ALL_GATHER)
         return UPDATE_GATHER;
     if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
@@ -357,13 +368,32 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
     return UPDATE_WORK;
 }
 
+/* The last bucket of a reduction, the first of a gather. */
+static double last_s(const struct stepper *s, size_t i, enum update_part part)
+{
+    const struct op *op = &s->work.ops[i];
+    uint16_t all = op_buffer(&s->work, op, part == UPDATE_REDUCE ? ROLE_SRC : ROLE_DST);
+    if (all == WORK_NONE) /* a copy to the host */
+        all = op_buffer(&s->work, op, ROLE_DST);
+    if (all == WORK_NONE)
+        return 0;
+    const struct buffer *buffer = &s->work.buffers[all];
+    unsigned bits = dtype_bits(buffer->dtype);
+    double elements = 8 * (double)s->values[buffer->bytes.node] / bits;
+    return s->op_s[i] * shards_last(&s->plan, elements, bits);
+}
+
 static void add_update(const struct stepper *s, size_t i, struct stretches *out)
 {
     double *const sums[] = {&out->reduce_s, &out->update_s, &out->gather_s};
     double *const links[] = {out->reduce_link_s, NULL, out->gather_link_s};
+    double *const lasts[] = {&out->reduce_last_s, NULL, &out->gather_first_s};
     enum update_part part = stretch_update(s, i);
     *sums[part] += s->op_s[i];
-    for (unsigned level = 0; level < PROFILE_LEVELS && links[part]; level++)
+    if (lasts[part]) /* dense and experts have buckets apart, which end at about one time */
+        *lasts[part] = fmax(*lasts[part], last_s(s, i, part));
+    bool carried = links[part] && s->work.ops[i].group != GROUP_NONE;
+    for (unsigned level = 0; level < PROFILE_LEVELS && carried; level++)
         links[part][level] += carries_s(s, i, level);
 }
 
@@ -402,6 +432,8 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
     if (which != COMMON_OPS)
         hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        out->layer[i / PASSES][i % PASSES].layers =
+            segment_is_layer((enum segment)(i / PASSES));
         if (!segment_has_experts((enum segment)(i / PASSES)))
             continue;
         struct stretch *moe = &out->layer[i / PASSES][i % PASSES];

@@ -11,29 +11,37 @@ enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
  * experts exchange, what tensor and context parallelism do. */
 enum { BESIDE_EXPERTS, BESIDE_TENSOR, BESIDES };
 
+/* How copies run (sim/time/copies.h); those that take turns are parts of the stream. */
+enum copy_way { COPY_BESIDE, COPY_AHEAD, COPY_READS, COPY_WAYS, COPY_TURNS = COPY_WAYS };
+
 /* Seconds of one rank and micro-batch; amounts add up over layers. */
 struct stretch {
     double part_s[TIME_PARTS];     /* what the compute stream does and waits for */
     double products_s;             /* of it: products and attention */
     double looped_s;               /* of it: beside exchanges of loops that run ahead */
     double aside_s;                /* collectives of data parallelism that may run beside it */
+    double end_s;                  /* of them the first or last layer's, which nothing hides */
     double beside_s[BESIDES];      /* of the parts: what may run beside products */
+    double paired_s;               /* of them: what only another micro-batch hides (paired.h) */
     double link_s[PROFILE_LEVELS]; /* while links carry anything, hidden or not */
     double beside_link_s[PROFILE_LEVELS]; /* of it: what is or may be beside products */
-    double copy_s;                        /* copies that run beside it */
+    double copy_s[COPY_WAYS];             /* copies that run beside it */
+    double layers;
     double host_s;   /* from one such layer to the next as the host launches them and waits */
     double sync_s;   /* waits of the host, part of host_s */
     double weight_s; /* of it: weight gradients, which nothing waits for */
     double comm_s;   /* of collectives, whether hidden or not */
     double flop;
     double serial_s; /* all in turn */
+    double waits_s;  /* once overlapped: of the parts, for launches and copies */
     double least_s;  /* once overlapped: the busiest resource, in forward that of both passes */
 };
 
 struct stretches {
     struct stretch layer[SEGMENT_COUNT][PASSES];
-    double send_s;                       /* a micro-batch's rows to the next stage */
-    double update_s, reduce_s, gather_s; /* once a step */
+    double send_s;                        /* a micro-batch's rows to the next stage */
+    double update_s, reduce_s, gather_s;  /* once a step */
+    double reduce_last_s, gather_first_s; /* of them the bucket that nothing hides */
     double reduce_link_s[PROFILE_LEVELS], gather_link_s[PROFILE_LEVELS];
 };
 

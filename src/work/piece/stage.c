@@ -135,17 +135,32 @@ static void fill_plain(const struct plan *plan, uint64_t first, uint64_t last,
         model_layers(&plan->model, first > end ? first : end, last, one->plain);
 }
 
+/* A chunk of the model, in the order a token meets them. */
+struct extent {
+    uint64_t first, last, modules; /* layers, prediction modules */
+    bool embedding, head;
+};
+
+static struct extent extent_of(const struct plan *plan, const struct layout *layout,
+                               uint64_t at)
+{
+    const struct model *model = &plan->model;
+    if (layout)
+        return (struct extent){written_before(layout, at), written_before(layout, at + 1),
+                               layout->chunk[at].modules, layout->chunk[at].embedding,
+                               layout->chunk[at].loss};
+    bool head = at + 1 == chunk_count(plan);
+    return (struct extent){layers_before(plan, at), layers_before(plan, at + 1),
+                           head && model->mtp_enabled ? model->mtp_layers : 0, at == 0, head};
+}
+
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
-    const struct layout *layout = chunks->layout;
     const struct model *model = &plan->model;
-    uint64_t first = layout ? written_before(layout, at) : layers_before(plan, at);
-    uint64_t last = layout ? written_before(layout, at + 1) : layers_before(plan, at + 1);
-    bool head = layout ? layout->chunk[at].loss : at + 1 == chunk_count(plan);
-    uint64_t modules = head && model->mtp_enabled ? model->mtp_layers : 0;
-    modules = layout ? layout->chunk[at].modules : modules;
-    chunks->embedding[chunks->n] = layout ? layout->chunk[at].embedding : at == 0;
-    chunks->head[chunks->n] = head;
+    const struct extent x = extent_of(plan, chunks->layout, at);
+    const uint64_t first = x.first, last = x.last, modules = x.modules;
+    chunks->embedding[chunks->n] = x.embedding;
+    chunks->head[chunks->n] = x.head;
     chunks->modules[chunks->n] = modules;
     struct alive one = {0};
     uint64_t begin = first_back(plan, first, last),
@@ -363,6 +378,25 @@ void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
     rank_chunks(plan, index, written ? &layout : NULL, &chunks);
     *stage = (struct stage){.index = index};
     stage_of_chunks(&chunks, stage);
+}
+
+void stage_chunks(const struct plan *plan, struct stage_chunk *out)
+{
+    struct layout layout;
+    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
+    const enum layer_kind mtp = model_mtp_kind(&plan->model);
+    const uint64_t first_of_all = plan_first_back(plan);
+    for (uint64_t i = 0; i < chunk_count(plan); i++) {
+        const struct extent x = extent_of(plan, written ? &layout : NULL, i);
+        out[i] = (struct stage_chunk){.embedding = x.embedding, .head = x.head};
+        model_layers(&plan->model, x.first, x.last, out[i].layers);
+        if (first_of_all <= x.first)
+            memcpy(out[i].back, out[i].layers, sizeof out[i].back);
+        else
+            model_layers(&plan->model, lesser(x.last, first_of_all), x.last, out[i].back);
+        out[i].layers[mtp] += x.modules;
+        out[i].back[mtp] += x.modules;
+    }
 }
 
 /* What is in flight at a moment. */

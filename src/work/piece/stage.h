@@ -65,4 +65,13 @@ uint64_t stage_micro_batches(const struct plan *plan);
  */
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage);
 
+/* A chunk of layers: prediction modules among them; of them those that run backward. */
+struct stage_chunk {
+    uint64_t layers[KIND_COUNT], back[KIND_COUNT];
+    bool embedding, head;
+};
+
+/* All chunks of a model whose stages interleave [pp x vpp], in the order a token meets them. */
+void stage_chunks(const struct plan *plan, struct stage_chunk *chunks);
+
 #endif

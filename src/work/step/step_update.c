@@ -116,7 +116,7 @@ static void host_copy(struct step *s, const char *name, struct pair pair)
 }
 
 /* Gradients of what the host updates go there, it reads all it keeps and writes all but them,
- * and the weights come back. */
+ * and the weights come back, unless they wait there (add_shard_copies). */
 static void host_update(struct step *s, struct pair gradients, struct pair weights)
 {
     struct layer *l = &s->l;
@@ -139,9 +139,8 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
                          .bytes_read = read,
                          .bytes_written = written},
              OPERANDS(INOUT(DST, of)));
-    host_copy(s, "reload_weights", weights);
-    if (state_waits_there(s->plan)) /* shards that stay there come for each gather */
-        host_copy(s, "reload_weights_in_backward", weights);
+    if (!state_waits_there(s->plan)) /* shards that stay there come for each gather */
+        host_copy(s, "reload_weights", weights);
 }
 
 /* Gradients that a rank's update reads. Those of a layer that is updated in backward are no
@@ -328,14 +327,15 @@ static void add_copies(struct step *s, size_t n_buffers)
     }
 }
 
-/* Weights that an engine keeps in host memory, read through the link in every pass: of each of
- * the stage's layers as much as of the others. */
-static void add_weight_reads(struct step *s)
+/* Weights that are kept in host memory (`from`), copied through the link in every pass: of each
+ * of the stage's layers as much as of the others. */
+static void add_weight_copies(struct step *s, const char *from, const char *name,
+                              enum phase phase)
 {
     struct layer *l = &s->l;
     const struct work *work = l->work;
     size_t host = 0, held = 0;
-    while (host < work->n_host && !text_equal(work->host[host].name, "offloaded_weights"))
+    while (host < work->n_host && !text_equal(work->host[host].name, from))
         host++;
     while (held < work->n_held && work->buffers[held].category != CATEGORY_WEIGHTS)
         held++;
@@ -349,19 +349,40 @@ static void add_weight_reads(struct step *s)
         if (!s->kinds[k])
             continue;
         l->segment = segment_of_kind((enum layer_kind)k);
-        l->layers = work->use[l->segment].repeat;
-        struct op read = {.name = "read_offloaded_weights",
-                          .kernel = KERNEL_COPY,
-                          .bytes_read = bytes,
-                          .bytes_written = bytes};
-        uint16_t op = layer_op(l, read, OPERANDS(INOUT(DST, (uint16_t)held)));
-        l->work->ops[op].phase = PHASE_FORWARD;
+        l->layers =
+            phase == PHASE_FORWARD ? work->use[l->segment].repeat : work->use[l->segment].back;
+        struct op copy = {
+            .name = name, .kernel = KERNEL_COPY, .bytes_read = bytes, .bytes_written = bytes};
+        uint16_t op = layer_op(l, copy, OPERANDS(INOUT(DST, (uint16_t)held)));
+        l->work->ops[op].phase = phase;
     }
+}
+
+/* Frozen layers come for their turn and go behind it, forward and backward (axolotl
+ * core/trainers/mixins/layer_offloading.py, setup_hooks; what runs again in backward finds them
+ * there). */
+static void add_layer_copies(struct step *s)
+{
+    static const char *const names[] = {"load_layer", "store_layer"};
+    static const enum phase phases[] = {PHASE_FORWARD, PHASE_BACKWARD};
+    for (unsigned i = 0; i < 4; i++)
+        add_weight_copies(s, "host_layers", names[i % 2], phases[i / 2]);
+}
+
+/* A layer's shards come before each of its gathers (FSDP2 _fsdp_param.py, all_gather_inputs;
+ * DeepSpeed runtime/zero/partition_parameters.py). */
+static void add_shard_copies(struct step *s)
+{
+    add_weight_copies(s, "host_weights", "load_shard", PHASE_FORWARD);
+    if (!stack_keeps_gathered(s->plan))
+        add_weight_copies(s, "host_weights", "load_shard", PHASE_BACKWARD);
 }
 
 void step_extras(struct step *s)
 {
-    add_weight_reads(s);
+    add_weight_copies(s, "offloaded_weights", "read_offloaded_weights", PHASE_FORWARD);
+    add_layer_copies(s);
+    add_shard_copies(s);
     add_copies(s, s->l.work->n_held);
     add_waits(s, s->l.work->n_ticks);
 }

@@ -1,0 +1,26 @@
+/* Gathers and reductions of data parallelism: which run beside computation, and what is in
+ * front of it or behind it whatever runs beside. */
+#ifndef MOEPLAN_SIM_TIME_SHARDS_H
+#define MOEPLAN_SIM_TIME_SHARDS_H
+
+#include "sim/time/stretch.h"
+
+/* Whether a layer's own (zero 3) run beside other layers; the others are waited for. */
+bool shards_in_layers(const struct plan *plan, const struct op *op, enum profile_item item);
+
+/* Whether the step's own (zero 0 to 2) do: reductions beside the last backward, gathers beside
+ * the next forward. */
+bool shards_of_step(const struct plan *plan, enum update_part part);
+
+/* Whether an op of the update takes gradients to the host while they are reduced. */
+bool shards_go_in_backward(const struct plan *plan, const struct op *op);
+
+/* The first layer's gather in forward has no layer in front of it to run beside, the last
+ * layer's reduction in backward none behind it. */
+bool shards_at_end(const struct op *op, enum profile_item item);
+
+/* The part of a step's reduction that begins when the last gradient is there, or of its gather
+ * that the first layer waits for: one bucket's, of so many elements of `bits`. */
+double shards_last(const struct plan *plan, double elements, unsigned bits);
+
+#endif
