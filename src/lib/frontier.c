@@ -27,6 +27,11 @@ static enum status apply_by_loader(const struct frontier *f,
                                                f->axes[i].option};
     enum status status =
         plan_load_unruled(f->file, f->root, overrides, n, f->shelf, &arena, plan, err);
+    if (status == STATUS_OK && plan->prefill) {
+        struct plan *prefill = arena_alloc(f->arena, 1, sizeof *prefill);
+        *prefill = *plan->prefill;
+        plan->prefill = prefill;
+    }
     arena_release(&arena);
     return status;
 }
@@ -54,7 +59,8 @@ static const struct field *plain_field(const struct frontier *f, const char *key
             return NULL;
     if (text_equal(key, "recompute.kind") && sweeps(f, "recompute.save"))
         return NULL; /* names to save say the kind, whichever stands last */
-    bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field);
+    bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field) &&
+                 !f->base.prefill; /* which has the key, too */
     return plain && !follow_from(key, f->follows) ? field : NULL;
 }
 

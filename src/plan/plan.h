@@ -287,6 +287,9 @@ struct workload {
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     bool disaggregated;   /* serve: ask for prefill apart from decode */
+    struct {
+        uint64_t prefill, decode; /* of each pool, where they are apart; 0: not said */
+    } deployments;
     enum duty role;       /* of requests, where other servers have the rest */
     bool chunked_prefill; /* TensorRT-LLM: prompts are cut to what a step leaves */
     struct {
@@ -524,6 +527,10 @@ struct plan {
     struct recompute_plan recompute;
     struct memory memory;
     struct block block;
+    /* What prefills, where the plan has that apart (its part `prefill`): this plan is then what
+     * decodes, that one a whole plan of the same model with no pool of its own. It lives as
+     * long as the arena that the plan was loaded into. NULL: not apart. See plan/pools.h. */
+    const struct plan *prefill;
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/read/show.h"
 #include "plan/schema/schema.h"
 
 static const void *member(const struct field *field, const struct plan *plan)
@@ -124,14 +125,16 @@ static bool is_name_of_group(const struct field *fields, size_t n, size_t i)
            fields[i + 1].key[length] == '.';
 }
 
-void plan_json(struct json *json, const char *key, const char *prefix, const struct plan *plan)
+/* Keys below a prefix, or of a part `prefill` those that it has otherwise than `base`. */
+static void write_fields(struct json *json, const char *prefix, const struct plan *plan,
+                         const struct plan *base)
 {
     size_t n;
     const struct field *fields = schema_fields(&n);
     const char *before = prefix;
-    json_object(json, key);
     for (size_t i = 0; i < n; i++) {
-        if (!text_starts(fields[i].key, prefix) || is_name_of_group(fields, n, i))
+        if (!text_starts(fields[i].key, prefix) || is_name_of_group(fields, n, i) ||
+            (base && !plan_prefill_has(base, &fields[i])))
             continue;
         size_t shared = shared_groups(before, fields[i].key);
         close_groups(json, before, shared);
@@ -139,5 +142,16 @@ void plan_json(struct json *json, const char *key, const char *prefix, const str
         before = fields[i].key;
     }
     close_groups(json, before, strlen(prefix));
+}
+
+void plan_json(struct json *json, const char *key, const char *prefix, const struct plan *plan)
+{
+    json_object(json, key);
+    write_fields(json, prefix, plan, NULL);
+    if (plan->prefill && !*prefix) {
+        json_object(json, "prefill");
+        write_fields(json, "", plan->prefill, plan);
+        json_close(json);
+    }
     json_close(json);
 }

@@ -196,6 +196,17 @@ static void lone_keys(struct json *json, struct arena *arena)
         property(json, key, schema_find(target), arena);
 }
 
+/* The same keys once more, of which rules say which may stand there. */
+static void prefill(struct json *json)
+{
+    json_object(json, "prefill");
+    json_string(json, "description",
+                "keys of the plan that its prefill servers have otherwise: it is then what "
+                "decodes");
+    json_string(json, "type", "object");
+    json_close(json);
+}
+
 static void mapping(struct walk *w, const char *prefix, bool part)
 {
     json_string(w->json, "type", "object");
@@ -206,6 +217,8 @@ static void mapping(struct walk *w, const char *prefix, bool part)
     if (!*prefix)
         lone_keys(w->json, w->arena);
     properties(w, prefix);
+    if (!*prefix)
+        prefill(w->json);
     json_close(w->json);
 }
 

@@ -195,6 +195,8 @@ static const struct silent {
     {"optimizer.active_layers", "of one device that trains a model whole"},
     {"model.rotary_table", "of a model in vLLM that states its longest sequence"},
     {"model.moe_every", "of as many dense layers as go with it, which a change alone leaves"},
+    {"workload.deployments.prefill", "of two pools, which no drawn plan has a part of"},
+    {"workload.deployments.decode", "of two pools, which no drawn plan has a part of"},
     {"workload.colocated.whole", "of a model that generates by itself under ZeRO-3"},
     {"optimizer.rank", "of projected gradients"},
     {"optimizer.projected", "of projected gradients"},

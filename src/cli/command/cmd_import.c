@@ -153,6 +153,9 @@ static void write_job_yaml(const struct invocation *call, struct job_result *job
                    "not read, matters to neither memory nor time, "
                    "or not known:",
                    &yaml);
+    if (job->question)
+        text_printf(&yaml, "#\n# it asks for a layout; what answers it:\n#   %s\n",
+                    job->question);
     draft_print(&job->draft, file, &yaml);
     fputs(text_string(&yaml), call->out);
 }

@@ -100,18 +100,7 @@ void draft_drop_defaults(struct draft *draft, const char *prefix)
 
 /* ---- order: that of the field table, "model.base" before what it changes ---- */
 
-static size_t place(const char *key)
-{
-    size_t n;
-    const struct field *fields = schema_fields(&n), *field = schema_find(key);
-    if (field)
-        return (size_t)(field - fields);
-    size_t length = strlen(key);
-    for (size_t i = 0; i < n; i++) /* a group: in front of its first field */
-        if (strncmp(fields[i].key, key, length) == 0 && fields[i].key[length] == '.')
-            return i;
-    return n;
-}
+static const char pool_prefix[] = "prefill.";
 
 static const char *base_of(const char *key)
 {
@@ -122,6 +111,21 @@ static const char *base_of(const char *key)
     return key;
 }
 
+static size_t place(const char *key)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *field = schema_find(key);
+    if (field)
+        return (size_t)(field - fields);
+    if (text_starts(key, pool_prefix)) /* what prefill servers have otherwise comes last */
+        return n + 1 + place(base_of(key + sizeof pool_prefix - 1));
+    size_t length = strlen(key);
+    for (size_t i = 0; i < n; i++) /* a group: in front of its first field */
+        if (strncmp(fields[i].key, key, length) == 0 && fields[i].key[length] == '.')
+            return i;
+    return n;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct draft_item *first = a, *second = b;
@@ -130,16 +134,22 @@ static int by_place(const void *a, const void *b)
 }
 
 /* A part that has a name and changes to it is a mapping with that name as its base. */
+static void settle_part(struct draft *draft, const char *part)
+{
+    bool changed = false;
+    const char *below = arena_printf(draft->arena, "%s.", part);
+    for (size_t j = 0; j < draft->n; j++)
+        changed = changed || text_starts(draft->items[j].key, below);
+    for (size_t j = 0; j < draft->n && changed; j++)
+        if (text_equal(draft->items[j].key, part))
+            draft->items[j].key = arena_printf(draft->arena, "%sbase", below);
+}
+
 static void settle(struct draft *draft)
 {
     for (size_t i = 0; part_keys[i]; i++) {
-        bool changed = false;
-        const char *below = arena_printf(draft->arena, "%s.", part_keys[i]);
-        for (size_t j = 0; j < draft->n; j++)
-            changed = changed || text_starts(draft->items[j].key, below);
-        for (size_t j = 0; j < draft->n && changed; j++)
-            if (text_equal(draft->items[j].key, part_keys[i]))
-                draft->items[j].key = arena_printf(draft->arena, "%sbase", below);
+        settle_part(draft, part_keys[i]);
+        settle_part(draft, arena_printf(draft->arena, "%s%s", pool_prefix, part_keys[i]));
     }
     if (draft->n)
         qsort(draft->items, draft->n, sizeof *draft->items, by_place);

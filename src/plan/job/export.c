@@ -235,6 +235,11 @@ enum status job_export(const struct plan *plan, const char *stack, struct arena 
         err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
         return err_hint(err, "export writes for %s", job_framework_list(arena, true));
     }
+    if (plan->prefill) {
+        err_set(err, STATUS_INPUT, "servers that prefill and that decode are two launches");
+        return err_hint(err, "export writes one: take the part `prefill` out of the plan, or "
+                             "write what it says into a plan of its own, with workload.role");
+    }
     struct text flags = {.arena = arena};
     struct plan *named = arena_alloc(arena, 1, sizeof *named);
     *named = *plan; /* "x (changed)" is x to a launch, and what changed stands beside it */

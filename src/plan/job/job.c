@@ -10,6 +10,7 @@
 #include "plan/text/container.h"
 #include "plan/text/python_commands.h"
 #include "plan/text/scripted.h"
+#include "plan/job/described.h"
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
 #include "plan/read/part.h"
@@ -39,13 +40,14 @@ static struct job new_job(const struct input *in, const struct job_framework *fr
     return job;
 }
 
-static enum status deliver(const struct input *in, struct job *job)
+enum status job_deliver(struct job *job, const char *text, size_t length,
+                        struct job_result *result)
 {
-    TRY(job_finish(job, in->text, in->length));
+    TRY(job_finish(job, text, length));
     const char *line =
-        job->mark.line ? arena_printf(in->arena, " (line %u)", job->mark.line) : "";
-    *in->result = (struct job_result){
-        .taken_for = arena_printf(in->arena, "%s%s", job->framework->title, line),
+        job->mark.line ? arena_printf(job->arena, " (line %u)", job->mark.line) : "";
+    *result = (struct job_result){
+        .taken_for = arena_printf(job->arena, "%s%s", job->framework->title, line),
         .framework = job->framework->name,
         .root = draft_tree(&job->draft, job->file),
         .draft = job->draft,
@@ -53,6 +55,11 @@ static enum status deliver(const struct input *in, struct job *job)
         .cluster_taken = job->cluster_taken,
     };
     return STATUS_OK;
+}
+
+static enum status deliver(const struct input *in, struct job *job)
+{
+    return job_deliver(job, in->text, in->length, in->result);
 }
 
 /* A word that was written to a line has a place in the text no further than that line's end. */
@@ -79,6 +86,7 @@ static void keep_columns(const struct input *in, struct shell *shell)
 /* `script`: what the shell reads, of a text that is no script itself. */
 static enum status read_script(const struct input *in, const char *script, size_t length)
 {
+    struct launch_pool prefill, decode;
     struct job job = new_job(in, NULL);
     struct shell shell;
     const struct shell_given *given;
@@ -87,6 +95,9 @@ static enum status read_script(const struct input *in, const char *script, size_
     TRY(shell_read_given(job.file, script, length, given, n_given, in->arena, &shell, in->err));
     if (script != in->text)
         keep_columns(in, &shell);
+    if (!in->request->line && launch_pools(&job, &shell, &prefill, &decode))
+        return job_read_pools(&(struct job_text){in->name, in->text, in->length, in->request},
+                              &prefill, &decode, in->arena, in->result, in->err);
     TRY(launch_read(&job, &shell));
     job.shell = &shell;
     return deliver(in, &job);
@@ -294,6 +305,10 @@ static enum status read_yaml(const struct input *in)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
         TRY(refuse_recipe(in, root));
+    if (!framework && loose == STATUS_OK && described_is(root)) {
+        const struct described_file described = {file, in->text, in->length, root, in->request};
+        return described_read(&described, in->arena, in->result, in->err);
+    }
     if (!framework && loose == STATUS_OK)
         framework = tree_framework(root);
     if (framework)
@@ -318,6 +333,15 @@ static enum status read_containers(const struct input *in)
 {
     struct text script = {.arena = in->arena};
     struct job job = new_job(in, NULL);
+    struct node *root = NULL;
+    struct err several = {0};
+    if (source_read_job(job.file, in->text, in->length, in->arena, &root, &several) ==
+            STATUS_OK &&
+        described_is(root)) {
+        const struct described_file described = {job.file, in->text, in->length, root,
+                                                 in->request};
+        return described_read(&described, in->arena, in->result, in->err);
+    }
     const struct container_beside beside = {&job, read_beside};
     TRY(container_script(job.file, in->text, in->length, &beside, &script, in->err));
     return read_script(in, text_string(&script), script.length);

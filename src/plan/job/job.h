@@ -37,7 +37,8 @@ struct job_result {
     struct node *root;         /* what plan_load_tree reads */
     struct draft draft;        /* the same for people; empty when it is a plan as it stands */
     struct job_notes notes;
-    bool cluster_taken; /* the set of "cluster" is in the tree already, with the job's size */
+    const char *question; /* the command that answers what the file asks for; NULL: it says */
+    bool cluster_taken;   /* the set of "cluster" is in the tree already, with the job's size */
 };
 
 /* The NAME of "job.NAME", which gives a job's script a variable or an argument that only its

@@ -262,6 +262,10 @@ enum status job_set_optimizer(struct job *job, const char *flag, const char *wor
 enum status job_set_checkpoint(struct job *job, const char *writes, bool written,
                                const char *behind, bool asynchronous);
 
+/* job_finish, and what comes of it. */
+enum status job_deliver(struct job *job, const char *text, size_t length,
+                        struct job_result *result);
+
 /* Everything behind the settings; `text` is the whole file, for its "#moeplan" lines. */
 enum status job_finish(struct job *job, const char *text, size_t length);
 
@@ -383,6 +387,48 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);
+
+/* The engines that a script starts where some prefill and others decode: of each pool the lines
+ * that its launches stand on, of several nodes of one the first alone, and how many servers
+ * they are, replicas of their descriptions counted. False: it starts no such pair. */
+enum { LAUNCH_LINES = 64 };
+struct launch_pool {
+    unsigned lines[LAUNCH_LINES];
+    size_t n;
+    uint64_t servers;
+};
+bool launch_pools(struct job *job, const struct shell *shell, struct launch_pool *prefill,
+                  struct launch_pool *decode);
+
+/* ---- servers that prefill and that decode as one plan; see pools.c ---- */
+
+/* A file in memory, as job_read_text takes it. */
+struct job_text {
+    const char *name, *text;
+    size_t length;
+    const struct job_request *request;
+};
+
+/* What was read of one launch of each. */
+struct job_pair {
+    struct job_result *prefill, *decode;
+    uint64_t n_prefill, n_decode; /* servers; 0: not said */
+    const char *taken_for;
+};
+
+/* One plan of the two; sets of the part `prefill` go into its draft. STATUS_INPUT where they
+ * cannot be one deployment. */
+enum status job_join(const struct job_text *file, const struct job_pair *pair,
+                     struct arena *arena, struct job_result *result, struct err *err);
+
+/* The same of all launches of a script, of which those of a pool must be alike. */
+enum status job_read_pools(const struct job_text *file, const struct launch_pool *prefill,
+                           const struct launch_pool *decode, struct arena *arena,
+                           struct job_result *result, struct err *err);
+
+/* The user's sets without those that are of the plan of both pools. */
+void job_single_sets(const struct job_request *request, struct arena *arena,
+                     struct job_request *single);
 
 /* STATUS_INPUT for a script in which no launch is found: launch_none.c. */
 enum status launch_none(struct job *job, const struct shell *shell);

@@ -174,6 +174,16 @@ static bool find_in_command(struct job *job, const struct shell_command *command
     return launch->framework != NULL;
 }
 
+const struct job_framework *
+launch_in_command(struct job *job, const struct shell_command *command, size_t *entry)
+{
+    struct launch launch = {0};
+    if (!find_in_command(job, command, &launch))
+        return NULL;
+    *entry = launch.entry;
+    return launch.framework;
+}
+
 /* ---- how many ranks ---- */
 
 enum count { COUNT_NODES, COUNT_PER_NODE, COUNT_WORLD };

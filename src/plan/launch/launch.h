@@ -8,4 +8,9 @@
  * none. */
 const struct job_framework *launch_by_company(const struct shell_words *words, size_t i);
 
+/* The framework that a command launches; NULL: none. `entry`: of its words the first behind
+ * those that start it. */
+const struct job_framework *
+launch_in_command(struct job *job, const struct shell_command *command, size_t *entry);
+
 #endif

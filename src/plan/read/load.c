@@ -15,15 +15,20 @@
 #include "plan/read/follow.h"
 #include "plan/layers.h"
 #include "plan/read/part.h"
+#include "plan/read/pool.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "plan/speculation.h"
 
 enum { PARTS = 3 };
 
+static const char *const own_keys[] = {"model", "cluster", "stack", POOL_KEY, NULL};
+
 struct load {
     struct loader loader;
     const char *file, *folder;
+    const struct node *pool;       /* the part `prefill` that this load is of; NULL: the plan */
+    const struct origins *prefill; /* of the plan of that part; or NULL */
     const struct override *overrides;
     struct node **values; /* of the overrides */
     size_t n_overrides;
@@ -42,14 +47,9 @@ static enum status read_overrides(struct load *load)
     return STATUS_OK;
 }
 
-static enum status apply_overrides(struct load *load)
+static struct pool_sets sets_of(const struct load *load)
 {
-    for (size_t i = 0; i < load->n_overrides; i++) {
-        const char *key = load->overrides[i].key;
-        if (!part_is_key(key))
-            TRY(apply_override(&load->loader, key, load->values[i]));
-    }
-    return STATUS_OK;
+    return (struct pool_sets){load->overrides, load->values, load->n_overrides};
 }
 
 /* ---- parts ---- */
@@ -58,7 +58,12 @@ static enum status apply_overrides(struct load *load)
 static const struct node *part_value(const struct load *load, const struct node *root,
                                      const char *key)
 {
+    const struct pool_sets sets = sets_of(load);
     const struct node *value = node_get(root, key);
+    const struct node *own =
+        load->pool && text_equal(key, "cluster") ? pool_cluster(load->pool, &sets) : NULL;
+    if (own)
+        return own;
     for (size_t i = 0; i < load->n_overrides; i++) {
         if (text_equal(load->overrides[i].key, key))
             value = load->values[i];
@@ -72,7 +77,7 @@ static enum status missing_parts(struct load *load, const struct node *root, boo
 {
     struct mark file = {.file = load->file};
     if (!model || !cluster)
-        TRY(apply_names(&load->loader, root, part_keys));
+        TRY(apply_names(&load->loader, root, own_keys));
     err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
            model && cluster ? ", " : "", cluster ? "'cluster'" : "");
     return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
@@ -357,8 +362,12 @@ bool origins_by_user(const struct origins *origins, const struct field *field)
 
 /* ---- all of it ---- */
 
+static enum status load_prefill(struct load *load, const struct node *root,
+                                const struct node *pool);
+
 static enum status load_root(struct load *load, const struct node *root)
 {
+    const struct node *pool;
     if (root->kind != NODE_MAPPING) {
         err_at(load->loader.err, STATUS_INPUT, root->mark, "a plan is a mapping, not %s",
                node_kind_name(root->kind));
@@ -366,14 +375,55 @@ static enum status load_root(struct load *load, const struct node *root)
                                           "deepseek-v3'");
     }
     TRY(read_overrides(load));
+    const struct pool_sets sets = sets_of(load);
+    pool = load->pool ? NULL : pool_find(root, &sets);
+    if (pool)
+        TRY(pool_check(&load->loader, pool, &sets));
     TRY(load_parts(load, root));
-    TRY(apply_mapping(&load->loader, "", root, part_keys));
-    TRY(apply_overrides(load));
+    TRY(apply_mapping(&load->loader, "", root, own_keys));
+    TRY(pool_apply_sets(&load->loader, &sets, false));
+    if (load->pool)
+        TRY(pool_apply(&load->loader, load->pool, &sets));
+    if (pool)
+        TRY(pool_set_apart(&load->loader, pool));
     settle_dense(load);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));
-    return load->rules ? check_rules(load) : STATUS_OK;
+    if (load->rules)
+        TRY(check_rules(load));
+    return pool ? load_prefill(load, root, pool) : STATUS_OK;
+}
+
+static void start(const struct load *from, struct plan *plan, struct load *load)
+{
+    size_t n;
+    schema_fields(&n);
+    *load = *from;
+    load->loader.plan = plan;
+    load->loader.origins = arena_alloc(from->loader.arena, n, sizeof *load->loader.origins);
+    schema_defaults(plan);
+}
+
+/* The same file once more, with what its prefill servers have otherwise on top. */
+static enum status load_prefill(struct load *load, const struct node *root,
+                                const struct node *pool)
+{
+    struct arena *arena = load->loader.arena;
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct origins *origins = arena_alloc(arena, 1, sizeof *origins);
+    struct load prefill;
+    start(load, plan, &prefill);
+    prefill.pool = pool;
+    TRY(load_root(&prefill, root));
+    plan->workload.disaggregated = false;
+    *origins = (struct origins){.mark = prefill.loader.origins,
+                                .file = load->file,
+                                .overrides = load->overrides,
+                                .n_overrides = load->n_overrides};
+    load->loader.plan->prefill = plan;
+    load->prefill = origins;
+    return STATUS_OK;
 }
 
 static const char *uncounted(const struct load *load)
@@ -391,24 +441,21 @@ static enum status load_node(const char *file, const struct node *root,
                              struct shelf *shelf, struct arena *arena, struct plan *plan,
                              struct origins *origins, struct err *err)
 {
-    size_t n;
     struct plan loaded;
-    struct load load = {
-        .loader = {.arena = arena, .plan = &loaded, .err = err, .shelf = shelf},
-        .file = arena_strdup(arena, file),
-        .folder = part_folder_of_path(arena, file),
-        .overrides = overrides,
-        .n_overrides = n_overrides,
-        .rules = rules,
-    };
-    schema_fields(&n);
-    load.loader.origins = arena_alloc(arena, n, sizeof *load.loader.origins);
-    schema_defaults(&loaded);
+    struct load load, from = {
+                          .loader = {.arena = arena, .err = err, .shelf = shelf},
+                          .file = arena_strdup(arena, file),
+                          .folder = part_folder_of_path(arena, file),
+                          .overrides = overrides,
+                          .n_overrides = n_overrides,
+                          .rules = rules,
+                      };
+    start(&from, &loaded, &load);
     TRY(load_root(&load, root));
     *plan = loaded;
     if (origins)
-        *origins = (struct origins){load.loader.origins, load.file, uncounted(&load), overrides,
-                                    n_overrides};
+        *origins = (struct origins){load.loader.origins, load.file,   uncounted(&load),
+                                    overrides,           n_overrides, load.prefill};
     return STATUS_OK;
 }
 

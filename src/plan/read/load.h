@@ -1,5 +1,8 @@
 /* From text to plan: reads the plan file, the model, cluster and stack it names, applies --set,
- * runs the rules. The only way a plan comes to be. */
+ * runs the rules. The only way a plan comes to be.
+ *
+ * A part `prefill` (or --set prefill.KEY=) makes it two: plan->prefill is the same plan with
+ * these keys on top, in the arena. */
 #ifndef MOEPLAN_PLAN_READ_LOAD_H
 #define MOEPLAN_PLAN_READ_LOAD_H
 
@@ -23,6 +26,7 @@ struct origins {
     const char *uncounted;            /* what a config.json has and the model of it has not */
     const struct override *overrides; /* which the plan was read with */
     size_t n_overrides;
+    const struct origins *prefill; /* of the plan's part `prefill`; NULL: it has none */
 };
 
 /* Whether the plan's text or an option gave this field, not a file it names (a model of the

@@ -71,9 +71,39 @@ static void print_fields(const struct plan *plan, const char *prefix, struct tex
     }
 }
 
+bool plan_prefill_has(const struct plan *plan, const struct field *field)
+{
+    const char *one = (const char *)plan + field->offset;
+    const char *other = (const char *)plan->prefill + field->offset;
+    return !is_left_out(field, plan->prefill) && memcmp(one, other, field->size) != 0 &&
+           !text_equal(field->key, "workload.disaggregated");
+}
+
+/* What prefill servers have otherwise. */
+static void print_prefill(const struct plan *plan, struct text *out)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    const char *before = "";
+    for (size_t i = 0; i < n; i++) {
+        int depth;
+        if (!plan_prefill_has(plan, &fields[i]))
+            continue;
+        const char *key = arena_printf(out->arena, "prefill.%s", fields[i].key);
+        const char *name = print_groups(key, 0, shared_groups(before, key), &depth, out);
+        print_indent(out, depth);
+        text_printf(out, "%s: ", name);
+        schema_print(&fields[i], plan->prefill, out);
+        text_append(out, "\n");
+        before = key;
+    }
+}
+
 void plan_print(const struct plan *plan, struct text *out)
 {
     print_fields(plan, "", out);
+    if (plan->prefill)
+        print_prefill(plan, out);
 }
 
 void plan_print_group(const struct plan *plan, const char *group, struct text *out)

@@ -5,6 +5,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
+#include "plan/pools.h"
 #include "plan/speculation.h"
 
 #define BIT(word) (UINT32_C(1) << (word))
@@ -116,6 +117,9 @@ static bool has_others(const struct plan *plan)
 #define BLOCK(bits) ONE_OF("block.kind", bits)
 #define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
 
+#define APART                                                                                  \
+    HOLDS("workload.disaggregated", plan_is_apart, "prefill and decode are apart",             \
+          "prefill and decode are not apart")
 #define PART_OF_REQUESTS ONE_OF("workload.role", BIT(DUTY_PROMPTS) | BIT(DUTY_ANSWERS))
 #define PROMPT_GRAPHS ONE_OF("stack.prompt_graphs", BIT(GRAPHS_PARTIAL) | BIT(GRAPHS_FULL))
 #define PIPELINE ABOVE("parallel.pp", 1)
@@ -476,7 +480,10 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.kv_cache", DRAFT_SIZED),
     WHEN("workload.speculation.shares", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
+    WHEN("workload.deployments.prefill", APART),
+    WHEN("workload.deployments.decode", APART),
     WHEN("workload.role", STACK(BIT(STACK_SGLANG) | BIT(STACK_TRTLLM)), INFERS),
+    WHEN("workload.role", ENGINE, ANSWERS),
     WHEN("workload.chunked_prefill", ANSWERS, STACK(BIT(STACK_TRTLLM))),
     WHEN("workload.balance.timeout", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES),
     WHEN("workload.balance.wait", ANSWERS, STACK(BIT(STACK_TRTLLM)), COPIES,

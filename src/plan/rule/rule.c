@@ -197,7 +197,7 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
         if (rule_broken(rule, plan, text, hint))
             return rule;
     }
-    return NULL;
+    return plan->prefill ? rule_check(plan->prefill, text, hint) : NULL;
 }
 
 /* The same without a word about it: searches ask of plans by the thousand, most of which break

@@ -564,7 +564,14 @@ const struct field schema_table[] = {
     WORD("workload.speculation.shares", workload.speculation.shares, words_shares, "nothing",
          "what a draft model takes from the model in place of its own"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
-         "serve: say what prefill and decode on deployments of their own would do"),
+         "serve: say what prefill and decode on deployments of their own would do; a plan with "
+         "a part `prefill` of what its prefill servers have otherwise is so laid out"),
+    COUNT(
+        "workload.deployments.prefill", workload.deployments.prefill, 0, 1e6, "0",
+        "deployments that prefill, each as the part `prefill` says; 0: as many as balance, or "
+        "as request_rate and the limits ask for"),
+    COUNT("workload.deployments.decode", workload.deployments.decode, 0, 1e6, "0",
+          "deployments that decode, each as the plan says; 0: the same"),
     WORD(
         "workload.role", workload.role, words_role, "whole",
         "what an engine does of every request; sglang keeps memory free for that alone, trtllm "

@@ -64,6 +64,7 @@ static void write_container(struct container_writer *w, const struct node *conta
     export_image(w, image, entry ? entry : args);
     if (w->device)
         container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
+    container_export_pool(w);
     container_export_env(w);
     if (!container_words(w, entry) && image && image->kind == NODE_SCALAR) {
         container_go_to(w, image->mark.line);
@@ -105,6 +106,41 @@ static const char *device_of(const struct node *node)
     return found;
 }
 
+/* "prefill" or "decode" in a name, in any case; NULL: neither, or both. */
+static const char *pool_in(const char *name, struct arena *arena)
+{
+    char *lower = arena_strdup(arena, name ? name : "");
+    for (char *c = lower; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    bool prefill = strstr(lower, "prefill") != NULL, decode = strstr(lower, "decode") != NULL;
+    return prefill == decode ? NULL : prefill ? "prefill" : "decode";
+}
+
+static const char *scalar_of(const struct node *node)
+{
+    return node && node->kind == NODE_SCALAR ? node->text : NULL;
+}
+
+/* What the servers below a node do: services of Dynamo's graphs and Compose's by their names
+ * (subComponentType says it), LeaderWorkerSets by theirs or llm-d's label. */
+static void enter_pool(struct container_writer *w, const struct node *node)
+{
+    const struct node *metadata = node_get(node, "metadata");
+    const char *names[] = {scalar_of(node_get(node, "subComponentType")),
+                           scalar_of(node_get(node_get(metadata, "labels"), "llm-d.ai/role")),
+                           scalar_of(node_get(node, "name")),
+                           scalar_of(node_get(metadata, "name")), node->key};
+    const char *replicas = scalar_of(node_get(node, "replicas"));
+    w->replicas = replicas ? replicas : w->replicas;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *pool = names[i] ? pool_in(names[i], w->out->arena) : NULL;
+        if (!pool)
+            continue;
+        w->pool = pool;
+        return;
+    }
+}
+
 /* Dynamo has one container of a service beside its pod's other words. */
 static void write_pod(struct container_writer *w, const struct node *node)
 {
@@ -114,8 +150,11 @@ static void write_pod(struct container_writer *w, const struct node *node)
     selected = selected ? selected : device_of(node_get(node, "affinity"));
     w->device = selected ? selected : w->device;
     w->volumes = node_get(node, "volumes");
-    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+    const char *pool = w->pool;
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next) {
+        w->pool = w->compose ? pool_in(item->key, w->out->arena) : pool;
         write_container(w, item);
+    }
     if (main)
         write_container(w, main);
 }
@@ -123,6 +162,7 @@ static void write_pod(struct container_writer *w, const struct node *node)
 static void write_containers(struct container_writer *w, const struct node *node)
 {
     const struct container_writer outer = *w;
+    enter_pool(w, node);
     const struct node *leader = node_get(node, "leaderTemplate"),
                       *size = node_get(node, "size");
     bool group = leader || node_get(node, "workerTemplate"); /* who leads is a worker, then */
@@ -136,6 +176,8 @@ static void write_containers(struct container_writer *w, const struct node *node
             write_containers(w, child);
     w->device = outer.device;
     w->volumes = outer.volumes;
+    w->pool = outer.pool;
+    w->replicas = outer.replicas;
 }
 
 /* ---- tasks ---- */

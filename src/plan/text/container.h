@@ -19,6 +19,11 @@
 /* The variable that has the device which the description asks for, as it calls it. */
 #define CONTAINER_DEVICE "MOEPLAN_DEVICE"
 
+/* Those that have what its server does, "prefill" or "decode", by the names around it, and how
+ * many there are of it, where such a name is. */
+#define CONTAINER_POOL "MOEPLAN_POOL"
+#define CONTAINER_REPLICAS "MOEPLAN_REPLICAS"
+
 /* Whether a YAML text looks like one: a line begins with "apiVersion:", "services:" or a key of
  * those that say settings, with "run:" and another with "resources:", or with "type: task" and
  * another with "commands:". */

@@ -102,6 +102,15 @@ void container_export(struct container_writer *w, const char *name, size_t lengt
     text_append(w->out, "; ");
 }
 
+void container_export_pool(struct container_writer *w)
+{
+    if (!w->pool)
+        return;
+    container_export(w, CONTAINER_POOL, strlen(CONTAINER_POOL), w->pool);
+    if (w->replicas)
+        container_export(w, CONTAINER_REPLICAS, strlen(CONTAINER_REPLICAS), w->replicas);
+}
+
 void container_export_env(struct container_writer *w)
 {
     if (w->group)

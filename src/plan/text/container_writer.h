@@ -18,6 +18,8 @@ struct container_writer {
     const struct node *group;   /* pods of a LeaderWorkerSet; or NULL */
     const struct node *volumes; /* of the pod around the container; or NULL */
     const char *device;         /* that its nodes have, as their labels call it; or NULL */
+    const char *pool;           /* "prefill", "decode": by the names around; or NULL */
+    const char *replicas;       /* of its servers; or NULL */
     bool compose;               /* "${X:-d}" is filled in, "$(X)" is not */
     const struct container_beside *beside;
     struct err *err;
@@ -52,6 +54,9 @@ void container_export(struct container_writer *w, const char *name, size_t lengt
 void container_export_env(struct container_writer *w);
 
 void container_end_line(struct container_writer *w);
+
+/* What its server does and how many there are, as variables; nothing of one that does all. */
+void container_export_pool(struct container_writer *w);
 
 /* ---- files; see container_files.c ---- */
 

@@ -193,6 +193,48 @@ const struct column *peak_columns(size_t *n)
     return columns;
 }
 
+/* ---- servers that prefill and that decode ---- */
+
+static const char *pool_verdict(const void *record)
+{
+    return verdict_name(((const struct pool_report *)record)->memory.verdict);
+}
+
+static const char *pool_wall(const void *record)
+{
+    const struct buffer_report *wall = ((const struct pool_report *)record)->memory.wall;
+    return wall ? wall->name : "";
+}
+
+#define POOL(part, name, kind)                                                                 \
+    {                                                                                          \
+        .key = #name, .type = kind, .offset = offsetof(struct pool_report, part.name)          \
+    }
+
+const struct column *pool_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(pool_report, name, COLUMN_TEXT, NULL),
+        COLUMN(pool_report, deployments, COLUMN_COUNT, NULL),
+        COLUMN(pool_report, devices, COLUMN_COUNT, NULL),
+        COLUMN_SAID(NULL, "verdict", pool_verdict),
+        POOL(memory, limit_bytes, COLUMN_BYTES),
+        POOL(memory, state_bytes, COLUMN_BYTES),
+        POOL(memory, temp_bytes, COLUMN_BYTES),
+        POOL(memory, total_bytes, COLUMN_BYTES),
+        POOL(memory, margin_bytes, COLUMN_SIGNED),
+        COLUMN_SAID(NULL, "wall", pool_wall),
+        POOL(serving, weights_bytes, COLUMN_BYTES),
+        POOL(serving, activation_bytes, COLUMN_BYTES),
+        POOL(serving, cache_bytes, COLUMN_BYTES),
+        POOL(serving, cache_tokens, COLUMN_COUNT),
+        POOL(serving, context_tokens, COLUMN_COUNT),
+        POOL(serving, sequences, COLUMN_COUNT),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
 const struct column *stage_columns(size_t *n)
 {
     static const struct column columns[] = {

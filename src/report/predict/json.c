@@ -143,6 +143,15 @@ static void write_path(struct json *json, const struct plan *plan)
     json_close(json);
 }
 
+static void write_pools(struct json *json, const struct prediction *prediction)
+{
+    size_t n;
+    const struct column *columns = pool_columns(&n);
+    if (prediction->n_pools)
+        column_json_array(json, "pools", columns, n, prediction->pools, prediction->n_pools,
+                          sizeof *prediction->pools);
+}
+
 static void write_notes(struct json *json, const struct prediction *prediction)
 {
     size_t n;
@@ -164,6 +173,7 @@ void predict_print_json(const struct predict_view *view)
     if (plan_has_experts(view->plan))
         write_path(&json, view->plan);
     write_memory(&json, &prediction->memory);
+    write_pools(&json, prediction);
     write_notes(&json, prediction);
     const struct predict_section *sections = predict_sections(&n);
     for (size_t i = 0; i < n; i++) {

@@ -57,6 +57,7 @@ const struct column *category_columns(size_t *n); /* struct category_bytes */
 const struct column *wall_columns(size_t *n);     /* struct buffer_report: one that is named */
 const struct column *peak_columns(size_t *n);     /* struct peak_report */
 const struct column *stage_columns(size_t *n);    /* struct stage_memory */
+const struct column *pool_columns(size_t *n);     /* struct pool_report */
 const struct column *trade_columns(size_t *n);    /* struct capacity_point */
 const struct column *block_columns(size_t *n);    /* struct block_choice */
 const struct column *note_columns(size_t *n);     /* struct note */

@@ -114,6 +114,7 @@ static void members(struct json *json, struct arena *arena)
     schema_json_record(json, "path", path, 2);
     schema_json_record(json, "experts", path, 2);
     memory(json);
+    records_of(json, "pools", pool_columns);
     records_of(json, "notes", note_columns);
     sections(json);
     records_of(json, "capacity_trade", trade_columns);

@@ -49,6 +49,8 @@ void screen_item(struct screen *screen, const char *label, const char *text);
  * largest buffers and the one that crosses the limit */
 void screen_verdict(struct screen *screen);
 void screen_bars(struct screen *screen);
+/* Of a plan whose prefill is apart: a line for each pool. */
+void screen_pools(struct screen *screen);
 void screen_peak(struct screen *screen);
 /* Five lines: seconds with their interval, rates, parts, waits, profile. */
 void screen_time(struct screen *screen);

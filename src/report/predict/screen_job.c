@@ -287,7 +287,7 @@ static void print_pool(struct screen *screen)
 {
     const struct serving_report *r = &screen->view->prediction->serving;
     struct text text = {.arena = screen->view->arena};
-    if (!r->present)
+    if (!r->present || screen->view->prediction->n_pools) /* each stands with its servers */
         return;
     append_pool(screen, r, &text);
     text_printf(&text,

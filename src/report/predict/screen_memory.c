@@ -171,6 +171,36 @@ void screen_verdict(struct screen *screen)
     print_distribution(screen);
 }
 
+/* ---- servers that prefill and that decode ---- */
+
+static const char *pool_text(const struct screen *screen, const struct pool_report *pool)
+{
+    struct text text = {.arena = screen->view->arena};
+    const struct memory_report *m = &pool->memory;
+    const struct serving_report *cache = &pool->serving;
+    if (pool->deployments)
+        text_printf(&text, "%" PRIu64 " x ", pool->deployments);
+    text_printf(&text, "%" PRIu64 " device%s: %s, %s of %s %s", pool->devices,
+                pool->devices == 1 ? "" : "s", verdict_name(m->verdict),
+                screen_amount(screen, m->total_bytes), screen_amount(screen, m->limit_bytes),
+                screen->scale.unit);
+    if (cache->present)
+        text_printf(&text,
+                    "; cache %s %s, %" PRIu64 " tokens, %" PRIu64 " sequences of %" PRIu64,
+                    screen_amount(screen, cache->cache_bytes), screen->scale.unit,
+                    cache->cache_tokens, cache->sequences, cache->context_tokens);
+    if (m->wall)
+        text_printf(&text, "; first to cross the limit: %s", m->wall->name);
+    return text_string(&text);
+}
+
+void screen_pools(struct screen *screen)
+{
+    const struct prediction *p = screen->view->prediction;
+    for (size_t i = 0; i < p->n_pools; i++)
+        screen_item(screen, p->pools[i].name, pool_text(screen, &p->pools[i]));
+}
+
 /* ---- against the limit ---- */
 
 static void print_bar(struct screen *screen, const char *name, uint64_t bytes, uint64_t most)

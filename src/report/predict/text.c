@@ -130,9 +130,9 @@ static void print_provenance(struct screen *screen)
 }
 
 static void (*const parts[])(struct screen *screen) = {
-    screen_verdict,   screen_model,  screen_software, screen_layout,    screen_cache,
-    print_experts,    screen_bars,   screen_peak,     screen_time,      screen_fixes,
-    print_collective, print_assumed, print_notes,     print_provenance,
+    screen_verdict, screen_pools,     screen_model,  screen_software, screen_layout,
+    screen_cache,   print_experts,    screen_bars,   screen_peak,     screen_time,
+    screen_fixes,   print_collective, print_assumed, print_notes,     print_provenance,
 };
 
 static size_t count_lines(const char *text)

@@ -12,6 +12,8 @@ static const char *step_text(const struct screen *screen, const struct time_repo
 {
     if (!t->serving.present)
         return "step";
+    if (screen->view->plan->workload.role == DUTY_PROMPTS)
+        return "step of prompts";
     return arena_printf(screen->view->arena, "decode step of %" PRIu64 " sequence%s",
                         t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
 }

@@ -101,8 +101,17 @@ struct sync_report {
     uint64_t per_layer; /* host waits of one MoE layer, forward */
 };
 
-struct prediction {
+/* Of a plan whose prefill is apart: one server of a pool, as a plan by itself predicts it. */
+struct pool_report {
+    const char *name;              /* "prefill", "decode" */
+    uint64_t deployments, devices; /* that the plan says, 0: not; of one deployment */
     struct memory_report memory;
+    struct serving_report serving;
+};
+struct prediction {
+    struct memory_report memory; /* of the pool with least to spare */
+    const struct pool_report *pools;
+    size_t n_pools;
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
     struct sync_report sync;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/pools.h"
 #include "plan/speculation.h"
 #include "sim/answer/notes.h"
 #include "sim/answer/predict.h"
@@ -200,6 +201,80 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     return STATUS_OK;
 }
 
+/* ---- prefill apart ---- */
+
+/* One server of a pool; what is in flight is shared out over the deployments that are said. */
+static enum status predict_pool(const struct plan *plan, enum duty duty,
+                                const struct predict_options *options, struct arena *arena,
+                                struct prediction *out, struct pool_report *report,
+                                struct err *err)
+{
+    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
+    plan_pool(plan, duty, plan_deployments(plan, duty), pool);
+    bool serves = pool->workload.mode == MODE_SERVE;
+    TRY((serves ? predict_serve : predict_held)(pool, options, arena, out, err));
+    *report = (struct pool_report){.name = duty == DUTY_PROMPTS ? "prefill" : "decode",
+                                   .deployments = plan_deployments(plan, duty),
+                                   .devices = plan_devices(pool),
+                                   .memory = out->memory,
+                                   .serving = out->serving};
+    return STATUS_OK;
+}
+
+/* Of one server's notes those that hold of the plan: how many servers there are is read, and of
+ * who prefills what weighs. */
+static void join_notes(const struct prediction *prefill, struct arena *arena,
+                       struct prediction *out)
+{
+    struct note *notes = arena_alloc(arena, out->n_notes + prefill->n_notes + 1, sizeof *notes);
+    size_t n = 0;
+    for (size_t i = 0; i < out->n_notes; i++)
+        if (!text_starts(out->notes[i].key, "workload.deployments."))
+            notes[n++] = out->notes[i];
+    for (size_t i = 0; i < prefill->n_notes; i++)
+        if (prefill->notes[i].weighs)
+            notes[n++] = note_loud(arena_printf(arena, "prefill.%s", prefill->notes[i].key),
+                                   prefill->notes[i].text);
+    out->notes = notes;
+    out->n_notes = n;
+}
+
+/* Both pools; the answer is that of a server that decodes, its memory that of the pool that has
+ * less to spare. */
+static enum status predict_apart(const struct plan *plan, const struct predict_options *options,
+                                 struct arena *arena, struct prediction *out, struct err *err)
+{
+    struct predict_options prefill = *options, decode = *options;
+    bool serves = plan->workload.mode == MODE_SERVE;
+    struct prediction other;
+    struct pool_report *pools = arena_alloc(arena, 2, sizeof *pools);
+    prefill.time = NULL;
+    prefill.ops = NULL;
+    prefill.rows = NULL;
+    prefill.memory_only = true;
+    prefill.origins = options->origins ? options->origins->prefill : NULL;
+    decode.time = serves ? NULL : options->time;
+    TRY(predict_pool(plan, DUTY_ANSWERS, &decode, arena, out, &pools[1], err));
+    TRY(predict_pool(plan, DUTY_PROMPTS, &prefill, arena, &other, &pools[0], err));
+    out->pools = pools;
+    out->n_pools = 2;
+    join_notes(&other, arena, out);
+    if (over_limit(&other) > over_limit(out))
+        out->memory = other.memory;
+    const struct note ask = note_of(
+        "workload.mode", "what requests see, and which pool limits: --set workload.mode=serve "
+                         "--set workload.input_length= --set workload.output_length=, and "
+                         "workload.concurrency or workload.request_rate");
+    if (!serves)
+        prepend_notes(&ask, 1, arena, out);
+    if (!serves || !options->time)
+        return STATUS_OK;
+    TRY(predict_time(plan, options->time, arena, &out->time, err));
+    out->time.serving.apart.prefill_memory_bytes = out->pools[0].memory.total_bytes;
+    out->time.serving.apart.decode_memory_bytes = out->pools[1].memory.total_bytes;
+    return STATUS_OK;
+}
+
 bool predict_lacks_memory(const struct memory_report *memory)
 {
     bool above = memory->total_bytes > memory->limit_bytes;
@@ -212,10 +287,12 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     bool serves = plan->workload.mode == MODE_SERVE;
     const struct note untimed = note_loud(
         "workload.micro_batch", "a size of the step's ops is past 64 bits: no time, no ops");
-    TRY((serves ? predict_serve : predict_held)(plan, options, arena, out, err));
+    TRY((plan->prefill ? predict_apart
+         : serves      ? predict_serve
+                       : predict_held)(plan, options, arena, out, err));
     if (out->time.overflows)
         prepend_notes(&untimed, 1, arena, out);
-    if (options->fixes && predict_lacks_memory(&out->memory))
+    if (options->fixes && !plan->prefill && predict_lacks_memory(&out->memory))
         out->memory.fixes =
             fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
                      arena, &out->memory.n_fixes);

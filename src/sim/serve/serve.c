@@ -45,7 +45,9 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
     w->mode = mode;
     w->max_num_batched_tokens = engine_tokens(plan);
     w->max_num_seqs = engine_sequences(plan);
-    w->context_length = plan->workload.input_length + plan->workload.output_length;
+    w->context_length =
+        plan->workload.input_length +
+        (w->role == DUTY_PROMPTS ? 1 : plan->workload.output_length); /* it keeps no answer */
     w->tokens_per_sequence = serve_step_tokens(plan);
     w->queue = true;
     w->micro_batch = serve_batch(plan, sequences);

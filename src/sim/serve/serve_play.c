@@ -1,5 +1,5 @@
 /* See serve_play.h. */
-#include "sim/serve/serve_play.h"
+#include "sim/serve/serve_play_parts.h"
 
 #include <math.h>
 
@@ -7,6 +7,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
+#include "plan/pools.h"
 #include "plan/speculation.h"
 
 /* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
@@ -23,9 +24,13 @@ enum { FEWEST_JUDGED = 5000, JUDGED = 4, BEFORE = 2, CAPACITY_ROUNDS = 4 };
 static const double alone = 0.01;
 enum { MOST_DEPLOYMENTS = 1 << 20 };
 
+/* Servers of one role: those that prefill give a request its first token, those that decode
+ * have its prompt's cache sent, and find it in their steps as one token without work
+ * (serve_price). */
 static struct scheduler_ask ask_of(const struct serve_game *g)
 {
     const struct workload *w = &g->plan->workload;
+    bool answers = w->role == DUTY_ANSWERS;
     bool balances = g->plan->stack.kind == STACK_TRTLLM;
     uint64_t drafted = plan_drafted(g->plan);
     return (struct scheduler_ask){
@@ -33,27 +38,28 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .replicas = g->load->replicas,
         .slots = g->load->sequences,
         .budget = engine_tokens(g->plan) * g->plan->parallel.pp, /* a batch a stage */
-        .input = serve_prompt(g->plan),
-        .output = w->output_length,
-        .shared = w->shared_prefix,
+        .input = answers ? 1 : serve_prompt(g->plan),
+        .output = w->role == DUTY_PROMPTS ? 1 : w->output_length,
+        .shared = answers ? 0 : w->shared_prefix,
         .spread = w->length_spread,
         .balance = {balances ? w->balance.timeout : 0, w->balance.wait},
         .poll_steps = g->plan->stack.kind == STACK_SGLANG ? w->poll_steps : 1,
         .drafted = drafted,
         .accepted = drafted ? plan_accepted(g->plan) : 1,
-        .seed = g->plan->moe.routing.seed,
+        .seed = g->plan->moe.routing.seed + answers, /* not when its prompts came */
         .costs = g->costs,
     };
 }
 
-/* Prompts begin by what the cache holds at the moment, as the engine lets them.
+/* Prompts begin by what the cache holds at the moment, as the engine lets them; of a server
+ * that decodes, by their whole length.
  * vLLM's prefix caching is on by default (config/cache.py); releases that know no states there
  * turn it off for models that have some. */
 static struct scheduler_ask admitting_of(const struct serve_game *g)
 {
     struct scheduler_ask ask = ask_of(g);
     const struct serve_load *load = g->load;
-    if (!load->cache_tokens)
+    if (!load->cache_tokens || g->plan->workload.role == DUTY_ANSWERS)
         return ask;
     ask.cache.tokens = load->cache_tokens;
     ask.cache.admits = g->plan->stack.kind == STACK_SGLANG   ? ADMIT_PART
@@ -63,6 +69,14 @@ static struct scheduler_ask admitting_of(const struct serve_game *g)
     uint64_t prompts = load->cache_tokens / serve_prompt(g->plan) + 1;
     ask.slots = prompts < load->slots ? prompts : load->slots;
     return ask;
+}
+
+/* What a deployment's rate counts: tokens of answers, of prompts where it gives no more than
+ * the first. */
+static double counted(const struct serve_game *g, const struct scheduler_result *r)
+{
+    bool prompts = g->plan->workload.role == DUTY_PROMPTS;
+    return (double)(prompts ? r->input_tokens : r->output_tokens);
 }
 
 /* ---- what requests see ---- */
@@ -91,15 +105,14 @@ static double median(const double *values, size_t n, struct arena *arena)
     return stat_percentile(sorted, n, 0.5);
 }
 
-static bool is_limited(const struct plan *plan)
+bool serve_is_limited(const struct plan *plan)
 {
     const struct limit *limit = &plan->workload.limit;
     return limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
 }
 
-/* Part of the requests within all limits; of a result that is not sorted. */
-static double within(const struct serve_game *g, const struct scheduler_result *r,
-                     struct arena *arena)
+double serve_within(const struct serve_game *g, const struct scheduler_result *r,
+                    struct arena *arena)
 {
     const struct limit *limit = &g->plan->workload.limit;
     double seen = seen_of(g, r, median(r->tpot_s, r->n, arena)), before = before_of(g, r);
@@ -111,9 +124,8 @@ static double within(const struct serve_game *g, const struct scheduler_result *
     return n / (double)r->n;
 }
 
-/* Takes the result apart. */
-static void report(const struct serve_game *g, struct scheduler_result *r,
-                   struct serve_times *out)
+void serve_report(const struct serve_game *g, struct scheduler_result *r,
+                  struct serve_times *out)
 {
     static const double tails[] = {0.5, 0.95, 0.99};
     double *const ttft[] = {&out->ttft_p50_s, &out->ttft_p95_s, &out->ttft_p99_s};
@@ -133,7 +145,7 @@ static void report(const struct serve_game *g, struct scheduler_result *r,
     out->requests = r->n;
 }
 
-static void report_intervals(const struct rates *rates, struct serve_times *out)
+void serve_report_intervals(const struct rates *rates, struct serve_times *out)
 {
     out->tpot_low_s = out->tpot_s / (1 + rates->error);
     out->tpot_high_s = out->tpot_s * (1 + rates->error);
@@ -148,7 +160,7 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
 {
     /* SGLang admits more than fit to their ends, and takes some out again; the others are held
      * to what the cache has to the end of all answers */
-    bool admits = g->plan->stack.kind == STACK_SGLANG;
+    bool admits = g->plan->stack.kind == STACK_SGLANG && g->plan->workload.role != DUTY_ANSWERS;
     struct scheduler_ask ask = admits ? admitting_of(g) : ask_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
@@ -158,12 +170,12 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
     scheduler_play(&ask, &arena, &r);
     double end_s = r.ends_s[r.n - 1];
     out->requests_per_s = (double)r.n / end_s;
-    out->tokens_per_s = (double)r.output_tokens / end_s;
-    if (is_limited(g->plan)) {
-        out->within = within(g, &r, &arena);
+    out->tokens_per_s = counted(g, &r) / end_s;
+    if (serve_is_limited(g->plan)) {
+        out->within = serve_within(g, &r, &arena);
         out->goodput_per_s = out->within * out->requests_per_s;
     }
-    report(g, &r, out);
+    serve_report(g, &r, out);
     arena_release(&arena);
 }
 
@@ -171,7 +183,7 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
 
 /* Requests per second while others wait for every slot: over whole rounds of all slots, since
  * equal requests end together. *tokens: of an answer, the mean. */
-static double capacity(const struct serve_game *g, double *tokens)
+double serve_capacity(const struct serve_game *g, double *tokens)
 {
     struct scheduler_ask ask = admitting_of(g);
     struct scheduler_result r;
@@ -185,14 +197,14 @@ static double capacity(const struct serve_game *g, double *tokens)
     scheduler_play(&ask, &arena, &r);
     uint64_t last = ask.requests - slots; /* until then some wait */
     double s = r.ends_s[last - 1] - r.ends_s[slots - 1];
-    *tokens = (double)r.output_tokens / (double)r.n;
+    *tokens = counted(g, &r) / (double)r.n;
     arena_release(&arena);
     return (double)(last - slots) / s;
 }
 
 /* A steady state at a rate below the capacity, at which `slots` are in flight. */
-static void play_rate(const struct serve_game *g, double rate, double capacity_per_s,
-                      struct arena *arena, struct scheduler_result *r)
+void serve_play_rate(const struct serve_game *g, double rate, double capacity_per_s,
+                     struct arena *arena, struct scheduler_result *r)
 {
     struct scheduler_ask ask = admitting_of(g);
     uint64_t slots = g->load->sequences * ask.replicas;
@@ -213,8 +225,8 @@ static bool suffices(const struct serve_game *g, uint64_t deployments, double ca
     double rate = g->plan->workload.request_rate / (double)deployments, sum = 0;
     if (rate >= capacity_per_s)
         return false;
-    play_rate(g, rate, capacity_per_s, &arena, &r);
-    bool enough = within(g, &r, &arena) >= g->plan->workload.limit.share;
+    serve_play_rate(g, rate, capacity_per_s, &arena, &r);
+    bool enough = serve_within(g, &r, &arena) >= g->plan->workload.limit.share;
     for (size_t i = 0; i < r.n; i++)
         sum += r.latency_s[i];
     *others = rate * sum / (double)r.n;
@@ -224,11 +236,11 @@ static bool suffices(const struct serve_game *g, uint64_t deployments, double ca
 
 /* The fewest of these deployments that share the rate out evenly and keep the limits; without
  * limits, a stable queue. 0: a request alone does not keep them. */
-static uint64_t fewest(const struct serve_game *g, double capacity_per_s)
+uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s)
 {
     double rate = g->plan->workload.request_rate, others = HUGE_VAL;
     uint64_t below = (uint64_t)(rate / capacity_per_s), n = below + 1;
-    if (!is_limited(g->plan))
+    if (!serve_is_limited(g->plan))
         return n;
     while (!suffices(g, n, capacity_per_s, &others)) {
         if (others < alone || n > MOST_DEPLOYMENTS)
@@ -246,7 +258,7 @@ static uint64_t fewest(const struct serve_game *g, double capacity_per_s)
     return n;
 }
 
-static void overload(struct serve_times *out, double tokens)
+void serve_overload(struct serve_times *out, double tokens)
 {
     double *const without_end[] = {&out->ttft_s,       &out->ttft_p50_s, &out->ttft_p95_s,
                                    &out->ttft_p99_s,   &out->tpot_s,     &out->tpot_p95_s,
@@ -262,14 +274,14 @@ static void play_stable(const struct serve_game *g, double tokens, struct serve_
 {
     struct scheduler_result r;
     struct arena arena = {0};
-    play_rate(g, out->request_rate, out->capacity_per_s, &arena, &r);
+    serve_play_rate(g, out->request_rate, out->capacity_per_s, &arena, &r);
     out->requests_per_s = out->request_rate;
     out->tokens_per_s = out->request_rate * tokens;
-    if (is_limited(g->plan)) {
-        out->within = within(g, &r, &arena);
+    if (serve_is_limited(g->plan)) {
+        out->within = serve_within(g, &r, &arena);
         out->goodput_per_s = out->within * out->request_rate;
     }
-    report(g, &r, out);
+    serve_report(g, &r, out);
     arena_release(&arena);
 }
 
@@ -277,17 +289,24 @@ static void play_open(const struct serve_game *g, struct serve_times *out)
 {
     double tokens;
     out->request_rate = g->plan->workload.request_rate;
-    out->capacity_per_s = capacity(g, &tokens);
+    out->capacity_per_s = serve_capacity(g, &tokens);
     out->utilization = out->request_rate / out->capacity_per_s;
     bool overloaded = out->utilization >= 1;
     out->queue = overloaded                                      ? "overloaded"
                  : out->utilization * (1 + g->rates->error) >= 1 ? "marginal"
                                                                  : "stable";
     if (overloaded)
-        overload(out, tokens);
+        serve_overload(out, tokens);
     else
         play_stable(g, tokens, out);
-    out->deployments = fewest(g, out->capacity_per_s);
+    out->deployments = serve_fewest(g, out->capacity_per_s);
+}
+
+struct serve_apart_side serve_side(const struct serve_game *g)
+{
+    double prompt_s = g->rates->request_token_s * (double)serve_prompt(g->plan);
+    return (struct serve_apart_side){g->plan, g->load, g->costs,
+                                     g->rates->request_s + prompt_s};
 }
 
 void serve_play(const struct serve_game *g, struct serve_times *out)
@@ -298,12 +317,15 @@ void serve_play(const struct serve_game *g, struct serve_times *out)
         play_open(g, out);
     else
         play_closed(g, out);
-    report_intervals(g->rates, out);
+    serve_report_intervals(g->rates, out);
     out->apart.present = false;
     if (!g->plan->workload.disaggregated)
         return;
-    double request_s =
-        g->rates->request_s + g->rates->request_token_s * (double)ask_of(g).input;
-    const struct serve_apart_ask apart = {g->plan, g->load, g->costs, request_s};
+    const struct serve_apart_ask apart = {
+        .prefill = serve_side(g),
+        .decode = serve_side(g),
+        .n_prefill = plan_deployments(g->plan, DUTY_PROMPTS),
+        .n_decode = plan_deployments(g->plan, DUTY_ANSWERS),
+    };
     serve_apart_of(&apart, &out->apart);
 }

@@ -27,7 +27,8 @@ struct serve_times {
     /* the median over requests, and tails; nominal 90 % of the median */
     double tpot_s, tpot_p95_s, tpot_p99_s, tpot_low_s, tpot_high_s;
     double latency_s, latency_p95_s, latency_p99_s; /* of a whole request; the median */
-    double requests_per_s, tokens_per_s;            /* answered; tokens: of the answers */
+    double requests_per_s, tokens_per_s;            /* answered; tokens: of answers, of prompts
+                                                     * where a server prefills alone */
     double decode_step_s, prefill_step_s;           /* all sequences; a full step of prompts */
     /* open loop; NAN, NULL, 0 in a closed one */
     double request_rate, capacity_per_s, utilization;
@@ -45,6 +46,9 @@ struct serve_game {
     const struct step_costs *costs;
     const struct rates *rates;
 };
+
+/* What serve_apart.h asks of a deployment. */
+struct serve_apart_side serve_side(const struct serve_game *game);
 
 /* Fills what requests see; the caller has set the load and the steps. */
 void serve_play(const struct serve_game *game, struct serve_times *out);

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/pools.h"
 #include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "sim/memory/address.h"
@@ -431,14 +432,45 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
     e->known = false;
 }
 
-void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
-              struct evaluation *out)
+static void evaluate_one(struct evaluator *e, const struct plan *plan, uint64_t structure,
+                         struct evaluation *out)
 {
     *out = (struct evaluation){0};
     if (plan->workload.mode == MODE_SERVE)
         evaluate_serve(e, plan, out);
     else
         evaluate_step(e, plan, structure, true, out);
+}
+
+static void evaluate_pool(struct evaluator *e, const struct plan *plan, enum duty duty,
+                          struct evaluation *out)
+{
+    struct arena arena = {0};
+    struct plan *pool = arena_alloc(&arena, 1, sizeof *pool);
+    plan_pool(plan, duty, plan_deployments(plan, duty), pool);
+    e->known = false; /* the list is another server's */
+    evaluate_one(e, pool, 0, out);
+    e->known = false;
+    arena_release(&arena);
+}
+
+/* A server of the pool that has less to spare, as predict says it. */
+static void evaluate_pools(struct evaluator *e, const struct plan *plan, struct evaluation *out)
+{
+    struct evaluation prefill;
+    evaluate_pool(e, plan, DUTY_PROMPTS, &prefill);
+    evaluate_pool(e, plan, DUTY_ANSWERS, out);
+    if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
+        evaluate_pool(e, plan, DUTY_PROMPTS, out);
+}
+
+void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
+              struct evaluation *out)
+{
+    if (plan->prefill)
+        evaluate_pools(e, plan, out);
+    else
+        evaluate_one(e, plan, structure, out);
 }
 
 bool evaluate_list(struct evaluator *e, const struct plan *plan, uint64_t structure)
@@ -453,6 +485,8 @@ bool evaluate_list(struct evaluator *e, const struct plan *plan, uint64_t struct
 bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t structure,
                       uint64_t bytes)
 {
+    if (plan->prefill) /* two lists: nothing is cheaper than both */
+        return false;
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
         plan = evaluate_held(e, plan, NULL);
     return follow(e, plan, structure) &&

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/paths.h"
+#include "plan/pools.h"
 #include "sim/serve/serve_play.h"
+#include "sim/serve/serve_pools.h"
 #include "sim/step/time.h"
 #include "work/layer/layer.h"
 
@@ -371,20 +373,39 @@ static uint64_t waiting_of(const struct serve_model *m)
     return plan_arrives(m->plan) ? 0 : m->load.requests - m->load.sequences;
 }
 
-bool serve_time(struct serve_model *m, const struct profile *profile, struct serve_times *out,
-                struct step_time *step)
+bool serve_price(struct serve_model *m, const struct profile *profile, struct step_costs *costs,
+                 struct step_time *step, double *prefill_s)
 {
-    struct step_costs costs = {.decode = {.n = 0}};
-    struct step_time full = {.step_s = 0};
-    *out = (struct serve_times){.present = true,
+    *costs = (struct step_costs){.decode = {.n = 0}};
+    *step = (struct step_time){.step_s = 0};
+    for (unsigned i = 0; i < 2; i++)
+        stepper_price(&m->decode[i].stepper, profile, NULL);
+    if (!price_all(m, costs, step, prefill_s))
+        return false;
+    if (m->plan->workload.role != DUTY_ANSWERS)
+        return true;
+    costs->prefill.n = costs->experts.n = 0;
+    costs->earlier.pair_s = costs->earlier.token_s = 0;
+    return true;
+}
+
+static struct serve_times times_of(const struct serve_model *m)
+{
+    return (struct serve_times){.present = true,
                                 .replicas = m->load.replicas,
                                 .sequences = m->load.sequences,
                                 .waiting = waiting_of(m),
                                 .step_tokens = engine_tokens(m->plan) * m->plan->parallel.pp,
                                 .capped = m->load.capped};
-    for (unsigned i = 0; i < 2; i++)
-        stepper_price(&m->decode[i].stepper, profile, NULL);
-    if (!price_all(m, &costs, &full, &out->prefill_step_s))
+}
+
+bool serve_time(struct serve_model *m, const struct profile *profile, struct serve_times *out,
+                struct step_time *step)
+{
+    struct step_costs costs;
+    struct step_time full;
+    *out = times_of(m);
+    if (!serve_price(m, profile, &costs, &full, &out->prefill_step_s))
         return false;
     out->decode_step_s = full.step_s;
     const struct serve_game game = {m->plan, &m->load, &costs,
@@ -395,11 +416,68 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
     return true;
 }
 
+/* ---- prefill apart ---- */
+
+/* Both priced and played. */
+static bool time_pools(const struct plan *plan, const struct serve_ask *ask,
+                       struct serve_model *prefill, struct serve_model *decode,
+                       struct serve_times *out, struct step_time *step)
+{
+    struct step_costs costs[2];
+    struct step_time full[2];
+    double prompts_s, unused_s;
+    *out = times_of(decode);
+    if (!serve_price(prefill, ask->profile, &costs[0], &full[0], &prompts_s) ||
+        !serve_price(decode, ask->profile, &costs[1], &full[1], &unused_s))
+        return false;
+    out->waiting = 0;
+    out->step_tokens = times_of(prefill).step_tokens;
+    out->prefill_step_s = prompts_s;
+    out->decode_step_s = full[1].step_s;
+    const struct serve_pools pools = {
+        plan,
+        {prefill->plan, &prefill->load, &costs[0], &prefill->decode->stepper.pricing.rates},
+        {decode->plan, &decode->load, &costs[1], &decode->decode->stepper.pricing.rates}};
+    serve_pools_play(&pools, out);
+    if (step)
+        *step = full[1];
+    return true;
+}
+
+/* A deployment of a pool. Its routing is of other tokens: it has laws of its own. */
+static enum status open_pool(const struct plan *plan, enum duty duty,
+                             const struct serve_ask *ask, struct arena *arena,
+                             struct serve_model *model, struct err *err)
+{
+    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
+    const struct serve_ask own = {ask->routing, ask->profile, NULL};
+    bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
+    plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, pool);
+    return serve_open(model, pool, &own, arena, err);
+}
+
+static enum status times_of_pools(const struct plan *plan, const struct serve_ask *ask,
+                                  struct arena *arena, struct serve_times *out,
+                                  struct step_time *step, struct err *err)
+{
+    struct serve_model prefill = {0}, decode = {0};
+    enum status status = open_pool(plan, DUTY_PROMPTS, ask, arena, &prefill, err);
+    if (status == STATUS_OK)
+        status = open_pool(plan, DUTY_ANSWERS, ask, arena, &decode, err);
+    if (status == STATUS_OK && !time_pools(plan, ask, &prefill, &decode, out, step))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    serve_close(&prefill);
+    serve_close(&decode);
+    return status;
+}
+
 enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
                            struct arena *arena, struct serve_times *out, struct step_time *step,
                            struct err *err)
 {
     struct serve_model model;
+    if (plan->prefill)
+        return times_of_pools(plan, ask, arena, out, step, err);
     enum status status = serve_open(&model, plan, ask, arena, err);
     if (status == STATUS_OK && !serve_time(&model, ask->profile, out, step))
         status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");

@@ -94,6 +94,9 @@ bool time_serve(struct evaluator *e, const struct plan *plan, const struct profi
     bool ok = serve_times_of(plan, &ask, &arena, times, out, &err) == STATUS_OK;
     if (ok) /* of all replicas */
         out->beat_s = out->tokens / times->tokens_per_s;
+    if (ok && plan->prefill) /* and of all devices, where those of both pools answer */
+        out->beat_s *= times->tokens_per_s /
+                       (times->apart.tokens_per_s_per_device * (double)plan_devices(plan));
     arena_release(&arena);
     return ok;
 }

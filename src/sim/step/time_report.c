@@ -5,6 +5,7 @@
 
 #include "base/stat.h"
 #include "plan/derive.h"
+#include "plan/pools.h"
 #include "plan/speculation.h"
 #include "sim/step/interval.h"
 #include "sim/step/link_spread.h"
@@ -93,20 +94,43 @@ static void report_interval(struct context *c)
                                  c->stepper->values, c->arena);
 }
 
+/* Devices of all that answers, with what they take and cost; NAN: not stated. */
+struct fleet {
+    double devices, watts, price_per_hour;
+};
+
+static void add_devices(const struct plan *plan, double n, struct fleet *fleet)
+{
+    const struct device *d = &plan->cluster.device;
+    fleet->devices += n;
+    fleet->watts += d->tdp_w > 0 ? n * d->tdp_w : (double)NAN;
+    fleet->price_per_hour += d->price_per_hour > 0 ? n * d->price_per_hour : (double)NAN;
+}
+
+static struct fleet fleet_of(const struct plan *plan, const struct serve_apart *apart)
+{
+    struct fleet fleet = {0, 0, 0};
+    double n =
+        (double)(plan->prefill ? apart->decode * apart->decode_devices : plan_devices(plan));
+    add_devices(plan, n, &fleet);
+    if (plan->prefill)
+        add_devices(plan->prefill, (double)(apart->prefill * apart->prefill_devices), &fleet);
+    return fleet;
+}
+
 static void report_cost(const struct plan *plan, struct time_report *out)
 {
-    const struct device *device = &plan->cluster.device;
-    double n = (double)plan_devices(plan), rate = out->tokens_per_s,
-           total = (double)plan->workload.total_tokens, none = (double)NAN;
+    const struct fleet all = fleet_of(plan, &out->serving.apart);
+    double rate = out->tokens_per_s, total = (double)plan->workload.total_tokens,
+           none = (double)NAN;
     double per_token = rate > 0 ? 1 / rate : none; /* seconds */
-    double price = device->price_per_hour > 0 ? device->price_per_hour : none;
     out->cost = (struct time_cost){
-        .device_hours_per_mtoken = n * per_token * 1e6 / 3600,
-        .joules_per_token = device->tdp_w > 0 ? n * device->tdp_w * per_token : none,
-        .price_per_mtoken = n * per_token * 1e6 / 3600 * price,
+        .device_hours_per_mtoken = all.devices * per_token * 1e6 / 3600,
+        .joules_per_token = all.watts * per_token,
+        .price_per_mtoken = per_token * 1e6 / 3600 * all.price_per_hour,
         .days = total > 0 ? total * per_token / 86400 : none,
-        .device_hours = total > 0 ? n * total * per_token / 3600 : none,
-        .price = total > 0 ? n * total * per_token / 3600 * price : none,
+        .device_hours = total > 0 ? all.devices * total * per_token / 3600 : none,
+        .price = total > 0 ? total * per_token / 3600 * all.price_per_hour : none,
     };
 }
 
@@ -495,6 +519,8 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
 {
     const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
     struct serve_model model;
+    if (plan->prefill) /* nothing is published that would judge it beside a control */
+        return serve_times_of(plan, &serve, arena, &out->serving, NULL, err);
     enum status status = serve_open(&model, plan, &serve, arena, err);
     if (status == STATUS_OK && !serve_time(&model, ask->profile, &out->serving, NULL))
         status = overflow(out, err);
@@ -510,18 +536,29 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
                                 struct arena *arena, struct time_report *out, struct err *err)
 {
     struct serve_load load;
-    struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
-    TRY(serve_load_of(plan, arena, &load, err));
-    serve_timed_plan(plan, load.sequences, decode);
+    struct plan *decode = arena_alloc(arena, 2, sizeof *decode);
+    const struct plan *server = plan;
+    bool prompts = plan->workload.role == DUTY_PROMPTS;
+    if (plan->prefill) {
+        plan_pool(plan, DUTY_ANSWERS, plan_deployments(plan, DUTY_ANSWERS), &decode[1]);
+        server = &decode[1];
+    }
+    TRY(serve_load_of(server, arena, &load, err));
+    if (prompts)
+        serve_step_plan(server, MODE_PREFILL, load.sequences, decode);
+    else
+        serve_timed_plan(server, load.sequences, decode);
     struct time_ask step = *ask;
     step.drawn = NULL; /* of another plan, if of any */
-    step.routed = serve_timed_tokens(plan, load.sequences);
+    step.routed = prompts ? 0 : serve_timed_tokens(server, load.sequences);
     TRY(time_of(decode, &step, arena, out, err));
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
                     out->high_s / out->step_s, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
-    out->tokens_per_s_per_device = out->serving.tokens_per_s / (double)plan_devices(plan);
+    out->tokens_per_s_per_device = plan->prefill
+                                       ? out->serving.apart.tokens_per_s_per_device
+                                       : out->serving.tokens_per_s / (double)plan_devices(plan);
     out->ttft_s = out->serving.ttft_s;
     out->tpot_s = out->serving.tpot_s;
     out->requests_per_s = out->serving.requests_per_s;
