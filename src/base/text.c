@@ -144,6 +144,23 @@ bool text_ends(const char *text, const char *suffix)
     return n >= m && text_equal(text + n - m, suffix);
 }
 
+bool text_lists(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ",")) {
+        at += strspn(at, ", ");
+        if (strcspn(at, ",") == n && strncmp(at, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+void text_list_add(struct text *list, const char *word)
+{
+    if (word[0] && !text_lists(text_string(list), word))
+        text_printf(list, "%s%s", list->length ? ", " : "", word);
+}
+
 char *text_lines(const char *text, size_t n, struct arena *arena)
 {
     char *lines = arena_alloc(arena, n + 1, 1);

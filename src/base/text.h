@@ -40,6 +40,10 @@ const char *text_string(const struct text *text);
 bool text_equal(const char *a, const char *b);
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
+/* Whether a list "h100, h200" has a word; adds one unless it is "" or there. Words hold no
+ * comma. */
+bool text_lists(const char *list, const char *word);
+void text_list_add(struct text *list, const char *word);
 
 /* A copy of n bytes to be taken line by line: blanks in place of bytes 0. */
 char *text_lines(const char *text, size_t n, struct arena *arena);

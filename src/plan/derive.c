@@ -210,9 +210,14 @@ uint64_t plan_moe_layers(const struct plan *plan)
     return model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
 }
 
+bool plan_has_experts(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0;
+}
+
 bool plan_has_moe(const struct plan *plan)
 {
-    return plan_moe_layers(plan) > 0 || plan->model.moe_every > 1 ||
+    return plan_has_experts(plan) || plan->model.moe_every > 1 ||
            (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
 }
 

@@ -69,6 +69,7 @@ bool plan_casts_products(const struct plan *plan);
  * hides behind the other's products (Megatron combined_1f1b.py). */
 bool plan_overlaps_experts(const struct plan *plan);
 uint64_t plan_moe_layers(const struct plan *plan);
+bool plan_has_experts(const struct plan *plan); /* has such layers */
 
 /* Whether a layer or a prediction module has a network of experts; a period of MoE layers makes
  * some whatever dense_layers is. Elsewhere nothing of model.moe is read. */

@@ -59,12 +59,29 @@ static void what_a_terminal_obeys_is_made_visible(void **state)
     }
 }
 
+static void lists_have_words_once(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct text list = {.arena = &arena};
+    static const char *const words[] = {"gb200", "b200", "a model", "gb200", "", "a"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        text_list_add(&list, words[i]);
+    assert_string_equal(text_string(&list), "gb200, b200, a model, a");
+    assert_true(text_lists("h100,h200", "h200"));
+    assert_false(text_lists("h100, h200", "h20"));
+    assert_false(text_lists("h100, h200", "200"));
+    assert_false(text_lists("", "h200"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distance_counts_edits),
         cmocka_unit_test(doubles_read_back),
         cmocka_unit_test(what_a_terminal_obeys_is_made_visible),
+        cmocka_unit_test(lists_have_words_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,14 +20,6 @@ static bool is_of(const struct calibrated_family *f, const char *profile)
     return text_equal(f->family->profile, profile);
 }
 
-/* Adds a word to "h100, h200" unless it stands there. Device names hold no other's. */
-static void add_word(struct text *list, const char *word)
-{
-    if (strstr(text_string(list), word))
-        return;
-    text_printf(list, "%s%s", list->length ? ", " : "", word);
-}
-
 static void select_values(struct selection *s)
 {
     for (size_t f = 0; f < s->c->n_families; f++) {
@@ -36,7 +28,7 @@ static void select_values(struct selection *s)
             continue;
         s->n_values += family->n;
         for (size_t i = 0; i < family->n; i++)
-            add_word(&s->devices, s->c->table->values[family->values[i]].device);
+            text_list_add(&s->devices, s->c->table->values[family->values[i]].device);
     }
 }
 

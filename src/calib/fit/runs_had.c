@@ -31,23 +31,6 @@ void runs_had_init(struct runs_had *had, struct arena *arena)
 
 /* ---- a run ---- */
 
-static bool has_word(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; *at; at += strcspn(at, ",")) {
-        at += strspn(at, ", ");
-        if (strcspn(at, ",") == n && strncmp(at, word, n) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_word(struct text *list, const char *word)
-{
-    if (!has_word(text_string(list), word))
-        text_printf(list, "%s%s", list->length ? ", " : "", word);
-}
-
 static bool has_value(const struct profile_run *run, double value)
 {
     for (size_t i = 0; i < run->n; i++)
@@ -84,8 +67,8 @@ void runs_had_add(struct runs_had *had, const struct plan *plan)
     resolved.moe.path = stack_path(plan, NULL);
     const struct unread_plan of = {&resolved, resolved.moe.path};
     profile_device(plan, device);
-    add_word(&had->devices, device);
-    add_word(&had->models, plan->model_name);
+    text_list_add(&had->devices, device);
+    text_list_add(&had->models, plan->model_name);
     for (size_t i = 0; i < N_KEYS; i++)
         if (!unread_reason(had->runs[i].field, &of, had->arena))
             add_value(had, &had->runs[i], &resolved);

@@ -86,18 +86,6 @@ void profile_left_runs(const struct profile *profile, const struct plan *plan, s
     }
 }
 
-/* Whether a list of devices, "h100, h200", has one. */
-static bool lists(const char *devices, const char *device)
-{
-    size_t n = strlen(device);
-    for (const char *at = devices; at[0]; at += strcspn(at, ",")) {
-        at += strspn(at, ", ");
-        if (strcspn(at, ", ") == n && strncmp(at, device, n) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool has_model(const struct profile *profile, const char *name)
 {
     if (!profile->models || !profile->models[0])
@@ -114,7 +102,7 @@ static bool has_device(const struct profile *profile, const struct plan *plan,
                        char device[PLAN_NAME])
 {
     profile_device(plan, device);
-    return !profile->device[0] || lists(profile->device, device);
+    return !profile->device[0] || text_lists(profile->device, device);
 }
 
 enum profile_standing profile_standing(const struct profile *profile, const struct plan *plan)

@@ -11,15 +11,10 @@
 #include "plan/layers.h"
 #include "plan/layout.h"
 
-static bool has_experts(const struct plan *plan)
-{
-    return plan_moe_layers(plan) > 0;
-}
-
 /* vLLM's ranks may hold one expert more than others (plan_spreads_remainder). */
 static bool has_even_experts(const struct plan *plan)
 {
-    return has_experts(plan) && !plan_spreads_remainder(plan);
+    return plan_has_experts(plan) && !plan_spreads_remainder(plan);
 }
 
 /* A collective matmul has the dense layers' matrices. */
@@ -35,7 +30,7 @@ static bool is_matmul(const struct plan *plan)
 
 static bool has_residual(const struct plan *plan)
 {
-    return has_experts(plan) && plan->model.residual_intermediate > 0;
+    return plan_has_experts(plan) && plan->model.residual_intermediate > 0;
 }
 
 static bool is_gqa(const struct plan *plan)
@@ -321,7 +316,7 @@ static const struct rule rules[] = {
     {.name = "ep-within-experts",
      .key = "parallel.ep",
      .shape = RULE_AT_MOST,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("ep", parallel.ep),
      .b = DERIVED("experts", plan_experts_total),
      .hint = "a rank holds at least one expert; redundant experts count",
@@ -336,7 +331,7 @@ static const struct rule rules[] = {
     {.name = "etp-divides-width",
      .key = "parallel.etp",
      .shape = RULE_DIVIDES,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("intermediate", model.moe.intermediate),
      .b = MEMBER("etp", parallel.etp),
      .also = {"model.moe.intermediate"}},

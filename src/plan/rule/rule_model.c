@@ -4,11 +4,6 @@
 #include "plan/derive.h"
 #include "plan/layers.h"
 
-static bool has_experts(const struct plan *plan)
-{
-    return plan_moe_layers(plan) > 0;
-}
-
 static bool has_dense_modules(const struct plan *plan)
 {
     return plan_has_modules(plan) && kind_ffn(model_mtp_kind(&plan->model)) == FFN_DENSE;
@@ -23,7 +18,7 @@ static bool has_dense(const struct plan *plan)
 
 static bool has_groups(const struct plan *plan)
 {
-    return has_experts(plan) && plan->model.moe.router.groups > 1;
+    return plan_has_experts(plan) && plan->model.moe.router.groups > 1;
 }
 
 static bool has_period(const struct plan *plan)
@@ -222,25 +217,25 @@ static const struct rule rules[] = {
     {.name = "experts-there",
      .key = "model.moe.experts",
      .shape = RULE_POSITIVE,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("experts", model.moe.experts),
      .hint = "the model has MoE layers"},
     {.name = "top-k-there",
      .key = "model.moe.top_k",
      .shape = RULE_POSITIVE,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("top_k", model.moe.top_k),
      .hint = "the model has MoE layers"},
     {.name = "expert-width",
      .key = "model.moe.intermediate",
      .shape = RULE_POSITIVE,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("intermediate", model.moe.intermediate),
      .hint = "the model has MoE layers"},
     {.name = "latent-within-hidden",
      .key = "model.moe.latent_size",
      .shape = RULE_AT_MOST,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("latent_size", model.moe.latent_size),
      .b = MEMBER("hidden", model.hidden),
      .hint = "experts on a latent width work on narrower rows; 0: on the hidden size",
@@ -248,7 +243,7 @@ static const struct rule rules[] = {
     {.name = "top-k-within-experts",
      .key = "model.moe.top_k",
      .shape = RULE_AT_MOST,
-     .applies = has_experts,
+     .applies = plan_has_experts,
      .a = MEMBER("top_k", model.moe.top_k),
      .b = MEMBER("experts", model.moe.experts),
      .hint = "a token goes to distinct experts",

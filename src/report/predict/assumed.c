@@ -111,41 +111,36 @@ static bool loops(const struct plan *plan)
     return serves(plan) && !plan_arrives(plan);
 }
 
-static bool has_experts(const struct plan *plan)
-{
-    return plan_moe_layers(plan) > 0;
-}
-
 static bool serves_experts(const struct plan *plan)
 {
-    return infers(plan) && has_experts(plan);
+    return infers(plan) && plan_has_experts(plan);
 }
 
 static bool splits_experts(const struct plan *plan)
 {
-    return trains(plan) && has_experts(plan) && plan->parallel.tp > 1;
+    return trains(plan) && plan_has_experts(plan) && plan->parallel.tp > 1;
 }
 
 static bool has_capacity(const struct plan *plan)
 {
-    return has_experts(plan) && path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
+    return plan_has_experts(plan) && path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
 }
 
 static bool has_blocks(const struct plan *plan)
 {
-    return has_experts(plan) && path_reads(plan->moe.path, READS_BLOCK_SIZE);
+    return plan_has_experts(plan) && path_reads(plan->moe.path, READS_BLOCK_SIZE);
 }
 
 /* The routing's hottest experts are neighbours. */
 static bool is_skewed(const struct plan *plan)
 {
-    return has_experts(plan) && plan->parallel.ep > 1 &&
+    return plan_has_experts(plan) && plan->parallel.ep > 1 &&
            plan->moe.routing.distribution != DISTRIBUTION_UNIFORM;
 }
 
 static bool is_routed(const struct plan *plan)
 {
-    return has_experts(plan) && !plan->stack.static_shapes;
+    return plan_has_experts(plan) && !plan->stack.static_shapes;
 }
 
 static bool updates_on_host(const struct plan *plan)

@@ -170,7 +170,7 @@ void predict_print_json(const struct predict_view *view)
     json_object(&json, NULL);
     provenance_json(&json, &view->provenance);
     plan_json(&json, "plan", "", view->plan);
-    if (plan_moe_layers(view->plan) > 0)
+    if (plan_has_experts(view->plan))
         write_path(&json, view->plan);
     write_memory(&json, &prediction->memory);
     write_pools(&json, prediction);

@@ -56,13 +56,13 @@ void screen_software(struct screen *screen)
     struct text text = {.arena = screen->view->arena};
     text_printf(&text, "%s, %s shapes", plan->stack.name,
                 plan->stack.static_shapes ? "static" : "dynamic");
-    if (plan_moe_layers(plan) > 0)
+    if (plan_has_experts(plan))
         text_printf(&text, "; dispatcher %s%s", words_path[stack_path(plan, &why)],
                     stack_has_path(plan) ? "" : ", which it has not");
     if (why[0] && !plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
         text_printf(&text, " (%s)", why);
     enum expert_backend experts = stack_experts(plan, NULL);
-    if (plan_moe_layers(plan) > 0 && experts != EXPERTS_AUTO)
+    if (plan_has_experts(plan) && experts != EXPERTS_AUTO)
         text_printf(&text, "; experts %s", words_experts[experts]);
     if (plan->workload.mode == MODE_TRAIN)
         say_recompute(plan, &text);

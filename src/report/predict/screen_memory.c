@@ -143,7 +143,7 @@ static const char *sizing_text(const struct screen *screen)
     const char *refused = refusal(screen);
     if (refused)
         return refused;
-    if (text_equal(memory->sizing, "fixed") && !plan_moe_layers(screen->view->plan))
+    if (text_equal(memory->sizing, "fixed") && !plan_has_experts(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(words[i].sizing, memory->sizing))

@@ -6,6 +6,11 @@
 #include "base/unit.h"
 #include "sim/serve/serve.h"
 
+const char *screen_standing(const struct time_report *t)
+{
+    return !t->calibrated ? "uncalibrated" : t->elsewhere ? "no run like it" : NULL;
+}
+
 /* By whose constants, and how well they know such a plan. */
 static const char *profile_text(const struct time_report *t, struct arena *a)
 {

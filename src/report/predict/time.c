@@ -18,11 +18,6 @@ static const char *step_text(const struct screen *screen, const struct time_repo
                         t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
 }
 
-const char *screen_standing(const struct time_report *t)
-{
-    return !t->calibrated ? "uncalibrated" : t->elsewhere ? "no run like it" : NULL;
-}
-
 static const char *standing_of(struct arena *a, const struct time_report *t)
 {
     const char *word = screen_standing(t);

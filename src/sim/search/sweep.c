@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 enum {
     PLAN_WORDS = sizeof(struct plan) / 8,
     CHUNK = 2048,
@@ -190,6 +192,7 @@ struct run {
     const struct sweep *sweep;
     const struct sweep_output *output;
     struct worker *workers;
+    size_t n_evaluators; /* that each uses */
     struct chunk *chunks;
     uint64_t first, each;    /* of the batch: first point, points of a chunk */
     uint64_t begin, end;     /* of the run: first point, and one past the last */
@@ -205,6 +208,23 @@ static uint64_t structure_of(const struct sweep *sweep, const size_t indices[SWE
         if (!sweep->axes[i].slot)
             number = number * sweep->axes[i].n_values + indices[i];
     return number;
+}
+
+/* How many lists are worth holding: those of the structures between a point and the next of its
+ * own, when an axis of mere numbers moves outside them, while they can be held; else that of a
+ * point and of its neighbour. What is held beyond that pushes the list at hand out of the CPU's
+ * cache. */
+static size_t evaluators_of(const struct sweep *sweep)
+{
+    uint64_t structures = 1, again = 1;
+    for (size_t i = sweep->n_axes; i-- > 0 && structures < 2 * EVALUATORS;) {
+        const struct sweep_axis *axis = &sweep->axes[i];
+        if (!axis->slot)
+            structures *= lesser(axis->n_values, 2 * EVALUATORS);
+        else if (axis->n_values > 1)
+            again = structures;
+    }
+    return again < 2 * EVALUATORS ? (size_t)greater(2, lesser(again, EVALUATORS)) : 2;
 }
 
 /* The next point; only the axes that move are patched, and those above them, which may have
@@ -235,7 +255,7 @@ static void evaluate_plan(const struct run *run, struct worker *worker,
                           struct evaluation *result)
 {
     uint64_t structure = structure_of(run->sweep, indices);
-    struct evaluator *evaluator = &worker->evaluators[structure % EVALUATORS];
+    struct evaluator *evaluator = &worker->evaluators[structure % run->n_evaluators];
     evaluator->routing = run->sweep->routing;
     evaluator->banks = worker->banks;
     evaluator->n_banks = BANKS;
@@ -553,6 +573,8 @@ enum status sweep_run(const struct sweep *sweep, struct pool *pool,
     sweep_part_range(sweep_points(sweep), output->part, &run.begin, &run.end);
     run.first = run.begin;
     run.workers = arena_alloc(&arena, n_workers, sizeof *run.workers);
+    /* the best are looked at again, in another order */
+    run.n_evaluators = keeps_best(&run) ? EVALUATORS : evaluators_of(sweep);
     run.chunks = arena_alloc(&arena, n_chunks, sizeof *run.chunks);
     for (size_t i = 0; i < n_chunks; i++) {
         run.chunks[i].bytes = arena_take(&arena, CHUNK, output->row_room);

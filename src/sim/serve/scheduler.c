@@ -78,11 +78,17 @@ static bool before(const struct player *p, size_t a, size_t b)
     return p->requests[p->heap[a]].finish < p->requests[p->heap[b]].finish;
 }
 
+static void put(struct player *p, size_t at, uint32_t request)
+{
+    p->heap[at] = request;
+    p->requests[request].place = (uint32_t)at;
+}
+
 static void exchange(struct player *p, size_t a, size_t b)
 {
     uint32_t kept = p->heap[a];
-    p->heap[a] = p->heap[b];
-    p->heap[b] = kept;
+    put(p, a, p->heap[b]);
+    put(p, b, kept);
 }
 
 static void sink(struct player *p, size_t at)
@@ -105,26 +111,24 @@ static void rise(struct player *p, size_t at)
 
 void player_push(struct player *p, uint32_t request)
 {
-    p->heap[p->n_heap] = request;
+    put(p, p->n_heap, request);
     rise(p, p->n_heap++);
 }
 
 uint32_t player_pop(struct player *p)
 {
     uint32_t top = p->heap[0];
-    p->heap[0] = p->heap[--p->n_heap];
+    put(p, 0, p->heap[--p->n_heap]);
     sink(p, 0);
     return top;
 }
 
 void player_remove(struct player *p, uint32_t request)
 {
-    size_t at = 0;
-    while (p->heap[at] != request)
-        at++;
-    p->heap[at] = p->heap[--p->n_heap];
-    if (at == p->n_heap)
+    size_t at = p->requests[request].place;
+    if (at == --p->n_heap)
         return;
+    put(p, at, p->heap[p->n_heap]);
     rise(p, at);
     sink(p, at);
 }

@@ -14,6 +14,7 @@ struct request {
     uint64_t left;   /* tokens of its prompt */
     uint64_t input, output;
     uint32_t replica, next; /* next: behind it in the queue */
+    uint32_t place;         /* in the heap, of one that decodes */
     bool started;
     /* of a cache that is played: tokens of its answer before it was preempted; those of its
      * prompt since, and the decode step that began its answer */

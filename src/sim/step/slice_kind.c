@@ -20,7 +20,7 @@ static uint64_t layer_tokens(const struct plan *plan)
 
 static enum status layer_resolve(struct plan *plan, struct err *err)
 {
-    if (plan_moe_layers(plan) == 0) {
+    if (!plan_has_experts(plan)) {
         err_set(err, STATUS_INPUT, "model \"%s\" has no MoE layer to run", plan->model.name);
         return err_hint(err, "dense_layers is %llu of %llu layers",
                         (unsigned long long)plan->model.dense_layers,

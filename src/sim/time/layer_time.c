@@ -39,8 +39,7 @@ void layer_time_of(const struct stepper *s, double rows, struct layer_time *out)
     struct stretches all;
     unsigned segment = 0;
     *out = (struct layer_time){0};
-    if (!plan_moe_layers(
-            &s->plan)) /* the list has the ops of such a layer, none of them used */
+    if (!plan_has_experts(&s->plan)) /* the list has ops of such a layer, none of them used */
         return;
     stretches_routed(&all, s);
     while (segment < SEGMENT_COUNT && !(all.layer[segment][PASS_FORWARD].serial_s > 0))

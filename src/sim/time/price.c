@@ -63,8 +63,7 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
 
 void pricing_place(struct pricing *pricing, const struct plan *plan, enum moe_path path)
 {
-    for (unsigned g = 0; g < GROUP_COUNT; g++)
-        pricing->place[g] = comm_place(plan, (enum process_group)g);
+    comm_places(plan, pricing->place);
     pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
                         ? once_a_node(plan, &pricing->place[GROUP_EP])
                         : 0;

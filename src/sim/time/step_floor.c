@@ -46,8 +46,7 @@ void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_
         step_chunk_layers(plan, &held[i], out->layers[i]);
         out->again[i] = i && step_same_layers(out->layers[i], out->layers[i - 1]);
     }
-    for (unsigned g = 0; g < GROUP_COUNT; g++)
-        out->place[g] = comm_place(plan, (enum process_group)g);
+    comm_places(plan, out->place);
 }
 
 bool step_floor_holds(const struct step_floor *floor, const struct floor_chunks *chunks)

@@ -37,14 +37,22 @@ static void leave_out_module(struct plan *plan)
         plan->model.mtp_enabled = false;
 }
 
+static const struct plan *without_module(const struct plan *plan, struct arena *arena)
+{
+    if (!plan_drafts_itself(plan))
+        return plan;
+    struct plan *verifies = arena_take(arena, 1, sizeof *verifies);
+    *verifies = *plan;
+    leave_out_module(verifies);
+    return verifies;
+}
+
 /* Ops of the step: of the list that memory has, unless that holds a draft. */
 static enum status take_list(struct stepper *s, const struct plan *plan,
                              const struct work *held, const struct profile *profile,
                              struct arena *arena, struct err *err)
 {
-    struct plan *verifies = arena_alloc(arena, 1, sizeof *verifies);
-    *verifies = *plan;
-    leave_out_module(verifies);
+    const struct plan *verifies = without_module(plan, arena);
     s->draft = NULL;
     s->work = *held;
     if (plan_runs_draft(plan)) {
@@ -332,8 +340,8 @@ static void fill_chunks(struct step_parts *c)
     struct arena *arena = &c->s->scratch;
     struct pipeline *p = &c->pipe;
     size_t n = (size_t)(p->stages * p->chunks);
-    c->chunks = arena_alloc(arena, n, sizeof *c->chunks);
-    c->forward_s = arena_alloc(arena, 3 * n, sizeof *c->forward_s);
+    c->chunks = arena_take(arena, n, sizeof *c->chunks);
+    c->forward_s = arena_take(arena, 3 * n, sizeof *c->forward_s);
     c->backward_s = c->forward_s + n;
     c->weight_s = c->backward_s + n;
     const struct stage_chunk *held = step_held(&c->s->plan, arena);
@@ -496,6 +504,7 @@ static void add_fixed(struct step_parts *c, struct step_time *out)
     out->most_s += fixed + graphs;
 }
 
+/* All of the parts but s and pipe.record, which are set. */
 static void compose(struct step_parts *c, struct step_time *out)
 {
     static const enum time_part exposed[] = {TIME_EXCHANGE, TIME_TENSOR, TIME_SHARDING};
@@ -518,7 +527,8 @@ static void compose(struct step_parts *c, struct step_time *out)
 bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts)
 {
-    *parts = (struct step_parts){.s = s, .pipe = {.record = tasks}};
+    parts->s = s;
+    parts->pipe.record = tasks;
     s->pricing.plan = &s->plan;
     if (!evaluate_values(s, demand))
         return false;
@@ -532,8 +542,10 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
 
 double stepper_sum(struct stepper *s)
 {
-    struct step_parts parts = {.s = s};
+    struct step_parts parts;
     struct step_time out = {.step_s = 0};
+    parts.s = s;
+    parts.pipe.record = false;
     arena_clear(&s->scratch);
     compose(&parts, &out);
     return out.step_s;

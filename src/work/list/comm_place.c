@@ -14,37 +14,54 @@ struct axis_ranks {
     enum process_group of_dense, of_experts;
 };
 
-static double stride_of(const struct plan *plan, enum process_group group, double *ranks)
+enum { AXES = 5 };
+
+/* Those that the order names, innermost first. */
+struct axes {
+    struct axis_ranks axis[AXES];
+    unsigned n;
+};
+
+static struct axes axes_of(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    const struct axis_ranks axes[] = {
+    const struct axis_ranks all[AXES] = {
         {"tp", (double)p->tp, (double)p->etp, GROUP_TP, GROUP_ETP},
         {"cp", (double)p->cp, 1, GROUP_CP, GROUP_NONE},
         {"ep", 1, (double)p->ep, GROUP_NONE, GROUP_EP},
         {"dp", (double)plan_dp(plan), (double)plan_expert_dp(plan), GROUP_DP, GROUP_EDP},
         {"pp", (double)p->pp, (double)p->pp, GROUP_PP, GROUP_PP},
     };
-    double dense = 1, experts = 1;
+    struct axes axes = {.n = 0};
     for (uint64_t i = 0; i < p->order.n; i++)
-        for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
-            if (!text_equal(axes[a].name, p->order.word[i]))
-                continue;
-            bool of_experts = axes[a].of_experts == group && axes[a].of_dense != group;
-            *ranks = of_experts ? axes[a].experts : axes[a].dense;
-            if (axes[a].of_dense == group || of_experts)
-                return of_experts ? experts : dense;
-            dense *= axes[a].dense;
-            experts *= axes[a].experts;
-        }
+        for (unsigned a = 0; a < AXES && axes.n < AXES; a++)
+            if (text_equal(all[a].name, p->order.word[i]))
+                axes.axis[axes.n++] = all[a];
+    return axes;
+}
+
+static double stride_of(const struct axes *axes, enum process_group group, double *ranks)
+{
+    double dense = 1, experts = 1;
+    for (unsigned i = 0; i < axes->n; i++) {
+        const struct axis_ranks *axis = &axes->axis[i];
+        bool of_experts = axis->of_experts == group && axis->of_dense != group;
+        *ranks = of_experts ? axis->experts : axis->dense;
+        if (axis->of_dense == group || of_experts)
+            return of_experts ? experts : dense;
+        dense *= axis->dense;
+        experts *= axis->experts;
+    }
     *ranks = 1;
     return 1;
 }
 
 /* Those that share a cache out lie next to each other in tp (vLLM parallel_state.py). */
-static double ranks_apart(const struct plan *plan, enum process_group group, double *ranks)
+static double ranks_apart(const struct plan *plan, const struct axes *axes,
+                          enum process_group group, double *ranks)
 {
     bool part = group == GROUP_DCP, replicas = group == GROUP_REPLICAS;
-    double stride = stride_of(plan, part ? GROUP_TP : replicas ? GROUP_DP : group, ranks);
+    double stride = stride_of(axes, part ? GROUP_TP : replicas ? GROUP_DP : group, ranks);
     if (part)
         *ranks = (double)engine_cache_ranks(plan);
     return stride;
@@ -84,8 +101,8 @@ static void repeat(const struct plan *plan, double ranks, double stride,
 /* Shards, and those of a second copy, lie next to each other along dp, copies of them a group
  * apart: the order of torch's (replicate, shard) meshes, Megatron's instances of the optimizer
  * and MiCS. */
-static void part_of_dp(const struct plan *plan, enum process_group group,
-                       struct comm_place *place)
+static void part_of_dp(const struct plan *plan, const struct axes *axes,
+                       enum process_group group, struct comm_place *place)
 {
     struct sharers shard = plan_sharers(plan), copies = plan_replicas(plan);
     bool second = group == GROUP_DP_SECOND || group == GROUP_EDP_SECOND;
@@ -93,7 +110,7 @@ static void part_of_dp(const struct plan *plan, enum process_group group,
         group == GROUP_EDP_SHARD || group == GROUP_EDP_REPLICA || group == GROUP_EDP_SECOND;
     shard = second ? plan_second_sharers(plan) : shard;
     bool replica = group == GROUP_DP_REPLICA || group == GROUP_EDP_REPLICA;
-    double all, stride = stride_of(plan, experts ? GROUP_EDP : GROUP_DP, &all);
+    double all, stride = stride_of(axes, experts ? GROUP_EDP : GROUP_DP, &all);
     double part =
         experts ? (double)shard.experts : (double)shard.dense / (double)plan->parallel.cp;
     if (replica)
@@ -102,22 +119,36 @@ static void part_of_dp(const struct plan *plan, enum process_group group,
         repeat(plan, part, stride, place);
 }
 
-struct comm_place comm_place(const struct plan *plan, enum process_group group)
+static struct comm_place place_of(const struct plan *plan, const struct axes *axes,
+                                  enum process_group group)
 {
     struct comm_place place = one_rank(plan);
     double ranks;
     if (group >= GROUP_DP_SHARD) {
-        part_of_dp(plan, group, &place);
+        part_of_dp(plan, axes, group, &place);
     } else {
-        double stride = ranks_apart(plan, group, &ranks);
+        double stride = ranks_apart(plan, axes, group, &ranks);
         repeat(plan, ranks, stride, &place);
     }
     if (group == GROUP_DP || group == GROUP_DP_SHARD ||
         group == GROUP_DP_SECOND) { /* with those that share sequences */
-        double stride = stride_of(plan, GROUP_CP, &ranks);
+        double stride = stride_of(axes, GROUP_CP, &ranks);
         repeat(plan, ranks, stride, &place);
     }
     return place;
+}
+
+struct comm_place comm_place(const struct plan *plan, enum process_group group)
+{
+    const struct axes axes = axes_of(plan);
+    return place_of(plan, &axes, group);
+}
+
+void comm_places(const struct plan *plan, struct comm_place place[GROUP_COUNT])
+{
+    const struct axes axes = axes_of(plan);
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        place[g] = place_of(plan, &axes, (enum process_group)g);
 }
 
 struct comm_place comm_place_deployments(const struct plan *plan, double deployments)

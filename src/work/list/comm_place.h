@@ -23,6 +23,8 @@ bool comm_place_equal(const struct comm_place *x, const struct comm_place *y);
 /* Axes of the dense part (tp, cp, dp, pp) and of the experts (etp, ep, edp, pp), innermost
  * first as parallel.order says, ep where it is named, or after cp. */
 struct comm_place comm_place(const struct plan *plan, enum process_group group);
+/* Of every group. */
+void comm_places(const struct plan *plan, struct comm_place place[GROUP_COUNT]);
 
 /* So many deployments laid out as the plan says, each with nodes of its own, next to each other
  * on the network; each stands for a rank in a node of its own. */

@@ -1,4 +1,5 @@
-/* Size expressions; see size.h. The first nodes are the constants 0 and 1, by their numbers.
+/* Size expressions; see size.h. The first nodes are the constants 0 to 8, by their numbers:
+ * bytes of an element, and what else most lists are full of.
  * Equal nodes are found through an open hash, so that shapes shared by many buffers are
  * computed once. */
 #include "work/list/size.h"
@@ -8,7 +9,7 @@
 
 #include "base/checked.h"
 
-enum { CONSTANTS = 2 };
+enum { CONSTANTS = 9 };
 
 enum size_op {
     NODE_CONST,
@@ -27,26 +28,24 @@ enum size_op {
 
 struct size_node {
     enum size_op op;
-    uint32_t a, b;  /* operands; SLOT: a is the slot; SCALE: b is the real slot */
-    uint64_t value; /* CONST */
+    union {
+        struct {
+            uint32_t a, b; /* operands; SLOT: a is the slot; SCALE: b is the real slot */
+        };
+        uint64_t value; /* CONST; of any other both operands, to be compared by */
+    };
 };
 
-static uint32_t node_hash(const struct size_node *node)
+static uint32_t node_hash(struct size_node node)
 {
-    uint64_t x = ((uint64_t)node->a << 32 | node->b) * 0x9e3779b97f4a7c15u;
-    x ^= (node->value + node->op) * 0xff51afd7ed558ccdu;
-    return (uint32_t)(x >> 40 ^ x >> 20);
-}
-
-static bool node_equal(const struct size_node *x, const struct size_node *y)
-{
-    return x->op == y->op && x->a == y->a && x->b == y->b && x->value == y->value;
+    uint64_t x = (node.value + node.op) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(x >> 32 ^ x >> 48);
 }
 
 static void table_insert(struct sizes *sizes, uint32_t node)
 {
     uint32_t mask = sizes->table_size - 1;
-    uint32_t at = node_hash(&sizes->nodes[node]) & mask;
+    uint32_t at = node_hash(sizes->nodes[node]) & mask;
     while (sizes->table[at])
         at = (at + 1) & mask;
     sizes->table[at] = node + 1;
@@ -63,9 +62,11 @@ static void table_rebuild(struct sizes *sizes)
 static struct size node_intern(struct sizes *sizes, struct size_node node)
 {
     uint32_t mask = sizes->table_size - 1;
-    for (uint32_t at = node_hash(&node) & mask; sizes->table[at]; at = (at + 1) & mask)
-        if (node_equal(&sizes->nodes[sizes->table[at] - 1], &node))
+    for (uint32_t at = node_hash(node) & mask; sizes->table[at]; at = (at + 1) & mask) {
+        const struct size_node *other = &sizes->nodes[sizes->table[at] - 1];
+        if (other->value == node.value && other->op == node.op)
             return (struct size){sizes->table[at] - 1};
+    }
     if (sizes->n == sizes->capacity)
         sizes->nodes =
             arena_grow(sizes->arena, sizes->nodes, sizes->n, &sizes->capacity, sizeof node);

@@ -17,9 +17,11 @@ static uint64_t replicated_matrices(const struct params *params, const struct st
     uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
                      stage->head * params->streams_end.matrices;
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        whole += stage->layers[k] *
-                 (params->whole[kind_mixer((enum layer_kind)k)] + params->layer_input.matrices +
-                  params_stream_sites((enum layer_kind)k) * params->streams.matrices);
+        if (stage->layers[k])
+            whole +=
+                stage->layers[k] *
+                (params->whole[kind_mixer((enum layer_kind)k)] + params->layer_input.matrices +
+                 params_stream_sites((enum layer_kind)k) * params->streams.matrices);
     return whole;
 }
 
@@ -40,9 +42,9 @@ static uint64_t dense_layers_of(const struct stage *stage, bool borrow)
     uint64_t n = 0;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
-        n += kind_ffn(kind) == FFN_DENSE && mixer_borrows(kind_mixer(kind)) == borrow
-                 ? stage->layers[k]
-                 : 0;
+        if (stage->layers[k] && kind_ffn(kind) == FFN_DENSE &&
+            mixer_borrows(kind_mixer(kind)) == borrow)
+            n += stage->layers[k];
     }
     return n;
 }
@@ -75,6 +77,8 @@ static void whole_parameters(const struct params *params, const struct stage *st
 {
     uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
+        if (!stage->layers[k])
+            continue;
         layers += stage->layers[k];
         sites += stage->layers[k] * params_stream_sites((enum layer_kind)k);
         mixers[kind_mixer((enum layer_kind)k)] += stage->layers[k];
@@ -139,6 +143,8 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
 void stage_networks(struct stage *stage)
 {
     for (unsigned k = 0; k < KIND_COUNT; k++) {
+        if (!stage->layers[k])
+            continue;
         enum ffn ffn = kind_ffn((enum layer_kind)k);
         stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
         stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;

@@ -96,8 +96,7 @@ static enum status refuse_blocks(const struct plan *plan, const char *name, stru
     } networks[] = {
         {"experts",
          "whole experts (parallel.ep, with parallel.etp 1), or a smaller parallel.tp",
-         model->moe.intermediate, plan_expert_width(plan), PART_AUTO,
-         plan_moe_layers(plan) > 0},
+         model->moe.intermediate, plan_expert_width(plan), PART_AUTO, plan_has_experts(plan)},
         {"shared experts", "a smaller parallel.tp, or moe.shared sp",
          model->moe.shared_intermediate, plan_shared_width(plan), PART_SHARED,
          model->moe.shared_intermediate > 0},

@@ -21,13 +21,26 @@ static struct segment_use use_of_end(struct sizes *z, enum slot there, enum slot
                                 size_slot(z, there)};
 }
 
+/* Of layers that no stage has: what slots say of them, as numbers. */
+static struct segment_use use_of_none(struct sizes *z)
+{
+    struct size none = size_const(z, 0), full = size_const(z, 1000);
+    return (struct segment_use){none, full, none, full, none, full, none, none};
+}
+
 void step_segments(const struct plan *plan, struct work *work)
 {
     struct sizes *z = &work->sizes;
     const bool frozen = plan_first_back(plan) > 0;
     const bool passes = plan_frozen_layers(plan) > plan_first_back(plan);
+    bool kinds[KIND_COUNT];
+    stack_kinds(plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
+        if (!kinds[k]) {
+            work->use[segment_of_kind(kind)] = use_of_none(z);
+            continue;
+        }
         enum slot back = frozen ? slot_kind_back(kind) : slot_kind_layers(kind);
         enum slot trained = passes ? slot_kind_trained(kind) : back;
         work->use[segment_of_kind(kind)] =

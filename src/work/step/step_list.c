@@ -133,7 +133,7 @@ static void make_room(struct work *work)
 
 enum status work_ops(const struct plan *plan, struct work *work, struct err *err)
 {
-    struct plan *resolved = arena_alloc(work->arena, 1, sizeof *resolved);
+    struct plan *resolved = arena_take(work->arena, 1, sizeof *resolved);
     *resolved = *plan;
     resolved->moe.path = stack_path(plan, NULL);
     resolved->moe.buffer = stack_sizing(plan);

@@ -16,19 +16,33 @@ struct pair {
     uint16_t number[2];
 };
 
-static struct pair state_of(const struct step *s, const char *dense, const char *experts)
+static const struct pair NO_PAIR = {{WORK_NONE, WORK_NONE}};
+
+static bool is_state(const struct buffer *held)
+{
+    return held->segment == SEGMENT_STEP && held->life == LIFE_PERSISTENT;
+}
+
+/* Whether a buffer has one of the two names, and is the first that has. */
+static bool take_named(const struct buffer *held, size_t number, const char *dense,
+                       const char *experts, struct pair *pair)
 {
     const char *const names[] = {dense, experts};
-    struct pair pair = {{WORK_NONE, WORK_NONE}};
+    for (unsigned n = 0; n < 2; n++)
+        if (pair->number[n] == WORK_NONE && text_equal(held->name, names[n])) {
+            pair->number[n] = (uint16_t)number;
+            return true;
+        }
+    return false;
+}
+
+static struct pair state_of(const struct step *s, const char *dense, const char *experts)
+{
+    struct pair pair = NO_PAIR;
     const struct work *work = s->l.work;
-    for (size_t i = 0; i < work->n_held; i++) {
-        const struct buffer *held = &work->buffers[i];
-        if (held->segment != SEGMENT_STEP || held->life != LIFE_PERSISTENT)
-            continue;
-        for (unsigned n = 0; n < 2; n++)
-            if (pair.number[n] == WORK_NONE && text_equal(held->name, names[n]))
-                pair.number[n] = (uint16_t)i;
-    }
+    for (size_t i = 0; i < work->n_held; i++)
+        if (is_state(&work->buffers[i]))
+            take_named(&work->buffers[i], i, dense, experts, &pair);
     return pair;
 }
 
@@ -145,12 +159,12 @@ static struct size gradient_bytes(struct step *s, struct pair gradients)
 static void update_modules(struct step *s)
 {
     struct layer *l = &s->l;
-    const struct pair kept = state_of(s, "saved_modules_master", "saved_modules_moments");
-    const struct pair weights = state_of(s, "saved_modules", ""),
-                      gradients = state_of(s, "saved_modules_gradients", ""),
-                      kahan = state_of(s, "saved_modules_kahan_sums", "");
+    const struct pair weights = state_of(s, "saved_modules", "");
     if (weights.number[0] == WORK_NONE)
         return;
+    const struct pair kept = state_of(s, "saved_modules_master", "saved_modules_moments"),
+                      gradients = state_of(s, "saved_modules_gradients", ""),
+                      kahan = state_of(s, "saved_modules_kahan_sums", "");
     struct size states = size_add(l->z, bytes_of(s, kept), bytes_of(s, kahan)),
                 written = own_part(s, weights, 3);
     struct size read = size_add(l->z, own_part(s, gradients, 2), states);
@@ -201,13 +215,18 @@ static const struct {
 
 static void find_parts(const struct step *s, struct pair of[PARTS])
 {
+    const struct work *work = s->l.work;
     const bool adapters = lora_is_on(s->plan);
     for (unsigned i = 0; i < PARTS; i++)
-        of[i] = state_of(s, parts[i].dense, parts[i].experts);
+        of[i] = NO_PAIR;
+    for (size_t i = 0; i < work->n_held; i++)
+        for (unsigned p = 0; is_state(&work->buffers[i]) && p < PARTS; p++)
+            if (take_named(&work->buffers[i], i, parts[p].dense, parts[p].experts, &of[p]))
+                break;
     if (adapters)
         of[WEIGHTS] = state_of(s, "adapters", "expert_adapters");
     if (adapters || !recipe_is_primary(s->plan))
-        of[COPIES] = (struct pair){{WORK_NONE, WORK_NONE}};
+        of[COPIES] = NO_PAIR;
 }
 
 static struct size kept_bytes(struct step *s, const struct pair of[PARTS])
