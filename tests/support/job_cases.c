@@ -1367,8 +1367,8 @@ const struct job_case job_cases[] = {
      1},
     {"megatron-swift/vision.sh", "",
      "workload.encoder.train=projector stack.attention=unfused optimizer.kind=muon "
-     "parallel.zero=0 moe.routing.distribution=uniform",
-     1},
+     "parallel.zero=1 moe.routing.distribution=uniform",
+     2},
     {"megatron-swift/sft.yaml", "cluster=h100-8x1",
      "model.layers=48 model.mtp_layers=1 model.mtp_enabled=true lora.rank=32 "
      "parallel.ep=8 workload.global_batch=16 recompute.kind=full",

@@ -222,18 +222,36 @@ static enum status set_instances(struct job *job)
     return STATUS_OK;
 }
 
+/* dist_muon, and any kind but adam and sgd beside the distributed optimizer, gives each rank
+ * the states of whole matrices (core/optimizer/layer_wise_optimizer.py; Megatron-Core 0.19). */
+static enum status shares_matrices(struct job *job, bool distributed, bool *shares)
+{
+    const char *optimizer = "adam";
+    TRY(job_word(job, "optimizer", &optimizer));
+    bool legacy = text_equal(optimizer, "dist_muon");
+    *shares = legacy ||
+              (distributed && !text_equal(optimizer, "adam") && !text_equal(optimizer, "sgd"));
+    if (*shares)
+        job_warn(
+            job, job_setting(job, "optimizer")->mark,
+            "each rank has the states of whole matrices: planned in even parts, the fullest "
+            "rank has up to a matrix more");
+    return STATUS_OK;
+}
+
 static enum status set_zero(struct job *job)
 {
     static const char flags[] = "data-parallel-sharding-strategy use-megatron-fsdp "
-                                "use-torch-fsdp2 use-distributed-optimizer";
+                                "use-torch-fsdp2 use-distributed-optimizer optimizer";
     static const char strategies[] = "no_shard=0 optim=1 optim_grads=2 optim_grads_params=3";
-    bool fsdp, torch, distributed;
+    bool fsdp, torch, distributed, shares;
     TRY(megatron_is_on(job, "use-megatron-fsdp", &fsdp));
     TRY(megatron_is_on(job, "use-torch-fsdp2", &torch));
     TRY(megatron_is_on(job, "use-distributed-optimizer", &distributed));
     const char *strategy = megatron_is_bridge(job) ? "no_shard" : "optim_grads_params";
     TRY(job_word(job, "data-parallel-sharding-strategy", &strategy));
-    const char *zero = distributed ? "1" : "0";
+    TRY(shares_matrices(job, distributed, &shares));
+    const char *zero = distributed || shares ? "1" : "0";
     if (fsdp)
         zero = job_convert(job, strategies, strategy);
     if (torch)
