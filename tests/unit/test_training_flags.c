@@ -271,6 +271,22 @@ static void inputs_are_cut_over_tp(void **state)
     arena_release(&b.arena);
 }
 
+/* An op of TransformerEngine saves, of every row, its input of 2,048, gate and up of 2 x 768
+ * and the 768 that the down product reads; apart, the last stay on the device. */
+static void a_fused_op_moves_all_that_it_saves(void **state)
+{
+    (void)state;
+    static const char apart[] = "recompute.offload=[expert_fc1,moe_act]",
+                      fused[] = "recompute.offload=[fused_group_mlp]";
+    uint64_t input = on_host(apart, "expert_input");
+    assert_true(input > 0 && input % 2048 == 0);
+    assert_int_equal(on_host(fused, "expert_input"), input);
+    assert_int_equal(on_host(fused, "expert_gate_up"), input / 2048 * 1536);
+    assert_int_equal(on_host(fused, "expert_activated"), input / 2048 * 768);
+    assert_int_equal(on_host(apart, "expert_gate_up"), input / 2048 * 1536);
+    assert_int_equal(on_host(apart, "expert_activated"), 0);
+}
+
 /* ---- weights that are gathered ---- */
 
 #define ZERO3 "parallel.zero=3 parallel.ep=1 "
@@ -493,6 +509,7 @@ static void torchtitan_updates_in_backward(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fused_op_moves_all_that_it_saves),
         cmocka_unit_test(whole_layers_wait_in_host_memory),
         cmocka_unit_test(they_are_copied_once_each_way),
         cmocka_unit_test(some_layers_run_again),

@@ -211,7 +211,8 @@ static bool offload_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct recompute_plan *r = &plan->recompute;
     const struct word_list *away = &r->offload;
-    bool inside = plan_lists(away, "moe_act") || plan_lists(away, "expert_fc1"),
+    bool parts = plan_lists(away, "moe_act") || plan_lists(away, "expert_fc1"),
+         fused = plan_lists(away, "fused_group_mlp"), inside = parts || fused,
          norms = plan_lists(away, "attn_norm") || plan_lists(away, "mlp_norm"),
          again = r->kind == RECOMPUTE_SELECTIVE;
     rule_say(hint, "name recompute.offload without what is said twice");
@@ -219,11 +220,14 @@ static bool offload_broken(const struct plan *plan, char *text, char *hint)
         rule_say(text, "Megatron moves attn_proj's input with core_attn, which made "
                        "it and needs it too");
         rule_say(hint, "recompute.offload: core_attn too");
+    } else if (parts && fused) {
+        rule_say(text, "fused_group_mlp moves what expert_fc1 and moe_act do");
     } else if (inside && again && plan_lists(&r->modules, "moe")) {
-        rule_say(text, "expert_fc1 and moe_act to host memory beside module moe, "
-                       "which runs again");
+        rule_say(text, "expert_fc1, moe_act and fused_group_mlp to host memory beside module "
+                       "moe, which runs again");
     } else if (inside && plan->moe.paged_stash) {
-        rule_say(text, "expert_fc1 and moe_act to host memory beside moe.paged_stash");
+        rule_say(text, "expert_fc1, moe_act and fused_group_mlp to host memory beside "
+                       "moe.paged_stash");
     } else if (norms && again && plan_lists(&r->modules, "mhc")) {
         rule_say(text, "attn_norm and mlp_norm to host memory beside module mhc, "
                        "which runs again");

@@ -346,6 +346,8 @@ static const struct word_name names[] = {
     {"recompute.offload", "megatron, primus", "expert_fc1", "input rows of the experts"},
     {"recompute.offload", "megatron, primus", "moe_act",
      "outputs of the experts' gate and up products"},
+    {"recompute.offload", "megatron, primus", "fused_group_mlp",
+     "what the experts' products save, where TransformerEngine fuses them into one op"},
     {"recompute.save", "maxtext", "query_proj", "q"},
     {"recompute.save", "maxtext", "key_proj", "k"},
     {"recompute.save", "maxtext", "value_proj", "v"},

@@ -61,7 +61,8 @@ static const struct train_tensor experts[] = {
     {"expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true,
      .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN,
      .dropped_by = TRAIN_MOE | TRAIN_MOE_ACTIVATION, .until = MODULE_EXPERT_DOWN,
-     .again = BACK_EXPERT_DOWN, .product_input = PRODUCT_INPUT},
+     .again = BACK_EXPERT_DOWN, .offload = TRAIN_OFF_EXPERT_ACTIVATED,
+     .product_input = PRODUCT_INPUT},
     {"expert_out", EXPERT, 0, ROW_COMPUTED, COL_ROUTED, .first = MODULE_EXPERT_DOWN,
      .last = MODULE_UNSORT},
     {"d_expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .first = BACK_EXPERT_DOWN,
@@ -146,10 +147,17 @@ static const struct train_name module_names[] = {
 };
 
 static const struct train_name offload_names[] = {
-    {"attn_norm", TRAIN_OFF_ATTENTION_NORM}, {"qkv_linear", TRAIN_OFF_QKV},
-    {"core_attn", TRAIN_OFF_ATTENTION},      {"attn_proj", TRAIN_OFF_PROJECTION},
-    {"mlp_norm", TRAIN_OFF_MLP_NORM},        {"expert_fc1", TRAIN_OFF_EXPERT_INPUT},
-    {"moe_act", TRAIN_OFF_EXPERT_GATE_UP},   {NULL, 0},
+    {"attn_norm", TRAIN_OFF_ATTENTION_NORM},
+    {"qkv_linear", TRAIN_OFF_QKV},
+    {"core_attn", TRAIN_OFF_ATTENTION},
+    {"attn_proj", TRAIN_OFF_PROJECTION},
+    {"mlp_norm", TRAIN_OFF_MLP_NORM},
+    {"expert_fc1", TRAIN_OFF_EXPERT_INPUT},
+    {"moe_act", TRAIN_OFF_EXPERT_GATE_UP},
+    /* all that one op of TransformerEngine saves (core/transformer/moe/experts.py of 0.19) */
+    {"fused_group_mlp",
+     TRAIN_OFF_EXPERT_INPUT | TRAIN_OFF_EXPERT_GATE_UP | TRAIN_OFF_EXPERT_ACTIVATED},
+    {NULL, 0},
 };
 
 /* Selective without names recomputes core attention, Megatron's default. */

@@ -47,7 +47,8 @@ enum {
     TRAIN_OFF_PROJECTION = 1 << 3,
     TRAIN_OFF_MLP_NORM = 1 << 4,
     TRAIN_OFF_EXPERT_INPUT = 1 << 5,
-    TRAIN_OFF_EXPERT_GATE_UP = 1 << 6
+    TRAIN_OFF_EXPERT_GATE_UP = 1 << 6,
+    TRAIN_OFF_EXPERT_ACTIVATED = 1 << 7
 };
 
 /* Read by a product alone; with GQA alone (the low-rank products of MLA read it twice, each
