@@ -173,7 +173,9 @@ void screen_verdict(struct screen *screen)
 
 /* ---- servers that prefill and that decode ---- */
 
-static const char *pool_text(const struct screen *screen, const struct pool_report *pool)
+/* `shown`: the screen's memory is this pool's. */
+static const char *pool_text(const struct screen *screen, const struct pool_report *pool,
+                             bool shown)
 {
     struct text text = {.arena = screen->view->arena};
     const struct memory_report *m = &pool->memory;
@@ -191,14 +193,20 @@ static const char *pool_text(const struct screen *screen, const struct pool_repo
                     cache->cache_tokens, cache->sequences, cache->context_tokens);
     if (m->wall)
         text_printf(&text, "; first to cross the limit: %s", m->wall->name);
+    if (shown)
+        text_printf(&text, "; its memory stands below");
     return text_string(&text);
 }
 
 void screen_pools(struct screen *screen)
 {
     const struct prediction *p = screen->view->prediction;
-    for (size_t i = 0; i < p->n_pools; i++)
-        screen_item(screen, p->pools[i].name, pool_text(screen, &p->pools[i]));
+    for (size_t i = 0; i < p->n_pools; i++) {
+        const struct memory_report *m = &p->pools[i].memory;
+        bool shown =
+            m->total_bytes == p->memory.total_bytes && m->limit_bytes == p->memory.limit_bytes;
+        screen_item(screen, p->pools[i].name, pool_text(screen, &p->pools[i], shown));
+    }
 }
 
 /* ---- against the limit ---- */
