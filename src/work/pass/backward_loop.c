@@ -183,8 +183,8 @@ static void accumulate_rule(struct backward *b, const struct op *op)
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
                          .args = op->args,
-                         .bytes_read = op->bytes_read,
-                         .bytes_written = op->bytes_read},
+                         .bytes_read = op->bytes_read, /* y, and the sum's gradient */
+                         .bytes_written = size_sub(l->z, op->bytes_read, op->bytes_written)},
              OPERANDS(IN(SRC, gated ? backward_value(b, y) : WORK_NONE), IN(GATES, gates),
                       IN(PHYS, backward_of(b, op, ROLE_PHYS)),
                       IN(D_DST, b->grad[backward_of(b, op, ROLE_DST)]),

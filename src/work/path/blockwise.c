@@ -109,11 +109,13 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
     struct groups one = {
         .offsets = WORK_NONE, .rows = WORK_NONE, .map = m->expert, .turn = true};
     uint16_t y = layer_expert_part(l, x, rows, one);
+    struct size sums = layer_traffic(l, rows.used, sum); /* read, added to and written again */
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
                          .args.part = part,
-                         .bytes_read = layer_traffic(l, rows.used, y)},
+                         .bytes_read = size_add(l->z, layer_traffic(l, rows.used, y), sums),
+                         .bytes_written = sums},
              OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
                       IN(PHYS, all->phys), IN(INDEX, m->index), INOUT(DST, sum)));
     layer_loop_end(l);
