@@ -118,6 +118,18 @@ static bool is_nested(const struct reader *r)
     return false;
 }
 
+/* To the last character of a string that begins here; false: none does, and brackets count. */
+static bool passes_string(const char *begin, const char **at, const char *end, int *depth)
+{
+    const char *c = *at;
+    bool name = c > begin && (isalnum((unsigned char)c[-1]) || c[-1] == '_');
+    size_t length = name ? 0 : python_string_length(c, end);
+    *at = length ? c + length - 1 : c;
+    *depth += !length && strchr("([{", *c) != NULL;
+    *depth -= !length && strchr(")]}", *c) != NULL;
+    return length > 0;
+}
+
 /* The condition of "if x > 1: y = 2", without its word and what stands behind it. */
 static const char *condition_text(struct reader *r, const char *text)
 {
@@ -125,14 +137,8 @@ static const char *condition_text(struct reader *r, const char *text)
     int depth = 0;
     begin += strspn(begin, " ");
     for (const char *at = begin; at < end; at++) {
-        bool name = at > begin && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
-        size_t length = name ? 0 : python_string_length(at, end);
-        if (length) {
-            at += length - 1;
+        if (passes_string(begin, &at, end, &depth))
             continue;
-        }
-        depth += strchr("([{", *at) != NULL;
-        depth -= strchr(")]}", *at) != NULL;
         if (*at == ':' && depth == 0)
             return python_on_one_line(r->arena,
                                       arena_strndup(r->arena, begin, (size_t)(at - begin)));
@@ -258,14 +264,8 @@ static const char *find_equals(const char *text, bool *changes)
     int depth = 0;
     *changes = false;
     for (const char *at = text; at < end; at++) {
-        bool name = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
-        size_t length = name ? 0 : python_string_length(at, end);
-        if (length) {
-            at += length - 1;
+        if (passes_string(text, &at, end, &depth))
             continue;
-        }
-        depth += strchr("([{", *at) != NULL;
-        depth -= strchr(")]}", *at) != NULL;
         if (*at != '=' || depth > 0)
             continue;
         if (at[1] == '=' || (at > text && strchr("=!<>:", at[-1])))
