@@ -23,19 +23,11 @@ static bool is_config(const struct python_value *call)
            text_equal(call->callee, "Config") || text_equal(call->callee, "Partial");
 }
 
-static bool has_argument(const struct python_value *call, const char *name)
-{
-    for (size_t i = 0; i < call->n; i++)
-        if (call->items[i].name && text_equal(call->items[i].name, name))
-            return true;
-    return false;
-}
-
 static bool makes(const struct python_value *call)
 {
     const char *name = python_last_part(call->callee);
     return text_equal(name, "pretrain_recipe") || text_equal(name, "finetune_recipe") ||
-           (is_config(call) && has_argument(call, "trainer") && has_argument(call, "model"));
+           (is_config(call) && python_named(call, "trainer") && python_named(call, "model"));
 }
 
 static bool is_known(const struct python_value *call)
@@ -157,10 +149,11 @@ static void set_recipe(struct python_walk *walk, const struct python_value *call
         {"seq_length", "dataset.seq_length"},
         {"peft_scheme", "peft"}};
     python_set_word(walk, "recipe", python_last_part(name), NULL, mark);
-    for (size_t i = 0; i < call->n; i++)
-        for (size_t j = 0; j < sizeof arguments / sizeof *arguments; j++)
-            if (call->items[i].name && text_equal(call->items[i].name, arguments[j][0]))
-                python_set(walk, arguments[j][1], &call->items[i].value, mark);
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        const struct python_value *value = python_named(call, arguments[i][0]);
+        if (value)
+            python_set(walk, arguments[i][1], value, mark);
+    }
 }
 
 static enum status set_field(struct python_walk *walk, const char *field,
@@ -207,13 +200,6 @@ static bool read_call(struct python_walk *walk, const struct python_value *call,
     return false;
 }
 
-static const char *fallback_of(struct python_walk *walk, const char *field)
-{
-    (void)walk;
-    (void)field;
-    return NULL;
-}
-
 static bool matters(const struct python_walk *walk, const char *field)
 {
     return python_set_matters(walk, place_of(walk, field));
@@ -237,7 +223,6 @@ static enum status read_python(struct job *job, const char *name, const char *te
                                .known = is_known,
                                .set = set_field,
                                .call = read_call,
-                               .fallback = fallback_of,
                                .matters = matters,
                                .modules = {.job = job}};
     unsigned before = job->layer, line = job->request->line;

@@ -14,19 +14,12 @@ bool torchtitan_is_python(const char *text)
     return python_imports(text, "torchtitan") && strstr(text, "Config") != NULL;
 }
 
-static const struct python_value *argument(const struct python_value *call, const char *name)
-{
-    for (size_t i = 0; i < call->n; i++)
-        if (call->items[i].name && text_equal(call->items[i].name, name))
-            return &call->items[i].value;
-    return NULL;
-}
-
 /* Trainer.Config(model_spec=..), and classes that derive from it. */
 static bool makes(const struct python_value *call)
 {
     const char *name = python_last_part(call->callee);
-    return argument(call, "model_spec") && (isupper((unsigned char)name[0]) || name[0] == '_');
+    return python_named(call, "model_spec") &&
+           (isupper((unsigned char)name[0]) || name[0] == '_');
 }
 
 /* "llama3" of "torchtitan/models/llama3/config_registry.py". */
@@ -67,15 +60,15 @@ static void set_model(struct python_walk *walk, const struct python_value *call,
                       struct mark mark)
 {
     const struct python_value *first = python_set_first(call);
-    const struct python_value *flavor = first ? first : argument(call, "flavor");
-    const struct python_value *backend = argument(call, "moe_comm_backend");
-    const struct python_value *modules = argument(call, "num_mtp_layers");
+    const struct python_value *flavor = first ? first : python_named(call, "flavor");
+    const struct python_value *backend = python_named(call, "moe_comm_backend");
+    const struct python_value *modules = python_named(call, "num_mtp_layers");
     python_set_word(walk, "model.name", folder_of(walk), NULL, mark);
     if (flavor)
         python_set(walk, "model.flavor", flavor, mark);
     if (backend)
         python_set(walk, "parallelism.expert_parallel_comm_backend", backend, mark);
-    set_converters(walk, argument(call, "converters"), mark);
+    set_converters(walk, python_named(call, "converters"), mark);
     if (modules && !text_equal(modules->text, "0"))
         job_warn(walk->job, mark,
                  "num_mtp_layers matters to memory and is not modelled: no module is trained");
@@ -101,7 +94,7 @@ static void set_recompute(struct python_walk *walk, const struct python_value *c
 static void set_loss(struct python_walk *walk, const struct python_value *call,
                      struct mark mark)
 {
-    const struct python_value *chunks = argument(call, "num_chunks");
+    const struct python_value *chunks = python_named(call, "num_chunks");
     bool chunked = strstr(call->callee, "Chunked") != NULL;
     python_set_word(walk, "loss.chunked", chunked ? "true" : "false", NULL, mark);
     if (chunks)

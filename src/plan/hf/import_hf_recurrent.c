@@ -148,14 +148,23 @@ static enum layer_type all_linear(const struct node *config, uint64_t i)
     return LAYER_LINEAR;
 }
 
-/* Without experts what they would stand beside is the layer's network; mamba_d_head "auto":
- * the heads share expand x hidden out. */
+static uint64_t expanded(const struct node *config, const struct model *model)
+{
+    return import_count(config, "mamba_expand", 2) * model->hidden;
+}
+
+/* mamba_d_head "auto": the heads share the channels out. */
+static void share_channels(const struct node *config, struct model *model, uint64_t channels)
+{
+    struct linear *l = &model->linear;
+    l->head_dim = import_count(config, "mamba_d_head", l->heads ? channels / l->heads : 0);
+}
+
+/* Without experts what they would stand beside is the layer's network. */
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err)
 {
-    struct linear *l = &model->linear;
-    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
-    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    share_channels(config, model, expanded(config, model));
     if (model->moe.experts) {
         model->moe.shared_experts = 1;
     } else {
@@ -184,9 +193,7 @@ static enum layer_type bamba(const struct node *config, uint64_t i)
 
 enum status import_finish_bamba(const struct node *config, struct model *model, struct err *err)
 {
-    struct linear *l = &model->linear;
-    uint64_t wide = import_count(config, "mamba_expand", 2) * model->hidden;
-    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    share_channels(config, model, expanded(config, model));
     model->dense_layers = model->layers;
     return import_layers(config, model, bamba, err);
 }
@@ -254,9 +261,7 @@ enum status import_finish_falcon_h1(const struct node *config, struct model *mod
                                     struct err *err)
 {
     struct linear *l = &model->linear;
-    uint64_t wide = import_count(config, "mamba_d_ssm",
-                                 import_count(config, "mamba_expand", 2) * model->hidden);
-    l->head_dim = import_count(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    share_channels(config, model, import_count(config, "mamba_d_ssm", expanded(config, model)));
     l->bare = !import_is_true(config, "mamba_rms_norm");
     model->dense_layers = model->layers;
     return import_set_layers(config, model, both, err);

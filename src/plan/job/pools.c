@@ -31,9 +31,9 @@ void job_single_sets(const struct job_request *request, struct arena *arena,
 
 static bool is_alike(const struct draft_item *a, const struct draft_item *b)
 {
-    if (!a || !b || a->n != b->n || a->node || b->node)
-        return a && b && a->node == b->node && a->n == b->n && a->node;
-    for (size_t i = 0; i < a->n; i++)
+    if (!a || !b || a->n != b->n || a->node != b->node)
+        return false;
+    for (size_t i = 0; !a->node && i < a->n; i++)
         if (!text_equal(a->words[i], b->words[i]))
             return false;
     return true;

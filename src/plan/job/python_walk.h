@@ -25,7 +25,7 @@ struct python_walk {
     /* A call whose arguments have a part of it: true, it was dealt with, and is not followed.
      */
     bool (*call)(struct python_walk *walk, const struct python_value *call, struct mark mark);
-    /* The value of a field that nothing sets, or NULL: not known. */
+    /* The value of a field that nothing sets, or NULL: not known; or NULL. */
     const char *(*fallback)(struct python_walk *walk, const char *field);
     /* Does a field matter to memory or time, so that it is told where it may hold or not? */
     bool (*matters)(const struct python_walk *walk, const char *field);

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "plan/text/python_word.h"
 
 static const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = ""};
 
@@ -381,10 +382,8 @@ static struct python_value parse_subscript(struct parser *p, struct python_value
     const char *name = of.kind == PYTHON_CALL && text_equal(of.callee, "dict")
                            ? python_key(p->scope, one)
                            : NULL;
-    for (size_t i = 0; name && i < of.n; i++)
-        if (of.items[i].name && text_equal(of.items[i].name, name))
-            return of.items[i].value;
-    return unknown;
+    const struct python_value *named = name ? python_named(&of, name) : NULL;
+    return named ? *named : unknown;
 }
 
 static struct python_value parse_name(struct parser *p)

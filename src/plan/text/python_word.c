@@ -21,6 +21,14 @@ static const char *capability(const struct python_value *value)
     return not ? "false" : "true";
 }
 
+const struct python_value *python_named(const struct python_value *call, const char *name)
+{
+    for (size_t i = 0; i < call->n; i++)
+        if (call->items[i].name && text_equal(call->items[i].name, name))
+            return &call->items[i].value;
+    return NULL;
+}
+
 const char *python_literal(const struct python_value *value)
 {
     static const char torch[] = "torch.";
@@ -59,10 +67,7 @@ static const struct python_value *declares(const struct python_statement *s, con
         option ? said && is_option(said, field) : s->target && text_equal(s->target, field);
     if (!named || !call)
         return named ? v : NULL;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].name && text_equal(v->items[i].name, "default"))
-            return &v->items[i].value;
-    return NULL;
+    return python_named(v, "default");
 }
 
 /* "args.batch_size": what the script declares it to be, where it does so once: the default of

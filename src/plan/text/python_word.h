@@ -7,6 +7,9 @@
 /* "from_pretrained" of "AutoBridge.from_pretrained". */
 const char *python_last_part(const char *name);
 
+/* The argument of a call, or the value in a dict, by its name; NULL: there is none. */
+const struct python_value *python_named(const struct python_value *call, const char *name);
+
 /* The word of a literal; NULL: only the script knows it. */
 const char *python_literal(const struct python_value *value);
 

@@ -263,7 +263,8 @@ void serve_apart_closed(const struct serve_apart_ask *ask, const struct serve_ap
         *(fits ? &low : &high) = n;
     }
     double n = low;
-    *out = (struct serve_closed){.sequences = n, .tpot_s = tpot_at(&ask->decode, fmax(1, n))};
+    *out = (struct serve_closed){
+        .sequences = n, .tpot_s = tpot_at(&ask->decode, fmax(1, n)), .output = r.output};
     out->requests_per_s = replicas * n / (tokens * out->tpot_s);
     double stages = replicas * n + out->requests_per_s * a->ttft_s;
     out->waiting = in_flight - stages > in_flight * 1e-6 ? in_flight - stages : 0;

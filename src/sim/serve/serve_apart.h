@@ -63,6 +63,7 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out);
 struct serve_closed {
     double sequences; /* of a replica that decodes */
     double requests_per_s, tpot_s;
+    double output;  /* tokens of an answer, in the mean */
     double waiting; /* requests that wait for a prefill server */
     double ttft_s;  /* that wait, prefill and transfer */
     const char *limited_by;

@@ -170,8 +170,7 @@ static void settle_closed(const struct serve_pools *g, const struct serve_apart_
     serve_apart_closed(ask, a, in_flight, &closed);
     for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++)
         *unknown[i] = (double)NAN;
-    double output = fmax(1, (1 - w->length_spread / 2) * (double)w->output_length);
-    double rate = closed.requests_per_s;
+    double output = closed.output, rate = closed.requests_per_s;
     out->requests_per_s = rate;
     out->tokens_per_s = rate * output;
     out->ttft_s = closed.ttft_s;

@@ -90,7 +90,7 @@ static void count_running(const struct plan *plan, const struct cache_groups *gr
 {
     uint64_t step = in_flight(plan, 1 + plan->workload.speculation.tokens);
     uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, step);
-    uint64_t own = r->context_tokens - lesser(r->context_tokens, plan->workload.shared_prefix);
+    uint64_t own = remaining(r->context_tokens, plan->workload.shared_prefix);
     r->running = r->sequences;
     r->running_tokens = r->cache_tokens;
     if (each >= admitted || !r->sequences)

@@ -409,6 +409,12 @@ static int64_t over_limit(const struct evaluation *of)
     return (int64_t)of->peak.total_bytes - (int64_t)of->limit_bytes;
 }
 
+/* Of prefill and of decode, step or server. */
+static bool prefill_is_worse(const struct evaluation *prefill, const struct evaluation *decode)
+{
+    return !prefill->valid || (decode->valid && over_limit(prefill) > over_limit(decode));
+}
+
 /* The worse of a served plan's two steps, which is the one that stays built: the wall is a
  * buffer of its list. */
 static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct evaluation *out)
@@ -424,7 +430,7 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
         return;
     evaluate_mode(e, plan, MODE_PREFILL, load.sequences, &prefill);
     evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
-    if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
+    if (prefill_is_worse(&prefill, out))
         evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
     if (!load.starts)
         refuse_start(&e->work, out);
@@ -460,7 +466,7 @@ static void evaluate_pools(struct evaluator *e, const struct plan *plan, struct 
     struct evaluation prefill;
     evaluate_pool(e, plan, DUTY_PROMPTS, &prefill);
     evaluate_pool(e, plan, DUTY_ANSWERS, out);
-    if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
+    if (prefill_is_worse(&prefill, out))
         evaluate_pool(e, plan, DUTY_PROMPTS, out);
 }
 
