@@ -151,6 +151,7 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
     struct demand full;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
+    e = evaluate_last(e, plan);
     plan = evaluate_held(e, plan, NULL);
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)
