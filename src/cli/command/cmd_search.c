@@ -6,8 +6,10 @@
 #include "cli/command/commands.h"
 #include "cli/option/less.h"
 #include "cli/option/plan_argument.h"
+#include "cli/search/pools_print.h"
 #include "cli/search/search_print.h"
 #include "lib/axis.h"
+#include "lib/search_pools.h"
 #include "lib/search_variants.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -240,6 +242,62 @@ static enum status search_sizes(const struct invocation *call, const struct requ
     return status;
 }
 
+/* ---- servers that prefill and that decode ---- */
+
+static enum status check_pools(const struct settings *settings, struct err *err)
+{
+    if (settings->every || settings->part || settings->plot)
+        return err_set(err, STATUS_USAGE,
+                       "--every, --part and --plot are of one pool: this plan has a part "
+                       "`prefill`");
+    if (settings->objective == SEARCH_BY_MEMORY)
+        return err_set(err, STATUS_USAGE,
+                       "--objective memory is of one pool: this plan has a part `prefill`");
+    return STATUS_OK;
+}
+
+static enum status read_counts(const struct invocation *call, uint64_t counts[SIZES], size_t *n,
+                               struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct axis axis;
+    *n = 1;
+    counts[0] = 0;
+    if (!settings->devices)
+        return STATUS_OK;
+    TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
+                        &axis, err));
+    if (axis.n_values > SIZES)
+        return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
+                       SIZES);
+    *n = axis.n_values;
+    for (size_t i = 0; i < *n; i++)
+        TRY(read_devices(axis.values[i].label, &counts[i], err));
+    return STATUS_OK;
+}
+
+static enum status run_pools(const struct invocation *call, const struct request *request,
+                             const struct plan *plan, const struct origins *origins,
+                             struct pool *pool, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    const struct search_wish wish = wish_of(settings);
+    struct pools_ask *asks, ask = {.pool = pool, .marginal = settings->marginal};
+    struct variant_plans v;
+    uint64_t counts[SIZES];
+    size_t n;
+    ask.objective = (enum search_objective)settings->objective;
+    ask.best = settings->best ? settings->best : 1;
+    TRY(check_pools(settings, err));
+    TRY(read_counts(call, counts, &n, err));
+    struct pools_result *results = arena_alloc(call->arena, n, sizeof *results);
+    TRY(search_pools_read(&wish, request, plan, origins, &ask, call->arena, &v, &asks, err));
+    TRY(pools_search(asks, v.named.n, counts, n, call->arena, results, err));
+    search_variants_notes(&v.named, call->arena, stderr);
+    const struct pools_view view = {call, &v.named, asks, results, counts, n};
+    return pools_print(&view, err);
+}
+
 /* Options that only a ranking has. */
 static enum status check_every(const struct settings *settings, struct err *err)
 {
@@ -261,6 +319,8 @@ static enum status run(const struct invocation *call, const struct request *requ
         .call = call, .plan = plan, .variants = &v.named, .result = &result};
     view.objective = (enum search_objective)settings->objective;
     view.is_part = settings->part != NULL;
+    if (search_has_pools(plan))
+        return run_pools(call, request, plan, origins, pool, err);
     TRY(check_every(settings, err));
     struct picture picture = {.data = {.arena = call->arena}};
     if (settings->plot)

@@ -81,7 +81,7 @@ struct job_framework {
     enum status (*finish)(struct job *job);
     /* The launch of a plan; NULL: cannot be exported. */
     enum status (*write)(struct job_writer *writer);
-    /* Servers that prefill and that decode, written into writers of their own by `write`: as one
+    /* Servers that prefill and that decode, each written into its own writer by `write`, as one
      * launch; NULL: the first in the background, then the other. */
     void (*write_pools)(const struct job_writer *prefill, const struct job_writer *decode,
                         struct text *out);
