@@ -51,7 +51,8 @@ static const struct option options[] = {
     {"limit", 0, OPTION_LIST, offsetof(struct settings, limit), "WHAT=TIME", NULL,
      "of a served plan, want at most this latency: tpot=50ms, ttft=2s; repeatable"},
     {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
-     "how many devices are needed: the best layout for each count, such as 8..1024*2"},
+     "how many devices are needed: the best layout for each count, such as 8..1024*2; of a "
+     "plan with a part `prefill`, the servers of each pool that fit into so many"},
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
      "how many layouts to list; default 10"},
     {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
@@ -363,6 +364,7 @@ static const char *const examples[] = {
     "--over optimizer.offload=0,0.5,1",
     "moeplan search plan.yaml --devices 8..1024*2",
     "moeplan search served.yaml --objective tokens --limit tpot=50ms --limit ttft=2s",
+    "moeplan search apart.yaml --devices 64 --fix prefill.tp=8 --limit ttft=2s",
     NULL,
 };
 
@@ -385,6 +387,14 @@ const struct command command_search = {
         "tried with each combination of their values, and ranked together.\n\n"
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
         "by --objective, under --limit.\n\n"
+        "Of a served plan with a part `prefill` both pools are searched, each alone: of their "
+        "layouts those stay of which no other answers as many requests for its devices and as "
+        "soon. Pairs of them, with numbers of servers that balance (those of "
+        "workload.deployments, or within --devices), are evaluated as the plan of both, best "
+        "tokens/s a device first, or in all within --devices. --fix and --over take keys of "
+        "who prefills as prefill.tp; --limit is the plan's workload.limit, and requests in "
+        "flight are workload.concurrency, whatever the numbers. CSV and JSON have in `set` "
+        "what makes each plan.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "

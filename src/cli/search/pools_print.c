@@ -108,6 +108,15 @@ static const char *set_of(const struct pools_view *view, const struct pools_hit 
 
 /* ---- rows ---- */
 
+/* "prefill tp", "decode tp" of a table; elsewhere as the plan has it. */
+static void append_key(unsigned side, enum search_key key, bool table, struct text *out)
+{
+    if (table)
+        text_printf(out, ",%s %s", names[side], search_key_name(key));
+    else
+        text_printf(out, ",%s%s", side ? "" : "prefill.", search_key_full(key));
+}
+
 static void append_header(const struct pools_view *view, const struct hit_rows *rows,
                           bool table, struct text *out)
 {
@@ -115,12 +124,10 @@ static void append_header(const struct pools_view *view, const struct hit_rows *
     bool sizes = view->n > 1 || view->devices[0];
     text_append(out, view->n > 1 ? "devices" : "rank");
     for (unsigned side = 0; side < 2; side++) {
-        text_printf(out, ",%s", names[side]);
+        text_printf(out, table ? ",%s" : ",workload.deployments.%s", names[side]);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             if (is_shown(key) && (!table || differs(rows, side, key)))
-                text_printf(out, table ? ",%s %s" : ",%s.%s", names[side],
-                            table ? search_key_name((enum search_key)key)
-                                  : search_key_full((enum search_key)key));
+                append_key(side, (enum search_key)key, table, out);
     }
     for (size_t key = 0; key < v->n_keys; key++)
         if (!table || label_differs(view, rows, key))
@@ -192,11 +199,13 @@ static void print_head(const struct pools_view *view)
     for (unsigned i = 0; i < 2; i++) {
         const struct plan *own = i ? plan : plan->prefill;
         const struct search_result *s = &r->side[i];
+        fprintf(out, "%-8s ", names[i]);
+        if (view->variants->n == 1)
+            fprintf(out, "%s, %" PRIu64 " device%s each: ", own->cluster_name,
+                    plan_devices(own), plan_devices(own) == 1 ? "" : "s");
         fprintf(out,
-                "%-8s %s, %" PRIu64 " devices each: %" PRIu64 " layouts, %" PRIu64
-                " refused, %" PRIu64 " evaluated; %zu stay\n",
-                names[i], own->cluster_name, plan_devices(own), s->points, s->invalid, s->exact,
-                r->front[i]);
+                "%" PRIu64 " layouts, %" PRIu64 " refused, %" PRIu64 " evaluated; %zu stay\n",
+                s->points, s->invalid, s->exact, r->front[i]);
     }
     size_t pairs = 0, exact = 0;
     for (size_t i = 0; i < view->n; i++) {
@@ -234,6 +243,11 @@ static void print_shared(const struct pools_view *view, const struct hit_rows *r
         fprintf(out, "; %.2f of %.2f GiB at most\n", (double)most_bytes(rows, side) / GIB,
                 (double)first->limit_bytes / GIB);
     }
+    const struct search_variants *v = view->variants;
+    for (size_t key = 0, n = 0; key < v->n_keys; key++)
+        if (!label_differs(view, rows, key))
+            fprintf(out, "%s%s=%s\n", n++ ? " " : "all: ", v->keys[key]->key,
+                    v->labels[rows->items[0].hit->variant * v->n_keys + key]);
 }
 
 static void print_miss(const struct pools_view *view)

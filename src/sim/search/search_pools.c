@@ -220,13 +220,13 @@ static void add_before(struct search *s, struct pair pair)
         add_pair(s, pair);
 }
 
-/* With the numbers of servers that the plan says, or those worth trying. */
+/* With the numbers of servers that the plan says, unless devices do, or those worth trying. */
 static void add_counts(struct search *s, struct pair pair)
 {
     const struct pools_ask *ask = &s->asks[pair.variant];
     const struct pool_found *found = s->found[pair.variant];
-    pair.count[0] = plan_deployments(ask->plan, DUTY_PROMPTS);
-    pair.count[1] = plan_deployments(ask->plan, DUTY_ANSWERS);
+    pair.count[0] = s->devices ? 0 : plan_deployments(ask->plan, DUTY_PROMPTS);
+    pair.count[1] = s->devices ? 0 : plan_deployments(ask->plan, DUTY_ANSWERS);
     if (plan_arrives(ask->plan) || (pair.count[0] && pair.count[1])) {
         add_pair(s, pair);
     } else if (pair.count[0]) {
