@@ -61,13 +61,16 @@ static void assert_reads_back(const struct plan *plan, size_t stack, const char 
     struct plan *again = arena_alloc(arena, 1, sizeof *again);
     struct job_result job = {0};
     const struct job_request request = {0};
-    const char *name = arena_printf(arena, "launch.%s", endings[stack]);
+    bool described = plan->prefill && text_equal(stacks[stack], "trtllm");
+    const char *name = arena_printf(arena, "launch.%s", described ? "yaml" : endings[stack]);
     job_read_text(name, launch, strlen(launch), &request, arena, &job, &err);
     assert_string_equal(err.text, "");
     plan_load_tree(name, job.root, NULL, 0, true, arena, again, NULL, &err);
     assert_string_equal(err.text, "");
     assert_string_equal(job.framework, stacks[stack]);
     assert_same(plan, again, arena);
+    if (plan->prefill)
+        assert_same(plan->prefill, again->prefill, arena);
 }
 
 /* What moeplan predicts of a stack's software, its launch asks for: refused is only what the
