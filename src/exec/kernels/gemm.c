@@ -115,12 +115,11 @@ static bool wgrad_is_direct(const struct call *call)
 static struct tiling wgrad_tiling(const struct call *call)
 {
     bool direct = wgrad_is_direct(call);
-    uint64_t columns = call->of[ROLE_D_DST].width;
     return (struct tiling){
         .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
-        .columns = columns,
+        .columns = call->of[ROLE_D_DST].width,
         .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
-        .column_tile = direct ? direct_columns(call, columns) : KERNEL_TILE_COLUMNS,
+        .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS,
         .fixed_rows = true,
         .rows = call->of[ROLE_SRC].width};
 }
