@@ -14,11 +14,8 @@
 #include "plan/job/job.h"
 #include "plan/pools.h"
 #include "plan/read/load.h"
-#include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
-#include "support/settings.h"
-
-enum { SETS = 24 };
+#include "support/plans.h"
 
 static const char *const stacks[] = {"sglang", "vllm", "trtllm"};
 
@@ -46,44 +43,15 @@ static const char *const texts[] = {
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-static enum status load(size_t text, const char *stack, const char *sets, struct arena *arena,
-                        struct plan *plan, struct err *err)
-{
-    struct override *overrides = arena_alloc(arena, SETS + 1, sizeof *overrides);
-    size_t n = settings_split(sets, arena, overrides, SETS);
-    overrides[n++] = (struct override){"stack", stack, "--set stack"};
-    return plan_load_text("plan.yaml", texts[text], strlen(texts[text]), overrides, n, arena,
-                          plan, NULL, err);
-}
-
 static struct plan *read_plan(size_t text, const char *stack, const char *sets,
                               struct arena *arena)
 {
-    struct err err = {0};
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    if (load(text, stack, sets, arena, plan, &err) != STATUS_OK)
-        fail_msg("plan %zu on %s, %s: %s (%s)", text, stack, sets, err.text, err.hint);
+    plan_set(texts[text], arena_printf(arena, "stack=%s %s", stack, sets), arena, plan);
     return plan;
 }
 
 /* ---- launches ---- */
-
-static void assert_same(const struct plan *a, const struct plan *b, struct arena *arena)
-{
-    size_t n;
-    const struct field *fields = schema_fields(&n);
-    for (size_t i = 0; i < n; i++) {
-        const char *key = fields[i].key;
-        struct text first = {.arena = arena}, second = {.arena = arena};
-        if (text_equal(key, "model") || text_equal(key, "cluster") || text_equal(key, "stack"))
-            continue;
-        text_printf(&first, "%s=", key);
-        text_printf(&second, "%s=", key);
-        schema_print(&fields[i], a, &first);
-        schema_print(&fields[i], b, &second);
-        assert_string_equal(text_string(&first), text_string(&second));
-    }
-}
 
 static void assert_reads_back(const struct plan *plan, const char *launch, struct arena *arena)
 {
@@ -95,9 +63,9 @@ static void assert_reads_back(const struct plan *plan, const char *launch, struc
     assert_string_equal(err.text, "");
     plan_load_tree("launch", job.root, NULL, 0, true, arena, again, NULL, &err);
     assert_string_equal(err.text, "");
-    assert_same(plan, again, arena);
+    plan_assert_same(plan, again, arena);
     assert_non_null(again->prefill);
-    assert_same(plan->prefill, again->prefill, arena);
+    plan_assert_same(plan->prefill, again->prefill, arena);
 }
 
 static void launches_read_back(void **state)

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "plan/data/profile.h"
@@ -17,9 +16,9 @@
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/search/search_pools.h"
-#include "support/settings.h"
+#include "support/plans.h"
 
-enum { SETS = 40, BEST = 3, COUNTS = 4 };
+enum { BEST = 3, COUNTS = 4 };
 
 static const char text[] =
     "model: qwen3-30b-a3b\ncluster: h200-4x1\n"
@@ -40,13 +39,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static struct plan *read_plan(const char *sets, struct arena *arena)
 {
-    struct err err = {0};
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct override *overrides = arena_alloc(arena, SETS, sizeof *overrides);
-    size_t n = settings_split(sets, arena, overrides, SETS);
-    if (plan_load_text("plan.yaml", text, strlen(text), overrides, n, arena, plan, NULL,
-                       &err) != STATUS_OK)
-        fail_msg("%s: %s (%s)", sets, err.text, err.hint);
+    plan_set(text, sets, arena, plan);
     return plan;
 }
 

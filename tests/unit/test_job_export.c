@@ -10,8 +10,8 @@
 #include <dirent.h>
 
 #include "plan/job/job.h"
-#include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
+#include "support/plans.h"
 #include "support/settings.h"
 #include "work/stack/stack.h"
 
@@ -36,24 +36,6 @@ static void load(const char *file, const char *const *sets, const char *stack,
     assert_string_equal(err.text, "");
 }
 
-/* Every key but the names of parts, which stand in other keys. */
-static void assert_same(const struct plan *a, const struct plan *b, struct arena *arena)
-{
-    size_t n;
-    const struct field *fields = schema_fields(&n);
-    for (size_t i = 0; i < n; i++) {
-        const char *key = fields[i].key;
-        struct text first = {.arena = arena}, second = {.arena = arena};
-        if (text_equal(key, "model") || text_equal(key, "cluster") || text_equal(key, "stack"))
-            continue;
-        text_printf(&first, "%s=", key);
-        text_printf(&second, "%s=", key);
-        schema_print(&fields[i], a, &first);
-        schema_print(&fields[i], b, &second);
-        assert_string_equal(text_string(&first), text_string(&second));
-    }
-}
-
 static void assert_reads_back(const struct plan *plan, size_t stack, const char *launch,
                               struct arena *arena)
 {
@@ -68,9 +50,9 @@ static void assert_reads_back(const struct plan *plan, size_t stack, const char 
     plan_load_tree(name, job.root, NULL, 0, true, arena, again, NULL, &err);
     assert_string_equal(err.text, "");
     assert_string_equal(job.framework, stacks[stack]);
-    assert_same(plan, again, arena);
+    plan_assert_same(plan, again, arena);
     if (plan->prefill)
-        assert_same(plan->prefill, again->prefill, arena);
+        plan_assert_same(plan->prefill, again->prefill, arena);
 }
 
 /* What moeplan predicts of a stack's software, its launch asks for: refused is only what the

@@ -201,62 +201,7 @@ static enum status read_devices(const char *text, uint64_t *devices, struct err 
     return err_hint(err, "for example --devices 8..1024*2");
 }
 
-/* Nothing to draw where nothing fits: the answer says so already. */
-static enum status draw(const struct search_view *view, struct picture *picture, bool any,
-                        struct err *err)
-{
-    const struct settings *settings = view->call->settings;
-    if (!settings->plot || !any)
-        return STATUS_OK;
-    return chart_pareto_draw(view->plan,
-                             search_names(view->variants, SEARCH_PROFILE, view->call->arena),
-                             picture, view->call, err);
-}
-
-static enum status search_sizes(const struct invocation *call, const struct request *request,
-                                const struct plan *plan, struct pool *pool,
-                                struct picture *picture, struct err *err)
-{
-    const struct settings *settings = call->settings;
-    struct profile profile;
-    TRY(profile_load(plan, call->arena, &profile, err));
-    const char *priced = profile.name;
-    const struct search_variants own = {.n = 1, .plans = plan, .profiles = &priced};
-    struct search_view view = {.call = call, .plan = plan, .variants = &own};
-    struct search_size sizes[SIZES] = {{.devices = 0}};
-    bool fits = false;
-    struct axis axis;
-    TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
-                        &axis, err));
-    if (axis.n_values > SIZES)
-        return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
-                       SIZES);
-    for (size_t i = 0; i < axis.n_values; i++) {
-        TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
-        TRY(search_size(call, request, plan, pool, &sizes[i], &picture->data, err));
-        fits = fits || sizes[i].fits;
-        view.variants = sizes[i].variants ? sizes[i].variants : view.variants;
-    }
-    search_variants_notes(view.variants, call->arena, stderr);
-    enum status status = search_print_sizes(sizes, axis.n_values, &view, err);
-    TRY(draw(&view, picture, fits, err));
-    return status;
-}
-
-/* ---- servers that prefill and that decode ---- */
-
-static enum status check_pools(const struct settings *settings, struct err *err)
-{
-    if (settings->every || settings->part || settings->plot)
-        return err_set(err, STATUS_USAGE,
-                       "--every, --part and --plot are of one pool: this plan has a part "
-                       "`prefill`");
-    if (settings->objective == SEARCH_BY_MEMORY)
-        return err_set(err, STATUS_USAGE,
-                       "--objective memory is of one pool: this plan has a part `prefill`");
-    return STATUS_OK;
-}
-
+/* Those of --devices; without it one, 0. */
 static enum status read_counts(const struct invocation *call, uint64_t counts[SIZES], size_t *n,
                                struct err *err)
 {
@@ -274,6 +219,58 @@ static enum status read_counts(const struct invocation *call, uint64_t counts[SI
     *n = axis.n_values;
     for (size_t i = 0; i < *n; i++)
         TRY(read_devices(axis.values[i].label, &counts[i], err));
+    return STATUS_OK;
+}
+
+/* Nothing to draw where nothing fits: the answer says so already. */
+static enum status draw(const struct search_view *view, struct picture *picture, bool any,
+                        struct err *err)
+{
+    const struct settings *settings = view->call->settings;
+    if (!settings->plot || !any)
+        return STATUS_OK;
+    return chart_pareto_draw(view->plan,
+                             search_names(view->variants, SEARCH_PROFILE, view->call->arena),
+                             picture, view->call, err);
+}
+
+static enum status search_sizes(const struct invocation *call, const struct request *request,
+                                const struct plan *plan, struct pool *pool,
+                                struct picture *picture, struct err *err)
+{
+    struct profile profile;
+    TRY(profile_load(plan, call->arena, &profile, err));
+    const char *priced = profile.name;
+    const struct search_variants own = {.n = 1, .plans = plan, .profiles = &priced};
+    struct search_view view = {.call = call, .plan = plan, .variants = &own};
+    struct search_size sizes[SIZES] = {{.devices = 0}};
+    bool fits = false;
+    uint64_t counts[SIZES];
+    size_t n;
+    TRY(read_counts(call, counts, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        sizes[i].devices = counts[i];
+        TRY(search_size(call, request, plan, pool, &sizes[i], &picture->data, err));
+        fits = fits || sizes[i].fits;
+        view.variants = sizes[i].variants ? sizes[i].variants : view.variants;
+    }
+    search_variants_notes(view.variants, call->arena, stderr);
+    enum status status = search_print_sizes(sizes, n, &view, err);
+    TRY(draw(&view, picture, fits, err));
+    return status;
+}
+
+/* ---- servers that prefill and that decode ---- */
+
+static enum status check_pools(const struct settings *settings, struct err *err)
+{
+    if (settings->every || settings->part || settings->plot)
+        return err_set(err, STATUS_USAGE,
+                       "--every, --part and --plot are of one pool: this plan has a part "
+                       "`prefill`");
+    if (settings->objective == SEARCH_BY_MEMORY)
+        return err_set(err, STATUS_USAGE,
+                       "--objective memory is of one pool: this plan has a part `prefill`");
     return STATUS_OK;
 }
 

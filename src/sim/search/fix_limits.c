@@ -20,22 +20,12 @@ struct limits {
     struct serve_times times; /* of these counts */
 };
 
-static bool misses(const struct plan *plan, const struct serve_times *t)
-{
-    const struct limit *limit = &plan->workload.limit;
-    if (plan_arrives(plan))
-        return t->utilization >= 1 || t->within < limit->share;
-    return (limit->ttft_s > 0 && t->ttft_s > limit->ttft_s) ||
-           (limit->tpot_s > 0 && t->tpot_s > limit->tpot_s) ||
-           (limit->latency_s > 0 && t->latency_s > limit->latency_s);
-}
-
 static bool keeps(struct limits *l, struct counts n)
 {
     l->plan.workload.deployments.prefill = n.prefill;
     l->plan.workload.deployments.decode = n.decode;
     return time_serve(&l->evaluator, &l->plan, l->profile, &l->step, &l->times) &&
-           l->times.apart.present && !misses(&l->plan, &l->times);
+           l->times.apart.present && serve_keeps(&l->plan, &l->times);
 }
 
 /* One more of what limits the requests of the last counts; false: nothing does. */
@@ -116,7 +106,7 @@ const struct fix *fix_limits(const struct plan *plan, const struct routing_data 
 {
     struct fix *fix = arena_alloc(arena, 1, sizeof *fix);
     *n = 0;
-    if (!plan->prefill || !times->present || !times->apart.present || !misses(plan, times))
+    if (!plan->prefill || !times->present || !times->apart.present || serve_keeps(plan, times))
         return fix;
     struct limits *l = arena_alloc(arena, 1, sizeof *l);
     struct counts found = {times->apart.fewest_prefill, times->apart.fewest_decode};

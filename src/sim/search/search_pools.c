@@ -286,18 +286,6 @@ void pools_plan(const struct pools_ask *ask, const struct pools_hit *hit, struct
 
 /* ---- exactly ---- */
 
-static bool is_soon(const struct plan *plan, const struct serve_times *t)
-{
-    const struct limit *limit = &plan->workload.limit;
-    if (!t->apart.present)
-        return false;
-    if (plan_arrives(plan))
-        return t->utilization < 1 && !(t->within < limit->share);
-    return (limit->ttft_s <= 0 || t->ttft_s <= limit->ttft_s) &&
-           (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s) &&
-           (limit->latency_s <= 0 || t->latency_s <= limit->latency_s);
-}
-
 static double score_of(const struct search *s, const struct pools_ask *ask,
                        const struct pools_hit *hit)
 {
@@ -323,7 +311,7 @@ static void evaluate_pair(void *arg, size_t number, unsigned worker)
     *hit =
         (struct pools_hit){.variant = pair->variant, .side = {*pair->side[0], *pair->side[1]}};
     task->taken = time_serve(&w->evaluator, &w->plan, ask->profile, &step, &hit->serving) &&
-                  is_soon(&w->plan, &hit->serving);
+                  hit->serving.apart.present && serve_keeps(&w->plan, &hit->serving);
     const struct serve_apart *a = &hit->serving.apart;
     hit->devices = a->prefill * a->prefill_devices + a->decode * a->decode_devices;
     hit->score = score_of(s, ask, hit);
