@@ -123,6 +123,8 @@ static const struct {
      SMALL "cluster.node.devices=4 parallel.tp=4 prefill.cluster.node.devices=2 "
            "prefill.parallel.tp=2 workload.deployments.prefill=2 workload.deployments.decode=3",
      {true, false}},
+    {2, "cluster.device.memory=14GiB prefill.cluster.device.memory=80GiB", {false, true}},
+    {2, "prefill.cluster.device.memory=24GiB", {true, false}},
 };
 
 static void fixes_fit(void **state)
@@ -168,6 +170,7 @@ static void limits_are_kept(void **state)
         "workload.deployments.decode=4",
         "workload.concurrency=512 workload.limit.ttft=600ms workload.deployments.prefill=4 "
         "workload.deployments.decode=1",
+        "workload.concurrency=512 workload.limit.ttft=100ms",
         "workload.concurrency=1 workload.request_rate=40 workload.limit.ttft=900ms "
         "workload.deployments.prefill=1 workload.deployments.decode=4",
     };

@@ -31,8 +31,8 @@ static const char *const rows[] = {
     "stack=trtllm workload.limit.ttft=300ms workload.concurrency=900",
     "stack=sglang workload.deployments.prefill=1 workload.deployments.decode=2",
     "stack=vllm workload.deployments.decode=1 workload.concurrency=64",
-    "stack=sglang workload.request_rate=30 workload.limit.ttft=400ms "
-    "workload.concurrency=1 workload.limit.tpot=20ms",
+    ("stack=sglang workload.request_rate=30 workload.limit.ttft=400ms "
+     "workload.concurrency=1 workload.limit.tpot=20ms"),
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -53,9 +53,9 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
 
 /* Of a served plan whose prefill is apart and whose requests miss workload.limit, as `times`
  * has them: the deployments of each pool that keep it, evaluated like the plan itself. In an
- * open loop they are the fewest (serve_pools.h); in a closed one, of a plan that says how many
- * there are, more of what limits until the limit is kept, then fewer of the others while it is.
- * *n is 0 or 1; memory from the arena. */
+ * open loop they are the fewest (serve_pools.h); in a closed one more of what limits until the
+ * limit is kept, then fewer of the others while it is, with all requests that are in flight as
+ * workload.concurrency. *n is 0 or 1; memory from the arena. */
 struct serve_times;
 const struct fix *fix_limits(const struct plan *plan, const struct routing_data *routing,
                              const struct profile *profile, const struct serve_times *times,

@@ -1,6 +1,5 @@
 /* Deployments that keep the limits of a plan whose prefill is apart; see fix.h. */
-#include <math.h>
-
+#include "base/text.h"
 #include "plan/derive.h"
 #include "plan/pools.h"
 #include "sim/search/fix_parts.h"
@@ -56,10 +55,9 @@ static void lessen(struct limits *l, uint64_t *count, struct counts *n)
 
 static bool find_closed(struct limits *l, const struct serve_times *now, struct counts *n)
 {
-    *n = (struct counts){plan_deployments(&l->plan, DUTY_PROMPTS),
-                         plan_deployments(&l->plan, DUTY_ANSWERS)};
-    if (!n->prefill || !n->decode)
-        return false;
+    *n = (struct counts){now->apart.prefill, now->apart.decode};
+    if (!plan_deployments(&l->plan, DUTY_ANSWERS)) /* what is in flight is of each of them */
+        l->plan.workload.concurrency *= n->decode;
     l->times = *now;
     bool kept = false;
     for (unsigned i = 0; i < MOST_ADDED && !kept; i++) {
@@ -79,21 +77,21 @@ static uint64_t devices_of(const struct plan *plan, const struct counts *n)
     return n->prefill * plan_devices(plan->prefill) + n->decode * plan_devices(plan);
 }
 
-static void describe(struct limits *l, const struct plan *plan, const struct counts *n,
-                     struct arena *arena, struct fix *fix)
+static void describe(struct limits *l, const struct plan *plan, const struct counts *before,
+                     const struct counts *n, struct arena *arena, struct fix *fix)
 {
-    const struct counts now = {plan_deployments(plan, DUTY_PROMPTS),
-                               plan_deployments(plan, DUTY_ANSWERS)};
     const struct serve_times *t = &l->times;
+    uint64_t devices = devices_of(plan, n), in_flight = l->plan.workload.concurrency;
     struct evaluation result;
+    struct text set = {.arena = arena};
     evaluate(&l->evaluator, &l->plan, 1, &result);
-    uint64_t devices = devices_of(plan, n);
+    text_printf(&set, "workload.deployments.prefill=%llu workload.deployments.decode=%llu",
+                (unsigned long long)n->prefill, (unsigned long long)n->decode);
+    if (in_flight != plan->workload.concurrency)
+        text_printf(&set, " workload.concurrency=%llu", (unsigned long long)in_flight);
     *fix = (struct fix){
-        .set = arena_printf(
-            arena, "workload.deployments.prefill=%llu workload.deployments.decode=%llu",
-            (unsigned long long)n->prefill, (unsigned long long)n->decode),
-        .kind = now.prefill && now.decode && devices <= devices_of(plan, &now) ? FIX_LAYOUT
-                                                                               : FIX_DEVICES,
+        .set = text_string(&set),
+        .kind = devices <= devices_of(plan, before) ? FIX_LAYOUT : FIX_DEVICES,
         .total_bytes = result.peak.total_bytes,
         .verdict = result.verdict,
         .tokens_per_s_per_device = t->apart.tokens_per_s_per_device,
@@ -109,6 +107,7 @@ const struct fix *fix_limits(const struct plan *plan, const struct routing_data 
     if (!plan->prefill || !times->present || !times->apart.present || serve_keeps(plan, times))
         return fix;
     struct limits *l = arena_alloc(arena, 1, sizeof *l);
+    const struct counts before = {times->apart.prefill, times->apart.decode};
     struct counts found = {times->apart.fewest_prefill, times->apart.fewest_decode};
     l->plan = *plan;
     l->profile = profile;
@@ -116,7 +115,7 @@ const struct fix *fix_limits(const struct plan *plan, const struct routing_data 
     bool any = plan_arrives(plan) ? found.prefill && keeps(l, found)
                                   : find_closed(l, times, &found) && keeps(l, found);
     if (any) {
-        describe(l, plan, &found, arena, fix);
+        describe(l, plan, &before, &found, arena, fix);
         *n = 1;
     }
     evaluator_release(&l->evaluator);

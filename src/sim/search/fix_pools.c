@@ -75,10 +75,14 @@ static void name_keys(const struct pools *p, enum duty duty, const char *set, st
         } else if (duty == DUTY_PROMPTS) {
             add(out, own, value);
         } else {
-            struct text had = {.arena = p->arena};
+            struct text had = {.arena = p->arena}, has = {.arena = p->arena};
             schema_print(schema_find(key), p->plan->prefill, &had);
+            schema_print(schema_find(key), p->plan, &has);
             add(out, key, value);
-            add(out, own, text_string(&had));
+            /* a cluster's sizes follow from nothing: another one is said already */
+            if (!text_starts(key, "cluster.") ||
+                text_equal(text_string(&had), text_string(&has)))
+                add(out, own, text_string(&had));
         }
     }
 }

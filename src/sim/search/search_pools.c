@@ -10,6 +10,10 @@
 
 enum { BATCH = 16, MOST_TOGETHER = 16, AROUND = 2 };
 
+/* A scheduler that is played may answer more than full steps do (serve_capacity beside
+ * serve_alone): by so much a bound of what arrives is taken lower. */
+static const double PLAYED_MORE = 1.1;
+
 static const enum duty duties[] = {DUTY_PROMPTS, DUTY_ANSWERS};
 
 /* One pool of one plan: what is asked of it, and the layouts that stayed. */
@@ -83,7 +87,7 @@ static int by_rate(const void *a, const void *b)
     return x->number < y->number ? -1 : 1;
 }
 
-/* No sooner than the limit leaves it: a first token beside others is no sooner than alone. */
+/* Later than the limit by itself: beside others nothing is sooner than alone. */
 static bool is_late(const struct plan *pool, const struct search_hit *hit)
 {
     const struct limit *limit = &pool->workload.limit;
@@ -116,6 +120,7 @@ static enum status search_pool(struct search *s, size_t variant, unsigned side, 
 {
     struct pool_found *own = &s->found[variant][side];
     struct search_result r;
+    struct err why = {0};
     ask_pool(&s->asks[variant], side, own);
     for (size_t i = 0; i < variant; i++) {
         const struct pool_found *other = &s->found[i][side];
@@ -125,7 +130,10 @@ static enum status search_pool(struct search *s, size_t variant, unsigned side, 
         own->n = other->n;
         return STATUS_OK;
     }
-    TRY(search_run(&own->ask, 1, s->arena, &r, err));
+    enum status status = search_run(&own->ask, 1, s->arena, &r, &why);
+    if (status != STATUS_OK)
+        return err_set(err, status, "servers that %s: %s", side ? "decode" : "prefill",
+                       why.text);
     keep_front(own, &r);
     struct search_result *sum = &s->result->side[side];
     sum->points += r.points;
@@ -170,8 +178,10 @@ static double bound_of(const struct search *s, const struct pair *pair)
     if (ask->objective == SEARCH_BY_TTFT)
         return p->latency_s;
     if (plan_arrives(ask->plan)) {
-        least.count[0] = least.count[0] ? least.count[0] : (uint64_t)(rate / p->per_s) + 1;
-        least.count[1] = least.count[1] ? least.count[1] : (uint64_t)(rate / d->per_s) + 1;
+        for (unsigned i = 0; i < 2; i++)
+            if (!least.count[i])
+                least.count[i] =
+                    (uint64_t)(rate / (PLAYED_MORE * pair->side[i]->alone.per_s)) + 1;
         return counted(s, ask, devices_of(s, &least)) / (rate * output);
     }
     double full = fmin((double)pair->count[0] * p->per_s, (double)pair->count[1] * d->per_s);
@@ -238,6 +248,9 @@ static void add_counts(struct search *s, struct pair pair)
             s->devices ? s->devices / found[0].devices : (uint64_t)MOST_TOGETHER - 1;
         for (pair.count[0] = 1; pair.count[0] <= most; pair.count[0]++)
             add_beside(s, pair);
+        pair.count[1] = 1; /* where many prefill for one */
+        if (!s->devices && pair.side[1]->alone.per_s > (double)most * pair.side[0]->alone.per_s)
+            add_before(s, pair);
     }
 }
 
@@ -325,7 +338,14 @@ static int by_score(const void *a, const void *b)
     const struct pools_hit *x = a, *y = b;
     if (x->score != y->score)
         return x->score < y->score ? -1 : 1;
-    return x->devices < y->devices ? -1 : x->devices > y->devices;
+    if (x->devices != y->devices)
+        return x->devices < y->devices ? -1 : 1;
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
+    for (unsigned i = 0; i < 2; i++)
+        if (x->side[i].number != y->side[i].number)
+            return x->side[i].number < y->side[i].number ? -1 : 1;
+    return 0;
 }
 
 static bool is_same_pair(const struct pools_hit *a, const struct pools_hit *b)
