@@ -18,7 +18,7 @@
 #include "sim/search/search_pools.h"
 #include "support/plans.h"
 
-enum { BEST = 3, COUNTS = 4 };
+enum { BEST = 3, COUNTS = 3 };
 
 static const char text[] =
     "model: qwen3-30b-a3b\ncluster: h200-4x1\n"
