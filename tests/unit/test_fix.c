@@ -270,6 +270,10 @@ static const struct known {
     {"model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
      "workload: {sequence_length: 2048, colocated: {engine: asleep, tp: 2, fraction: 0.85}}\n",
      "throughput: workload.colocated.away=[weights,states]"},
+    /* the frozen base of adapters, as TRL loads it */
+    {"model: qwen3-30b-a3b\ncluster: h100\nstack: fsdp\n"
+     "lora: {rank: 16}\nprecision: {weights: f32}\nrecompute: full\n",
+     "numerics: precision.weights=bf16"},
     /* collectives' buffers, which one device alone has none of, come with the others */
     {"model: qwen3-30b-a3b\ncluster: h100\nstack: megatron\n",
      "devices: cluster.node.devices=8 cluster.nodes=2 parallel.pp=16"},

@@ -146,6 +146,12 @@ static bool leaves_experts(const struct plan *plan, const struct plan *changed)
     return lora_expert_format(plan) != lora_expert_format(changed);
 }
 
+/* Beside adapters the base is read alone: in 16 bits, and under its quantisation in 4. */
+static bool freezes_base(const struct plan *plan, const struct plan *changed)
+{
+    return trains(plan, changed) && lora_is_on(plan);
+}
+
 static bool shards_more(const struct plan *plan, const struct plan *changed)
 {
     return trains(plan, changed) && changed->parallel.zero > plan->parallel.zero;
@@ -277,6 +283,12 @@ static const struct move_row {
      FIX_NUMERICS,
      infers,
      other_weights,
+     true},
+    {"precision.weights",
+     {"bf16", "nf4"},
+     FIX_NUMERICS,
+     freezes_base,
+     "the frozen base in fewer bits",
      true},
     {"lora.experts",
      {"quantised"},
