@@ -16,13 +16,18 @@ static bool dashed(const char *name, size_t length, char out[NEAR_NAME])
     return true;
 }
 
-/* Two edits away, or most of it: the parsers of Python's frameworks take a name's beginning. */
+/* Two edits away, or most of it: the parsers of Python's frameworks take a name's beginning, and
+ * people write it out (max-model-length). */
 static bool is_near(const struct job_flag *flag, const char *known, const char *name)
 {
     size_t length = strlen(name), whole = strlen(known);
     if (whole > 4 && text_distance(known, name) <= 2)
         return true;
-    return flag->read != JOB_NEITHER && text_starts(known, name) && 3 * length >= 2 * whole;
+    if (flag->read == JOB_NEITHER)
+        return false;
+    if (length < whole)
+        return text_starts(known, name) && 3 * length >= 2 * whole;
+    return text_starts(name, known) && name[whole] != '.' && 3 * whole >= 2 * length;
 }
 
 /* The flag that an unknown one was meant to be, or NULL. */
