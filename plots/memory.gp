@@ -52,6 +52,7 @@ stats data using (verdict_is('invalid') ? NaN : column('total_bytes') / gib) nam
 sight = top_gib > 0 ? top_gib : all_max > highest / 3 && all_max < highest ? highest : all_max
 if (top_gib == 0 && sight > all_max) { set yrange [0:1.06 * sight] }
 hidden(gib_) = gib_ > 1.06 * sight ? ' (above)' : ''
+limit_title(i) = limit_titles[i].hidden(level(i))
 set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first level(i) \
     nohead front linecolor '#000000' linewidth 1.4 dashtype i
 if (on_terminal) {
@@ -67,7 +68,7 @@ if (on_terminal) {
          keyentry with points pointtype 'A' title 'capital: does not fit', \
          for [i=1:(top_gib > 0 ? 1 : 0)] keyentry with points pointtype '^' \
              title 'more than shown', \
-         for [i=1:n_limits] keyentry with points pointtype '-' title limit_titles[i].hidden(level(i))
+         for [i=1:n_limits] keyentry with points pointtype '-' title limit_title(i)
     exit
 }
 if (capacity_gib > 0) {
@@ -117,7 +118,7 @@ if (named && n_series == 1) {
     crosses = "NaN notitle"
 }
 levels = "for [i=1:n_limits] keyentry with lines linecolor rgb '#000000' linewidth 1.4 \
-    dashtype i title limit_titles[i].hidden(level(i))"
+    dashtype i title limit_title(i)"
 device = "keyentry with lines linecolor rgb '#8F8F8F' linewidth 1.2 dashtype '.. ' \
     title sprintf('device %.1f GiB', capacity_gib).hidden(capacity_gib)"
 ran = "overlay using (x(0)):(verdict_is('fits') ? column('total_bytes') / gib : -1) \

@@ -242,7 +242,7 @@ static bool has_dense(const struct plan *plan)
 #define SEES_BY(stacks) ABOVE("workload.encoder.patches", 0), TRAINS, STACK(stacks)
 #define SEES SEES_BY(TRAINERS)
 /* adapters beside an engine's weights */
-#define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
+#define ADAPTERS STACK(ENGINES), INFERS
 #define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
 #define FEW_BITS                                                                               \
     ONE_OF("precision.weights", ALL(DTYPE_NF4_DOUBLE + 1) & ~ALL(DTYPE_FP8_CHANNEL) &          \
