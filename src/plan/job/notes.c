@@ -85,7 +85,7 @@ static const struct job_flag *mapping_of(const struct job *job, const struct set
     for (size_t n = strlen(s->name); n > 0; n--) {
         const struct job_flag *flag =
             s->name[n] == '.' ? job_flag_find(job->framework, s->name, n) : NULL;
-        if (flag && flag->shape == JOB_JSON && matters(flag)) {
+        if (flag && matters(flag)) {
             *length = n;
             return flag;
         }

@@ -407,6 +407,7 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.network.pod.oversubscription", ABOVE("cluster.network.pod.nodes", 0)),
     WHEN("cluster.network.pod.latency", ABOVE("cluster.network.pod.nodes", 0)),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
+    WHEN("cluster.mesh", PATH(BIT(PATH_DEEPEP) | BIT(PATH_DEEPEP_LL)), HAS_MOE),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
     /* ---- stack ---- */
