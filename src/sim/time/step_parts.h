@@ -31,6 +31,9 @@ struct step_parts {
 bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts);
 
+/* Values of the sizes, and prices of all ops, of the plan's step in one. False as above. */
+bool stepper_ops(struct stepper *stepper, const struct demand *demand);
+
 /* Values under balanced routing, and prices of the ops that stretches_least is of; false when a
  * size overflows. */
 bool stepper_even(struct stepper *stepper);

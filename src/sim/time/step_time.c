@@ -8,12 +8,14 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/frozen.h"
+#include "plan/halves.h"
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/overlap.h"
 #include "sim/time/paired_chunks.h"
 #include "sim/time/shards.h"
 #include "sim/time/step_draft.h"
+#include "sim/time/step_halves.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
@@ -98,6 +100,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
     s->op_link_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_link_s);
     s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
+    step_halves_take(s);
     fill_slots(s);
     pricing_renew(&s->pricing, &s->plan, s->plan.moe.path, profile);
     return STATUS_OK;
@@ -185,9 +188,18 @@ static bool reads_prompts(const struct plan *plan)
            (kind == STACK_SGLANG || kind == STACK_TRTLLM);
 }
 
+/* vLLM captures halves as whole graphs alone (v1/worker/gpu_ubatch_wrapper.py, __call__). */
+static bool halves_prompts(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode == MODE_PREFILL &&
+           plan->stack.graphs != GRAPHS_FULL && plan_is_halved(plan);
+}
+
 enum graphs step_graphs(const struct plan *plan)
 {
     enum stack_kind kind = plan->stack.kind;
+    if (halves_prompts(plan))
+        return GRAPHS_NONE;
     if (beyond_graphs(plan))
         return GRAPHS_NONE;
     if (reads_prompts(plan))
@@ -259,6 +271,14 @@ static void price_ops(struct stepper *s, const struct demand *demand)
     }
 }
 
+bool stepper_ops(struct stepper *s, const struct demand *demand)
+{
+    bool fits = evaluate_values(s, demand);
+    if (fits)
+        price_ops(s, demand);
+    return fits;
+}
+
 bool stepper_even(struct stepper *s)
 {
     s->pricing.plan = &s->plan;
@@ -274,7 +294,7 @@ bool stepper_even(struct stepper *s)
         s->item[i] = (uint8_t)price_item(op, s->values);
         price_op(s, i, s->values);
     }
-    return true;
+    return step_halves_price(s, NULL, true);
 }
 
 /* ---- stages ---- */
@@ -351,6 +371,7 @@ static void fill_chunks(struct step_parts *c)
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);
+            step_halves_hide(c->s, &c->chunks[i]);
             if (c->s->pairs)
                 paired_alone(&c->paired, &c->chunks[i]);
             overlap_passes(&c->s->pricing, c->chunks[i].pass);
@@ -530,9 +551,8 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     parts->s = s;
     parts->pipe.record = tasks;
     s->pricing.plan = &s->plan;
-    if (!evaluate_values(s, demand))
+    if (!stepper_ops(s, demand) || !step_halves_price(s, demand, s->bound))
         return false;
-    price_ops(s, demand);
     arena_clear(&s->scratch);
     *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;
