@@ -152,6 +152,7 @@ static const struct silent {
     {"workload.poll_steps", "of requests that end at different times"},
     {"workload.limit.share", "of plans without a concurrency"},
     {"moe.overlap_decode", "of vLLM's decode steps behind DeepEP, over replicas"},
+    {"moe.overlap_prefill", "of vLLM's prompts behind DeepEP, over replicas"},
     {"moe.overlap_balance", "of odd numbers of prompts on SGLang behind DeepEP"},
     {"moe.overlap_single", "of SGLang's decode steps with low-latency exchanges"},
     {"parallel.dp", "checked against what the cluster leaves, derived otherwise"},
