@@ -36,12 +36,13 @@ static uint64_t share_of(uint64_t whole, double share)
     return (uint64_t)ceil((double)whole * share);
 }
 
+/* Rows that fill up an expert's last tile are as many of fewer rows. */
 static struct demand demand_of(const struct demand *whole, double share)
 {
     struct demand half = *whole;
     half.rows = share_of(whole->rows, share);
     half.received = share_of(whole->received, share);
-    half.padded = share_of(whole->padded, share);
+    half.padded = half.rows + (whole->padded - whole->rows);
     half.hot = share_of(whole->hot, share);
     return half;
 }

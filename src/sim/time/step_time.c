@@ -279,7 +279,7 @@ bool stepper_ops(struct stepper *s, const struct demand *demand)
     return fits;
 }
 
-bool stepper_even(struct stepper *s)
+bool stepper_even(struct stepper *s, bool halves)
 {
     s->pricing.plan = &s->plan;
     s->pricing.least = true;
@@ -294,7 +294,8 @@ bool stepper_even(struct stepper *s)
         s->item[i] = (uint8_t)price_item(op, s->values);
         price_op(s, i, s->values);
     }
-    return step_halves_price(s, NULL, true);
+    s->halves = s->single = false;
+    return !halves || step_halves_price(s, NULL, true);
 }
 
 /* ---- stages ---- */
