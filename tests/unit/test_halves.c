@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/rng.h"
 #include "plan/halves.h"
+#include "sim/answer/notes.h"
 #include "sim/time/halves.h"
 #include "sim/time/step_halves.h"
 #include "support/timed.h"
@@ -325,14 +327,68 @@ static void exchanges_keep_units(void **state)
     }
 }
 
+/* What the answer says of moe.overlap. */
+static void notes_say_so(void **state)
+{
+    static const struct {
+        const char *set, *says;
+    } rows[] = {
+        {"moe.overlap=true", "unvalidated"},
+        {"stack=sglang moe.overlap=true", "unvalidated"},
+        {"stack=sglang moe.overlap_single=true", "unvalidated"},
+        {"moe.overlap=true workload.micro_batch=8", "too few tokens"},
+        {"moe.overlap=true moe.path=allgather", "with DeepEP and data parallelism alone"},
+        {"stack=sglang moe.overlap=true moe.path=allgather", "with DeepEP alone"},
+        {"", NULL},
+        {"stack=sglang moe.overlap_single=true moe.path=deepep", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct timed t;
+        struct note notes[NOTES_ENGINE];
+        const char *text = NULL;
+        timed_open(&t, plan_text, rows[i].set);
+        size_t n = notes_engine(&t.plan, &t.arena, notes);
+        for (size_t k = 0; k < n; k++)
+            if (strncmp(notes[k].key, "moe.overlap", 11) == 0)
+                text = notes[k].text;
+        if (!text != !rows[i].says || (text && !strstr(text, rows[i].says)))
+            fail_msg("%s: %s", rows[i].set, text ? text : "nothing");
+        timed_close(&t);
+    }
+}
+
+/* No run of a profile was of halves: outside of all of them. */
+static void no_run_is_like_it(void **state)
+{
+    struct timed t;
+    (void)state;
+    timed_open(&t, plan_text, "");
+    assert_false(profile_is_unlike(&t.profile, &t.s.plan));
+    timed_close(&t);
+    timed_open(&t, plan_text, "moe.overlap=true");
+    assert_true(profile_is_unlike(&t.profile, &t.s.plan));
+    timed_close(&t);
+    timed_open(&t, plan_text, "stack=sglang moe.overlap_single=true");
+    assert_true(profile_is_unlike(&t.profile, &t.s.plan));
+    timed_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts_by_hand),          cmocka_unit_test(decode_by_hand),
-        cmocka_unit_test(single_by_hand),           cmocka_unit_test(one_batch_hides_its_own),
-        cmocka_unit_test(orders_keep_their_bounds), cmocka_unit_test(thresholds_decide),
-        cmocka_unit_test(few_tokens_lose),          cmocka_unit_test(ops_are_of_both),
-        cmocka_unit_test(plans_of_halves),          cmocka_unit_test(exchanges_keep_units),
+        cmocka_unit_test(prompts_by_hand),
+        cmocka_unit_test(decode_by_hand),
+        cmocka_unit_test(single_by_hand),
+        cmocka_unit_test(one_batch_hides_its_own),
+        cmocka_unit_test(orders_keep_their_bounds),
+        cmocka_unit_test(thresholds_decide),
+        cmocka_unit_test(few_tokens_lose),
+        cmocka_unit_test(ops_are_of_both),
+        cmocka_unit_test(plans_of_halves),
+        cmocka_unit_test(exchanges_keep_units),
+        cmocka_unit_test(notes_say_so),
+        cmocka_unit_test(no_run_is_like_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
