@@ -227,10 +227,13 @@ static bool moves(enum profile_item item)
     return item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL;
 }
 
-static bool evaluate_values(struct stepper *s, const struct demand *demand)
+static bool evaluate_values(struct stepper *s, const struct demand *demand, bool least)
 {
     struct slots slots = s->slots;
-    skew_even(&s->plan, &slots);
+    if (least && !demand)
+        skew_least(&s->plan, &slots);
+    else
+        skew_even(&s->plan, &slots);
     if (!demand) {
         s->pricing.carried = skew_carried(&s->plan, NULL, &slots);
         return sizes_eval(&s->work.sizes, &slots, s->values);
@@ -273,7 +276,7 @@ static void price_ops(struct stepper *s, const struct demand *demand)
 
 bool stepper_ops(struct stepper *s, const struct demand *demand)
 {
-    bool fits = evaluate_values(s, demand);
+    bool fits = evaluate_values(s, demand, s->bound);
     if (fits)
         price_ops(s, demand);
     return fits;
@@ -284,7 +287,7 @@ bool stepper_even(struct stepper *s, bool halves)
     s->pricing.plan = &s->plan;
     s->pricing.least = true;
     s->pricing.links = (struct demand_links){0};
-    if (!evaluate_values(s, NULL))
+    if (!evaluate_values(s, NULL, true))
         return false;
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
