@@ -6,8 +6,12 @@
 
 enum { STEPS = 60 };
 
-static const double SHIFT = 1e-5;    /* of a logarithm, for derivatives */
-static const double ENOUGH = 1e-7;   /* relative gain below which a fit has ended */
+static const double SHIFT = 1e-5; /* of a logarithm, for derivatives */
+/* The same to both sides, where predictions have kinks. By slopes at a point alone a fit ends
+ * where a kink meets its path, and one that is begun there does not leave it. */
+static const double WIDE[] = {0.1, 0.03, 0.01, 0.003};
+static const double ENOUGH = 1e-7; /* relative gain below which a fit has ended */
+static const double ENOUGH_WIDE = 1e-4;
 static const double AT_BOUND = 1e-6; /* of a logarithm */
 
 struct solver {
@@ -17,6 +21,8 @@ struct solver {
     double at[FIT_CONSTANTS]; /* logarithms of the constants */
     double normal[FIT_CONSTANTS][FIT_CONSTANTS];
     double gradient[FIT_CONSTANTS];
+    double *trial;      /* [n_rows] */
+    double shift, back; /* of a logarithm, for derivatives: up and down */
 };
 
 double fit_rho(double residual, double scale)
@@ -42,20 +48,39 @@ static void residuals(const struct fit_problem *p, const double *at, double *out
         out[i] = log(p->predict(p->context, constants, p->rows[i]) / p->measured[p->rows[i]]);
 }
 
+static double clamp(const struct fit_bound *bound, double at)
+{
+    return fmin(fmax(at, log(bound->low)), log(bound->high));
+}
+
+/* Residuals where constant k is moved. */
+static double shifted(struct solver *w, size_t k, double by, double *out)
+{
+    double kept = w->at[k];
+    w->at[k] = clamp(&w->p->bounds[k], kept + by);
+    residuals(w->p, w->at, out);
+    double moved = w->at[k] - kept;
+    w->at[k] = kept;
+    return moved;
+}
+
 /* What may not move needs no derivative: its column stays zero. */
 static void differentiate(struct solver *w)
 {
     const struct fit_problem *p = w->p;
     for (size_t k = 0; k < p->n_constants; k++) {
-        double *out = w->derivative + k * p->n_rows, kept = w->at[k];
+        double *out = w->derivative + k * p->n_rows, low = 0;
+        const double *below = w->residual;
         if (p->bounds[k].low >= p->bounds[k].high)
             continue;
-        double shift = kept + SHIFT > log(p->bounds[k].high) ? -SHIFT : SHIFT;
-        w->at[k] = kept + shift;
-        residuals(p, w->at, out);
-        w->at[k] = kept;
+        bool down = w->at[k] + w->shift > log(p->bounds[k].high);
+        double high = shifted(w, k, down && !(w->back > 0) ? -w->shift : w->shift, out);
+        if (w->back > 0) {
+            low = shifted(w, k, -w->back, w->trial);
+            below = w->trial;
+        }
         for (size_t i = 0; i < p->n_rows; i++)
-            out[i] = (out[i] - w->residual[i]) / shift;
+            out[i] = (out[i] - below[i]) / (high - low);
     }
 }
 
@@ -102,11 +127,6 @@ static bool solve(double m[FIT_CONSTANTS][FIT_CONSTANTS], double *v, size_t n)
         v[i] /= m[i][i];
     }
     return true;
-}
-
-static double clamp(const struct fit_bound *bound, double at)
-{
-    return fmin(fmax(at, log(bound->low)), log(bound->high));
 }
 
 /* A constant that its gradient pushes against its bound does not move in this step. */
@@ -180,19 +200,19 @@ static void finish(struct solver *w, struct fit_result *result)
 }
 
 /* One accepted step; false when none makes the cost smaller. */
-static bool advance(struct solver *w, double *damping, double *trial, struct fit_result *result)
+static bool advance(struct solver *w, double *damping, struct fit_result *result)
 {
     double next[FIT_CONSTANTS];
     for (unsigned tries = 0; tries < 12; tries++, *damping *= 4) {
         if (!propose(w, *damping, next))
             continue;
-        residuals(w->p, next, trial);
-        double cost = cost_of(w->p, trial);
+        residuals(w->p, next, w->trial);
+        double cost = cost_of(w->p, w->trial);
         if (!(cost < result->cost))
             continue;
-        bool more = result->cost - cost > ENOUGH * result->cost;
+        bool more = result->cost - cost > (w->p->kinked ? ENOUGH_WIDE : ENOUGH) * result->cost;
         memcpy(w->at, next, sizeof next);
-        memcpy(w->residual, trial, w->p->n_rows * sizeof *trial);
+        memcpy(w->residual, w->trial, w->p->n_rows * sizeof *w->trial);
         result->cost = cost;
         *damping = fmax(*damping / 8, 1e-9);
         return more;
@@ -200,11 +220,25 @@ static bool advance(struct solver *w, double *damping, double *trial, struct fit
     return false;
 }
 
+/* Steps until none makes the cost smaller, by slopes over so wide a shift. */
+static void descend(struct solver *w, double shift, double back, struct fit_result *result)
+{
+    double damping = 1e-3;
+    bool more = w->p->n_rows > 0;
+    w->shift = shift;
+    w->back = back;
+    for (unsigned steps = 0; more && steps < STEPS; steps++, result->steps++) {
+        differentiate(w);
+        assemble(w);
+        more = advance(w, &damping, result);
+    }
+}
+
 void fit_run(const struct fit_problem *p, const double *warm, struct arena *arena,
              struct fit_result *result)
 {
     struct solver w = {.p = p};
-    double *trial = arena_alloc(arena, p->n_rows + 1, sizeof *trial), damping = 1e-3;
+    w.trial = arena_alloc(arena, p->n_rows + 1, sizeof *w.trial);
     w.residual = arena_alloc(arena, p->n_rows + 1, sizeof *w.residual);
     w.derivative = arena_alloc(arena, p->n_constants * p->n_rows + 1, sizeof *w.derivative);
     *result = (struct fit_result){0};
@@ -212,10 +246,8 @@ void fit_run(const struct fit_problem *p, const double *warm, struct arena *aren
         w.at[k] = clamp(&p->bounds[k], log(warm ? warm[k] : p->bounds[k].start));
     residuals(p, w.at, w.residual);
     result->cost = cost_of(p, w.residual);
-    for (bool more = p->n_rows > 0; more && result->steps < STEPS; result->steps++) {
-        differentiate(&w);
-        assemble(&w);
-        more = advance(&w, &damping, trial, result);
-    }
+    for (size_t i = 0; p->kinked && i < sizeof WIDE / sizeof *WIDE; i++)
+        descend(&w, WIDE[i], WIDE[i], result);
+    descend(&w, SHIFT, 0, result);
     finish(&w, result);
 }

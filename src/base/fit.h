@@ -34,6 +34,8 @@ struct fit_problem {
     const uint32_t *rows;   /* [n_rows] those that count */
     size_t n_rows;
     double scale; /* of rho; 0.1: a tenth */
+    bool kinked;  /* predictions have kinks, the larger of two things: slopes are first taken
+                   * over wide steps to both sides, then over narrower ones */
 };
 
 struct fit_result {

@@ -60,8 +60,8 @@ static void a_users_own_runs(void **state)
     struct plan first;
     published_read("megatron_moe_memory_b200", &arena, &csv);
     assert_int_equal(published_plan_with(&csv, 0, NULL, &arena, &first, &err), STATUS_OK);
-    if (calibrate_runs(&csv, &(struct run_choice){"megatron", "b200", NULL, NULL}, &arena, &c,
-                       &err) != STATUS_OK)
+    const struct run_choice choice = {.stack = "megatron", .device = "b200"};
+    if (calibrate_runs(&csv, &choice, &arena, &c, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
     print_message("before %.1f %%, fitted %.1f %%, left out %.1f %%\n", c.before.median,
                   c.after.median, c.left_out.median);
@@ -151,7 +151,7 @@ static void layouts_of_one_model(void **state)
     (void)state;
     static const struct override assumed = {"stack.profile", "megatron-assumed", "test"};
     const struct published_sets sets = {&assumed, 1};
-    const struct run_choice choice = {"megatron", "gb200", "deepseek-v3", &sets};
+    const struct run_choice choice = {"megatron", "gb200", "deepseek-v3", &sets, RUN_JUDGED};
     struct arena arena = {0};
     struct err err = {0};
     struct csv csv;
@@ -176,7 +176,7 @@ static void what_was_fitted_is_read_again(void **state)
     static const char file[] = "test_calibrate_runs_again.yaml";
     struct override profile = {"stack.profile", "megatron", "test"};
     const struct published_sets sets = {&profile, 1};
-    const struct run_choice choice = {"megatron", "b200", "qwen3-30b-a3b", &sets};
+    const struct run_choice choice = {"megatron", "b200", "qwen3-30b-a3b", &sets, RUN_JUDGED};
     struct arena arena = {0};
     struct err err = {0};
     struct csv csv;
@@ -237,9 +237,9 @@ static void nothing_chosen(void **state)
     struct csv csv;
     struct run_calibration c;
     published_read("megatron_moe_memory_b200", &arena, &csv);
-    assert_int_equal(calibrate_runs(&csv, &(struct run_choice){"maxtext", NULL, NULL, NULL},
-                                    &arena, &c, &err),
-                     STATUS_INPUT);
+    assert_int_equal(
+        calibrate_runs(&csv, &(struct run_choice){.stack = "maxtext"}, &arena, &c, &err),
+        STATUS_INPUT);
     assert_non_null(strstr(err.text, "no run of this table"));
     published_read("collectives", &arena, &csv);
     assert_false(calibrate_is_runs(&csv));

@@ -109,6 +109,43 @@ static void nothing_to_fit_keeps_the_start(void **state)
     arena_release(&arena);
 }
 
+/* Twelve runs that take the longer of host and device, with noise of some 15 %. */
+static double longer_at(const void *context, const double *constants, size_t row)
+{
+    (void)context;
+    double launches = 10 + 3 * (double)(row % 4), flop = 5 + 4 * (double)(row % 6),
+           bytes = 2 + 3 * (double)(row % 5);
+    return fmax(launches * constants[0], flop * constants[1] + bytes * constants[2]);
+}
+
+/* A fit that goes by slopes at a point ends where host and device take equally long. */
+static void kinks_do_not_end_a_fit(void **state)
+{
+    (void)state;
+    static const double measured[] = {11.8, 19.1, 22.0, 19.6, 19.5, 14.5,
+                                      19.3, 20.7, 13.1, 14.2, 25.3, 25.3};
+    static const struct fit_bound bounds[] = {{1, 1e-2, 1e2}, {1, 1e-2, 1e2}, {1, 1e-2, 1e2}};
+    enum { RUNS = sizeof measured / sizeof *measured };
+    struct arena arena = {0};
+    struct fit_result plain, kinked;
+    uint32_t rows[RUNS];
+    for (uint32_t i = 0; i < RUNS; i++)
+        rows[i] = i;
+    struct fit_problem problem = {.n_constants = 3,
+                                  .bounds = bounds,
+                                  .predict = longer_at,
+                                  .measured = measured,
+                                  .rows = rows,
+                                  .n_rows = RUNS,
+                                  .scale = 0.1};
+    fit_run(&problem, NULL, &arena, &plain);
+    problem.kinked = true;
+    fit_run(&problem, NULL, &arena, &kinked);
+    if (!(kinked.cost < 0.8 * plain.cost))
+        fail_msg("cost %g, by slopes at points %g", kinked.cost, plain.cost);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +153,7 @@ int main(void)
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(a_product_cannot_be_told_apart),
         cmocka_unit_test(nothing_to_fit_keeps_the_start),
+        cmocka_unit_test(kinks_do_not_end_a_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

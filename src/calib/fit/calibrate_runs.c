@@ -139,12 +139,11 @@ static enum status read_runs(struct reading *r, const struct csv *csv,
 }
 
 /* Predicts what was left out by fits without it; their constants for the jackknife. */
-static void leave_out(struct fitter *f, enum leave leave, uint32_t n,
-                      const struct fit_result *all, struct fit_result *fits)
+static void leave_out(struct fitter *f, enum leave leave, uint32_t n, struct fit_result *fits)
 {
     for (uint32_t which = 0; which < n; which++) {
         const struct left left = {.leave = leave, .which = which};
-        fitter_fit(f, &left, all->constants, &fits[which]);
+        fitter_fit(f, &left, &fits[which]);
         fitter_move(f, fits[which].constants);
         for (size_t i = 0; i < f->n; i++)
             if (fitter_is_left(&f->runs[i], &left))
@@ -194,8 +193,7 @@ static double error_of(double told, double measured)
 }
 
 /* What pairs of folds say of each other; fewer folds than configurations keep it short. */
-static void judge_error(struct fitter *f, uint32_t n, const struct fit_result *all,
-                        struct run_calibration *out)
+static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *out)
 {
     uint32_t folds = n < NESTED ? n : NESTED;
     struct left_out_pairs pairs;
@@ -213,7 +211,7 @@ static void judge_error(struct fitter *f, uint32_t n, const struct fit_result *a
     for (uint32_t a = 0; a < folds && folds > 2; a++)
         for (uint32_t b = a + 1; b < folds; b++) {
             const struct left left = {LEAVE_FOLDS, a, b, folds};
-            fitter_fit(f, &left, all->constants, &fit);
+            fitter_fit(f, &left, &fit);
             fitter_move(f, fit.constants);
             for (size_t i = 0; i < f->n; i++)
                 if (group[i] == a || group[i] == b)
@@ -223,23 +221,23 @@ static void judge_error(struct fitter *f, uint32_t n, const struct fit_result *a
     out->held = left_out_held(&pairs, error, share, f->arena);
 }
 
-static void run_fits(struct fitter *f, struct reading *r, struct run_calibration *out)
+static void run_fits(struct fitter *f, struct reading *r, enum run_depth depth,
+                     struct run_calibration *out)
 {
     struct fit_result all;
     struct fit_result *fits = arena_alloc(f->arena, r->n_configurations + 1, sizeof *fits);
     struct fit_result *models = arena_alloc(f->arena, r->n_models + 1, sizeof *models);
-    fitter_fit(f, &(struct left){.leave = LEAVE_NOTHING}, NULL, &all);
+    uint32_t n = depth == RUN_JUDGED ? r->n_configurations : 1;
+    fitter_fit(f, &(struct left){.leave = LEAVE_NOTHING}, &all);
     fitter_move(f, all.constants);
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < f->n; i++)
         f->values[i].after = fitter_seconds(f, i);
-        f->values[i].left_out = f->values[i].model_out = (double)NAN;
-    }
-    if (r->n_configurations > 1)
-        leave_out(f, LEAVE_CONFIGURATION, r->n_configurations, &all, fits);
-    if (r->n_models > 1)
-        leave_out(f, LEAVE_MODEL, r->n_models, &all, models);
-    list_constants(f, &all, fits, r->n_configurations, out);
-    judge_error(f, r->n_configurations, &all, out);
+    if (n > 1)
+        leave_out(f, LEAVE_CONFIGURATION, n, fits);
+    if (n > 1 && r->n_models > 1)
+        leave_out(f, LEAVE_MODEL, r->n_models, models);
+    list_constants(f, &all, fits, n, out);
+    judge_error(f, n, out);
 }
 
 enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
@@ -254,13 +252,17 @@ enum status calibrate_runs(const struct csv *csv, const struct run_choice *choic
     f.measured = arena_alloc(arena, f.n + MOST_MOVED + 2, sizeof *f.measured);
     f.kept = arena_alloc(arena, f.n + MOST_MOVED + 2, sizeof *f.kept);
     for (size_t i = 0; i < f.n; i++) {
-        f.values[i].before = fitter_seconds(&f, i);
-        f.measured[i] = f.values[i].measured;
+        struct run_value *value = &f.values[i];
+        value->before = fitter_seconds(&f, i);
+        value->after = value->left_out = value->model_out = (double)NAN;
+        f.measured[i] = value->measured;
     }
     for (size_t k = 0; k <= MOST_MOVED; k++)
         f.measured[f.n + k] = 1;
-    fitter_choose(&f);
-    run_fits(&f, &r, out);
+    if (choice->depth != RUN_TOLD) {
+        fitter_choose(&f);
+        run_fits(&f, &r, choice->depth, out);
+    }
     out->profile = f.base;
     out->values = f.values;
     out->n = f.n;

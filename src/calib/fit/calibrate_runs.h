@@ -53,12 +53,17 @@ struct run_calibration {
 /* Whether a table of runs has step times or rates. */
 bool calibrate_is_runs(const struct csv *csv);
 
+/* How much is asked: all; the fit without what is left out of others, whose intervals are then
+ * the profile's own; nothing but what the profile says (values[].before). */
+enum run_depth { RUN_JUDGED, RUN_FITTED, RUN_TOLD };
+
 /* Which runs of a table: of a stack, a device, a model (NULL: any), with more keys (NULL:
  * none).
  */
 struct run_choice {
     const char *stack, *device, *model;
     const struct published_sets *sets;
+    enum run_depth depth;
 };
 
 /* Fits. Runs must share one profile, which stack.profile names or the plans take by themselves.

@@ -224,7 +224,7 @@ static uint32_t fold_of(const struct step_run *run)
 
 /* To the runs that are neither left nor of this fold. */
 static void fit_with(struct fitter *f, const struct left *left, uint32_t fold,
-                     fit_predict predict, const double *warm, struct fit_result *result)
+                     fit_predict predict, struct fit_result *result)
 {
     struct fit_bound bounds[MOST_MOVED + 1];
     struct arena scratch = {0};
@@ -234,7 +234,8 @@ static void fit_with(struct fitter *f, const struct left *left, uint32_t fold,
                                   .context = f,
                                   .measured = f->measured,
                                   .rows = f->kept,
-                                  .scale = SCALE};
+                                  .scale = SCALE,
+                                  .kinked = predict == predict_row};
     for (size_t k = 0; k < f->n_moved; k++)
         bounds[k] = fitter_bound(f->moved[k]);
     bounds[f->n_moved] = (struct fit_bound){1, 1. / 5, 5};
@@ -243,7 +244,7 @@ static void fit_with(struct fitter *f, const struct left *left, uint32_t fold,
             f->kept[problem.n_rows++] = (uint32_t)i;
     for (size_t k = 0; k <= f->n_moved; k++)
         f->kept[problem.n_rows++] = (uint32_t)(f->n + k);
-    fit_run(&problem, warm, &scratch, result);
+    fit_run(&problem, NULL, &scratch, result);
     arena_release(&scratch);
 }
 
@@ -271,7 +272,7 @@ static double fold_cost(struct fitter *f, const struct left *left, uint32_t fold
         if (fold_of(&f->runs[i]) != fold || fitter_is_left(&f->runs[i], left))
             continue;
         if (runs++ < 1)
-            fit_with(f, left, fold, predict_linear, NULL, &result);
+            fit_with(f, left, fold, predict_linear, &result);
         cost += fit_rho(log(predict_linear(f, result.constants, i) / f->measured[i]), SCALE);
     }
     return cost / runs;
@@ -311,9 +312,8 @@ static void choose_strengths(struct fitter *f, const struct left *left)
     f->shared_strength = chosen[1];
 }
 
-void fitter_fit(struct fitter *f, const struct left *left, const double *warm,
-                struct fit_result *result)
+void fitter_fit(struct fitter *f, const struct left *left, struct fit_result *result)
 {
     choose_strengths(f, left);
-    fit_with(f, left, NO_FOLD, predict_row, warm, result);
+    fit_with(f, left, NO_FOLD, predict_row, result);
 }

@@ -75,8 +75,8 @@ void fitter_move(struct fitter *fitter, const double *factors);
 /* Seconds of a run's step with the constants as they stand. */
 double fitter_seconds(struct fitter *fitter, size_t run);
 
-/* Fits to the runs that are not left, which also choose how far constants may move. */
-void fitter_fit(struct fitter *fitter, const struct left *left, const double *warm,
-                struct fit_result *result);
+/* Fits to the runs that are not left, which also choose how far constants may move. It begins
+ * at the profile, never at another fit: that has seen what is left. */
+void fitter_fit(struct fitter *fitter, const struct left *left, struct fit_result *result);
 
 #endif

@@ -199,8 +199,8 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     struct run_calibration calibration;
     struct published_sets sets;
     TRY(plan_argument_sets(call, &sets, err));
-    const struct run_choice choice = {settings->stack, settings->device, settings->model,
-                                      &sets};
+    const struct run_choice choice = {settings->stack, settings->device, settings->model, &sets,
+                                      RUN_JUDGED};
     TRY(calibrate_runs(csv, &choice, call->arena, &calibration, err));
     const char *table = text_base_name(csv->file);
     TRY(write_runs(call, &calibration, table, err));

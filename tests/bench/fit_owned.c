@@ -1,0 +1,409 @@
+/* What `moeplan calibrate RUNS.csv` is worth on a user's own few runs, shown on published ones,
+ * through the code that it calls: `fit_owned` prints the lines of the tables of
+ * models/profiles/README.md, section "Whole steps", and the `unlike` of profile megatron.
+ *
+ *   fit_owned layouts  of one model on one device each layout predicted from the others, by
+ *                      three profiles to begin with
+ *   fit_owned splits   some layouts drawn to calibrate on, the others asked of what is written
+ *   fit_owned unlike   refitted without all runs of one kind
+ *
+ * Without an argument all three; minutes on one CPU. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/stat.h"
+#include "base/text.h"
+#include "calib/fit/calibrate_runs.h"
+#include "plan/read/catalog.h"
+
+enum { MOST_ROWS = 64, MOST_SPLITS = 40, DRAWS = 400, OWN = 5, RESAMPLES = 2000, SEED = 1 };
+
+static const char assumed[] = "megatron-assumed", shipped[] = "megatron",
+                  others_file[] = "fit_owned_others.yaml", own_file[] = "fit_owned_own.yaml";
+
+static const struct owner {
+    const char *name, *table, *device, *model;
+} owners[] = {
+    {"DeepSeek-V2, 8 B200", "megatron_moe_memory_b200", "b200", "deepseek-v2"},
+    {"DeepSeek-V3, GB200", "megatron_train_throughput", "gb200", "deepseek-v3"},
+    {"DeepSeek-V3, B200", "megatron_train_throughput", "b200", "deepseek-v3"},
+    {"Qwen3-30B, GB200", "megatron_train_throughput", "gb200", "qwen3-30b-a3b"},
+    {"Qwen3-30B, B200", "megatron_train_throughput", "b200", "qwen3-30b-a3b"},
+    {"Qwen3-30B, H100", "megatron_train_throughput", "h100", "qwen3-30b-a3b"},
+};
+enum { OWNERS = sizeof owners / sizeof *owners };
+
+/* Rows of a table that have a rate or a time, and the layout of each. */
+struct runs {
+    struct arena arena;
+    struct csv csv;
+    struct plan *plans;
+    uint32_t layout[MOST_ROWS];
+    uint32_t n_layouts;
+};
+
+static void stop(const struct err *err)
+{
+    fprintf(stderr, "fit_owned: %s: %s %s\n", err->where, err->text, err->hint);
+    exit(1);
+}
+
+static void append_row(struct csv *to, const struct csv *from, size_t row)
+{
+    memcpy(&to->cells[to->n_rows * to->n_columns], &from->cells[row * from->n_columns],
+           from->n_columns * sizeof *to->cells);
+    to->lines[to->n_rows++] = from->lines[row];
+}
+
+static struct csv table_like(const struct csv *csv, struct arena *arena)
+{
+    struct csv empty = *csv;
+    empty.n_rows = 0;
+    empty.cells = arena_alloc(arena, csv->n_rows * csv->n_columns + 1, sizeof *empty.cells);
+    empty.lines = arena_alloc(arena, csv->n_rows + 1, sizeof *empty.lines);
+    return empty;
+}
+
+static bool is_of(const struct plan *plan, const struct owner *owner)
+{
+    char device[PLAN_NAME];
+    profile_device(plan, device);
+    return !owner->device ||
+           (text_equal(device, owner->device) && text_equal(plan->model_name, owner->model));
+}
+
+static void number_layout(struct runs *r, size_t row)
+{
+    const char *set = csv_cell(&r->csv, row, "set"), *plan = csv_cell(&r->csv, row, "plan");
+    for (size_t i = 0; i < row; i++)
+        if (text_equal(set, csv_cell(&r->csv, i, "set")) &&
+            text_equal(plan, csv_cell(&r->csv, i, "plan"))) {
+            r->layout[row] = r->layout[i];
+            return;
+        }
+    r->layout[row] = r->n_layouts++;
+}
+
+/* Those of an owner, or all but them. */
+static void open_runs(struct runs *r, const struct owner *owner, bool others)
+{
+    struct err err = {0};
+    struct csv all;
+    char *path;
+    *r = (struct runs){.n_layouts = 0};
+    r->plans = arena_alloc(&r->arena, MOST_ROWS, sizeof *r->plans);
+    if (catalog_find(CATALOG_PUBLISHED, owner->table, NULL, &r->arena, &path, &err) ||
+        csv_read(path, &r->arena, &all, &err))
+        stop(&err);
+    r->csv = table_like(&all, &r->arena);
+    for (size_t row = 0; row < all.n_rows && r->csv.n_rows < MOST_ROWS; row++) {
+        struct csv one = table_like(&all, &r->arena);
+        struct plan *plan = &r->plans[r->csv.n_rows];
+        append_row(&one, &all, row);
+        if (!calibrate_is_runs(&one))
+            continue;
+        if (published_plan_with(&all, row, NULL, &r->arena, plan, &err))
+            stop(&err);
+        if (is_of(plan, owner) == others)
+            continue;
+        append_row(&r->csv, &all, row);
+        number_layout(r, r->csv.n_rows - 1);
+    }
+}
+
+static void calibrate(const struct csv *csv, const char *profile, enum run_depth depth,
+                      struct arena *arena, struct run_calibration *out)
+{
+    const struct override set = {"stack.profile", profile, "fit_owned"};
+    const struct published_sets sets = {&set, 1};
+    const struct run_choice choice = {.sets = &sets, .depth = depth};
+    struct err err = {0};
+    if (calibrate_runs(csv, &choice, arena, out, &err))
+        stop(&err);
+}
+
+static void write_profile(const char *file, const struct run_calibration *c)
+{
+    FILE *out = fopen(file, "w");
+    if (!out) {
+        perror(file);
+        exit(1);
+    }
+    calibrate_runs_write(out, c, "fit_owned", "2026-11-27");
+    fclose(out);
+}
+
+/* A profile that has seen no run of the owner's: the shipped one, or one fitted to all other
+ * runs of the table. */
+static const char *unseen(const struct owner *owner)
+{
+    struct runs others;
+    struct run_calibration c;
+    if (strcmp(owner->table, owners[OWNERS - 1].table) != 0)
+        return shipped;
+    open_runs(&others, owner, true);
+    calibrate(&others.csv, assumed, RUN_JUDGED, &others.arena, &c);
+    write_profile(others_file, &c);
+    arena_release(&others.arena);
+    return others_file;
+}
+
+/* ---- each layout from the others ---- */
+
+static double left_out(const struct runs *r, const char *profile)
+{
+    struct arena arena = {0};
+    struct run_calibration c;
+    calibrate(&r->csv, profile, RUN_JUDGED, &arena, &c);
+    double median = c.left_out.median;
+    arena_release(&arena);
+    return median;
+}
+
+static void say_layouts(const struct runs *r, const struct owner *owner, const char *prior)
+{
+    printf("| %s: %zu | %u |", owner->name, r->csv.n_rows, (unsigned)r->n_layouts);
+    printf(" %.1f | %.1f |\n", left_out(r, prior), left_out(r, assumed));
+    fflush(stdout);
+}
+
+/* ---- many splits ---- */
+
+/* Errors in percent of every run that some split asked for. */
+struct asked {
+    double before[MOST_ROWS][MOST_SPLITS], after[MOST_ROWS][MOST_SPLITS];
+    size_t n[MOST_ROWS];
+};
+
+/* The median over so many runs, with all that was asked of each. */
+static double median_of(double (*errors)[MOST_SPLITS], const size_t *n, const uint32_t *runs,
+                        size_t n_runs)
+{
+    static double all[MOST_ROWS * MOST_SPLITS];
+    size_t count = 0;
+    for (size_t i = 0; i < n_runs; i++)
+        for (size_t k = 0; k < n[runs[i]]; k++)
+            all[count++] = errors[runs[i]][k];
+    stat_sort(all, count);
+    return count ? stat_percentile(all, count, 0.5) : (double)NAN;
+}
+
+static void bootstrap(struct asked *a, const uint32_t *runs, size_t n, double ends[2])
+{
+    static double medians[RESAMPLES];
+    uint32_t drawn[MOST_ROWS];
+    struct rng rng;
+    rng_init(&rng, SEED, 1, 0, 0, 0);
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        for (size_t k = 0; k < n; k++)
+            drawn[k] = runs[rng_below(&rng, n)];
+        medians[i] = median_of(a->after, a->n, drawn, n);
+    }
+    stat_sort(medians, RESAMPLES);
+    ends[0] = stat_percentile(medians, RESAMPLES, 0.05);
+    ends[1] = stat_percentile(medians, RESAMPLES, 0.95);
+}
+
+/* Layouts in an order at random until they have OWN runs, or all but one. */
+static uint64_t draw(const struct runs *r, struct rng *rng, size_t *n_own)
+{
+    uint32_t order[MOST_ROWS];
+    uint64_t own = 0;
+    *n_own = 0;
+    rng_order(rng, order, r->n_layouts);
+    for (uint32_t i = 0; i + 1 < r->n_layouts && *n_own < OWN; i++) {
+        own |= UINT64_C(1) << order[i];
+        for (size_t row = 0; row < r->csv.n_rows; row++)
+            *n_own += r->layout[row] == order[i];
+    }
+    return own;
+}
+
+static void ask(const struct runs *r, uint64_t own, const char *prior, struct asked *a)
+{
+    struct arena arena = {0};
+    struct csv mine = table_like(&r->csv, &arena), theirs = table_like(&r->csv, &arena);
+    struct run_calibration c, before, after;
+    size_t rows[MOST_ROWS];
+    for (size_t row = 0; row < r->csv.n_rows; row++) {
+        bool is_own = own >> r->layout[row] & 1;
+        if (!is_own)
+            rows[theirs.n_rows] = row;
+        append_row(is_own ? &mine : &theirs, &r->csv, row);
+    }
+    calibrate(&mine, prior, RUN_FITTED, &arena, &c);
+    write_profile(own_file, &c);
+    calibrate(&theirs, prior, RUN_TOLD, &arena, &before);
+    calibrate(&theirs, own_file, RUN_TOLD, &arena, &after);
+    for (size_t i = 0; i < theirs.n_rows; i++) {
+        size_t row = rows[i], k = a->n[row]++;
+        a->before[row][k] = 100 * fabs(before.values[i].before / before.values[i].measured - 1);
+        a->after[row][k] = 100 * fabs(after.values[i].before / after.values[i].measured - 1);
+    }
+    arena_release(&arena);
+}
+
+static void say_splits(const struct runs *r, const struct owner *owner, const char *prior)
+{
+    static struct asked a;
+    uint64_t seen[MOST_SPLITS];
+    size_t n = 0, least = SIZE_MAX, most = 0, n_own, n_runs = 0;
+    uint32_t runs[MOST_ROWS];
+    double ends[2];
+    struct rng rng;
+    memset(&a, 0, sizeof a);
+    rng_init(&rng, SEED, 0, 0, 0, 0);
+    for (unsigned i = 0; i < DRAWS && n < MOST_SPLITS; i++) {
+        uint64_t own = draw(r, &rng, &n_own);
+        size_t k = 0;
+        while (k < n && seen[k] != own)
+            k++;
+        if (k < n)
+            continue;
+        seen[n++] = own;
+        least = n_own < least ? n_own : least;
+        most = n_own > most ? n_own : most;
+        ask(r, own, prior, &a);
+    }
+    for (uint32_t row = 0; row < r->csv.n_rows; row++)
+        if (a.n[row])
+            runs[n_runs++] = row;
+    bootstrap(&a, runs, n_runs, ends);
+    printf("| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f |\n", owner->name, n, least,
+           most, median_of(a.before, a.n, runs, n_runs), median_of(a.after, a.n, runs, n_runs),
+           ends[0], ends[1]);
+    fflush(stdout);
+}
+
+/* ---- without all runs of one kind ---- */
+
+static bool has_deepep(const struct plan *p)
+{
+    return p->moe.path == PATH_DEEPEP;
+}
+static bool has_ragged(const struct plan *p)
+{
+    return p->moe.path == PATH_RAGGED_A2A;
+}
+static bool has_capacity(const struct plan *p)
+{
+    return p->moe.path == PATH_CAPACITY;
+}
+static bool has_one_stage(const struct plan *p)
+{
+    return p->parallel.pp == 1;
+}
+static bool has_16_stages(const struct plan *p)
+{
+    return p->parallel.pp == 16;
+}
+static bool has_chunks(const struct plan *p)
+{
+    return p->parallel.vpp > 1;
+}
+static bool has_4_at_once(const struct plan *p)
+{
+    return p->workload.micro_batch == 4;
+}
+static bool recomputes(const struct plan *p)
+{
+    return p->recompute.kind == RECOMPUTE_SELECTIVE;
+}
+static bool has_graphs(const struct plan *p)
+{
+    return p->stack.graphs == GRAPHS_FULL;
+}
+static bool has_some(const struct plan *p)
+{
+    return p->stack.graphs == GRAPHS_PARTIAL;
+}
+static bool overlaps(const struct plan *p)
+{
+    return p->stack.overlap_ep;
+}
+static bool has_ep_64(const struct plan *p)
+{
+    return p->parallel.ep == 64;
+}
+
+static const struct kind {
+    const char *name;
+    bool (*is)(const struct plan *plan);
+} kinds[] = {
+    {"path deepep", has_deepep},      {"path ragged_a2a", has_ragged},
+    {"path capacity", has_capacity},  {"pp 1", has_one_stage},
+    {"pp 16", has_16_stages},         {"virtual stages", has_chunks},
+    {"micro-batch 4", has_4_at_once}, {"recomputation", recomputes},
+    {"full graphs", has_graphs},      {"partial graphs", has_some},
+    {"overlapped", overlaps},         {"ep 64", has_ep_64},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct errors {
+    double percent[KINDS * MOST_ROWS], factor[KINDS * MOST_ROWS];
+    size_t n;
+};
+
+static void leave_kind(const struct runs *r, const struct kind *kind, struct errors *e)
+{
+    struct arena arena = {0};
+    struct csv kept = table_like(&r->csv, &arena), left = table_like(&r->csv, &arena);
+    struct run_calibration c;
+    struct stat percent = {0};
+    for (size_t row = 0; row < r->csv.n_rows; row++)
+        append_row(kind->is(&r->plans[row]) ? &left : &kept, &r->csv, row);
+    if (left.n_rows && 2 * kept.n_rows >= r->csv.n_rows) {
+        calibrate(&kept, assumed, RUN_FITTED, &arena, &c);
+        write_profile(own_file, &c);
+        calibrate(&left, own_file, RUN_TOLD, &arena, &c);
+        for (size_t i = 0; i < c.n; i++) {
+            double ratio = c.values[i].before / c.values[i].measured;
+            e->percent[e->n] = 100 * fabs(ratio - 1);
+            e->factor[e->n++] = fmax(ratio, 1 / ratio) - 1;
+            stat_add(&percent, 100 * (ratio - 1));
+        }
+        printf("without %s: %zu runs, %+.1f %% on average\n", kind->name, left.n_rows,
+               percent.mean);
+        fflush(stdout);
+    }
+    arena_release(&arena);
+}
+
+static void say_unlike(void)
+{
+    static struct errors e;
+    static const struct owner everyone = {"all", "megatron_train_throughput", NULL, NULL};
+    struct runs r;
+    open_runs(&r, &everyone, false);
+    for (unsigned i = 0; i < KINDS; i++)
+        leave_kind(&r, &kinds[i], &e);
+    stat_sort(e.percent, e.n);
+    stat_sort(e.factor, e.n);
+    printf("of a kind that was left out: median %.1f %%, unlike %.2f\n",
+           stat_percentile(e.percent, e.n, 0.5), stat_percentile(e.factor, e.n, 0.9));
+    arena_release(&r.arena);
+}
+
+int main(int argc, char **argv)
+{
+    bool layouts = argc < 2 || strcmp(argv[1], "layouts") == 0,
+         splits = argc < 2 || strcmp(argv[1], "splits") == 0;
+    for (unsigned i = 0; i < OWNERS && (layouts || splits); i++) {
+        struct runs r;
+        const char *prior = unseen(&owners[i]);
+        open_runs(&r, &owners[i], false);
+        if (layouts)
+            say_layouts(&r, &owners[i], prior);
+        if (splits)
+            say_splits(&r, &owners[i], prior);
+        arena_release(&r.arena);
+    }
+    if (argc < 2 || strcmp(argv[1], "unlike") == 0)
+        say_unlike();
+    remove(others_file);
+    remove(own_file);
+    return 0;
+}
