@@ -8,6 +8,9 @@
  *   test_corpus --record    writes what is predicted now into the tables, and what changed
  *   test_corpus --show FILE:LINE   that plan as YAML, for `moeplan predict -`
  *
+ * Each of these lists is held to the law of support/traffic_law.h besides, whatever is
+ * recorded.
+ *
  * Run it in the root of the source tree: build/release/tests/test_corpus --all. A number that
  * changes on purpose is recorded anew, and CHANGELOG.md says why. */
 #include <math.h>
@@ -17,6 +20,8 @@
 #include "corpus/corpus.h"
 #include "plan/schema/schema.h"
 #include "plan/read/show.h"
+#include "support/traffic_law.h"
+#include "work/stack/stack.h"
 
 enum { SAMPLE = 16, SHOWN = 12, STACKS = 16, CELLS = 64 };
 
@@ -81,6 +86,23 @@ static void compare(struct check *check, const struct csv *csv, size_t row,
     check->differing++;
 }
 
+/* The list's bytes and FLOPs against its operands (support/traffic_law.h). */
+static enum status check_traffic(const struct plan *plan, struct arena *arena, struct err *err)
+{
+    struct work work;
+    struct plan resolved = *plan;
+    struct traffic_tally tally = {0};
+    if (work_build(plan, arena, &work, err) != STATUS_OK) {
+        *err = (struct err){0}; /* recorded as refused */
+        return STATUS_OK;
+    }
+    resolved.moe.path = stack_path(plan, NULL);
+    if (!work.n_ops) /* stack host has them already */
+        TRY(work_ops(plan, &work, err));
+    const char *broken = traffic_law_broken(&resolved, &work, &tally);
+    return broken ? err_set(err, STATUS_MISMATCH, "%s", broken) : STATUS_OK;
+}
+
 static enum status check_row(struct check *check, const struct csv *csv, size_t row,
                              struct corpus_row *out, struct err *err)
 {
@@ -91,6 +113,7 @@ static enum status check_row(struct check *check, const struct csv *csv, size_t 
     if (status == STATUS_OK) {
         const char **cells = corpus_cells(&plan, &arena);
         compare(check, csv, row, &plan, cells);
+        status = check_traffic(&plan, &arena, err);
         out->plan = text;
         out->cells = arena_alloc(&check->arena, corpus_n_cells(), sizeof *out->cells);
         for (size_t i = 0; check->record && i < corpus_n_cells(); i++)

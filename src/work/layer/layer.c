@@ -6,6 +6,7 @@
 #include "plan/schema/schema.h"
 #include "work/list/dtype.h"
 #include "work/list/letters.h"
+#include "work/list/traffic.h"
 #include "work/pass/fuse.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
@@ -94,7 +95,7 @@ struct size layer_width(const struct layer *l, uint16_t buffer)
 struct size layer_bytes(const struct layer *l, struct size rows, struct size width,
                         enum dtype dtype)
 {
-    return matrix_bytes(l->z, dtype, (struct size[]){rows, width, l->one});
+    return traffic_bytes(l->z, rows, width, dtype);
 }
 
 struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buffer)

@@ -198,10 +198,6 @@ void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint1
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 
-/* What a product touches of its matrices in all trips of its loop: those of experts that have
- * rows, where rows are grouped, and again in every trip unless each has matrices of its own. */
-struct size layer_matrices_touched(const struct layer *l, uint16_t w, struct groups groups);
-
 struct gemm_shape {
     struct size rows, k, n, groups; /* rows in all groups together */
     bool transposed;                /* by the weight's transpose */

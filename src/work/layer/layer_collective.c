@@ -47,8 +47,6 @@ static void add(struct layer *l, const char *name, enum process_group group,
                          .kernel = KERNEL_COLLECTIVE,
                          .args.collective = args,
                          .group = group,
-                         .bytes_read = l->work->buffers[src].bytes,
-                         .bytes_written = l->work->buffers[dst].bytes,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
              OPERANDS(IN(SRC, src), OUT(DST, dst)));

@@ -84,9 +84,6 @@ uint16_t layer_cores_product(struct layer *l, const struct cores *cores, const c
     struct gemm_shape shape = {
         .rows = cores->rows.used, .k = layer_width(l, a), .n = n, .groups = cores->count};
     layer_gemm(l, name, a, operand, bias, c, cores->groups, shape);
-    layer_last(l)->bytes_read =
-        size_add(l->z, layer_traffic(l, cores->rows.used, a),
-                 size_mul(l->z, cores->trips, l->work->buffers[operand].bytes));
     return c;
 }
 

@@ -50,11 +50,7 @@ static uint16_t normed(struct layer *l, uint16_t sum)
         return sum;
     uint16_t y =
         layer_rows(l, "latent_normed", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_op(l,
-             (struct op){.name = "latent_norm",
-                         .kernel = KERNEL_NORM,
-                         .bytes_read = layer_traffic(l, l->T, sum),
-                         .bytes_written = layer_traffic(l, l->T, y)},
+    layer_op(l, (struct op){.name = "latent_norm", .kernel = KERNEL_NORM},
              OPERANDS(IN(SRC, sum), OUT(DST, y)));
     return y;
 }

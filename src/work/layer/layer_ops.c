@@ -1,5 +1,6 @@
 /* Ops of the layer with their costs: FLOP executed, bytes touched, bytes over links. */
 #include "work/layer/layer.h"
+#include "work/list/traffic.h"
 
 static struct size rows_of(const struct layer *l, uint16_t buffer)
 {
@@ -33,9 +34,7 @@ static void gather(struct layer *l, const char *name, struct gather g, uint16_t 
              (struct op){.name = name,
                          .kernel = KERNEL_GATHER,
                          .args.gather = {.divide = {g.divide}, .slots = {g.slots}},
-                         .rows = g.used,
-                         .bytes_read = layer_traffic(l, g.used, g.src),
-                         .bytes_written = layer_traffic(l, g.used, g.dst)},
+                         .rows = g.used},
              OPERANDS(IN(SRC, g.src), IN(INDEX, g.index), IN(INVERSE, g.inverse),
                       IN(KEYS, g.keys), IN(GATES, gates), OUT(DST, g.dst)));
 }
@@ -57,8 +56,6 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
                          .kernel = KERNEL_EXCHANGE,
                          .args.exchange = {.sent = {x.sent}, .from = {x.from}},
                          .rows = x.sent,
-                         .bytes_read = layer_traffic(l, x.sent, x.src),
-                         .bytes_written = layer_traffic(l, x.from, x.dst),
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
              OPERANDS(IN(SRC, x.src), IN(SENDS, x.sends), IN(RECEIVES, x.receives),
@@ -85,11 +82,7 @@ static uint16_t wire_buffer(struct layer *l, const char *suffix, uint16_t like)
 static void convert(struct layer *l, enum kernel kernel, const char *name, uint16_t from,
                     uint16_t to)
 {
-    layer_op(l,
-             (struct op){.name = name,
-                         .kernel = (uint16_t)kernel,
-                         .bytes_read = layer_traffic(l, rows_of(l, from), from),
-                         .bytes_written = layer_traffic(l, rows_of(l, to), to)},
+    layer_op(l, (struct op){.name = name, .kernel = (uint16_t)kernel},
              OPERANDS(IN(SRC, from), OUT(DST, to)));
 }
 
@@ -120,8 +113,6 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
     layer_op(l,
              (struct op){.name = name,
                          .kernel = (uint16_t)kernel,
-                         .bytes_read = bytes,
-                         .bytes_written = bytes,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
              OPERANDS(IN(SRC, src), OUT(DST, dst)));
@@ -162,23 +153,16 @@ struct groups layer_no_groups(void)
     return (struct groups){.offsets = WORK_NONE, .rows = WORK_NONE, .map = WORK_NONE};
 }
 
-struct size layer_matrices_touched(const struct layer *l, uint16_t w, struct groups g)
+/* What products in these groups touch of their matrices, in all trips of the loop at hand. */
+static struct size matrices_touched(const struct layer *l, uint16_t w, struct groups g)
 {
-    const struct buffer *weights = &l->work->buffers[w];
-    bool every_round = l->loop && !g.parts && (!g.turn || g.map != WORK_NONE);
-    bool grouped = g.offsets != WORK_NONE && !g.turn && weights->n_dims == 3;
-    bool of_experts = weights->dims[0].node == l->e.node || g.map != WORK_NONE;
-    struct size matrices = weights->dims[0];
-    if (g.parts)
-        matrices = size_slot(l->z, SLOT_ROWS);
-    else if (g.turn && g.map != WORK_NONE)
-        matrices = l->one;
-    else if (grouped && of_experts)
-        matrices = size_slot(l->z, SLOT_HIT_EXPERTS);
-    struct size bytes = weights->bytes;
-    if (matrices.node != weights->dims[0].node)
-        bytes = size_mul(l->z, size_div(l->z, bytes, weights->dims[0]), matrices);
-    return every_round ? size_mul(l->z, bytes, l->trips) : bytes;
+    return traffic_matrices(l->work, w,
+                            &(struct traffic_groups){.offsets = g.offsets,
+                                                     .map = g.map,
+                                                     .turn = g.turn,
+                                                     .parts = g.parts,
+                                                     .loop = l->loop,
+                                                     .trips = l->trips});
 }
 
 uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
@@ -196,8 +180,8 @@ uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
     layer_op(l,
              (struct op){.name = arena_join(l->arena, "dequantize_", l->work->buffers[w].name),
                          .kernel = KERNEL_DEQUANTIZE,
-                         .bytes_read = layer_matrices_touched(l, w, groups),
-                         .bytes_written = layer_matrices_touched(l, wide, groups)},
+                         .bytes_read = matrices_touched(l, w, groups),
+                         .bytes_written = matrices_touched(l, wide, groups)},
              OPERANDS(IN(SRC, w), OUT(DST, wide)));
     return wide;
 }
@@ -207,12 +191,8 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
 {
     struct sizes *z = l->z;
     w = layer_wide(l, w, g);
-    const struct buffer *from = &l->work->buffers[a], *to = &l->work->buffers[c];
     struct size flop =
         size_times(z, size_product(z, 3, (struct size[]){shape.rows, shape.k, shape.n}), 2);
-    /* of rows, the part that is multiplied: a latent's hold their rope part beside, merged
-     * gradients have matrices side by side */
-    struct size read = layer_bytes(l, shape.rows, shape.k, from->dtype);
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GEMM,
@@ -221,8 +201,6 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                                        .split = g.split},
                          .rows = shape.rows,
                          .flop = flop,
-                         .bytes_read = size_add(z, read, layer_matrices_touched(l, w, g)),
-                         .bytes_written = layer_bytes(l, shape.rows, shape.n, to->dtype),
                          .groups = shape.groups,
                          .m = shape.rows,
                          .n = shape.n,
@@ -238,18 +216,13 @@ void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
              (struct op){.name = name,
                          .kernel = KERNEL_ACTIVATION,
                          .args.activation = {.rows = rows_of_groups(g, l->one)},
-                         .rows = used,
-                         .bytes_read = layer_traffic(l, used, h),
-                         .bytes_written = layer_traffic(l, used, a)},
+                         .rows = used},
              OPERANDS(IN(SRC, h), IN(OFFSETS, g.offsets), IN(SIZES, g.rows), OUT(DST, a)));
 }
 
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
 {
-    layer_op(l,
-             (struct op){.name = name,
-                         .kernel = KERNEL_MASK,
-                         .bytes_read = l->work->buffers[offsets].bytes},
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_MASK},
              OPERANDS(IN(OFFSETS, offsets), INOUT(DST, y)));
 }
 
@@ -259,9 +232,7 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
              (struct op){.name = name,
                          .kernel = KERNEL_COMBINE,
                          .args.combine = {.slots = {c.slots}},
-                         .rows = rows_of(l, c.out),
-                         .bytes_read = layer_traffic(l, c.used, c.y),
-                         .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
+                         .rows = c.used},
              OPERANDS(IN(SRC, c.y), IN(POSITION, c.position), IN(GATES, c.gates),
                       IN(KEYS, c.keys), IN(INVERSE, c.inverse), IN(HANDLE, c.handle),
                       OUT(DST, c.out)));

@@ -23,9 +23,7 @@ uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size
     layer_op(l,
              (struct op){.name = arena_join(l->arena, "to_", name),
                          .kernel = KERNEL_SWAP,
-                         .args.swap = {{m}, {n}, {k}},
-                         .bytes_read = like.bytes,
-                         .bytes_written = like.bytes},
+                         .args.swap = {{m}, {n}, {k}}},
              OPERANDS(IN(SRC, src), OUT(DST, dst)));
     return dst;
 }

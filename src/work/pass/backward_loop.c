@@ -183,8 +183,7 @@ static void accumulate_rule(struct backward *b, const struct op *op)
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
                          .args = op->args,
-                         .bytes_read = op->bytes_read, /* y, and the sum's gradient */
-                         .bytes_written = size_sub(l->z, op->bytes_read, op->bytes_written)},
+                         .rows = op->rows},
              OPERANDS(IN(SRC, gated ? backward_value(b, y) : WORK_NONE), IN(GATES, gates),
                       IN(PHYS, backward_of(b, op, ROLE_PHYS)),
                       IN(D_DST, b->grad[backward_of(b, op, ROLE_DST)]),
@@ -223,7 +222,8 @@ static void gather_out_rule(struct backward *b, const struct op *op)
              sum = b->outside[backward_of(b, op, ROLE_SRC)];
     uint16_t index = backward_value(b, backward_of(b, op, ROLE_INDEX));
     if (backward_of(b, op, ROLE_INVERSE) == WORK_NONE) {
-        layer_op(l, (struct op){.name = "back_to_slots", .kernel = KERNEL_SCATTER},
+        layer_op(l,
+                 (struct op){.name = "back_to_slots", .kernel = KERNEL_SCATTER, .rows = l->TK},
                  OPERANDS(IN(SRC, d), IN(INDEX, index), INOUT(DST, sum)));
         return;
     }
@@ -232,7 +232,7 @@ static void gather_out_rule(struct backward *b, const struct op *op)
                  (struct op){.name = named_gates(b, op),
                              .kernel = KERNEL_ACCUMULATE_GRAD,
                              .args.part = op->args.gather.part,
-                             .bytes_read = size_times(l->z, op->bytes_written, 2)},
+                             .rows = op->rows},
                  OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
                           IN(PHYS, backward_of(b, op, ROLE_KEYS)),
                           IN(D_DST, backward_of(b, op, ROLE_SRC)), IN(INDEX, index),
@@ -242,7 +242,7 @@ static void gather_out_rule(struct backward *b, const struct op *op)
              (struct op){.name = "back_to_tokens",
                          .kernel = KERNEL_ACCUMULATE,
                          .args.part = op->args.gather.part,
-                         .bytes_read = op->bytes_written},
+                         .rows = op->rows},
              OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
                       IN(PHYS, backward_of(b, op, ROLE_KEYS)), IN(INDEX, index),
                       IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)), INOUT(DST, sum)));
@@ -308,8 +308,7 @@ static void slots_gates(struct backward *b, const struct op *gather, uint16_t sl
     layer_op(l,
              (struct op){.name = named_gates(b, gather),
                          .kernel = KERNEL_GATE_GRAD,
-                         .args.combine = {.slots = {l->K}},
-                         .bytes_read = l->work->buffers[slots].bytes},
+                         .args.combine = {.slots = {l->K}}},
              OPERANDS(IN(SRC, slots), IN(D_DST, backward_of(b, gather, ROLE_SRC)),
                       OUT(D_GATES, dgates)));
     backward_arrive(b, gates, dgates);
@@ -351,11 +350,7 @@ static void round_weights(struct backward *b)
         uint16_t sum = b->grad[w];
         b->grad[w] = WORK_NONE;
         uint16_t rounded = backward_weight(b, (uint16_t)w);
-        layer_op(l,
-                 (struct op){.name = "round_gradient",
-                             .kernel = KERNEL_DEQUANTIZE,
-                             .bytes_read = l->work->buffers[sum].bytes,
-                             .bytes_written = l->work->buffers[rounded].bytes},
+        layer_op(l, (struct op){.name = "round_gradient", .kernel = KERNEL_DEQUANTIZE},
                  OPERANDS(IN(SRC, sum), OUT(DST, rounded)));
     }
 }

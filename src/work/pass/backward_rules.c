@@ -1,6 +1,8 @@
 /* The gradient of each kernel; see backward.h. Operands are those of kernel.h. */
 #include "work/pass/backward.h"
 
+#include "plan/derive.h"
+
 /* The gradient of a result, or WORK_NONE when nothing flows back through it. */
 static uint16_t arrived(const struct backward *b, const struct op *op, enum role result)
 {
@@ -18,7 +20,7 @@ static uint16_t in(const struct backward *b, const struct op *op, enum role role
 }
 
 /* d gates of a slot: the product of its row of `rows`, found by position, and its token's row
- * of `tokens`. */
+ * of `tokens`; of as many rows as the forward works on. */
 static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows,
                           uint16_t position, uint16_t tokens, uint16_t gates, struct size slots)
 {
@@ -27,14 +29,16 @@ static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows
              (struct op){.name = named(b, "gates_", op),
                          .kernel = KERNEL_GATE_GRAD,
                          .args.combine = {.slots = {slots}},
-                         .bytes_read = op->bytes_read},
+                         .rows = op->rows},
              OPERANDS(IN(SRC, rows), IN(POSITION, position), IN(D_DST, tokens),
                       OUT(D_GATES, dgates)));
     backward_arrive(b, gates == b->l->gates_returned ? b->l->gates : gates, dgates);
 }
 
 /* dst[i] = src[index[i]]: gathered back by the inverse map, or, when a source row went to
- * several places, the sum of its copies. Never a scatter. */
+ * several places, the sum of its copies. Never a scatter. Where more rows are reserved than
+ * came it counts all of them, as the shipped profiles were fitted (maxtext-mi355x: `move`); the
+ * forward, which fills them with zeros, those that came. */
 static void gather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
@@ -77,8 +81,7 @@ static void combine_rule(struct backward *b, const struct op *op)
              (struct op){.name = named(b, "spread_", op),
                          .kernel = KERNEL_SPREAD,
                          .args = op->args,
-                         .bytes_read = op->bytes_written,
-                         .bytes_written = op->bytes_read},
+                         .rows = op->rows},
              OPERANDS(IN(SRC, d), IN(INVERSE, backward_of(b, op, ROLE_INVERSE)),
                       IN(GATES, gates), IN(HANDLE, backward_of(b, op, ROLE_HANDLE)),
                       OUT(DST, dy)));
@@ -103,14 +106,19 @@ static struct groups groups_of(const struct backward *b, const struct op *op)
                            .parts = op->args.gemm.rows.parts};
 }
 
-/* What is added to in every trip of a loop is read and written in each. */
-static void sum_in_trips(struct backward *b, const struct op *forward, uint16_t dw,
-                         struct op *op)
+/* Whether the product adds to the sum of all micro-batches, as TransformerEngine's and
+ * Megatron-LM's do unless --no-gradient-accumulation-fusion (tensor_parallel/layers.py,
+ * wgrad_gemm_accum_fp32 and _fp16; module/grouped_linear.py,
+ * accumulate_wgrad_into_param_main_grad); the router's is a plain one. Autograd's gradients
+ * have the weight's format: wider ones that are not shared out are such sums too. The host
+ * writes them as they are. */
+static bool adds_to_main(const struct layer *l, uint16_t weight)
 {
-    struct size rows = layer_traffic(b->l, forward->m, backward_of(b, forward, ROLE_SRC));
-    struct size sums = layer_matrices_touched(b->l, dw, groups_of(b, forward));
-    op->bytes_read = size_add(b->l->z, size_add(b->l->z, rows, forward->bytes_written), sums);
-    op->bytes_written = sums;
+    const struct plan *plan = l->plan;
+    bool fused = plan_is_megatron(plan) && plan->stack.wgrad_placeholders;
+    bool wider = l->gradient == DTYPE_F32 && l->weight != DTYPE_F32 && plan->parallel.zero < 2;
+    return l->listed && !l->frozen && plan->stack.kind != STACK_HOST &&
+           l->work->buffers[weight].n_dims == 3 && (fused || wider);
 }
 
 /* c = a w: da = dc w^T over the same groups; dw sums over the rows of a group. */
@@ -124,14 +132,12 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
     /* in a loop a weight is met again, unless every trip has its own */
     bool own = op->args.gemm.rows.turn && backward_of(b, op, ROLE_MAP) == WORK_NONE;
     union args args = op->args;
-    args.gemm.sum = b->in_loop && !own;
+    args.gemm.sum = (b->in_loop && !own) || adds_to_main(l, dw);
     layer_op(l,
              (struct op){.name = named(b, "wgrad_", op),
                          .kernel = KERNEL_WGRAD,
                          .args = args,
                          .flop = op->flop,
-                         .bytes_read = size_add(l->z, op->bytes_read, op->bytes_written),
-                         .bytes_written = l->work->buffers[dw].bytes,
                          .groups = op->groups,
                          .m = op->m,
                          .n = op->n,
@@ -139,8 +145,6 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
              OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
                       IN(OFFSETS, in(b, op, ROLE_OFFSETS)), IN(SIZES, in(b, op, ROLE_SIZES)),
                       IN(MAP, in(b, op, ROLE_MAP)), OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
-    if (args.gemm.sum)
-        sum_in_trips(b, op, dw, layer_last(l));
 }
 
 /* Copies of the same rows in every group: their gradients are added up. */
@@ -190,8 +194,7 @@ static void activation_rule(struct backward *b, const struct op *op)
              (struct op){.name = named(b, "back_", op),
                          .kernel = KERNEL_ACTIVATION_GRAD,
                          .args = op->args,
-                         .bytes_read = size_add(b->l->z, op->bytes_read, op->bytes_written),
-                         .bytes_written = op->bytes_read},
+                         .rows = op->rows},
              OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
                       IN(OFFSETS, in(b, op, ROLE_OFFSETS)), IN(SIZES, in(b, op, ROLE_SIZES)),
                       OUT(DST, dh)));
@@ -310,40 +313,36 @@ static void pick_rule(struct backward *b, const struct op *op)
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(l, (struct op){.name = named(b, "zero_", op), .kernel = KERNEL_ZERO},
              OPERANDS(OUT(DST, dw)));
-    layer_op(l,
-             (struct op){.name = named(b, "back_", op),
-                         .kernel = KERNEL_SCATTER,
-                         .bytes_read = op->bytes_written,
-                         .bytes_written = op->bytes_read},
-             OPERANDS(IN(SRC, d), IN(INDEX, backward_of(b, op, ROLE_HITS)), INOUT(DST, dw)));
+    layer_op(
+        l,
+        (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SCATTER, .rows = op->rows},
+        OPERANDS(IN(SRC, d), IN(INDEX, backward_of(b, op, ROLE_HITS)), INOUT(DST, dw)));
 }
 
 /* ---- expanded and sparse products ---- */
 
-static uint16_t expand(struct backward *b, const char *name, uint16_t rows, uint16_t offsets)
+/* Of its rows `used` are those of a group. */
+static uint16_t expand(struct backward *b, const char *name, uint16_t rows, struct size used,
+                       uint16_t offsets)
 {
     struct layer *l = b->l;
     struct buffer source = l->work->buffers[rows];
     struct size dims[] = {l->e, source.dims[0], source.dims[1]};
     uint16_t wide = layer_buffer(l, arena_join(l->arena, source.name, "_expanded"),
                                  CATEGORY_EXPERT, source.dtype, source.rule, 3, dims);
-    layer_op(l,
-             (struct op){.name = name,
-                         .kernel = KERNEL_EXPAND,
-                         .bytes_read = source.bytes,
-                         .bytes_written = l->work->buffers[wide].bytes},
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_EXPAND, .rows = used},
              OPERANDS(IN(SRC, rows), IN(OFFSETS, offsets), OUT(DST, wide)));
     return wide;
 }
 
-/* The rows that the expand before a product copied. */
-static uint16_t expanded_source(const struct backward *b, uint16_t wide)
+/* The expand before a product, whose copies it multiplies. */
+static struct op expand_of(const struct backward *b, uint16_t wide)
 {
     const struct work *work = b->l->work;
-    for (size_t i = 0; i < b->n_ops; i++)
-        if (work->ops[i].kernel == KERNEL_EXPAND && op_writes(work, &work->ops[i], wide))
-            return backward_of(b, &work->ops[i], ROLE_SRC);
-    return WORK_NONE;
+    size_t i = 0;
+    while (work->ops[i].kernel != KERNEL_EXPAND || !op_writes(work, &work->ops[i], wide))
+        i++;
+    return work->ops[i];
 }
 
 static void expanded_rule(struct backward *b, const struct op *op)
@@ -352,30 +351,24 @@ static void expanded_rule(struct backward *b, const struct op *op)
     uint16_t d = arrived(b, op, ROLE_DST), offsets = backward_of(b, op, ROLE_OFFSETS);
     if (d == WORK_NONE)
         return;
-    uint16_t rows = expanded_source(b, backward_of(b, op, ROLE_SRC)),
-             weight = backward_of(b, op, ROLE_WEIGHT);
+    const struct op copies = expand_of(b, backward_of(b, op, ROLE_SRC));
+    uint16_t rows = backward_of(b, &copies, ROLE_SRC), weight = backward_of(b, op, ROLE_WEIGHT);
     struct op product = {
         .flop = op->flop, .groups = op->groups, .m = op->m, .n = op->n, .k = op->k};
     if (backward_trains(b, op)) {
-        uint16_t again = expand(b, named(b, "expand_again_", op), rows, offsets),
+        uint16_t again = expand(b, named(b, "expand_again_", op), rows, copies.rows, offsets),
                  dw = backward_weight(b, weight);
         product.name = named(b, "wgrad_", op);
         product.kernel = KERNEL_EXPANDED_WGRAD;
-        product.bytes_read =
-            size_add(l->z, l->work->buffers[again].bytes, op->bytes_written); /* and d */
-        product.bytes_written = l->work->buffers[dw].bytes;
         layer_op(
             l, product,
             OPERANDS(IN(SRC, again), IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
     }
     uint16_t da = backward_buffer(b, rows, ""),
-             wide = expand(b, named(b, "expand_gradient_", op), d, offsets);
+             wide = expand(b, named(b, "expand_gradient_", op), d, copies.rows, offsets);
     product.name = named(b, "dgrad_", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
     product.args.gemm.transposed = true;
-    product.bytes_read =
-        size_add(l->z, l->work->buffers[wide].bytes, l->work->buffers[weight].bytes);
-    product.bytes_written = layer_traffic(l, op->m, da);
     layer_op(l, product,
              OPERANDS(IN(SRC, wide), IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, rows, da);
@@ -394,8 +387,6 @@ static void sparse_rule(struct backward *b, const struct op *op)
                          .kernel = KERNEL_SPARSE_WGRAD,
                          .args = op->args,
                          .flop = op->flop,
-                         .bytes_read = op->bytes_read,
-                         .bytes_written = op->bytes_written,
                          .groups = op->groups,
                          .m = op->m,
                          .n = op->n,
@@ -474,7 +465,7 @@ static void plain_rule(struct backward *b, const struct op *op)
     struct op back = {.name = named(b, "back_", op),
                       .kernel = plain[op->kernel].kernel,
                       .flop = size_times(l->z, op->flop, plain[op->kernel].flop_times)};
-    layer_op(l, back, operands); /* work_fill_bytes says its bytes */
+    layer_op(l, back, operands);
     for (unsigned i = 0; i < n_gradients; i++)
         backward_arrive(b, from[i], gradient[i]);
 }
@@ -488,11 +479,7 @@ static void embed_rule(struct backward *b, const struct op *op)
         return;
     uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(
-        l,
-        (struct op){.name = named(b, "back_", op),
-                    .kernel = KERNEL_EMBED_GRAD,
-                    .bytes_read = op->bytes_read,
-                    .bytes_written = l->work->buffers[dtable].bytes},
+        l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_EMBED_GRAD},
         OPERANDS(IN(D_DST, d), IN(IDS, backward_of(b, op, ROLE_IDS)), OUT(D_WEIGHT, dtable)));
 }
 
@@ -522,8 +509,6 @@ static void collective_rule(struct backward *b, const struct op *op)
                          .kernel = KERNEL_COLLECTIVE,
                          .args.collective = {.how = dual[how]},
                          .group = op->group,
-                         .bytes_read = op->bytes_written,
-                         .bytes_written = op->bytes_read,
                          .bytes_sent = sent,
                          .bytes_received = sent},
              OPERANDS(IN(SRC, d), OUT(DST, dsrc)));

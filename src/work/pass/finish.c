@@ -35,30 +35,6 @@ static void drop_untouched(struct layer *l)
     }
 }
 
-/* ---- bytes ---- */
-
-/* What forces the router's choice (work/layer/layer_router) is the performed sample's and no
- * traffic of the layer. */
-void work_fill_bytes(struct work *work)
-{
-    struct sizes *z = &work->sizes;
-    for (size_t i = 0; i < work->n_ops; i++) {
-        struct op *op = &work->ops[i];
-        bool said = !size_is_zero(z, op->bytes_read) || !size_is_zero(z, op->bytes_written);
-        if (said || !kernel_is_work((enum kernel)op->kernel))
-            continue;
-        struct size trips = size_is_zero(z, op->trips) ? size_const(z, 1) : op->trips;
-        for (unsigned j = 0; j < op->n_operands; j++) {
-            const struct operand *operand = &op_operands(work, op)[j];
-            struct size bytes = size_mul(z, work->buffers[operand->buffer].bytes, trips);
-            if (operand->read && operand->role != ROLE_WANTED)
-                op->bytes_read = size_add(z, op->bytes_read, bytes);
-            if (operand->written)
-                op->bytes_written = size_add(z, op->bytes_written, bytes);
-        }
-    }
-}
-
 void layer_finish(struct layer *l)
 {
     struct work *work = l->work;

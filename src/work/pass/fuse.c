@@ -1,7 +1,7 @@
 /* See fuse.h. */
 #include "work/pass/fuse.h"
 
-#include "work/list/kernel.h"
+#include "work/list/traffic.h"
 
 static bool same_groups(const struct work *work, const struct op *product,
                         const struct op *activation)
@@ -62,8 +62,6 @@ static void fuse(struct work *work, size_t at, size_t behind)
     bool kept = is_read_later(work, behind, rows);
     op.name = arena_join(work->arena, op.name, "_activation");
     op.kernel = KERNEL_GATED_GEMM;
-    op.bytes_written = kept ? size_add(&work->sizes, op.bytes_written, activation.bytes_written)
-                            : activation.bytes_written;
     work_operands(work, &op,
                   OPERANDS(IN(SRC, op_buffer(work, &op, ROLE_SRC)),
                            IN(WEIGHT, op_buffer(work, &op, ROLE_WEIGHT)),
@@ -72,6 +70,7 @@ static void fuse(struct work *work, size_t at, size_t behind)
                            IN(MAP, op_buffer(work, &op, ROLE_MAP)),
                            IN(BIAS, op_buffer(work, &op, ROLE_BIAS)), OUT(DST, gated),
                            OUT(OTHER, kept ? rows : WORK_NONE)));
+    traffic_set(work, &op);
     work->ops[at] = op;
     remove_op(work, behind);
 }

@@ -85,6 +85,18 @@ static struct everyone gather_tokens(struct layer *l)
     return all;
 }
 
+/* Rows of blocks that are of a token. */
+static struct size rows_met(struct layer *l)
+{
+    return size_mul(l->z, size_slot(l->z, SLOT_ROWS), layer_etp_tokens(l));
+}
+
+/* Of how many cores a row is in parts. */
+static struct size shares_of(const struct layer *l, const struct cores *cores)
+{
+    return cores->split ? cores->count : l->one;
+}
+
 /* The loop as one core without operands of its own would do it: what the backward undoes. */
 static void add_twin(struct layer *l, const struct everyone *all, const struct block_maps *m,
                      uint16_t sum)
@@ -101,21 +113,18 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
              (struct op){.name = "load_block",
                          .kernel = KERNEL_GATHER,
                          .args.gather = {.divide = {l->K}, .slots = {l->K}, .part = part},
-                         .bytes_read = layer_traffic(l, rows.used, all->x),
-                         .bytes_written = layer_traffic(l, rows.used, x)},
+                         .rows = rows.used},
              OPERANDS(IN(SRC, all->x), IN(INDEX, m->index), IN(INVERSE, m->place),
                       IN(KEYS, all->phys), IN(GATES, layer_gates_in(l, all->gates)),
                       OUT(DST, x)));
     struct groups one = {
         .offsets = WORK_NONE, .rows = WORK_NONE, .map = m->expert, .turn = true};
     uint16_t y = layer_expert_part(l, x, rows, one);
-    struct size sums = layer_traffic(l, rows.used, sum); /* read, added to and written again */
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
                          .args.part = part,
-                         .bytes_read = size_add(l->z, layer_traffic(l, rows.used, y), sums),
-                         .bytes_written = sums},
+                         .rows = rows_met(l)},
              OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
                       IN(PHYS, all->phys), IN(INDEX, m->index), INOUT(DST, sum)));
     layer_loop_end(l);
@@ -132,9 +141,7 @@ static uint16_t load_block(struct layer *l, const struct cores *cores,
                            struct size width)
 {
     bool skip = l->plan->moe.skip_token;
-    struct size shares = cores->split ? cores->count : l->one;
-    struct size own = size_mul(l->z, size_slot(l->z, SLOT_ROWS), layer_etp_tokens(l)),
-                filled = size_mul(l->z, shares, own);
+    struct size filled = size_mul(l->z, shares_of(l, cores), rows_met(l));
     uint16_t x = layer_rows(l, "x_block", CATEGORY_DISPATCH, l->activation, cores->rows, width);
     layer_op(l,
              (struct op){.name = "load_block",
@@ -208,7 +215,7 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
                          .args.block = {.rows = {size_slot(l->z, SLOT_BLOCK)},
                                         .top_k = {l->K},
                                         .tokens = {all->tokens.rows}},
-                         .bytes_read = layer_traffic(l, cores.rows.used, y)},
+                         .rows = size_mul(l->z, shares_of(l, &cores), rows_met(l))},
              OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
                       IN(INDEX, m->index), IN(BLOCK, cores.block), INOUT(DST, sum)));
     layer_loop_end(l);

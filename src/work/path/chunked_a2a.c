@@ -91,10 +91,7 @@ static uint16_t build(struct layer *l)
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, chunk);
     uint16_t home = layer_rows(l, "y_chunk", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_return_fixed(l, "return", back, home);
-    layer_op(l,
-             (struct op){.name = "scatter_chunk",
-                         .kernel = KERNEL_SCATTER,
-                         .bytes_written = layer_traffic(l, l->TK, sums)},
+    layer_op(l, (struct op){.name = "scatter_chunk", .kernel = KERNEL_SCATTER, .rows = l->TK},
              OPERANDS(IN(SRC, home), IN(INDEX, r.home), INOUT(DST, sums)));
     layer_loop_end(l);
 

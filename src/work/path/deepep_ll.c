@@ -38,9 +38,7 @@ static uint16_t build(struct layer *l)
     layer_op(l,
              (struct op){.name = "fill_slots",
                          .kernel = KERNEL_SCATTER, /* empty slots are never read */
-                         .rows = l->received.used,
-                         .bytes_read = layer_traffic(l, l->received.used, arrived),
-                         .bytes_written = layer_traffic(l, l->received.used, x)},
+                         .rows = l->received.used},
              OPERANDS(IN(SRC, arrived), IN(INDEX, place), OUT(DST, x)));
     uint16_t y = layer_expert(l, x, slots, groups);
 

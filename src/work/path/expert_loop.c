@@ -19,21 +19,18 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
             .kernel = KERNEL_GATHER,
             .args.gather = {.divide = {l->K}, .slots = {l->K}, .part = {.by_iteration = true}},
             .host_syncs = l->e,
-            .bytes_read = layer_traffic(l, rows.used, all->x),
-            .bytes_written = layer_traffic(l, rows.used, x)},
+            .rows = rows.used},
         OPERANDS(IN(SRC, all->x), IN(INDEX, fan->index), IN(INVERSE, fan->place),
                  IN(KEYS, all->phys), IN(OFFSETS, fan->groups.offsets),
                  IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     struct groups one = {
         .offsets = WORK_NONE, .rows = fan->sizes, .map = WORK_NONE, .turn = true};
     uint16_t y = layer_expert(l, x, rows, one);
-    struct size sums = layer_traffic(l, rows.used, sum); /* read, added to and written again */
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
                          .args.part = {.by_iteration = true},
-                         .bytes_read = size_add(l->z, layer_traffic(l, rows.used, y), sums),
-                         .bytes_written = sums},
+                         .rows = rows.used},
              OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
                       IN(PHYS, all->phys), IN(INDEX, fan->index),
                       IN(OFFSETS, fan->groups.offsets), INOUT(DST, sum)));

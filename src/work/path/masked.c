@@ -24,7 +24,6 @@ static struct slot_maps map_slots(struct layer *l, const struct everyone *all)
 static uint16_t scaled(struct layer *l, const struct everyone *all, const struct slot_maps *s)
 {
     struct extent rows = all->tokens;
-    rows.used = size_mul(l->z, l->e, rows.rows);
     uint16_t x = layer_rows(l, "x_scaled", CATEGORY_DISPATCH, l->activation, rows, l->H);
     layer_op(l,
              (struct op){.name = "scale",
@@ -32,8 +31,7 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, const struct
                          .args.gather = {.divide = {l->K},
                                          .slots = {l->K},
                                          .part = {.rows = {rows.rows}, .by_iteration = true}},
-                         .bytes_read = layer_traffic(l, rows.used, all->x),
-                         .bytes_written = layer_traffic(l, rows.used, x)},
+                         .rows = size_slot(l->z, SLOT_ROWS)},
              OPERANDS(IN(SRC, all->x), IN(INDEX, s->index), IN(INVERSE, s->place),
                       IN(KEYS, all->phys), IN(GATES, all->gates), OUT(DST, x)));
     return x;
@@ -59,7 +57,7 @@ static uint16_t build(struct layer *l)
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
-                         .bytes_read = layer_traffic(l, rows.used, y)},
+                         .rows = size_slot(l->z, SLOT_ROWS)}, /* those that chose the expert */
              OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all.gates)), IN(PHYS, all.phys),
                       INOUT(DST, sum)));
     layer_loop_end(l);

@@ -25,13 +25,11 @@ static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint
     like.rule = hit.rule;
     like.bytes = size_mul(l->z, hit.rows, each);
     uint16_t copy = work_buffer(l->work, like);
-    struct size loaded = size_mul(l->z, hit.used, each);
     layer_op(l,
              (struct op){.name = arena_join(l->arena, "load_", name),
                          .kernel = KERNEL_PICK,
                          .args.pick = {by_iteration},
-                         .bytes_read = loaded,
-                         .bytes_written = loaded},
+                         .rows = hit.used},
              OPERANDS(IN(WEIGHT, weights), IN(HITS, hits), OUT(DST, copy)));
     return copy;
 }
@@ -94,9 +92,7 @@ static void add_tokens(struct layer *l, const struct everyone *all, const struct
                          .args.gather = {.divide = {l->K},
                                          .slots = {l->K},
                                          .part = {.rows = {l->K}, .by_iteration = true}},
-                         .bytes_read = layer_traffic(l, rows.used, all->x),
-                         .bytes_written =
-                             layer_traffic(l, size_mul(l->z, all->tokens.rows, l->K), x)},
+                         .rows = rows.used},
              OPERANDS(IN(SRC, all->x), IN(INDEX, own->slot), IN(KEYS, all->phys),
                       IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     uint16_t y = layer_expert(l, x, rows, own->groups);

@@ -75,13 +75,10 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     shape.k = rank;
     shape.n = sides.outputs;
     layer_gemm(l, arena_join(arena, "lora_b_", matrix), x, up, WORK_NONE, y, groups, shape);
-    struct size added = layer_traffic(l, shape.rows, c);
     layer_op(l,
              (struct op){.name = arena_join(arena, "add_lora_", matrix),
                          .kernel = KERNEL_ADD,
-                         .rows = shape.rows,
-                         .bytes_read = size_times(l->z, added, 2),
-                         .bytes_written = added},
+                         .rows = shape.rows},
              OPERANDS(IN(SRC, c), IN(OTHER, y), OUT(DST, sum)));
     l->module = before;
     l->layers = layers;
@@ -117,12 +114,7 @@ uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
     merged.trained = true;
     uint16_t sum = work_buffer(l->work, merged);
     layer_op(l,
-             (struct op){.name = arena_join(arena, "add_lora_", matrix),
-                         .kernel = KERNEL_ADD,
-                         .rows = rows[0],
-                         .bytes_read = size_add(z, l->work->buffers[w].bytes,
-                                                l->work->buffers[delta].bytes),
-                         .bytes_written = l->work->buffers[sum].bytes},
+             (struct op){.name = arena_join(arena, "add_lora_", matrix), .kernel = KERNEL_ADD},
              OPERANDS(IN(SRC, w), IN(OTHER, delta), OUT(DST, sum)));
     return sum;
 }

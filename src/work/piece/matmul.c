@@ -116,8 +116,6 @@ static uint16_t product(struct layer *l, const char *name, const char *result, u
     uint16_t c = activations(l, result, rows, n);
     shared.shared = true;
     layer_gemm(l, name, a, w, WORK_NONE, c, shared, shape);
-    layer_last(l)->bytes_read =
-        size_add(l->z, layer_traffic(l, l->T, a), l->work->buffers[w].bytes);
     return c;
 }
 
@@ -211,9 +209,6 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
              (struct op){.name = "project_in",
                          .kernel = KERNEL_CHUNK_GEMM,
                          .flop = size_times(z, size_product(z, 3, factors), 2),
-                         .bytes_read = size_add(z, layer_traffic(l, size_mul(z, l->R, l->T), x),
-                                                l->work->buffers[w].bytes),
-                         .bytes_written = layer_traffic(l, size_mul(z, l->R, l->T), out),
                          .args.gemm.rows.groups = {l->one},
                          .groups = l->one,
                          .m = l->T,

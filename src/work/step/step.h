@@ -47,6 +47,13 @@ uint16_t step_rows(struct step *s, const char *name, enum category category, str
 /* Returns the op's number. */
 uint16_t step_op(struct step *s, const char *name, enum kernel kernel,
                  const struct operand *operands);
+/* The same of some rows of an array, and of rows of a table, one per token: of `from` and the
+ * table as many rows are read as are written. */
+void step_taken(struct step *s, const char *name, uint16_t from, uint16_t part);
+void step_looked_up(struct step *s, const char *name, uint16_t table, uint16_t ids,
+                    uint16_t rows);
+/* Of such a table: the weights', unless these are in few bits, which no table of tokens is. */
+enum dtype step_table_format(const struct step *s);
 /* The product with a matrix of the table: [rows, in] x [in, out]. */
 uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char *out,
                       enum category category);

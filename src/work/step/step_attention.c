@@ -388,9 +388,6 @@ static uint16_t grouped_out(struct step *s, uint16_t context)
     layer_gemm(l, "attention_out_down", context, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){
                    .rows = size_mul(l->z, rows, groups), .k = in, .n = out, .groups = groups});
-    struct op *op = &l->work->ops[l->work->n_ops - 1];
-    op->bytes_read = size_add(l->z, l->work->buffers[context].bytes, l->work->buffers[w].bytes);
-    op->bytes_written = l->work->buffers[c].bytes;
     return c;
 }
 
@@ -404,15 +401,10 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
                                   heads, in, out);
     uint16_t c = step_rows(s, arena_join(l->arena, name, "_out"), CATEGORY_ATTENTION, rows,
                            size_mul(l->z, heads, out));
+    /* a row is one head's part of a token: its in columns are read, its out ones written */
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){
                    .rows = size_mul(l->z, rows, heads), .k = in, .n = out, .groups = heads});
-    /* a row is one head's part of a token: its in columns are read, its out ones written */
-    struct op *op = &l->work->ops[l->work->n_ops - 1];
-    struct size read = size_product(l->z, SIZES(rows, heads, in));
-    op->bytes_read = size_add(l->z, layer_bytes(l, read, l->one, l->work->buffers[a].dtype),
-                              l->work->buffers[w].bytes);
-    op->bytes_written = l->work->buffers[c].bytes;
     return c;
 }
 

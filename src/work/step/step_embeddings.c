@@ -21,13 +21,10 @@ static uint16_t looked_up(struct step *s)
 {
     struct layer *l = &s->l;
     struct size dims[] = {dims_layer_rows(l->z, s->plan), s->d.width[COL_LAYER_EMBEDDINGS]};
-    uint16_t table = layer_buffer(l, "layer_embedding_table", CATEGORY_WEIGHTS, l->weight,
-                                  RULE_FIXED, 2, dims);
+    uint16_t table = layer_buffer(l, "layer_embedding_table", CATEGORY_WEIGHTS,
+                                  step_table_format(s), RULE_FIXED, 2, dims);
     uint16_t rows = all_rows(s, "layer_embedding_rows");
-    uint16_t op = step_op(s, "layer_embedding", KERNEL_EMBED,
-                          OPERANDS(IN(WEIGHT, table), IN(IDS, s->labels), OUT(DST, rows)));
-    l->work->ops[op].bytes_read =
-        size_add(l->z, l->work->buffers[rows].bytes, l->work->buffers[s->labels].bytes);
+    step_looked_up(s, "layer_embedding", table, s->labels, rows);
     return dims_splits_embeddings(s->plan)
                ? layer_all_reduced(l, "layer_embedding_sum", GROUP_TP, rows)
                : rows;

@@ -14,7 +14,8 @@ static uint16_t labels(struct step *s)
 static uint16_t table_of(struct step *s, const char *name)
 {
     struct size dims[] = {s->d.width[COL_VOCAB], s->d.width[COL_HIDDEN]};
-    return layer_buffer(&s->l, name, CATEGORY_WEIGHTS, s->l.weight, RULE_FIXED, 2, dims);
+    return layer_buffer(&s->l, name, CATEGORY_WEIGHTS, step_table_format(s), RULE_FIXED, 2,
+                        dims);
 }
 
 /* A row of the table per token; where tp splits the vocabulary, sums of its parts. */
@@ -26,10 +27,7 @@ uint16_t step_embedding(struct step *s)
     l->work->buffers[table].trained = s->training && lora_saves(s->plan, SAVED_EMBED_TOKENS);
     uint16_t x = step_rows(s, "embedded", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
                            s->d.width[COL_HIDDEN]);
-    uint16_t op = step_op(s, "embedding", KERNEL_EMBED,
-                          OPERANDS(IN(WEIGHT, table), IN(IDS, s->labels), OUT(DST, x)));
-    l->work->ops[op].bytes_read =
-        size_add(l->z, l->work->buffers[x].bytes, l->work->buffers[s->labels].bytes);
+    step_looked_up(s, "embedding", table, s->labels, x);
     return step_reduced(s, "layer_input", x);
 }
 
@@ -54,8 +52,7 @@ static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
 {
     struct size width = s->l.work->buffers[x].dims[1];
     uint16_t last = step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, width);
-    uint16_t op = step_op(s, "take_last", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, last)));
-    s->l.work->ops[op].bytes_read = s->l.work->buffers[last].bytes;
+    step_taken(s, "take_last", x, last);
     return last;
 }
 
@@ -110,8 +107,7 @@ static uint16_t own_logits(struct step *s, uint16_t logits, struct size rows)
     uint16_t own = step_rows(s, "logits_own", CATEGORY_LOGITS, rows, vocab);
     layer_collective(l, "gather_logits", GROUP_REPLICAS, ALL_GATHER, parts, all,
                      l->work->buffers[all].bytes);
-    uint16_t op = step_op(s, "take_own", KERNEL_ROPE, OPERANDS(IN(SRC, all), OUT(DST, own)));
-    l->work->ops[op].bytes_read = l->work->buffers[own].bytes;
+    step_taken(s, "take_own", all, own);
     return own;
 }
 

@@ -2,6 +2,8 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "work/list/dtype.h"
+#include "work/list/traffic.h"
 #include "work/piece/lora.h"
 #include "work/step/step.h"
 
@@ -14,19 +16,35 @@ uint16_t step_rows(struct step *s, const char *name, enum category category, str
 uint16_t step_op(struct step *s, const char *name, enum kernel kernel,
                  const struct operand *operands)
 {
-    struct sizes *z = s->l.z;
-    struct op op = {.name = name, .kernel = (uint16_t)kernel};
-    op.bytes_read = op.bytes_written = size_const(z, 0);
-    for (const struct operand *o = operands; o->role != ROLE_COUNT; o++) {
-        if (o->buffer == WORK_NONE)
-            continue;
-        struct size bytes = s->l.work->buffers[o->buffer].bytes;
-        if (o->read)
-            op.bytes_read = size_add(z, op.bytes_read, bytes);
-        if (o->written)
-            op.bytes_written = size_add(z, op.bytes_written, bytes);
-    }
-    return layer_op(&s->l, op, operands);
+    uint16_t number =
+        layer_op(&s->l, (struct op){.name = name, .kernel = (uint16_t)kernel}, operands);
+    traffic_set(s->l.work, layer_last(&s->l));
+    return number;
+}
+
+static void op_of_rows(struct step *s, const char *name, enum kernel kernel, uint16_t written,
+                       const struct operand *operands)
+{
+    step_op(s, name, kernel, operands);
+    layer_last(&s->l)->rows = s->l.work->buffers[written].dims[0];
+    traffic_set(s->l.work, layer_last(&s->l));
+}
+
+void step_taken(struct step *s, const char *name, uint16_t from, uint16_t part)
+{
+    op_of_rows(s, name, KERNEL_ROPE, part, OPERANDS(IN(SRC, from), OUT(DST, part)));
+}
+
+enum dtype step_table_format(const struct step *s)
+{
+    return dtype_is_plain(s->l.weight) ? s->l.weight : s->l.activation;
+}
+
+void step_looked_up(struct step *s, const char *name, uint16_t table, uint16_t ids,
+                    uint16_t rows)
+{
+    op_of_rows(s, name, KERNEL_EMBED, rows,
+               OPERANDS(IN(WEIGHT, table), IN(IDS, ids), OUT(DST, rows)));
 }
 
 static const struct layer_matrix *matrix_named(const struct step *s, const char *name)
