@@ -1431,6 +1431,10 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=1024 workload.micro_batch=2 cluster.node.devices=8",
      0},
     {"automodel/stages.yaml", "cluster=h100-8x2", "parallel.pp=2 workload.global_batch=32", 0},
+    {"automodel/ranks.yaml", "cluster=h100",
+     "cluster.nodes=1 cluster.node.devices=8 parallel.tp=2 workload.global_batch=8", 0},
+    {"automodel/fewer-layers.yaml", "",
+     "model.layers=4 model.dense_layers=3 model.moe.intermediate=2048 parallel.ep=8", 1},
     {"automodel/skypilot.yaml", "",
      "cluster.name=h100-4x2 cluster.nodes=2 cluster.node.devices=4 parallel.reshard=never "
      "precision.accumulated=f32",

@@ -3,6 +3,7 @@
  * are shared out as; HuggingFace's own as stack fsdp. Read at NVIDIA-NeMo/Automodel
  * 005f66393ab8 (components/moe/parallelizer.py), 05656796c1c9 (distributed/fsdp2.py),
  * 03bd7a9b6a3b (_peft/lora.py). */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -43,6 +44,28 @@ static enum status read_sections(struct job *job)
     return read_accelerators(job);
 }
 
+/* Ranks of a layout whose data-parallel degree is a number: without it, those that the launch
+ * starts (components/distributed/mesh_utils.py, _infer_dp_size). */
+static enum status read_axes(struct job *job)
+{
+    static const char *const flags[] = {"distributed.dp_size", "distributed.tp_size",
+                                        "distributed.cp_size", "distributed.pp_size"};
+    const char *word = "";
+    uint64_t world = 1;
+    bool overflow = false;
+    TRY(job_word(job, flags[0], &word));
+    if (!isdigit((unsigned char)word[0]))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        uint64_t degree = 1;
+        TRY(job_count(job, flags[i], &degree));
+        world = checked_mul(world, degree, &overflow);
+    }
+    if (!overflow && world)
+        job->axes = (struct job_size){.nodes = 1, .per_node = world};
+    return STATUS_OK;
+}
+
 static enum status automodel_prepare(struct job *job)
 {
     if (job->shell)
@@ -50,6 +73,7 @@ static enum status automodel_prepare(struct job *job)
     const char *file = job->shell && job->n_words ? job->words[0].text : "";
     if (file[0] != '-' && text_ends(file, ".yaml")) /* automodel FILE.yaml */
         TRY(job_need_file(job, "config", file, JOB_FILE));
+    TRY(read_axes(job));
     return job->size.nodes || job->size.world ? STATUS_OK : read_sections(job);
 }
 
@@ -74,6 +98,32 @@ static bool has_backend(struct job *job)
         if (job_given(job, rows[i]))
             return true;
     return job_drafted(job, "parallel.ep", 1) > 1 || job_drafted(job, "parallel.pp", 1) > 1;
+}
+
+/* What a recipe changes of a checkpoint's configuration, "model.config.num_hidden_layers": its
+ * layers, and sizes that are not read. */
+static enum status read_changes(struct job *job)
+{
+    static const char layers_flag[] = "model.config.num_hidden_layers";
+    static const char *const sizes[] = {".hidden_size",           ".intermediate_size",
+                                        ".moe_intermediate_size", ".num_attention_heads",
+                                        ".num_key_value_heads",   ".vocab_size",
+                                        ".num_experts",           ".n_routed_experts",
+                                        ".num_local_experts",     ".num_experts_per_tok"};
+    uint64_t layers = 0;
+    TRY(job_count(job, layers_flag, &layers));
+    if (layers)
+        job_set_count(job, "model.layers", layers, layers_flag);
+    for (size_t i = 0; i < job->n_settings; i++) {
+        struct setting *s = &job->settings[i];
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+            if (!text_starts(s->name, "model.") || !text_ends(s->name, sizes[j]) || s->used)
+                continue;
+            s->used = true;
+            job_warn(job, s->mark, "'%s' changes the model, which is not read", s->name);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status automodel_set_experts(struct job *job)
@@ -487,6 +537,7 @@ static enum status automodel_finish(struct job *job)
     bool backend = has_backend(job);
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.pretrained_model_name_or_path"));
+    TRY(read_changes(job));
     if (backend)
         TRY(automodel_set_experts(job));
     TRY(read_layout(job, backend));

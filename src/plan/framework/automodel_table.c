@@ -21,6 +21,9 @@
 const struct job_flag automodel_flags[] = {
     RULE("model.pretrained_model_name_or_path model.config.pretrained_model_name_or_path",
          JOB_VALUE, "model", "by its name on the hub", RECIPE),
+    RULE("model.config.num_hidden_layers model.num_hidden_layers "
+         "model.text_config.num_hidden_layers",
+         JOB_VALUE, "model.layers", "of the checkpoint's unless given", RECIPE),
     RULE("model.torch_dtype model.config.torch_dtype", JOB_VALUE, "precision.weights",
          "bf16 unless given, and of gradients and moments", RECIPE),
     RULE("model.backend.dispatcher", JOB_VALUE, "moe.path",
@@ -53,7 +56,8 @@ const struct job_flag automodel_flags[] = {
     RULE("distributed.strategy", JOB_VALUE, "parallel.zero",
          "fsdp2, which holds unless given, 3; ddp 0; others are refused", FSDP2),
     RULE("distributed._target_", JOB_VALUE, "parallel.zero", "FSDP2Manager, DDPManager", FSDP2),
-    NEITHER("distributed.dp_size", JOB_VALUE, FSDP2), /* what the other axes leave */
+    RULE("distributed.dp_size", JOB_VALUE, "cluster",
+         "a number: the ranks, with the other axes; else what they leave", FSDP2),
     DIRECT("distributed.tp_size", JOB_VALUE, "parallel.tp", NULL, "1", FSDP2),
     DIRECT("distributed.cp_size", JOB_VALUE, "parallel.cp", NULL, "1", FSDP2),
     DIRECT("distributed.pp_size", JOB_VALUE, "parallel.pp", NULL, "1", FSDP2),
