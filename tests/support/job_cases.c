@@ -735,6 +735,10 @@ const struct job_case job_cases[] = {
      0},
     {"maxtext/named-in-file.yml", "cluster=h100-8x8",
      "model.layers=80 model.attention.head_dim=128 model.name=llama-3.1-70b", 2},
+    {"maxtext/sft.sh", "cluster=tpu-v5p-2x2x2",
+     "model.name=llama-3.1-8b precision.weights=bf16 precision.moments=bf16 "
+     "workload.sequence_length=1024 parallel.zero=3",
+     1},
     {"maxtext/images.sh", "cluster=tpu-v5p-4x4x4",
      "model.name=qwen3-30b-a3b precision.moments=bf16 precision.moment2=none", 0},
     {"maxtext/xpk-cores.sh", "",

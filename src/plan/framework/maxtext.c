@@ -14,7 +14,14 @@ enum { BASES = 8 };
 
 /* ---- files and variables ---- */
 
-/* A file and those below it; MaxText's own base.yml is the defaults of the table. */
+/* MaxText's own files: base.yml is the defaults of the table, sft.yml changes none of them that
+ * matters (configs/post_train/sft.yml). */
+static bool is_own(const char *name)
+{
+    return text_equal(name, "base.yml") || text_equal(name, "sft.yml");
+}
+
+/* A file and those below it. */
 static enum status add_files(struct job *job, const char *name)
 {
     for (unsigned depth = 0; name; depth++) {
@@ -24,7 +31,7 @@ static enum status add_files(struct job *job, const char *name)
             return job_refuse(job, "more than %d files below each other", BASES);
         size_t before = job->n_settings;
         TRY(job_add_file(job, name, JOB_COMMAND_LINE - 1 - depth, &found));
-        if (!found && !text_equal(text_base_name(name), "base.yml"))
+        if (!found && !is_own(text_base_name(name)))
             return job_need_file(job, "base_config", name, JOB_FILE);
         for (size_t i = before; i < job->n_settings; i++) {
             const struct setting *s = &job->settings[i];
@@ -354,8 +361,19 @@ static enum status set_optimizer(struct job *job)
     return job_set_optimizer(job, "opt_type", "adamw=adam adam_pax=adam sgd=sgd muon=muon");
 }
 
+/* Tunix's loop around MaxText's model, loss and optimizer (post_train/sft/train_sft.py). */
+static void warn_of_tunix(struct job *job)
+{
+    for (size_t i = 0; job->command && i < job->command->n; i++)
+        if (text_equal(job->command->items[i].text, MAXTEXT_TUNIX))
+            job_warn(job, job->command->items[i].mark,
+                     "Tunix steps this trainer, which matters to memory and is not modelled: "
+                     "what MaxText's own keeps is planned");
+}
+
 static enum status maxtext_prepare(struct job *job)
 {
+    warn_of_tunix(job);
     TRY(primus_lend(job));
     for (size_t i = 0; i < job->n_words; i++) {
         const char *text = job->words[i].text;

@@ -4,6 +4,9 @@
 
 #include "plan/job/reader.h"
 
+/* Its trainer for instructions: MaxText's model, loss and optimizer, stepped by Tunix. */
+#define MAXTEXT_TUNIX "maxtext.trainers.post_train.sft.train_sft"
+
 extern const struct job_flag maxtext_flags[];
 extern const size_t maxtext_n_flags;
 

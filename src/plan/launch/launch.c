@@ -5,6 +5,7 @@
 
 #include "plan/job/reader.h"
 #include "plan/launch/launch.h"
+#include "plan/framework/maxtext.h"
 #include "plan/framework/megatron.h"
 #include "plan/trainer/script.h"
 
@@ -31,6 +32,9 @@ static const struct entry {
     {ENTRY_MODULE, "maxtext.trainers.pre_train.train_compile", NULL, &job_maxtext},
     {ENTRY_MODULE, "MaxText.train", NULL, &job_maxtext},
     {ENTRY_MODULE, "MaxText.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.sft_trainer", NULL, &job_maxtext},
+    {ENTRY_MODULE, "maxtext.trainers.post_train.sft.train_sft_native", NULL, &job_maxtext},
+    {ENTRY_MODULE, MAXTEXT_TUNIX, NULL, &job_maxtext},
     {ENTRY_MODULE, "torchtitan.train", NULL, &job_torchtitan},
     {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
     {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
