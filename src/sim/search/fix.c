@@ -508,6 +508,8 @@ static void try_here(struct fix_search *search, struct fix_moves *moves)
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            const struct profile *profile, struct arena *arena, size_t *n)
 {
+    if (plan->prefill)
+        return fix_pools(plan, routing, profile, arena, n);
     /* Too large for a stack, and of pages most of which nothing will touch. */
     struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
     search->plan = plan;
