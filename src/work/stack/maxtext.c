@@ -18,9 +18,9 @@ enum { RELAXED = 1u << 0, REMATERIALISED = 1u << 1 };
  * the tokens instead, and as many bytes. */
 static struct size rank_part(const struct maxtext_layer *layer, struct size width)
 {
-    return layer->plan->parallel.sp
-               ? width
-               : size_ceil_div(layer->z, width, size_slot(layer->z, SLOT_TP));
+    const struct parallel *p = &layer->plan->parallel;
+    return p->tp > 1 && !p->sp ? size_ceil_div(layer->z, width, size_slot(layer->z, SLOT_TP))
+                               : width;
 }
 
 static struct size width(const struct maxtext_layer *layer, enum slot count, struct size each)
@@ -286,7 +286,7 @@ static void declare_logits(const struct plan *plan, const struct maxtext_layer *
     struct sizes *z = layer->z;
     struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
     struct size rows = layer->tokens;
-    if (plan->parallel.sp)
+    if (plan->parallel.tp > 1 && plan->parallel.sp)
         rows = size_mul(z, rows, size_slot(z, SLOT_TP));
     if (plan->stack.cross_entropy == LOSS_CHUNKED)
         rows = size_ceil_div(z, rows, size_const(z, plan->stack.loss_chunks));
