@@ -720,6 +720,33 @@ const struct job_case job_cases[] = {
     {"vllm/skypilot-choice.yaml", "cluster=h200", "parallel.tp=4 workload.micro_batch=32", 0},
     {"maxtext/xpk.sh", "cluster.network.bandwidth=50GB/s",
      "cluster.nodes=2 cluster.node.devices=64 workload.micro_batch=2", 0},
+    /* 2048 x 4, 16 x 8, 7168 x 8 and 16 x 4; half a sequence on each of 8 */
+    {"maxtext/scaled.sh", "cluster=tpu-v5p-4x4x4",
+     "model.hidden=8192 model.attention.heads=128 model.attention.kv_heads=128 "
+     "model.dense_intermediate=57344 model.layers=64 model.dense_layers=64 "
+     "workload.micro_batch=4 parallel.tp=8 recompute.kind=save precision.compute=fp8",
+     1},
+    {"maxtext/xpk-dated.sh", "",
+     "cluster.node.devices=64 cluster.device.logical_cores=2 workload.micro_batch=8 "
+     "model.name=deepseek-v3 precision.weights=f32 precision.moments=bf16 "
+     "precision.moment2=f32 precision.gradients=bf16 recompute.kind=full",
+     0},
+    {"maxtext/gcluster.sh", "cluster.network.bandwidth=50GB/s",
+     "cluster.nodes=2 cluster.node.devices=256 workload.sequence_length=8192 "
+     "model.vocab=262144 model.encoder.layers=0 parallel.zero=3",
+     0},
+    {"maxtext/jobset.yaml", "cluster.network.bandwidth=50GB/s",
+     "cluster.nodes=2 cluster.node.devices=64 parallel.ep=8 workload.micro_batch=4 "
+     "model.vocab=32768",
+     0},
+    {"maxtext/named-in-file.yml", "cluster=h100-8x8",
+     "model.layers=80 model.attention.head_dim=128 model.name=llama-3.1-70b", 2},
+    {"maxtext/sft.sh", "cluster=tpu-v5p-2x2x2",
+     "model.name=llama-3.1-8b precision.weights=bf16 precision.moments=bf16 "
+     "workload.sequence_length=1024 parallel.zero=3",
+     1},
+    {"maxtext/images.sh", "cluster=tpu-v5p-4x4x4",
+     "model.name=qwen3-30b-a3b precision.moments=bf16 precision.moment2=none", 0},
     {"maxtext/xpk-cores.sh", "",
      "cluster.nodes=1 cluster.node.devices=64 cluster.device.logical_cores=2 parallel.zero=3",
      0},
@@ -1403,6 +1430,26 @@ const struct job_case job_cases[] = {
     {"automodel/launch.slurm", "",
      "model.name=glm-4.5-air cluster.nodes=2 parallel.ep=16 workload.micro_batch=4 "
      "lora.rank=32",
+     0},
+    {"automodel/program.sh", "cluster=h100",
+     "stack.kind=torchtitan cluster.node.devices=4 workload.micro_batch=2 "
+     "parallel.reshard=always precision.accumulated=f32 optimizer.kind=muon "
+     "recompute.kind=full",
+     0},
+    {"automodel/dense.yaml", "cluster=h100",
+     "cluster.nodes=2 cluster.node.devices=8 workload.micro_batch=8", 0},
+    {"automodel/images.sh", "",
+     "parallel.pp=2 parallel.reshard=never precision.accumulated=none "
+     "workload.sequence_length=1024 workload.micro_batch=2 cluster.node.devices=8",
+     0},
+    {"automodel/stages.yaml", "cluster=h100-8x2", "parallel.pp=2 workload.global_batch=32", 0},
+    {"automodel/ranks.yaml", "cluster=h100",
+     "cluster.nodes=1 cluster.node.devices=8 parallel.tp=2 workload.global_batch=8", 0},
+    {"automodel/fewer-layers.yaml", "",
+     "model.layers=4 model.dense_layers=3 model.moe.intermediate=2048 parallel.ep=8", 1},
+    {"automodel/skypilot.yaml", "",
+     "cluster.name=h100-4x2 cluster.nodes=2 cluster.node.devices=4 parallel.reshard=never "
+     "precision.accumulated=f32",
      0},
     {"automodel/command.sh", "",
      "model.name=qwen3-32b cluster.node.devices=4 workload.micro_batch=8", 0},

@@ -151,16 +151,20 @@ static void ragged_dot_expands_one_operand_per_expert(void **state)
     assert_true(temp > 0.95 * 375 && temp < 1.05 * 375);
 }
 
-static double saved_gib(enum moe_path path, const char *first, const char *second)
+static uint64_t saved_bytes(struct plan plan, const char *first, const char *second)
 {
-    struct plan plan = deepseek(path, 7, .93);
     uint64_t full = fold(&plan).peak.temp_bytes;
     plan.recompute.kind = RECOMPUTE_SAVE;
     plan.recompute.save.n = second ? 2 : 1;
     snprintf(plan.recompute.save.word[0], PLAN_WORD, "%s", first);
     if (second)
         snprintf(plan.recompute.save.word[1], PLAN_WORD, "%s", second);
-    return (double)(fold(&plan).peak.temp_bytes - full) / (double)gib;
+    return fold(&plan).peak.temp_bytes - full;
+}
+
+static double saved_gib(enum moe_path path, const char *first, const char *second)
+{
+    return (double)saved_bytes(deepseek(path, 7, .93), first, second) / (double)gib;
 }
 
 static void saved_tensors_add_their_bytes(void **state)
@@ -174,6 +178,30 @@ static void saved_tensors_add_their_bytes(void **state)
     assert_true(dense > 221.9 && dense < 222.1); /* published 220.7 */
 }
 
+/* base.yml, logical_axis_rules: ranks of "tensor" share heads, inner widths and the residual
+ * stream; of "tensor_sequence" the tokens, and as many bytes. */
+static void tensor_ranks_share_what_is_saved(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"query_proj", "context", "mlpwi", "mlpwo"};
+    struct plan plan = deepseek(PATH_CAPACITY, 4, .93);
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        plan.parallel.tp = 1;
+        uint64_t whole = saved_bytes(plan, names[i], NULL);
+        plan.parallel.tp = 4;
+        assert_int_equal(whole, 4 * saved_bytes(plan, names[i], NULL));
+    }
+    const uint64_t residual = UINT64_C(61) * 4 * 4096 * 7168 * 2;
+    plan.parallel.tp = 1;
+    uint64_t apart = fold(&plan).peak.temp_bytes;
+    plan.parallel.tp = 2;
+    assert_true(apart - fold(&plan).peak.temp_bytes > residual / 2);
+    plan.parallel.tp = 4;
+    uint64_t by_width = saved_bytes(plan, "context", NULL);
+    plan.parallel.sp = true;
+    assert_int_equal(by_width, saved_bytes(plan, "context", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +209,7 @@ int main(void)
         cmocka_unit_test(verdicts_of_the_published_sweep),
         cmocka_unit_test(ragged_dot_expands_one_operand_per_expert),
         cmocka_unit_test(saved_tensors_add_their_bytes),
+        cmocka_unit_test(tensor_ranks_share_what_is_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,17 @@ static void what_is_reserved_for_collectives(void **state)
         {"stack=deepspeed parallel.zero=3", "live_parameters", 2000000000},
         {"stack=deepspeed parallel.zero=3", "prefetch_bucket", 100000000},
         {"parallel.reshard=never", "gathered_weights_kept", 2 * 48 * UINT64_C(623116288)},
+        /* every gradient once more, whole, where a step has several micro-batches; experts of
+         * 8 ranks are shared by none, 28,991,029,248 of 30,532,122,624 parameters */
+        {"precision.accumulated=f32 workload.global_batch=16", "accumulated_gradients",
+         4 * UINT64_C(30532122624)},
+        {"precision.accumulated=f32 workload.global_batch=8", "accumulated_gradients", 0},
+        {"precision.accumulated=bf16 workload.global_batch=16 parallel.ep=8",
+         "accumulated_gradients", 2 * (UINT64_C(30532122624) - UINT64_C(28991029248))},
+        {"precision.accumulated=f32 workload.global_batch=16 lora.rank=8",
+         "accumulated_gradients", 0},
+        {"precision.accumulated=f32 workload.global_batch=2 cluster.node.devices=1",
+         "accumulated_gradients", 0},
         /* every gradient once more; one device has no reducer */
         {"parallel.zero=0", "reducer_buckets", 4 * UINT64_C(30532122624)},
         {"parallel.zero=0 precision.gradients=bf16", "reducer_buckets",

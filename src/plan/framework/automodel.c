@@ -3,6 +3,7 @@
  * are shared out as; HuggingFace's own as stack fsdp. Read at NVIDIA-NeMo/Automodel
  * 005f66393ab8 (components/moe/parallelizer.py), 05656796c1c9 (distributed/fsdp2.py),
  * 03bd7a9b6a3b (_peft/lora.py). */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,152 +11,70 @@
 #include "plan/framework/automodel.h"
 #include "plan/framework/packed.h"
 #include "plan/framework/frozen_names.h"
-#include "plan/job/rows.h"
 
-#define SCHEDULER "automodel nemo_automodel/components/training/step_scheduler.py"
-#define DYNAMIC "automodel examples/llm_finetune/qwen/qwen3_4b_chat_dynamic_batching.yaml"
-#define FSDP2 "automodel nemo_automodel/components/distributed/fsdp2.py"
-#define MOE "automodel nemo_automodel/components/moe/parallelizer.py"
-#define BACKEND "automodel nemo_automodel/components/models/common"
-#define PIPELINE "automodel nemo_automodel/components/distributed/pipelining/config.py"
-#define FREEZING "automodel nemo_automodel/components/utils/model_utils.py"
-#define ADAPTERS "automodel nemo_automodel/components/_peft/lora.py"
-#define MATCHER "automodel nemo_automodel/components/_peft/module_matcher.py"
-#define LOSS "automodel nemo_automodel/components/loss"
-#define RECIPE "automodel nemo_automodel/recipes/llm/train_ft.py"
+/* "H100:8" of SkyPilot's section: what a node has of which device. */
+static enum status read_accelerators(struct job *job)
+{
+    static const char flag[] = "skypilot.accelerators";
+    const char *text = NULL;
+    TRY(job_word(job, flag, &text));
+    if (!text)
+        return STATUS_OK;
+    const size_t length = strcspn(text, ":");
+    const char *name = device_name_from(arena_strndup(job->arena, text, length), job->arena);
+    if (!text[length] || !shell_count(text + length + 1, &job->size.per_node))
+        job->size.per_node = 1;
+    if (!job->size.nodes)
+        job->size.nodes = 1;
+    if (name)
+        job_set(job, "cluster", name, flag);
+    return STATUS_OK;
+}
 
-static const struct job_flag flags[] = {
-    RULE("model.pretrained_model_name_or_path model.config.pretrained_model_name_or_path",
-         JOB_VALUE, "model", "by its name on the hub", RECIPE),
-    RULE("model.torch_dtype model.config.torch_dtype", JOB_VALUE, "precision.weights",
-         "bf16 unless given, and of gradients and moments", RECIPE),
-    RULE("model.backend.dispatcher", JOB_VALUE, "moe.path",
-         "torch ragged_a2a; deepep, hybridep and uccl_ep deepep, as where it is not given",
-         BACKEND),
-    RULE("model.backend.enable_deepep", JOB_VALUE, "moe.path",
-         "deepep unless false, where no dispatcher is given; newer releases ignore it",
-         BACKEND),
-    RULE("model.backend.fake_balanced_gate", JOB_VALUE, "moe.routing.distribution", "uniform",
-         BACKEND),
-    IDLE("model.backend._target_", JOB_VALUE, "a backend: the layer is torchtitan's", BACKEND),
-    IDLE("model.backend.experts", JOB_VALUE, "grouped products of either library", BACKEND),
-    NEITHER("model.backend.attn", JOB_VALUE, BACKEND),
-    NEITHER("model.backend.linear", JOB_VALUE, BACKEND),
-    NEITHER("model.backend.rms_norm", JOB_VALUE, BACKEND),
-    RULE("step_scheduler.local_batch_size", JOB_VALUE, "workload.micro_batch",
-         "of a rank; with stages pp_microbatch_size is", SCHEDULER),
-    DIRECT("step_scheduler.global_batch_size", JOB_VALUE, "workload.global_batch", NULL, NULL,
-           SCHEDULER),
-    RULE("dataset.seq_len dataset.seq_length dataset.max_length", JOB_VALUE,
-         "workload.sequence_length", "unless sequences are packed", RECIPE),
-    RULE("dataloader.dynamic_batching.max_tokens_per_batch", JOB_VALUE, "workload.micro_batch",
-         "as many of the longest, in place of local_batch_size", DYNAMIC),
-    RULE("dataloader.dynamic_batching.max_batch_size", JOB_VALUE, "workload.micro_batch",
-         "at most", DYNAMIC),
-    NEITHER("dataloader.dynamic_batching.sort_window", JOB_VALUE, DYNAMIC),
-    RULE("packed_sequence.packed_sequence_size", JOB_VALUE, "workload.sequence_length",
-         "above 0: of dataset.seq_length each", RECIPE),
-    RULE("distributed.strategy", JOB_VALUE, "parallel.zero",
-         "fsdp2, which holds unless given, 3; ddp 0; others are refused", FSDP2),
-    RULE("distributed._target_", JOB_VALUE, "parallel.zero", "FSDP2Manager, DDPManager", FSDP2),
-    NEITHER("distributed.dp_size", JOB_VALUE, FSDP2), /* what the other axes leave */
-    DIRECT("distributed.tp_size", JOB_VALUE, "parallel.tp", NULL, "1", FSDP2),
-    DIRECT("distributed.cp_size", JOB_VALUE, "parallel.cp", NULL, "1", FSDP2),
-    DIRECT("distributed.pp_size", JOB_VALUE, "parallel.pp", NULL, "1", FSDP2),
-    DIRECT("distributed.ep_size", JOB_VALUE, "parallel.ep", NULL, "1", FSDP2),
-    RULE("distributed.dp_replicate_size", JOB_VALUE, "parallel.dp_shard", "dp / copies", FSDP2),
-    DIRECT("distributed.sequence_parallel", JOB_VALUE, "parallel.sp", NULL, NULL, FSDP2),
-    RULE("distributed.activation_checkpointing parallelizer.activation_checkpointing",
-         JOB_VALUE, "recompute.kind", "full; selective", MOE),
-    RULE("distributed.moe.reshard_after_forward parallelizer.reshard_after_forward", JOB_VALUE,
-         "parallel.reshard", "never unless given, of models with a backend", MOE),
-    RULE("distributed.pipeline.pp_microbatch_size autopipeline.pp_microbatch_size", JOB_VALUE,
-         "workload.micro_batch", "with stages", PIPELINE),
-    RULE("distributed.pipeline.layers_per_stage autopipeline.layers_per_stage", JOB_VALUE,
-         "parallel.vpp", "layers / pp / value", PIPELINE),
-    RULE("distributed.pipeline.pp_schedule autopipeline.pp_schedule", JOB_VALUE,
-         "parallel.schedule", "interleaved1f1b, 1f1b; others warn", PIPELINE),
-    RULE("loss_fn._target_", JOB_VALUE, "stack.cross_entropy",
-         "FusedLinearCrossEntropy fused, ChunkedCrossEntropy chunked, TE in_place", LOSS),
-    IDLE("loss_fn.fp32_upcast", JOB_VALUE, "logits are cast to f32 here", LOSS),
-    RULE("optimizer._target_", JOB_VALUE, "optimizer.step",
-         "torch's: foreach unless fused; FusedAdam with its formats", RECIPE),
-    RULE("optimizer.fused", JOB_VALUE, "optimizer.step", "fused", RECIPE),
-    RULE("optimizer.foreach", JOB_VALUE, "optimizer.step", "foreach unless false", RECIPE),
-    RULE("optimizer.master_weights", JOB_VALUE, "precision.master", "f32, of FusedAdam",
-         RECIPE),
-    RULE("optimizer.store_param_remainders", JOB_VALUE, "precision.master",
-         "bf16: the half that the weight has not", RECIPE),
-    RULE("optimizer.exp_avg_dtype", JOB_VALUE, "precision.moments", "f32 unless given", RECIPE),
-    RULE("optimizer.exp_avg_sq_dtype", JOB_VALUE, "precision.moment2",
-         "where it differs from exp_avg_dtype", RECIPE),
-    RULE("peft._target_", JOB_VALUE, "lora.rank", "with peft.dim", ADAPTERS),
-    RULE("peft.dim", JOB_VALUE, "lora.rank", "8 unless given", ADAPTERS),
-    RULE("peft.target_modules", JOB_LIST, "lora.targets",
-         "names, or patterns of whole names; *_proj unless given, without routed experts",
-         MATCHER),
-    RULE("peft.match_all_linear", JOB_VALUE, "lora.targets", "every matrix", ADAPTERS),
-    RULE("peft.lora_dtype", JOB_VALUE, "lora.format", "the base's unless given", ADAPTERS),
-    RULE("peft.exclude_modules", JOB_LIST, "lora.targets",
-         "all linear layers but these; routed experts of its own layers are none", MATCHER),
-    RULE("peft.moe_rank_scaling", JOB_VALUE, "lora.expert_rank", "peft.dim / top_k", ADAPTERS),
-    RULE("quantization.load_in_4bit", JOB_VALUE, "precision.weights", "nf4, beside adapters",
-         ADAPTERS),
-    RULE("quantization.load_in_8bit", JOB_VALUE, "precision.weights",
-         "fp8_channel, beside adapters", ADAPTERS),
-    RULE("freeze_config.freeze_vision_tower", JOB_VALUE, "workload.encoder.train",
-         "true: none, which holds where freeze_config is given; false: all", FREEZING),
-    RULE("freeze_config.freeze_embeddings", JOB_VALUE, "frozen.modules", "embed_tokens",
-         FREEZING),
-    RULE("freeze_config.freeze_language_model", JOB_VALUE, "frozen.modules",
-         "all parts but the head, of models with an encoder", FREEZING),
-    RULE("fp8.enabled", JOB_VALUE, "precision.compute",
-         "fp8, of its own layers without experts: torchao keeps no copies; of others warns of "
-         "time",
-         RECIPE),
-    MEMORY("model.backend.te_fp8.recipe", JOB_VALUE, NULL,
-           "products of TransformerEngine keep inputs in 8 bits", BACKEND),
-    MEMORY("model.backend.cuda_graph.modules", JOB_LIST, "[]", "graphs keep their tensors",
-           BACKEND),
-    TIME("compile.enabled", JOB_VALUE, "false", NULL, RECIPE),
-    RULE("config c", JOB_VALUE, NULL, "the recipe, below the command line", RECIPE),
-    RULE("benchmark.num_nodes", JOB_VALUE, "cluster", "nodes, where the launch does not say it",
-         RECIPE),
-    NEITHER("nproc-per-node", JOB_VALUE, RECIPE),
-    NEITHER("nnodes", JOB_VALUE, RECIPE),
-    NEITHER("model._target_", JOB_VALUE, RECIPE),
-    NEITHER("model.config._target_", JOB_VALUE, RECIPE),
-    NEITHER("model.trust_remote_code", JOB_VALUE, RECIPE),
-    NEITHER("dataset._target_", JOB_VALUE, RECIPE),
-    NEITHER("dataloader._target_", JOB_VALUE, RECIPE),
-    NEITHER("optimizer.lr", JOB_VALUE, RECIPE),
-    NEITHER("optimizer.betas", JOB_LIST, RECIPE),
-    NEITHER("optimizer.eps", JOB_VALUE, RECIPE),
-    NEITHER("optimizer.weight_decay", JOB_VALUE, RECIPE),
-    NEITHER("step_scheduler.max_steps", JOB_VALUE, SCHEDULER),
-    NEITHER("step_scheduler.num_epochs", JOB_VALUE, SCHEDULER),
-    NEITHER("step_scheduler.ckpt_every_steps", JOB_VALUE, SCHEDULER),
-    NEITHER("step_scheduler.val_every_steps", JOB_VALUE, SCHEDULER),
-    NEITHER("dist_env.backend", JOB_VALUE, RECIPE),
-    NEITHER("dist_env.timeout_minutes", JOB_VALUE, RECIPE),
-    NEITHER("rng.seed", JOB_VALUE, RECIPE),
-    RULE("checkpoint.enabled", JOB_SWITCH, "workload.async_checkpoint",
-         "with checkpoint.is_async", RECIPE),
-    RULE("checkpoint.is_async", JOB_SWITCH, "workload.async_checkpoint",
-         "true, of a job that writes checkpoints", RECIPE),
-    NEITHER("peft.alpha", JOB_VALUE, ADAPTERS),
-    NEITHER("peft.dropout", JOB_VALUE, ADAPTERS),
-};
+/* A recipe's own sections say how large it is, where its launch does not. */
+static enum status read_sections(struct job *job)
+{
+    static const char *const nodes[] = {"benchmark.num_nodes", "slurm.nodes",
+                                        "skypilot.num_nodes", "ci.nodes"};
+    static const char *const devices[] = {"slurm.ntasks_per_node", "ci.nproc_per_node"};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && !job->size.nodes; i++)
+        TRY(job_count(job, nodes[i], &job->size.nodes));
+    for (size_t i = 0; i < sizeof devices / sizeof *devices && !job->size.per_node; i++)
+        TRY(job_count(job, devices[i], &job->size.per_node));
+    return read_accelerators(job);
+}
 
-static const size_t n_flags = sizeof flags / sizeof *flags;
+/* Ranks of a layout whose data-parallel degree is a number: without it, those that the launch
+ * starts (components/distributed/mesh_utils.py, _infer_dp_size). */
+static enum status read_axes(struct job *job)
+{
+    static const char *const flags[] = {"distributed.dp_size", "distributed.tp_size",
+                                        "distributed.cp_size", "distributed.pp_size"};
+    const char *word = "";
+    uint64_t world = 1;
+    bool overflow = false;
+    TRY(job_word(job, flags[0], &word));
+    if (!isdigit((unsigned char)word[0]))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        uint64_t degree = 1;
+        TRY(job_count(job, flags[i], &degree));
+        world = checked_mul(world, degree, &overflow);
+    }
+    if (!overflow && world)
+        job->axes = (struct job_size){.nodes = 1, .per_node = world};
+    return STATUS_OK;
+}
 
 static enum status automodel_prepare(struct job *job)
 {
     if (job->shell)
         TRY(job_flag_file(job, "config", JOB_FILE));
-    if (job->size.nodes || job->size.world)
-        return STATUS_OK;
-    return job_count(job, "benchmark.num_nodes", &job->size.nodes);
+    const char *file = job->shell && job->n_words ? job->words[0].text : "";
+    if (file[0] != '-' && text_ends(file, ".yaml")) /* automodel FILE.yaml */
+        TRY(job_need_file(job, "config", file, JOB_FILE));
+    TRY(read_axes(job));
+    return job->size.nodes || job->size.world ? STATUS_OK : read_sections(job);
 }
 
 /* ---- the model ---- */
@@ -179,6 +98,32 @@ static bool has_backend(struct job *job)
         if (job_given(job, rows[i]))
             return true;
     return job_drafted(job, "parallel.ep", 1) > 1 || job_drafted(job, "parallel.pp", 1) > 1;
+}
+
+/* What a recipe changes of a checkpoint's configuration, "model.config.num_hidden_layers": its
+ * layers, and sizes that are not read. */
+static enum status read_changes(struct job *job)
+{
+    static const char layers_flag[] = "model.config.num_hidden_layers";
+    static const char *const sizes[] = {".hidden_size",           ".intermediate_size",
+                                        ".moe_intermediate_size", ".num_attention_heads",
+                                        ".num_key_value_heads",   ".vocab_size",
+                                        ".num_experts",           ".n_routed_experts",
+                                        ".num_local_experts",     ".num_experts_per_tok"};
+    uint64_t layers = 0;
+    TRY(job_count(job, layers_flag, &layers));
+    if (layers)
+        job_set_count(job, "model.layers", layers, layers_flag);
+    for (size_t i = 0; i < job->n_settings; i++) {
+        struct setting *s = &job->settings[i];
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+            if (!text_starts(s->name, "model.") || !text_ends(s->name, sizes[j]) || s->used)
+                continue;
+            s->used = true;
+            job_warn(job, s->mark, "'%s' changes the model, which is not read", s->name);
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status automodel_set_experts(struct job *job)
@@ -223,29 +168,80 @@ static enum status read_copies(struct job *job)
     return STATUS_OK;
 }
 
+/* Layers are shared out by the reader of experts where there are ranks of them, or where an
+ * older recipe names it in a section of its own (components/distributed/model_parallelizer.py,
+ * _apply_model_parallelizer, of nemo-automodel 0.7.0). */
+static bool shares_experts(const struct job *job)
+{
+    bool section = false;
+    for (size_t i = 0; i < job->n_settings; i++)
+        section = section || text_starts(job->settings[i].name, "parallelizer.");
+    return section || job_drafted(job, "parallel.ep", 1) > 1;
+}
+
+static enum status read_reshard(struct job *job)
+{
+    static const char own_flag[] = "distributed.reshard_after_forward",
+                      experts_flag[] = "distributed.moe.reshard_after_forward";
+    const bool experts = shares_experts(job);
+    bool reshard = !experts && job_drafted(job, "parallel.pp", 1) < 2;
+    if (experts)
+        TRY(job_switch(job, experts_flag, &reshard));
+    TRY(job_switch(job, own_flag, &reshard));
+    job_set(job, "parallel.reshard", reshard ? "always" : "never",
+            "distributed.reshard_after_forward distributed.moe.reshard_after_forward");
+    return STATUS_OK;
+}
+
+/* Unless told otherwise, reductions wait for a step's last micro-batch, and gradients are whole
+ * until then, in the format that they are reduced in (recipes/llm/train_ft.py, get_sync_ctx;
+ * components/moe/fsdp_mixin.py, patched_backward_maybe_with_nosync). */
+static enum status read_deferral(struct job *job)
+{
+    static const char flag[] = "distributed.defer_fsdp_grad_sync";
+    bool deferred = true,
+         adapters = job_given(job, "peft._target_") || job_given(job, "peft.dim");
+    TRY(job_switch(job, flag, &deferred));
+    if (deferred && !adapters) /* those of adapters are small */
+        job_set(job, "precision.accumulated", "f32", flag);
+    return STATUS_OK;
+}
+
+/* The names of a strategy: a word, a manager of older recipes, a configuration's class. */
+static enum status read_strategy(struct job *job, bool *copies)
+{
+    static const struct {
+        const char *flag, *sharded, *copied;
+    } names[] = {{"distributed.strategy", "fsdp2", "ddp"},
+                 {"distributed._target_", "FSDP2Manager", "DDPManager"},
+                 {"distributed_config._target_", "FSDP2Config", "DDPConfig"}};
+    *copies = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *name;
+        TRY(class_of(job, names[i].flag, &name));
+        if (!name[0] || text_equal(name, names[i].sharded))
+            continue;
+        *copies = text_equal(name, names[i].copied);
+        if (*copies)
+            return STATUS_OK;
+        job_fail(job, names[i].flag, "states shared out by '%s' are not read", name);
+        return err_hint(job->err, "%s or %s", names[i].sharded, names[i].copied);
+    }
+    return STATUS_OK;
+}
+
 static enum status read_layout(struct job *job, bool backend)
 {
-    static const char strategy_flag[] = "distributed.strategy",
-                      manager_flag[] = "distributed._target_",
-                      keep_flag[] = "distributed.moe.reshard_after_forward";
-    const char *strategy = "fsdp2", *manager;
-    bool reshard = !backend;
-    TRY(job_word(job, strategy_flag, &strategy));
-    TRY(class_of(job, manager_flag, &manager));
-    bool copies = text_equal(strategy, "ddp") || text_equal(manager, "DDPManager");
-    if (!copies && (!text_equal(strategy, "fsdp2") ||
-                    (manager[0] && !text_equal(manager, "FSDP2Manager")))) {
-        job_fail(job, manager[0] ? manager_flag : strategy_flag,
-                 "states shared out by '%s' are not read", manager[0] ? manager : strategy);
-        return err_hint(job->err, "fsdp2 (FSDP2Manager) or ddp (DDPManager)");
-    }
-    TRY(job_switch(job, keep_flag, &reshard));
+    bool copies;
+    TRY(read_strategy(job, &copies));
     job_set(job, "parallel.zero", copies ? "0" : "3", "distributed.strategy");
-    if (!copies)
-        job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
     uint64_t tp = job_drafted(job, "parallel.tp", 1);
     job_set_count(job, "parallel.etp", backend ? 1 : tp, "distributed.tp_size");
-    return copies ? STATUS_OK : read_copies(job);
+    if (copies)
+        return STATUS_OK;
+    TRY(read_reshard(job));
+    TRY(read_deferral(job));
+    return read_copies(job);
 }
 
 static enum status read_stages(struct job *job)
@@ -387,8 +383,13 @@ static enum status read_optimizer(struct job *job, const char *weights)
     TRY(dtype_of(job, "optimizer.exp_avg_dtype", &first));
     second = first;
     TRY(dtype_of(job, "optimizer.exp_avg_sq_dtype", &second));
-    bool own = text_equal(name, "FusedAdam");
-    if (name[0] && !own && !text_equal(name, "Adam") && !text_equal(name, "AdamW"))
+    bool own = text_equal(name, "FusedAdam"), muon = text_equal(name, "Muon");
+    const char *scalars = "adamw"; /* of what is no matrix (components/optim/dion.py) */
+    TRY(job_word(job, "optimizer.scalar_opt", &scalars));
+    muon = muon && text_equal(scalars, "adamw");
+    if (muon)
+        job_set(job, "optimizer.kind", "muon", "optimizer._target_");
+    if (name[0] && !own && !muon && !text_equal(name, "Adam") && !text_equal(name, "AdamW"))
         job_warn(job, job_setting(job, "optimizer._target_")->mark,
                  "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
                  name);
@@ -536,6 +537,7 @@ static enum status automodel_finish(struct job *job)
     bool backend = has_backend(job);
     job_set(job, "workload.mode", "train", "");
     TRY(job_set_model(job, "model.pretrained_model_name_or_path"));
+    TRY(read_changes(job));
     if (backend)
         TRY(automodel_set_experts(job));
     TRY(read_layout(job, backend));
@@ -556,8 +558,8 @@ const struct job_framework job_automodel = {
     .stack = "fsdp",
     .source = "NVIDIA-NeMo/Automodel 005f66393ab8",
     .syntax = JOB_DASHES,
-    .flags = flags,
-    .n_flags = &n_flags,
+    .flags = automodel_flags,
+    .n_flags = &automodel_n_flags,
     .prepare = automodel_prepare,
     .finish = automodel_finish,
     .names = NAMES_HUB,

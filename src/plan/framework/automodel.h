@@ -4,6 +4,9 @@
 
 #include "plan/job/reader.h"
 
+extern const struct job_flag automodel_flags[];
+extern const size_t automodel_n_flags;
+
 /* Stack, dispatcher and routing of layers with a backend of Automodel's own, by the rows
  * model.backend.dispatcher, enable_deepep and fake_balanced_gate. */
 enum status automodel_set_experts(struct job *job);

@@ -14,7 +14,14 @@ enum { BASES = 8 };
 
 /* ---- files and variables ---- */
 
-/* A file and those below it; MaxText's own base.yml is the defaults of the table. */
+/* MaxText's own files: base.yml is the defaults of the table, sft.yml changes none of them that
+ * matters (configs/post_train/sft.yml). */
+static bool is_own(const char *name)
+{
+    return text_equal(name, "base.yml") || text_equal(name, "sft.yml");
+}
+
+/* A file and those below it. */
 static enum status add_files(struct job *job, const char *name)
 {
     for (unsigned depth = 0; name; depth++) {
@@ -24,7 +31,7 @@ static enum status add_files(struct job *job, const char *name)
             return job_refuse(job, "more than %d files below each other", BASES);
         size_t before = job->n_settings;
         TRY(job_add_file(job, name, JOB_COMMAND_LINE - 1 - depth, &found));
-        if (!found && !text_equal(text_base_name(name), "base.yml"))
+        if (!found && !is_own(text_base_name(name)))
             return job_need_file(job, "base_config", name, JOB_FILE);
         for (size_t i = before; i < job->n_settings; i++) {
             const struct setting *s = &job->settings[i];
@@ -67,125 +74,6 @@ static enum status add_environment(struct job *job)
                          .said = arena_printf(job->arena, "%s=%s", v->name, values[0])});
     }
     return job->err->status;
-}
-
-/* ---- the model ---- */
-
-static const struct {
-    const char *field, *key;
-    const char *fallback; /* of base.yml; NULL: sets nothing */
-} sizes[] = {
-    {"base_num_decoder_layers", "model.layers", "16"},
-    {"base_emb_dim", "model.hidden", "2048"},
-    {"base_num_query_heads", "model.attention.heads", "16"},
-    {"base_num_kv_heads", "model.attention.kv_heads", "16"},
-    {"head_dim", "model.attention.head_dim", "128"},
-    {"base_mlp_dim", "model.dense_intermediate", "7168"},
-    {"base_moe_mlp_dim", "model.moe.intermediate", NULL},
-    {"first_num_dense_layers", "model.dense_layers", NULL},
-    {"num_experts", "model.moe.experts", NULL},
-    {"num_experts_per_tok", "model.moe.top_k", NULL},
-    {"shared_experts", "model.moe.shared_experts", NULL},
-    {"interleave_moe_layer_step", "model.moe_every", NULL},
-    {"vocab_size", "model.vocab", "32000"},
-    {"logits_via_embedding", "model.tied_embeddings", NULL},
-    {"q_lora_rank", "model.attention.q_lora_rank", NULL},
-    {"kv_lora_rank", "model.attention.kv_lora_rank", NULL},
-    {"qk_nope_head_dim", "model.attention.qk_nope_head_dim", NULL},
-    {"qk_rope_head_dim", "model.attention.qk_rope_head_dim", NULL},
-    {"v_head_dim", "model.attention.v_head_dim", NULL},
-    {"use_qk_norm", "model.attention.qk_norm", NULL},
-    {"routed_scaling_factor", "model.moe.router.scale", NULL},
-    {"routed_score_func", "model.moe.router.score", NULL},
-    {"routed_bias", "model.moe.router.bias", NULL},
-    {"mtp_num_layers", "model.mtp_layers", NULL},
-};
-
-/* attention_type local_sliding or chunk: every layer attends within so many tokens. */
-static enum status set_local(struct job *job, const char *type)
-{
-    static const struct {
-        const char *type, *flag, *key, *layer;
-    } kinds[] = {{"local_sliding", "sliding_window_size", "model.attention.window", "window"},
-                 {"chunk", "chunk_attn_window_size", "model.attention.chunk", "chunk"}};
-    bool sinks = false;
-    TRY(job_switch(job, "attention_sink", &sinks));
-    if (sinks)
-        job_set(job, "model.attention.sinks", "true", "attention_sink");
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t size = 0;
-        if (!text_equal(type, kinds[i].type))
-            continue;
-        TRY(job_count(job, kinds[i].flag, &size));
-        if (!size)
-            return job_fail(job, "attention_type", "attention_type '%s' needs '%s'", type,
-                            kinds[i].flag);
-        job_set_count(job, kinds[i].key, size, kinds[i].flag);
-        job_set_list(job, "model.layer_types", &kinds[i].layer, 1, "attention_type");
-    }
-    return STATUS_OK;
-}
-
-/* A model of its own, or changes to a named one. */
-static enum status set_sizes(struct job *job, bool named)
-{
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const char *value = named ? NULL : sizes[i].fallback;
-        TRY(job_word(job, sizes[i].field, &value));
-        if (value)
-            job_set(job, sizes[i].key, value, sizes[i].field);
-    }
-    const char *type = "";
-    TRY(job_word(job, "attention_type", &type));
-    if (text_equal(type, "mla"))
-        job_set(job, "model.attention.kind", "mla", "attention_type");
-    TRY(set_local(job, type));
-    if (named)
-        return STATUS_OK;
-    uint64_t experts = job_drafted(job, "model.moe.experts", 1);
-    uint64_t layers = job_drafted(job, "model.layers", 0);
-    uint64_t every = job_drafted(job, "model.moe_every", 1);
-    uint64_t dense = job_drafted(job, "model.dense_layers", 0);
-    if (experts <= 1)
-        job_set_count(job, "model.dense_layers", layers, "num_experts");
-    else if (every > 1)
-        job_set_count(job, "model.dense_layers", layers - layers / every,
-                      "interleave_moe_layer_step");
-    else
-        job_set_count(job, "model.dense_layers", dense, "first_num_dense_layers");
-    if (experts > 1 && !draft_find(&job->draft, "model.moe.intermediate"))
-        job_set_count(job, "model.moe.intermediate",
-                      job_drafted(job, "model.dense_intermediate", 7168), "base_mlp_dim");
-    return STATUS_OK;
-}
-
-/* In no model's file (configs/models), so that a command line may say it of all. */
-static const char of_no_model[] = "mtp_num_layers";
-
-static enum status set_model(struct job *job)
-{
-    const char *name = "default";
-    bool override = false;
-    TRY(job_word(job, "model_name", &name));
-    TRY(job_switch(job, "override_model_config", &override));
-    if (draft_find(&job->draft, "model"))
-        return STATUS_OK;
-    if (text_equal(name, "default"))
-        return set_sizes(job, false);
-    const char *model = model_name_from(NAMES_MAXTEXT, name, job->arena);
-    if (!model) {
-        job_fail(job, "model_name", "MaxText's model '%s' is not among moeplan's", name);
-        return err_hint(job->err, "name one, as in --set model=mixtral-8x7b, or a model file");
-    }
-    job_set(job, "model", model, "model_name");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !override; i++) {
-        if (!job_given(job, sizes[i].field) || text_equal(sizes[i].field, of_no_model))
-            continue;
-        job_fail(job, sizes[i].field, "'%s' changes the named model '%s': MaxText refuses it",
-                 sizes[i].field, name);
-        return err_hint(job->err, "set override_model_config to true");
-    }
-    return set_sizes(job, true);
 }
 
 /* ---- the layout ---- */
@@ -407,6 +295,17 @@ static enum status set_layout(struct job *job)
 
 /* ---- formats ---- */
 
+/* mu_dtype is the first moment's alone: the second is like the weights (optax
+ * transforms/_accumulation, scale_by_adam; optimizers.py has adam_pax without it). */
+static enum status set_second(struct job *job, const char *first, const char *weights)
+{
+    const char *kind = "adamw";
+    TRY(job_word(job, "opt_type", &kind));
+    if (first && text_equal(kind, "adamw") && !text_equal(first, weights))
+        job_set(job, "precision.moment2", weights, "weight_dtype mu_dtype");
+    return STATUS_OK;
+}
+
 static enum status set_formats(struct job *job)
 {
     static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
@@ -422,6 +321,7 @@ static enum status set_formats(struct job *job)
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
     job_set(job, "precision.moments", own ? own : weights->words[0],
             own ? "mu_dtype" : "weight_dtype");
+    TRY(set_second(job, own, weights->words[0]));
     job_set(job, "precision.master", "none", "");
     bool fp8 = strstr(quantization, "fp8") != NULL;
     if (fp8)
@@ -461,8 +361,19 @@ static enum status set_optimizer(struct job *job)
     return job_set_optimizer(job, "opt_type", "adamw=adam adam_pax=adam sgd=sgd muon=muon");
 }
 
+/* Tunix's loop around MaxText's model, loss and optimizer (post_train/sft/train_sft.py). */
+static void warn_of_tunix(struct job *job)
+{
+    for (size_t i = 0; job->command && i < job->command->n; i++)
+        if (text_equal(job->command->items[i].text, MAXTEXT_TUNIX))
+            job_warn(job, job->command->items[i].mark,
+                     "Tunix steps this trainer, which matters to memory and is not modelled: "
+                     "what MaxText's own keeps is planned");
+}
+
 static enum status maxtext_prepare(struct job *job)
 {
+    warn_of_tunix(job);
     TRY(primus_lend(job));
     for (size_t i = 0; i < job->n_words; i++) {
         const char *text = job->words[i].text;
@@ -482,7 +393,7 @@ static enum status maxtext_prepare(struct job *job)
 static enum status maxtext_finish(struct job *job)
 {
     job_set(job, "workload.mode", "train", "");
-    TRY(set_model(job));
+    TRY(maxtext_set_model(job));
     TRY(set_layout(job));
     TRY(set_formats(job));
     TRY(set_optimizer(job));

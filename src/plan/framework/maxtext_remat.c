@@ -8,22 +8,25 @@
 #include "plan/schema/schema.h"
 
 /* What a policy keeps on the device, or in host memory, in a plan's names. Source:
- * layers/decoders.py. */
+ * layers/decoders.py; nnx_decoders.py of maxtext 0.2.5. */
 #define QKV "query_proj key_proj value_proj"
 static const struct policy {
     const char *name, *kept;
     bool host;
+    bool scaled; /* what products take in 8 bits, too */
 } policies[] = {
-    {"save_qkv_proj", QKV, false},
-    {"save_out_proj", "out_proj", false},
-    {"save_dot_except_mlp", QKV " out_proj", false},
-    {"save_dot_except_mlpwi", QKV " out_proj mlpwo", false},
-    {"save_dot_with_context_except_mlp", QKV " context out_proj", false},
-    {"minimal", QKV " out_proj mlpwi mlpwo", false},
-    {"minimal_with_context", QKV " context out_proj mlpwi mlpwo", false},
-    {"minimal_flash", QKV " context out_proj mlpwi mlpwo", false},
-    {"qkv_proj_offloaded", QKV, true},
-    {"minimal_offloaded", QKV " out_proj mlpwi mlpwo", true},
+    {"save_qkv_proj", QKV, false, false},
+    {"save_out_proj", "out_proj", false, false},
+    {"save_dot_except_mlp", QKV " out_proj", false, false},
+    {"save_dot_except_mlpwi", QKV " out_proj mlpwo", false, false},
+    {"save_dot_with_context_except_mlp", QKV " context out_proj", false, false},
+    {"minimal", QKV " out_proj mlpwi mlpwo", false, false},
+    {"minimal_with_context", QKV " context out_proj mlpwi mlpwo", false, false},
+    {"minimal_with_quantization", QKV " out_proj mlpwi mlpwo", false, true},
+    {"minimal_with_context_and_quantization", QKV " context out_proj mlpwi mlpwo", false, true},
+    {"minimal_flash", QKV " context out_proj mlpwi mlpwo", false, false},
+    {"qkv_proj_offloaded", QKV, true, false},
+    {"minimal_offloaded", QKV " out_proj mlpwi mlpwo", true, false},
 };
 
 /* Names of policy custom that a plan has. */
@@ -31,7 +34,16 @@ static const char *const tensors[] = {"query_proj",  "key_proj", "value_proj", "
                                       "context",     "out_proj", "mlpwi",      "mlpwi_0",
                                       "mlpwi_1",     "mlpwo",    "moe_mlpwi",  "moe_mlpwi_0",
                                       "moe_mlpwi_1", "moe_mlpwo"};
-static const char *const not_kept[] = {"kv_proj", "mla_q", "mla_kv"};
+static const char *const not_kept[] = {"kv_proj",
+                                       "mla_q",
+                                       "mla_kv",
+                                       "query_wa_proj",
+                                       "kv_wa_proj",
+                                       "attention_out",
+                                       "moe_x_sorted",
+                                       "moe_routing_maps",
+                                       "indexer_cutoff_threshold",
+                                       "engram"};
 
 static const char residual[] = "decoder_layer_input";
 
@@ -113,6 +125,11 @@ enum status maxtext_set_remat(struct job *job)
         if (!text_equal(policies[i].name, name))
             continue;
         set_policy(job, &policies[i]);
+        if (policies[i].scaled)
+            job_warn(job, job_setting(job, "remat_policy")->mark,
+                     "remat_policy '%s' keeps what products take in 8 bits, which matters to "
+                     "memory and is not modelled",
+                     name);
         return STATUS_OK;
     }
     return job_fail(job, "remat_policy", "remat_policy '%s' is not known", name);

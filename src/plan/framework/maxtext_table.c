@@ -8,6 +8,8 @@
 #define AMD "src/MaxText/layers/moe.py of ROCm/maxtext"
 #define UTILS "src/maxtext/utils/max_utils.py"
 
+#define POST "src/maxtext/configs/post_train of maxtext 0.2.5"
+
 #define MODEL(name, key, note) RULE(name, JOB_VALUE, key, note, BASE)
 #define AXIS(name, key, note)                                                                  \
     RULE("ici_" name "_parallelism", JOB_VALUE, key, note, UTILS),                             \
@@ -21,6 +23,8 @@ const struct job_flag maxtext_flags[] = {
     RULE("base_config", JOB_VALUE, NULL, "a file below this one", TYPES),
     RULE("override_model_config", JOB_VALUE, NULL, "base_ keys may change a named model",
          TYPES),
+    RULE("global_parameter_scale", JOB_VALUE, "model.hidden",
+         "a power of two: heads and networks, the width and the depth doubled in turn", TYPES),
     MODEL("base_num_decoder_layers", "model.layers", "16 unless given"),
     MODEL("base_emb_dim", "model.hidden", "2048 unless given"),
     MODEL("base_num_query_heads", "model.attention.heads", "16 unless given"),
@@ -48,6 +52,8 @@ const struct job_flag maxtext_flags[] = {
     MODEL("sliding_window_size", "model.attention.window", "with attention_type local_sliding"),
     MODEL("chunk_attn_window_size", "model.attention.chunk", "with attention_type chunk"),
     MODEL("attention_sink", "model.attention.sinks", "false unless given"),
+    MODEL("use_multimodal", "model.encoder.layers",
+          "off: 0; false unless the model's file says"),
     MODEL("mtp_num_layers", "model.mtp_layers", "and mtp_enabled above 0"),
 
     /* ---- the step ---- */
@@ -103,7 +109,8 @@ const struct job_flag maxtext_flags[] = {
     RULE("dtype", JOB_VALUE, "precision.activations", "and dispatch, combine", BASE),
     DIRECT("grad_dtype", JOB_VALUE, "precision.gradients",
            "float32=f32 bfloat16=bf16 float16=f16", "float32", BASE),
-    RULE("mu_dtype", JOB_VALUE, "precision.moments", "the weights' unless given", BASE),
+    RULE("mu_dtype", JOB_VALUE, "precision.moments",
+         "the weights' unless given; precision.moment2 stays theirs", BASE),
     RULE("quantization", JOB_VALUE, "precision.compute", "fp8*, nanoo_fp8, te_fp8*, te_mxfp8",
          BASE),
 
@@ -118,7 +125,14 @@ const struct job_flag maxtext_flags[] = {
     REMAT("out_proj"),
     REMAT("mla_q"),
     REMAT("mla_kv"),
+    REMAT("query_wa_proj"),
+    REMAT("kv_wa_proj"),
+    REMAT("attention_out"),
+    REMAT("moe_x_sorted"),
+    REMAT("moe_routing_maps"),
+    REMAT("indexer_cutoff_threshold"),
     REMAT("context"),
+    REMAT("engram"),
     REMAT("mlpwi"),
     REMAT("mlpwi_0"),
     REMAT("mlpwi_1"),
@@ -134,6 +148,12 @@ const struct job_flag maxtext_flags[] = {
     RULE("num_vocab_tiling", JOB_VALUE, "stack.loss_chunks", "above 1: rows in so many tiles",
          BASE),
     NEITHER("packing", JOB_VALUE, BASE),
+    MEMORY("use_dpo", JOB_VALUE, "false", "a copy of the model stands beside it", POST),
+    MEMORY("lora.enable_lora", JOB_VALUE, "false", "all weights are trained here", POST),
+    MEMORY("enable_diloco", JOB_VALUE, "false", "slices have copies and an outer optimizer",
+           BASE),
+    RULE("teacher_overrides.model_name student_overrides.model_name", JOB_VALUE, NULL,
+         "refused: a model taught by another", POST),
     RULE("optimizer_memory_host_offload", JOB_VALUE, "optimizer.offload", "1", BASE),
     RULE("parameter_memory_host_offload", JOB_VALUE, "optimizer.offload_params",
          "with optimizer_memory_host_offload", BASE),

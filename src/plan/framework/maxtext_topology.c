@@ -1,22 +1,27 @@
-/* The devices of a MaxText job: compile_topology, or the slices that xpk starts it on; see
- * maxtext.h. Names of slices as AI-Hypercomputer/maxtext
- * src/maxtext/utils/accelerator_to_spec_map.py and AI-Hypercomputer/xpk
- * src/xpk/core/system_characteristics.py have them. */
+/* The devices of a MaxText job: compile_topology, or the slices that xpk, Cluster Toolkit's
+ * gcluster or Kubernetes starts it on; see maxtext.h. Names of slices as
+ * AI-Hypercomputer/maxtext src/maxtext/utils/accelerator_to_spec_map.py and
+ * AI-Hypercomputer/xpk src/xpk/core/system_characteristics.py have them. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "plan/framework/maxtext.h"
 #include "plan/read/catalog.h"
+#include "plan/text/container.h"
 
+/* Labels of nodes: src/xpk/core/system_characteristics.py, gke_accelerator. */
 static const struct slice_kind {
-    const char *prefix, *device;
+    const char *prefix, *device, *label;
     uint64_t cores; /* that its name counts, a chip */
     uint64_t ranks; /* that JAX sees of a chip */
     bool cube;
-} kinds[] = {{"v4-", "tpu-v4", 2, 1, true},    {"v5p-", "tpu-v5p", 2, 1, true},
-             {"v5e-", "tpu-v5e", 1, 1, false}, {"v5litepod-", "tpu-v5e", 1, 1, false},
-             {"v6e-", "tpu-v6e", 1, 1, false}, {"tpu7x-", "tpu7x", 2, 2, true}};
+} kinds[] = {{"v4-", "tpu-v4", "tpu-v4-podslice", 2, 1, true},
+             {"v5p-", "tpu-v5p", "tpu-v5p-slice", 2, 1, true},
+             {"v5e-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
+             {"v5litepod-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
+             {"v6e-", "tpu-v6e", "tpu-v6e-slice", 1, 1, false},
+             {"tpu7x-", "tpu7x", "tpu7x", 2, 2, true}};
 
 /* A slice of the catalogue with so many chips, as near a cube or a square as it can be; NULL:
  * there is none. */
@@ -101,37 +106,87 @@ static const struct shell_word *option_of(const struct job *job, size_t from, co
     return NULL;
 }
 
-static enum status set_by_xpk(struct job *job)
+/* Programs that start a command on slices, and their options of what a slice is. */
+static const struct starter {
+    const char *program, *options[2];
+    const char *topology; /* with the sides of a slice, "4x4x8"; or NULL */
+} starters[] = {{"xpk", {"--tpu-type", "--device-type"}, NULL},
+                {"gcluster", {"--compute-type", NULL}, "--topology"}};
+
+static const struct starter *starter_of(const struct job *job, size_t *at)
 {
-    const char *name = NULL, *number = NULL, *device;
-    const struct shell_word *type = NULL;
-    uint64_t slices = 1;
-    size_t at = 0;
-    while (job->command && at < job->command->n &&
-           !text_equal(text_base_name(job->command->items[at].text), "xpk"))
-        at++;
-    if (!job->command || at == job->command->n)
-        return STATUS_OK;
-    type = option_of(job, at, "--tpu-type", &name);
-    type = type ? type : option_of(job, at, "--device-type", &name);
-    const struct shell_word *count = option_of(job, at, "--num-slices", &number);
-    if (!type || type->trouble ||
-        (count && (count->trouble || !shell_count(number, &slices)))) {
-        if (type || count)
-            job_warn(job, job->mark,
-                     "the slices that xpk starts are known to the shell alone: cluster= is the "
-                     "whole of them");
-        return STATUS_OK;
-    }
+    for (*at = 0; job->command && *at < job->command->n; (*at)++)
+        for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+            if (text_equal(text_base_name(job->command->items[*at].text), starters[i].program))
+                return &starters[i];
+    return NULL;
+}
+
+static void set_slices(struct job *job, const struct shell_word *type, const char *name,
+                       uint64_t slices, const char *said)
+{
+    const char *device;
     take_slices(job, name, slices, &device);
-    if (!device) {
+    if (!device)
         job_warn(job, type->mark,
                  "'%.80s' is no slice that is known: cluster= names the device", name);
+    else if (!draft_find(&job->draft, "cluster"))
+        draft_set(&job->draft, "cluster", device, type->mark, said);
+}
+
+static enum status set_by_starter(struct job *job, const struct starter *starter, size_t at)
+{
+    const char *name = NULL, *number = NULL, *sides = NULL;
+    const struct shell_word *type = NULL, *topology = NULL;
+    uint64_t slices = 1;
+    for (size_t i = 0; i < 2 && !type && starter->options[i]; i++)
+        type = option_of(job, at, starter->options[i], &name);
+    if (type && starter->topology)
+        topology = option_of(job, at, starter->topology, &sides);
+    const struct shell_word *count = option_of(job, at, "--num-slices", &number);
+    bool unknown = !type || type->trouble || (topology && topology->trouble) ||
+                   (count && (count->trouble || !shell_count(number, &slices)));
+    if (unknown) {
+        if (type || count)
+            job_warn(job, job->mark,
+                     "the slices that %s starts are known to the shell alone: cluster= is the "
+                     "whole of them",
+                     starter->program);
         return STATUS_OK;
     }
-    if (!draft_find(&job->draft, "cluster"))
-        draft_set(&job->draft, "cluster", device, type->mark,
-                  arena_printf(job->arena, "xpk --tpu-type %s", name));
+    if (sides) /* "v6e-8" is a node, then, of a slice with these sides */
+        name = arena_printf(job->arena, "%.*s-%s", (int)strcspn(name, "-"), name, sides);
+    set_slices(
+        job, type, name, slices,
+        arena_printf(job->arena, "%s %s %s", starter->program, starter->options[0], name));
+    return STATUS_OK;
+}
+
+/* Of a manifest whose pods ask for nodes of a slice: by both labels of Google's Kubernetes. */
+static void set_by_labels(struct job *job)
+{
+    const struct shell_word *label = job_environment_word(job, CONTAINER_DEVICE),
+                            *sides = job_environment_word(job, CONTAINER_SLICE),
+                            *count = job_environment_word(job, CONTAINER_SLICES);
+    uint64_t slices = 1;
+    if (!label || !sides || (count && !shell_count(count->text, &slices)))
+        return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!text_equal(kinds[i].label, label->text))
+            continue;
+        set_slices(job, sides, arena_printf(job->arena, "%s%s", kinds[i].prefix, sides->text),
+                   slices, arena_printf(job->arena, "%s %s", label->text, sides->text));
+        return;
+    }
+}
+
+static enum status set_by_launch(struct job *job)
+{
+    size_t at;
+    const struct starter *starter = starter_of(job, &at);
+    if (starter)
+        return set_by_starter(job, starter, at);
+    set_by_labels(job);
     return STATUS_OK;
 }
 
@@ -142,7 +197,7 @@ enum status maxtext_set_topology(struct job *job)
     TRY(job_word(job, "compile_topology", &topology));
     TRY(job_count(job, "compile_topology_num_slices", &slices));
     if (!topology)
-        return set_by_xpk(job);
+        return set_by_launch(job);
     take_slices(job, topology, slices, &device);
     if (!device)
         return job_fail(job, "compile_topology", "topology '%s' is not known", topology);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "plan/derive.h"
 #include "plan/job/reader.h"
+#include "plan/read/catalog.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 
@@ -175,11 +176,23 @@ enum status job_model(struct job *job, struct plan *plan, bool *known)
 static void take_size(struct job *job, const struct draft_item *item, int length,
                       uint64_t per_node, uint64_t nodes)
 {
-    const char *name = arena_printf(job->arena, "%.*s-%" PRIu64 "x%" PRIu64, length,
-                                    item->words[0], per_node, nodes);
-    draft_set(&job->draft, "cluster", name, item->mark,
-              arena_printf(job->arena, "%s, in the job's size", item->origin));
+    const struct mark mark = item->mark;
+    const char *device = arena_strndup(job->arena, item->words[0], (size_t)length),
+               *name =
+                   arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, device, per_node, nodes),
+               *origin = arena_printf(job->arena, "%s, in the job's size", item->origin);
+    struct catalog_cluster found;
+    struct err ignored = {0};
+    enum status told = catalog_find_cluster(name, job->folder, job->arena, &found, &ignored);
     job->cluster_taken = true;
+    if (told != STATUS_OK || !found.mesh[0]) {
+        draft_set(&job->draft, "cluster", name, mark, origin);
+        return;
+    }
+    /* "tpu-v6e-256x2" is one mesh: slices are set by their numbers */
+    draft_set(&job->draft, "cluster", device, mark, origin);
+    draft_set_count(&job->draft, "cluster.node.devices", per_node, mark, origin);
+    draft_set_count(&job->draft, "cluster.nodes", nodes, mark, origin);
 }
 
 /* The cluster's size is set key by key. */

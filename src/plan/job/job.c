@@ -98,7 +98,7 @@ static enum status read_script(const struct input *in, const char *script, size_
     if (!in->request->line && launch_pools(&job, &shell, &prefill, &decode))
         return job_read_pools(&(struct job_text){in->name, in->text, in->length, in->request},
                               &prefill, &decode, in->arena, in->result, in->err);
-    TRY(launch_read(&job, &shell));
+    TRY(launch_read(&job, &shell, &(struct launch_script){script, length}));
     job.shell = &shell;
     return deliver(in, &job);
 }

@@ -398,8 +398,15 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
 
 /* ---- finding launches; see plan/launch ---- */
 
+/* What a shell was read from. */
+struct launch_script {
+    const char *text;
+    size_t length;
+};
+
 /* Finds the launch of a script and fills the job: framework, words, size. */
-enum status launch_read(struct job *job, const struct shell *shell);
+enum status launch_read(struct job *job, const struct shell *shell,
+                        const struct launch_script *script);
 
 /* The engines that a script starts where some prefill and others decode: of each pool the lines
  * that its launches stand on, of several nodes of one the first alone, and how many servers

@@ -5,6 +5,7 @@
 
 #include "plan/job/reader.h"
 #include "plan/launch/launch.h"
+#include "plan/framework/maxtext.h"
 #include "plan/framework/megatron.h"
 #include "plan/trainer/script.h"
 
@@ -31,6 +32,9 @@ static const struct entry {
     {ENTRY_MODULE, "maxtext.trainers.pre_train.train_compile", NULL, &job_maxtext},
     {ENTRY_MODULE, "MaxText.train", NULL, &job_maxtext},
     {ENTRY_MODULE, "MaxText.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.sft_trainer", NULL, &job_maxtext},
+    {ENTRY_MODULE, "maxtext.trainers.post_train.sft.train_sft_native", NULL, &job_maxtext},
+    {ENTRY_MODULE, MAXTEXT_TUNIX, NULL, &job_maxtext},
     {ENTRY_MODULE, "torchtitan.train", NULL, &job_torchtitan},
     {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
     {ENTRY_MODULE, "verl.trainer.main_ppo", NULL, &job_verl},
@@ -153,6 +157,8 @@ static bool find_in_command(struct job *job, const struct shell_command *command
         launch->framework =
             is_bridge(job, words->items[i].text) ? &job_bridge : launch_by_company(words, i);
         launch->launcher = launch->entry = i + 1;
+        if (text_equal(text_base_name(words->items[i].text), "automodel"))
+            launch->launcher = words->n; /* as below */
         for (size_t j = 0; !launch->framework && j < sizeof entries / sizeof *entries; j++) {
             if (!is_entry(&entries[j], words, i))
                 continue;
@@ -420,7 +426,7 @@ static void choose_in_words(struct job *job, const struct shell_command *outer,
     for (size_t i = 1; i < outer->words.n && !launch->command; i++) {
         const struct shell_word *word = &outer->words.items[i];
         size_t skip = text_starts(word->text, wrap) ? sizeof wrap - 1 : 0;
-        if (!word->trouble && strpbrk(word->text, " \n"))
+        if ((!word->trouble || job->shell->raw) && strpbrk(word->text, " \n"))
             look_inside(job, outer, i, word, word->text + skip, launch);
     }
 }
@@ -442,7 +448,22 @@ static void choose_inside(struct job *job, const struct shell *shell, struct lau
     }
 }
 
-static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
+/* The same in words of which only a shell knows all: those of the launch that are not known
+ * say so, as run_name="${USER}-$(date +%H%M)" may, which no plan needs. */
+static enum status choose_inside_raw(struct job *job, const struct shell *shell,
+                                     const struct launch_script *script, struct launch *launch)
+{
+    struct shell *raw = arena_alloc(job->arena, 1, sizeof *raw);
+    TRY(shell_read_raw(job->file, script->text, script->length, shell->given, shell->n_given,
+                       job->arena, raw, job->err));
+    job->shell = raw;
+    choose_inside(job, raw, launch);
+    job->shell = shell;
+    return STATUS_OK;
+}
+
+static enum status choose(struct job *job, const struct shell *shell,
+                          const struct launch_script *script, struct launch *launch)
 {
     struct launch found = {0}, chosen = {0};
     unsigned line = job->request->line;
@@ -450,7 +471,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
         struct shell *inner;
         TRY(read_handed(job, shell, &shell->commands[i], &inner));
         if (inner)
-            TRY(choose(job, inner, &found));
+            TRY(choose(job, inner, script, &found));
         if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
             (line && shell->commands[i].mark.line != line))
             continue;
@@ -466,6 +487,8 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
                       "no launch starts on this line");
     if (!chosen.command)
         choose_inside(job, shell, &chosen);
+    if (!chosen.command)
+        TRY(choose_inside_raw(job, shell, script, &chosen));
     if (!chosen.command)
         return launch_none(job, shell);
     if (chosen.command->nested)
@@ -494,11 +517,12 @@ static enum status check_lines(struct job *job, const struct shell *shell,
                               "follows, and keep comments out of it");
 }
 
-enum status launch_read(struct job *job, const struct shell *shell)
+enum status launch_read(struct job *job, const struct shell *shell,
+                        const struct launch_script *script)
 {
     struct launch launch = {0};
     job->shell = shell;
-    TRY(choose(job, shell, &launch));
+    TRY(choose(job, shell, script, &launch));
     TRY(check_lines(job, shell, launch.command));
     job->framework = launch.framework;
     job->mark = launch.command->mark;

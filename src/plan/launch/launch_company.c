@@ -91,6 +91,21 @@ static bool is_nemo_rl(const struct shell_words *words, size_t i)
             any_starts(words, i + 1, own, sizeof own / sizeof *own));
 }
 
+/* Recipes of Automodel by their scripts, or by its own program with the file alone, as later
+ * releases take it (cli/app.py). */
+static bool is_automodel(const struct shell_words *words, size_t i)
+{
+    static const char *const scripts[] = {
+        "llm_finetune/finetune.py", "llm_pretrain/pretrain.py", "vlm_finetune/finetune.py",
+        "recipes/llm/train_ft.py", "recipes/vlm/finetune.py"};
+    const char *text = words->items[i].text;
+    for (size_t j = 0; j < sizeof scripts / sizeof *scripts; j++)
+        if (text_ends(text, scripts[j]))
+            return true;
+    return text_equal(text_base_name(text), "automodel") && i + 1 < words->n &&
+           text_ends(words->items[i + 1].text, ".yaml");
+}
+
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
 const struct job_framework *launch_by_company(const struct shell_words *words, size_t i)
 {
@@ -109,8 +124,7 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
         return &job_nemo_rl;
     if (is_openrlhf(words, i))
         return &job_openrlhf;
-    if (text_ends(text, "llm_finetune/finetune.py") ||
-        text_ends(text, "llm_pretrain/pretrain.py"))
+    if (is_automodel(words, i))
         return &job_automodel;
     if (text_equal(name, "train.sh"))
         for (size_t j = i + 1; j < words->n; j++)

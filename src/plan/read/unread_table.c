@@ -641,6 +641,8 @@ const struct unread_row unread_rows[] = {
     WHEN("precision.plain", ENGINE, INFERS),
     WHEN("precision.plain", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), LINEAR_BITS),
     WHEN("precision.plain_format", ENGINE, INFERS, PARTS_ARE_GIVEN),
+    WHEN("precision.accumulated", TRAINS, STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP)),
+         ABOVE("parallel.zero", 2), ZERO("lora.rank")),
     WHEN("precision.master", TRAINS),
     WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
     WHEN("precision.moment2", TRAINS,

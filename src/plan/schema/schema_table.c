@@ -857,6 +857,10 @@ const struct field schema_table[] = {
            "format of the parts in precision.plain, where it does not say auto"),
     FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
            "format of the gradients"),
+    FORMAT("precision.accumulated", precision.accumulated, words_format_or_none, "none",
+           "fsdp, torchtitan, zero 3: format of whole gradients that wait for a step's last "
+           "micro-batch (defer_fsdp_grad_sync), where it has several; none: each micro-batch's "
+           "are shared out, as time is that of in any case"),
     FORMAT("precision.master", precision.master, words_format_or_none, "none",
            "format of the optimizer's copy of the weights; none: no copy"),
     FORMAT("precision.moments", precision.moments, words_format_or_none, "bf16",

@@ -64,6 +64,11 @@ static void write_container(struct container_writer *w, const struct node *conta
     export_image(w, image, entry ? entry : args);
     if (w->device)
         container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
+    if (w->slice) {
+        container_export(w, CONTAINER_SLICE, strlen(CONTAINER_SLICE), w->slice);
+        if (w->replicas)
+            container_export(w, CONTAINER_SLICES, strlen(CONTAINER_SLICES), w->replicas);
+    }
     container_export_pool(w);
     container_export_env(w);
     if (!container_words(w, entry) && image && image->kind == NODE_SCALAR) {
@@ -149,6 +154,9 @@ static void write_pod(struct container_writer *w, const struct node *node)
     const char *selected = device_of(node_get(node, "nodeSelector"));
     selected = selected ? selected : device_of(node_get(node, "affinity"));
     w->device = selected ? selected : w->device;
+    const char *sides = scalar_of(
+        node_get(node_get(node, "nodeSelector"), "cloud.google.com/gke-tpu-topology"));
+    w->slice = sides ? sides : w->slice;
     w->volumes = node_get(node, "volumes");
     const char *pool = w->pool;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next) {
@@ -175,6 +183,7 @@ static void write_containers(struct container_writer *w, const struct node *node
         if (!leader || !text_equal(child->key, "workerTemplate")) /* the same launch again */
             write_containers(w, child);
     w->device = outer.device;
+    w->slice = outer.slice;
     w->volumes = outer.volumes;
     w->pool = outer.pool;
     w->replicas = outer.replicas;

@@ -19,6 +19,11 @@
 /* The variable that has the device which the description asks for, as it calls it. */
 #define CONTAINER_DEVICE "MOEPLAN_DEVICE"
 
+/* Those that have the sides of a slice of TPUs that its nodes are of, "4x4x8", and how many
+ * such slices there are. */
+#define CONTAINER_SLICE "MOEPLAN_SLICE"
+#define CONTAINER_SLICES "MOEPLAN_SLICES"
+
 /* Those that have what its server does, "prefill" or "decode", by the names around it, and how
  * many there are of it, where such a name is. */
 #define CONTAINER_POOL "MOEPLAN_POOL"

@@ -18,6 +18,7 @@ struct container_writer {
     const struct node *group;   /* pods of a LeaderWorkerSet; or NULL */
     const struct node *volumes; /* of the pod around the container; or NULL */
     const char *device;         /* that its nodes have, as their labels call it; or NULL */
+    const char *slice;          /* sides of the slice that its nodes are of; or NULL */
     const char *pool;           /* "prefill", "decode": by the names around; or NULL */
     const char *replicas;       /* of its servers; or NULL */
     bool compose;               /* "${X:-d}" is filled in, "$(X)" is not */

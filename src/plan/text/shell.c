@@ -487,9 +487,10 @@ static enum status read_all(struct shell_reader *reader, const char *name, const
     return read_commands(reader);
 }
 
-enum status shell_read_given(const char *name, const char *text, size_t length,
-                             const struct shell_given *given, size_t n_given,
-                             struct arena *arena, struct shell *shell, struct err *err)
+/* A shell as it begins, with what it has from outside, is read into. */
+static enum status read_passes(const char *name, const char *text, size_t length,
+                               const struct shell *begin, struct arena *arena,
+                               struct shell *shell, struct err *err)
 {
     enum { PASSES = 3 }; /* a function called by one that is called */
     struct shell_functions *functions = arena_alloc(arena, 1, sizeof *functions);
@@ -497,12 +498,28 @@ enum status shell_read_given(const char *name, const char *text, size_t length,
     for (unsigned pass = 0; pass < PASSES; pass++) {
         struct shell_reader reader = {
             .shell = shell, .arena = arena, .err = err, .functions = functions};
-        *shell = (struct shell){.given = given, .n_given = n_given};
+        *shell = *begin;
         TRY(read_all(&reader, name, text, length));
         if (!shell_function_calls(shell, functions))
             break;
     }
     return STATUS_OK;
+}
+
+enum status shell_read_given(const char *name, const char *text, size_t length,
+                             const struct shell_given *given, size_t n_given,
+                             struct arena *arena, struct shell *shell, struct err *err)
+{
+    const struct shell begin = {.given = given, .n_given = n_given};
+    return read_passes(name, text, length, &begin, arena, shell, err);
+}
+
+enum status shell_read_raw(const char *name, const char *text, size_t length,
+                           const struct shell_given *given, size_t n_given, struct arena *arena,
+                           struct shell *shell, struct err *err)
+{
+    const struct shell begin = {.given = given, .n_given = n_given, .raw = true};
+    return read_passes(name, text, length, &begin, arena, shell, err);
 }
 
 enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,

@@ -72,6 +72,7 @@ struct shell {
     struct shell_words sbatch; /* the words of all #SBATCH lines */
     const struct shell_given *given;
     size_t n_given;
+    bool raw; /* places of what only a shell knows are marked */
 };
 
 /* STATUS_INPUT with a place: an open quote or bracket, too many assignments, texts that grow
@@ -83,6 +84,15 @@ enum status shell_read(const char *name, const char *text, size_t length, struct
 enum status shell_read_given(const char *name, const char *text, size_t length,
                              const struct shell_given *given, size_t n_given,
                              struct arena *arena, struct shell *shell, struct err *err);
+
+/* The mark of a place that a raw reading does not know: an "object replacement character". */
+#define SHELL_UNKNOWN "\xef\xbf\xbc"
+
+/* The same where the places of what only a shell knows are marked in the words that carry the
+ * reason: a word that is read as a script again says then which of its own are not known. */
+enum status shell_read_raw(const char *name, const char *text, size_t length,
+                           const struct shell_given *given, size_t n_given, struct arena *arena,
+                           struct shell *shell, struct err *err);
 
 /* The value of a variable before a command, or NULL; exported ones only on request. */
 const struct shell_variable *shell_variable(const struct shell *shell, size_t before,

@@ -31,8 +31,17 @@ struct building {
     struct mark mark;
 };
 
+/* A text that another reading made may have places that it did not know. */
+static void find_marks(struct building *b)
+{
+    static const char why[] = "it is known to the shell around the launch alone";
+    if (!b->trouble && !b->reader->shell->raw && strstr(text_string(&b->text), SHELL_UNKNOWN))
+        b->trouble = why;
+}
+
 static void end_field(struct building *b)
 {
+    find_marks(b);
     if (b->fields && (b->begun || b->trouble))
         shell_words_add(b->fields,
                         (struct shell_word){text_string(&b->text), b->mark, b->trouble},
@@ -76,6 +85,13 @@ static void trouble(struct building *b, const char *why)
 {
     if (!b->trouble)
         b->trouble = why;
+}
+
+/* What only a shell knows: in a raw reading its place is marked. */
+static enum status unknown(struct building *b, const char *why)
+{
+    trouble(b, why);
+    return b->reader->shell->raw ? add(b, SHELL_UNKNOWN, sizeof SHELL_UNKNOWN - 1) : STATUS_OK;
 }
 
 /* The items of an array: each its own field, or all in one text for ${A[*]} in quotes. */
@@ -158,6 +174,15 @@ static const char *own_value(const struct building *b, const char *name)
     return text_equal(name, "PWD") ? "." : NULL;
 }
 
+/* Whether a variable has a text of its own that another may stand in place of: one that is set
+ * under a condition, in which no place is marked. */
+static bool may_differ(const struct shell_variable *v)
+{
+    const struct shell_word *word = &v->value.items[0];
+    return v->value.n == 1 && !v->pieces && (v->trouble || word->trouble) &&
+           !strstr(word->text, SHELL_UNKNOWN);
+}
+
 static enum status add_variable(struct building *b, const char *name, bool array, bool joined,
                                 bool quoted)
 {
@@ -166,15 +191,15 @@ static enum status add_variable(struct building *b, const char *name, bool array
     if (!v && own_value(b, name))
         return add_value(b, own_value(b, name), quoted);
     if (!v)
-        trouble(b, arena_printf(b->reader->arena,
-                                isdigit((unsigned char)name[0])
-                                    ? "the script's argument $%s is not given"
-                                    : "variable '%s' is not set",
-                                name));
-    else if (v->trouble)
+        return unknown(b, arena_printf(b->reader->arena,
+                                       isdigit((unsigned char)name[0])
+                                           ? "the script's argument $%s is not given"
+                                           : "variable '%s' is not set",
+                                       name));
+    if (v->trouble)
         trouble(b, v->trouble);
-    if (!v)
-        return STATUS_OK;
+    if (shell->raw && !array && may_differ(v))
+        return unknown(b, v->trouble ? v->trouble : v->value.items[0].trouble);
     if (array || v->pieces)
         return add_items(b, v, quoted, (joined || !array) && quoted);
     if (v->value.n == 0)
@@ -229,12 +254,10 @@ static enum status expand_braces(struct building *b, struct cursor cursor, bool 
         cursor_step(&cursor);
     char how = cursor.at < cursor.end ? *cursor.at : '\0';
     bool known = length && how && strchr("-=?", how);
-    if (!known) {
-        trouble(b,
-                arena_printf(arena, "'${%.*s}' is worked out by the shell",
-                             (int)(cursor.end - start > 60 ? 60 : cursor.end - start), start));
-        return STATUS_OK;
-    }
+    if (!known)
+        return unknown(b, arena_printf(arena, "'${%.*s}' is worked out by the shell",
+                                       (int)(cursor.end - start > 60 ? 60 : cursor.end - start),
+                                       start));
     cursor_step(&cursor);
     if (is_set(b, name, colon) || how == '?')
         return add_variable(b, name, array, joined, quoted);
@@ -318,10 +341,8 @@ static enum status expand_round(struct building *b, struct cursor *cursor, const
         return add(b, text, strlen(text));
     }
     const char *unset = sum ? unknown_in(b->reader, sum, *cursor->at == '(') : NULL;
-    if (unset) {
-        trouble(b, unset);
-        return STATUS_OK;
-    }
+    if (unset)
+        return unknown(b, unset);
     const char *text, *why;
     TRY(shell_substitute(b->reader, (struct cursor){cursor->at, end, cursor->mark}, &text,
                          &why));
@@ -330,9 +351,9 @@ static enum status expand_round(struct building *b, struct cursor *cursor, const
             trouble(b, why);
         return add_value(b, text, quoted);
     }
-    trouble(b, arena_printf(arena, "'$(%.*s)' is worked out by the shell",
-                            (int)(end - cursor->at > 60 ? 60 : end - cursor->at), cursor->at));
-    return STATUS_OK;
+    return unknown(b, arena_printf(arena, "'$(%.*s)' is worked out by the shell",
+                                   (int)(end - cursor->at > 60 ? 60 : end - cursor->at),
+                                   cursor->at));
 }
 
 static enum status expand_bracket(struct building *b, struct cursor *cursor, bool quoted)
@@ -365,8 +386,7 @@ static enum status expand_dollar(struct building *b, struct cursor *cursor, bool
         cursor_step(cursor);
         if (arguments)
             return add_arguments(b, all, quoted);
-        trouble(b, "a special variable is known to the shell only");
-        return STATUS_OK;
+        return unknown(b, "a special variable is known to the shell only");
     }
     if (length == 0)
         return add(b, "$", 1);
@@ -409,8 +429,7 @@ static enum status skip_backquotes(struct building *b, struct cursor *cursor)
     if (cursor->at == cursor->end)
         return open_bracket(b, mark, "a backquote");
     cursor_step(cursor);
-    trouble(b, "a command in backquotes is worked out by the shell");
-    return STATUS_OK;
+    return unknown(b, "a command in backquotes is worked out by the shell");
 }
 
 /* A character with its escape, a variable, or a command; inside double quotes or not. */
@@ -478,6 +497,7 @@ enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
     b.text.arena = reader->arena;
     while (cursor.at < cursor.end)
         TRY(read_part(&b, &cursor, true));
+    find_marks(&b);
     *out = b.text;
     *why = b.trouble;
     return STATUS_OK;

@@ -12,9 +12,20 @@
 
 enum { RELAXED = 1u << 0, REMATERIALISED = 1u << 1 };
 
-static struct size width(struct sizes *z, enum slot count, struct size each)
+/* A rank's part of a width: tensor parallelism splits heads, the inner widths and, between
+ * layers, the hidden one (base.yml, logical_axis_rules: activation_heads, activation_mlp and
+ * activation_embed over "tensor"). Over "tensor_sequence" (parallel.sp) a rank has its part of
+ * the tokens instead, and as many bytes. */
+static struct size rank_part(const struct maxtext_layer *layer, struct size width)
 {
-    return size_mul(z, size_slot(z, count), each);
+    const struct parallel *p = &layer->plan->parallel;
+    return p->tp > 1 && !p->sp ? size_ceil_div(layer->z, width, size_slot(layer->z, SLOT_TP))
+                               : width;
+}
+
+static struct size width(const struct maxtext_layer *layer, enum slot count, struct size each)
+{
+    return size_mul(layer->z, rank_part(layer, size_slot(layer->z, count)), each);
 }
 
 void maxtext_take(const struct plan *plan, struct maxtext_layer *layer, enum mixer mixer)
@@ -23,15 +34,15 @@ void maxtext_take(const struct plan *plan, struct maxtext_layer *layer, enum mix
     const struct head_slots slots = slots_of_heads(&plan->model, mixer);
     if (plan->model.attention.kind == ATTENTION_MLA) {
         struct size qk = size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
-        layer->q = layer->k = width(z, SLOT_HEADS, qk);
-        layer->v = layer->context = width(z, SLOT_HEADS, size_slot(z, SLOT_V_DIM));
+        layer->q = layer->k = width(layer, SLOT_HEADS, qk);
+        layer->v = layer->context = width(layer, SLOT_HEADS, size_slot(z, SLOT_V_DIM));
         return;
     }
     struct size head = size_slot(z, slots.head_dim), value = size_slot(z, slots.v_dim);
-    layer->q = width(z, slots.heads, head);
-    layer->context = width(z, slots.heads, value);
-    layer->k = width(z, slots.kv_heads, head);
-    layer->v = width(z, slots.kv_heads, value);
+    layer->q = width(layer, slots.heads, head);
+    layer->context = width(layer, slots.heads, value);
+    layer->k = width(layer, slots.kv_heads, head);
+    layer->v = width(layer, slots.kv_heads, value);
 }
 
 /* Slots of one expert in a sequence: int(max(ceil(S K / E) cf, cf)). */
@@ -73,7 +84,9 @@ static void layer_init(const struct plan *plan, struct work *work,
         .plan = plan, .work = work, .z = z, .dtype = plan->precision.activations};
     layer->tokens = size_slot(z, SLOT_TOKENS);
     layer->hidden = size_slot(z, SLOT_HIDDEN);
-    layer->inter = size_slot(z, SLOT_INTER);
+    layer->between = rank_part(layer, layer->hidden);
+    layer->inter = rank_part(layer, size_slot(z, SLOT_INTER));
+    layer->dense_inter = rank_part(layer, size_slot(z, SLOT_DENSE_INTER));
     maxtext_take(plan, layer, MIXER_FULL);
     stack_kinds(plan, layer->kinds);
     layer->n_rows = 1;
@@ -123,7 +136,7 @@ static void declare_rows(struct maxtext_layer *layer, const char *name, enum cat
 }
 
 /* 2 (q + k + v) + context + 3 [T, H]: flash attention's inputs, their gradients, its output,
- * and the residual stream with its gradient. */
+ * and the residual stream with its gradient. What projections read is whole on every rank. */
 static void declare_attention(struct maxtext_layer *layer)
 {
     const struct {
@@ -139,8 +152,8 @@ static void declare_attention(struct maxtext_layer *layer)
         {"d_v", CATEGORY_ATTENTION, layer->v},
         {"attention_context", CATEGORY_ATTENTION, layer->context},
         {"layer_norm_out", CATEGORY_ACTIVATION, layer->hidden},
-        {"residual", CATEGORY_ACTIVATION, layer->hidden},
-        {"d_residual", CATEGORY_ACTIVATION, layer->hidden},
+        {"residual", CATEGORY_ACTIVATION, layer->between},
+        {"d_residual", CATEGORY_ACTIVATION, layer->between},
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         maxtext_declare(layer, layer->segment, tensors[i].name, tensors[i].category, 0, 2,
@@ -148,7 +161,8 @@ static void declare_attention(struct maxtext_layer *layer)
 }
 
 /* [rows, H] buffers alive in the layer's backward, by what exchanges; counts by published job
- * logs (capacity 3, ragged all-to-all 4, DeepEP 2). */
+ * logs (capacity 3, ragged all-to-all 4, DeepEP 2). Sorted rows are whole on every rank, slots
+ * of a capacity split (layers/moe.py: input_partition_pspec, dispatch_axis). */
 static void declare_rows_hidden(struct maxtext_layer *layer, enum path_exchange exchange)
 {
     static const struct {
@@ -163,7 +177,8 @@ static void declare_rows_hidden(struct maxtext_layer *layer, enum path_exchange 
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         for (unsigned j = 0; tensors[i].exchange == exchange && tensors[i].names[j]; j++)
-            declare_rows(layer, tensors[i].names[j], CATEGORY_DISPATCH, 0, layer->hidden);
+            declare_rows(layer, tensors[i].names[j], CATEGORY_DISPATCH, 0,
+                         exchange == EXCHANGE_CAPACITY ? layer->between : layer->hidden);
 }
 
 /* Six [rows, I] in the relaxed schedule; rematerialisation drops three. */
@@ -217,10 +232,9 @@ static void declare_expanded(struct maxtext_layer *layer, enum path_exchange exc
 static void declare_dense_mlp(struct maxtext_layer *layer)
 {
     static const char *const names[] = {"gate_out", "up_out", "activated", "d_activated"};
-    struct size width = size_slot(layer->z, SLOT_DENSE_INTER);
     for (unsigned i = 0; i < 4; i++)
         maxtext_declare(layer, layer->segment, names[i], CATEGORY_ACTIVATION, 0, 2,
-                        (struct size[]){layer->tokens, width});
+                        (struct size[]){layer->tokens, layer->dense_inter});
 }
 
 /* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned
@@ -263,7 +277,8 @@ static void declare_gradients(const struct plan *plan, struct work *work)
 }
 
 /* f32 logits and their gradient, while the loss runs: of all rows, or of one tile after the
- * other (num_vocab_tiling cuts the rows in so many: MaxText utils/vocabulary_tiling.py). */
+ * other (num_vocab_tiling cuts the rows in so many: MaxText utils/vocabulary_tiling.py). Ranks
+ * of "tensor_sequence" share the vocabulary too, not the rows (base.yml: activation_vocab). */
 static void declare_logits(const struct plan *plan, const struct maxtext_layer *layer)
 {
     struct maxtext_layer f32 = *layer;
@@ -271,6 +286,8 @@ static void declare_logits(const struct plan *plan, const struct maxtext_layer *
     struct sizes *z = layer->z;
     struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
     struct size rows = layer->tokens;
+    if (plan->parallel.tp > 1 && plan->parallel.sp)
+        rows = size_mul(z, rows, size_slot(z, SLOT_TP));
     if (plan->stack.cross_entropy == LOSS_CHUNKED)
         rows = size_ceil_div(z, rows, size_const(z, plan->stack.loss_chunks));
     maxtext_declare(&f32, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,

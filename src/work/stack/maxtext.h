@@ -10,10 +10,12 @@ struct maxtext_layer {
     struct work *work;
     struct sizes *z;
     enum dtype dtype; /* of activations */
-    struct size tokens, hidden, inter;
-    struct size q, k, v, context; /* widths of the attention's tensors per token, of the mixer
-                                     at hand */
-    struct size rows[2];          /* dims of a routed tensor before its width */
+    struct size tokens, hidden;
+    struct size between;            /* a rank's part of hidden, between layers */
+    struct size inter, dense_inter; /* its parts of an expert's and a dense MLP's width */
+    struct size q, k, v, context;   /* widths of the attention's tensors per token, of the mixer
+                                       at hand */
+    struct size rows[2];            /* dims of a routed tensor before its width */
     unsigned n_rows;
     enum sizing_rule rows_rule; /* of routed tensors */
     bool kinds[KIND_COUNT];     /* of layers that are held */

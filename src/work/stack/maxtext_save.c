@@ -47,7 +47,7 @@ static void save_residual(const struct maxtext_layer *layer, enum place place)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (layer->kinds[k])
             save(layer, segment_of_kind((enum layer_kind)k), "layer_input", place, 2,
-                 (struct size[]){layer->tokens, layer->hidden});
+                 (struct size[]){layer->tokens, layer->between});
 }
 
 /* Names MaxText's remat policies know. `moe` tensors have routed rows; the output of the dense
@@ -98,9 +98,8 @@ static struct size saved_width(const struct maxtext_layer *layer, enum layer_kin
 {
     struct maxtext_layer own = *layer;
     maxtext_take(layer->plan, &own, kind_mixer(kind));
-    const struct size widths[] = {
-        own.q,     own.k,     own.v, own.context, size_slot(own.z, SLOT_DENSE_INTER),
-        own.inter, own.hidden};
+    const struct size widths[] = {own.q,           own.k,     own.v,      own.context,
+                                  own.dense_inter, own.inter, own.between};
     return widths[saved->width];
 }
 

@@ -2,6 +2,7 @@
  * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/frozen.h"
 #include "work/list/dtype.h"
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"
@@ -271,10 +272,33 @@ static void add_layer_table(struct train *t)
                                              .source = source});
 }
 
+/* Gradients of the whole stage where reductions wait for a step's last micro-batch, in the
+ * format that they are reduced in (torch _fsdp_param.py, to_accumulated_grad_if_needed); those
+ * of experts that one rank holds for itself are its own in any case. */
+static void add_accumulated(struct train *t)
+{
+    struct sizes *z = t->z;
+    enum dtype dtype = t->plan->precision.accumulated;
+    if (dtype == DTYPE_NONE || lora_is_on(t->plan))
+        return;
+    const bool frozen = plan_freezes(t->plan);
+    struct size some = size_slot(z, frozen ? SLOT_TRAINED_DENSE : SLOT_DENSE_PARAMETERS);
+    struct size experts = size_slot(z, frozen ? SLOT_TRAINED_EXPERTS : SLOT_EXPERT_PARAMETERS);
+    struct size one = size_const(z, 1);
+    if (t->plan->model.moe.experts && plan_expert_dp(t->plan) > 1)
+        some = size_add(z, some, experts);
+    struct size several = size_min(z, size_sub(z, size_slot(z, SLOT_ACCUMULATION), one), one);
+    struct size shared = size_min(z, size_sub(z, step_sharers(t->plan, z).dense, one), one);
+    step_reserve(t->work, "accumulated_gradients", CATEGORY_GRADIENTS, dtype,
+                 size_mul(z, some, size_mul(z, several, shared)), 1,
+                 "FSDP2 set_requires_gradient_sync false");
+}
+
 void train_fsdp2(struct train *t)
 {
     if (t->plan->parallel.zero < 3)
         return;
+    add_accumulated(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             add_units(t, (enum layer_kind)k);
