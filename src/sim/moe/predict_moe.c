@@ -54,31 +54,73 @@ static void sample_load(struct moe_context *c)
 
 /* ---- routing ---- */
 
-static void fill_drops(struct moe_context *c, struct routing_report *r)
+/* What shares the slots of an expert; tokens 0: nothing comes. */
+struct unit {
+    enum capacity_rule rule;
+    uint64_t tokens, slots;
+};
+
+static struct unit unit_of(const struct moe_context *c)
 {
     const struct plan *plan = c->plan;
-    enum capacity_rule rule = capacity_rule_of(plan);
     const struct rows_spec *s = &c->rows->spec;
     uint64_t sequences = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
-    uint64_t tokens = s->tokens;
-    if (rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
-        tokens = ceil_div(tokens, sequences);
-    if (rule == CAPACITY_RULE_NEURON)
-        tokens *= s->ranks;
-    if (tokens == 0)
-        return;
-    uint64_t slots =
-        capacity_slots(rule, tokens, s->top_k, s->experts, plan->moe.capacity_factor);
-    uint64_t units = c->options->exact ? plan->moe.routing.samples : tokens_of(c) / tokens;
+    struct unit unit = {.rule = capacity_rule_of(plan), .tokens = s->tokens};
+    if (unit.rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
+        unit.tokens = ceil_div(unit.tokens, sequences);
+    if (unit.rule == CAPACITY_RULE_NEURON)
+        unit.tokens *= s->ranks;
+    if (unit.tokens)
+        unit.slots = capacity_slots(unit.rule, unit.tokens, s->top_k, s->experts,
+                                    plan->moe.capacity_factor);
+    return unit;
+}
+
+static void sample_drops(const struct moe_context *c, const struct unit *unit,
+                         struct capacity_sample *sample)
+{
+    uint64_t units = c->options->exact ? c->plan->moe.routing.samples
+                                       : tokens_of(c) / unit->tokens;
+    capacity_sampled(c->rows, unit->tokens, unit->slots,
+                     units < LEAST_SAMPLES ? LEAST_SAMPLES : units, c->arena, sample);
+}
+
+/* The mean share goes by the law where that is close: then samples say nothing of it. */
+static bool drops_by_law(const struct moe_context *c)
+{
+    return !c->options->exact && rows_gauss_valid(c->rows);
+}
+
+static void fill_drops(struct moe_context *c, struct routing_report *r)
+{
+    const struct unit unit = unit_of(c);
     struct capacity_sample sample;
-    capacity_sampled(c->rows, tokens, slots, units < LEAST_SAMPLES ? LEAST_SAMPLES : units,
-                     c->arena, &sample);
-    bool closed = !c->options->exact && rows_gauss_valid(c->rows);
-    r->drop_fraction = closed ? capacity_drop(c->rows, tokens, slots, NULL) : sample.mean;
+    if (unit.tokens == 0)
+        return;
+    sample_drops(c, &unit, &sample);
+    r->drop_fraction = drops_by_law(c) ? capacity_drop(c->rows, unit.tokens, unit.slots, NULL)
+                                       : sample.mean;
     r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
-    uint64_t row_bytes = model_row_width(&plan->model) * 2;
-    c->out->n_trade = capacity_trade(c->rows, rule, tokens, plan->moe.capacity_factor,
-                                     row_bytes, c->out->trade);
+    uint64_t row_bytes = model_row_width(&c->plan->model) * 2;
+    c->out->n_trade =
+        capacity_trade(c->rows, unit.rule, unit.tokens, c->plan->moe.capacity_factor, row_bytes,
+                       c->out->trade);
+}
+
+double predict_drops(const struct plan *plan, const struct rows *rows, struct arena *arena)
+{
+    static const struct predict_moe_options plain;
+    struct moe_context c = {.plan = plan, .options = &plain, .arena = arena, .rows = rows};
+    bool drops = plan_is_routed(plan) && plan_tokens(plan) > 0 &&
+                 path_system_of(stack_path(plan, NULL))->exchange == EXCHANGE_CAPACITY;
+    const struct unit unit = drops ? unit_of(&c) : (struct unit){.tokens = 0};
+    struct capacity_sample sample;
+    if (unit.tokens == 0)
+        return 0;
+    if (drops_by_law(&c))
+        return capacity_drop(rows, unit.tokens, unit.slots, NULL);
+    sample_drops(&c, &unit, &sample);
+    return sample.mean;
 }
 
 /* Expected load of the fullest rank over the mean. */

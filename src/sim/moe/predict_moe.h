@@ -95,4 +95,9 @@ struct predict_moe_options {
 enum status predict_moe(const struct plan *plan, const struct predict_moe_options *options,
                         struct arena *arena, struct moe_report *out, struct err *err);
 
+/* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: 0 where
+ * its path has no slots. `rows`: the plan's sampler, which predict_moe could have prepared.
+ * Samples only where the law of drops is not close. */
+double predict_drops(const struct plan *plan, const struct rows *rows, struct arena *arena);
+
 #endif

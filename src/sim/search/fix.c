@@ -129,14 +129,10 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
  * samples. */
 static double drops_of(struct fix_search *search, const struct plan *plan)
 {
-    const struct predict_moe_options options = {.routing = search->routing};
-    struct moe_report report;
-    struct err err = {0};
-    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) ||
-               plan->moe.buffer == SIZING_FACTOR;
-    if (!can || predict_moe(plan, &options, search->arena, &report, &err) != STATUS_OK)
-        return 0;
-    return report.has_routing ? report.routing.drop_fraction : 0;
+    struct rows rows;
+    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) &&
+               plan_is_routed(plan) && evaluate_rows(&search->evaluator, plan, &rows);
+    return can ? predict_drops(plan, &rows, search->arena) : 0;
 }
 
 /* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */

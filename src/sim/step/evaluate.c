@@ -524,6 +524,17 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, bool evalua
     return true;
 }
 
+bool evaluate_rows(struct evaluator *e, const struct plan *plan, struct rows *rows)
+{
+    struct demand_bank *bank =
+        plan_joined_tokens(plan) <= PLAN_MOST_TOKENS ? bank_open(e, plan) : NULL;
+    if (!bank)
+        return false;
+    *rows = bank->source.rows;
+    rows->spec.tokens = plan_joined_tokens(plan);
+    return true;
+}
+
 void demand_banks_release(struct demand_bank *banks, size_t n)
 {
     for (size_t i = 0; i < n; i++)

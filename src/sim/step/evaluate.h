@@ -124,6 +124,10 @@ bool evaluate_is_slot(const char *key);
 bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan, bool evaluated,
                        struct demand *expected);
 
+/* The sampler of a plan's routing, as kept for that; *rows is a copy whose laws live until the
+ * routing's bank is another's. False when it cannot be sampled. */
+bool evaluate_rows(struct evaluator *evaluator, const struct plan *plan, struct rows *rows);
+
 void evaluator_release(struct evaluator *evaluator);
 void demand_banks_release(struct demand_bank *banks, size_t n);
 

@@ -208,7 +208,17 @@ double rows_rosen(const double *p, uint64_t n, uint64_t k, double *pi);
  * in each of n_sets sets; set_of[e] is the set of expert e. With every expert its own set these
  * are the inclusion chances. */
 void rows_touch(const double *p, uint64_t n, uint64_t k, const uint32_t *set_of,
-                uint64_t n_sets, struct arena *arena, double *touch);
+                uint64_t n_sets, double *touch);
+
+/* The same for several partitions of the experts at once, whose arrivals are alike. */
+struct rows_sets {
+    const uint32_t *set_of; /* [n] below n */
+    uint64_t n;
+    double *touch; /* [n] */
+};
+
+void rows_touch_all(const double *p, uint64_t n, uint64_t k, const struct rows_sets *sets,
+                    size_t n_sets);
 
 /* The same for uniform choice: 1 - C(E - size, k) / C(E, k). */
 double rows_touch_uniform(uint64_t experts, uint64_t k, uint64_t size);
