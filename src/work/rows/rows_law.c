@@ -203,7 +203,7 @@ static void see_token(struct frequencies *f, const int32_t *ids)
     }
     for (uint64_t g = 0; groups > 1 && g < groups; g++) {
         f->group_mean[g] += (double)f->in_group[g];
-        for (uint64_t h = 0; h < groups; h++)
+        for (uint64_t h = 0; f->in_group[g] && h < groups; h++)
             f->group_square[g * groups + h] += (double)(f->in_group[g] * f->in_group[h]);
     }
     see_destinations(f, ids);

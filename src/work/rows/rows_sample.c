@@ -222,17 +222,25 @@ static void sample_grouped_chunk(const struct rows *rows, struct token_place at,
                         ids);
 }
 
-/* k distinct of `n` listed experts, uniformly. */
+/* The place of number `at` of those that are left where `taken` [n], ascending, are not; it is
+ * taken then. */
+static uint32_t take_place(uint32_t at, int32_t *taken, uint64_t n)
+{
+    uint64_t before = 0;
+    while (before < n && (uint32_t)taken[before] <= at + before)
+        before++;
+    memmove(taken + before + 1, taken + before, (n - before) * sizeof *taken);
+    taken[before] = (int32_t)(at + before);
+    return at + (uint32_t)before;
+}
+
+/* k distinct of `n` listed experts, uniformly; places that are taken go where replicas will. */
 static void pick_listed(const int32_t *list, uint64_t n, uint64_t k, struct rng *rng,
                         struct rows_scratch *scratch, int32_t *ids)
 {
     for (uint64_t i = 0; i < k; i++) {
-        uint64_t skip = rng_below(rng, n - i), at = 0;
-        for (;; at++)
-            if (scratch->stamp[list[at]] != scratch->clock && skip-- == 0)
-                break;
-        scratch->stamp[list[at]] = scratch->clock;
-        ids[i] = list[at];
+        uint32_t left = (uint32_t)rng_below(rng, n - i);
+        ids[i] = list[take_place(left, scratch->replicas, i)];
     }
 }
 
