@@ -158,7 +158,7 @@ static void make_plan(enum moe_path path, const char *word, struct plan *plan)
 static void prepare(const struct plan *plan, struct arena *arena, struct demand_source *source)
 {
     struct err err = {0};
-    if (demand_prepare(plan, NULL, NULL, arena, source, &err) != STATUS_OK)
+    if (demand_prepare(plan, NULL, (struct demand_laws){0}, arena, source, &err) != STATUS_OK)
         fail_msg("%s", err.text);
 }
 

@@ -110,7 +110,8 @@ static enum status too_large(struct err *err)
 static enum status sample(struct context *c, const struct predict_options *options,
                           struct err *err)
 {
-    TRY(demand_prepare(c->plan, options->routing, c->rows, c->arena, &c->source, err));
+    const struct demand_laws laws = {.rows = c->rows};
+    TRY(demand_prepare(c->plan, options->routing, laws, c->arena, &c->source, err));
     if (c->work.room.set) {
         if (!sizes_eval(&c->work.sizes, &c->slots, c->values))
             return too_large(err);
@@ -510,6 +511,7 @@ enum status predict_rows(const struct plan *plan, const struct predict_options *
         return STATUS_OK;
     struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
     rows_spec_from_plan(plan, options->routing, &spec);
+    spec.known = options->known;
     *out = rows;
     return rows_prepare(&spec, arena, rows, err);
 }

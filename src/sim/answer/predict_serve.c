@@ -281,8 +281,8 @@ bool predict_lacks_memory(const struct memory_report *memory)
     return memory->verdict == VERDICT_OOM || (memory->verdict == VERDICT_MARGINAL && above);
 }
 
-enum status predict(const struct plan *plan, const struct predict_options *options,
-                    struct arena *arena, struct prediction *out, struct err *err)
+static enum status predict_known(const struct plan *plan, const struct predict_options *options,
+                                 struct arena *arena, struct prediction *out, struct err *err)
 {
     bool serves = plan->workload.mode == MODE_SERVE;
     const struct note untimed = note_loud(
@@ -295,6 +295,17 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     if (options->fixes && !plan->prefill && predict_lacks_memory(&out->memory))
         out->memory.fixes =
             fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
-                     arena, &out->memory.n_fixes);
+                     options->known, arena, &out->memory.n_fixes);
     return STATUS_OK;
+}
+
+enum status predict(const struct plan *plan, const struct predict_options *options,
+                    struct arena *arena, struct prediction *out, struct err *err)
+{
+    struct rows_known known = {0};
+    struct predict_options joined = *options;
+    joined.known = &known;
+    enum status status = predict_known(plan, &joined, arena, out, err);
+    rows_known_release(&known);
+    return status;
 }

@@ -502,7 +502,8 @@ static void try_here(struct fix_search *search, struct fix_moves *moves)
 }
 
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           const struct profile *profile, struct arena *arena, size_t *n)
+                           const struct profile *profile, struct rows_known *known,
+                           struct arena *arena, size_t *n)
 {
     /* Too large for a stack, and of pages most of which nothing will touch. */
     struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
@@ -514,6 +515,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     search->evaluator.routing = routing;
     search->evaluator.banks = search->banks;
     search->evaluator.n_banks = FIX_BANKS;
+    search->evaluator.rows_known = known;
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
     fix_list_moves(plan, arena, moves);

@@ -7,6 +7,7 @@
 #include "plan/data/profile.h"
 #include "plan/data/trace.h"
 #include "sim/memory/verdict.h"
+#include "work/rows/rows.h"
 
 /* What a fix costs: name in JSON, heading in text; the order in which they are offered. */
 #define FIX_LIST(X)                                                                            \
@@ -42,8 +43,10 @@ struct fix {
  * without changing the result; up to four when two do not either; and more devices, the
  * smallest number that fits. Grouped by kind, in the order of enum fix_kind, best throughput
  * first within one; where all fixes but more devices change the result, those devices
- * come first. *n of them, memory from the arena. The plan obeys all rules. */
+ * come first. *n of them, memory from the arena. The plan obeys all rules. `known`: parts of
+ * laws of routing, or NULL. */
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           const struct profile *profile, struct arena *arena, size_t *n);
+                           const struct profile *profile, struct rows_known *known,
+                           struct arena *arena, size_t *n);
 
 #endif

@@ -62,15 +62,21 @@ static double to_come(const struct player *p, const struct request *r)
     return lower(higher(rest, 0), MOST_ANSWER);
 }
 
-/* Of those that run, by what their admission counted; all of it of those that begin now. */
-static double reserved(const struct player *p, const struct replica *at)
+/* Whether less is asked than `room` has beside what is reserved for those that run, by what
+ * their admission counted; all of it of those that begin now. No more than their answers is, no
+ * ratio being above 1, and no less than a part of them has: most need not be looked at. */
+static bool is_beside(const struct player *p, const struct replica *at, double asked,
+                      double room)
 {
+    static const double rounded = 1 + 1e-9; /* sums of so many terms */
     double sum = 0;
-    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
+    if (asked < room - (double)at->answers * rounded)
+        return true;
+    for (uint32_t i = at->newest; i != NOBODY && asked < room - sum; i = p->requests[i].older) {
         const struct request *r = &p->requests[i];
         sum += to_come(p, r) * (r->begun == p->steps ? 1 : at->ratio);
     }
-    return sum;
+    return asked < room - sum;
 }
 
 static uint64_t whole(const struct request *r)
@@ -88,7 +94,7 @@ bool cache_admits(const struct player *p, const struct replica *at, const struct
         return !at->relieved && asked <= tokens - at->held - growth(p, at);
     case ADMIT_PART:
         asked += lower((double)cache_answer(r), MOST_ANSWER);
-        return asked < tokens - at->held - reserved(p, at);
+        return is_beside(p, at, asked, tokens - at->held);
     case ADMIT_WHOLE:
         break;
     }
@@ -122,6 +128,7 @@ void cache_take(struct player *p, struct replica *at, struct request *r, uint64_
     if (r->started)
         return;
     at->wholes += whole(r);
+    at->answers += cache_answer(r);
     r->begun = p->steps;
     r->older = at->newest;
     r->newer = NOBODY;
@@ -153,6 +160,7 @@ void cache_leave(struct player *p, struct replica *at, const struct request *r)
         return;
     at->held = at->running ? at->held - holds(p, r) : 0;
     at->wholes -= whole(r);
+    at->answers -= cache_answer(r);
     *(r->newer == NOBODY ? &at->newest : &p->requests[r->newer].older) = r->older;
     if (r->older != NOBODY)
         p->requests[r->older].newer = r->newer;

@@ -34,7 +34,8 @@ struct replica {
     bool relieved;              /* its cache was full before the step at hand */
     double held, ratio;         /* tokens of the cache; of answers to come that are reserved */
     double taken;               /* tokens that it ever held anew */
-    uint64_t wholes;            /* tokens of those that run, to the end of their answers */
+    uint64_t wholes, answers;   /* tokens of those that run, to the end of their answers; of
+                                   those that they had yet to say when they began */
 };
 
 struct player {

@@ -64,8 +64,9 @@ static struct demand_bank *bank_open(struct evaluator *e, const struct plan *pla
     memcpy(&bank->key, &is.key, sizeof is.key);
     bank->known = true;
     bank->turn = turn;
+    const struct demand_laws laws = {.known = e->rows_known};
     bank->refused =
-        demand_prepare(plan, e->routing, NULL, &bank->arena, &bank->source, &err) != STATUS_OK;
+        demand_prepare(plan, e->routing, laws, &bank->arena, &bank->source, &err) != STATUS_OK;
     return bank->refused ? NULL : bank;
 }
 

@@ -38,6 +38,7 @@ struct evaluator {
      * fall on it; NULL: the evaluator's own */
     struct demand_bank *banks;
     size_t n_banks;
+    struct rows_known *rows_known; /* set by the caller: parts of banks' laws; or NULL */
     struct arena arena;
     struct work work;
     struct slots slots;

@@ -183,6 +183,7 @@ enum status rows_prepare(const struct rows_spec *spec, struct arena *arena, stru
     rows.normal = arena_alloc(arena, ROWS_BINS + 1, sizeof *rows.normal);
     rows_normal_table(rows.normal);
     rows_laws(&rows, arena);
+    rows.spec.known = NULL;
     *out = rows;
     return STATUS_OK;
 }

@@ -28,6 +28,18 @@ enum {
     ROWS_BINS = 1024     /* of the table of normal quantiles */
 };
 
+/* Parts of laws that samplers have in common: what tokens choose, whatever ranks hold the
+ * experts, and what they touch where as many ranks do. Filled by rows_prepare; the caller's, of
+ * one thread; {0} knows nothing yet. Kept are copies: a sampler outlives it. */
+struct rows_part;
+struct rows_known {
+    struct arena arena;
+    struct rows_part *parts;
+    size_t n;
+};
+
+void rows_known_release(struct rows_known *known);
+
 struct rows_spec {
     uint64_t tokens; /* T: per source rank and step, at most */
     uint64_t all; /* of all ranks, where these have no T each: the first ones have one more than
@@ -41,6 +53,7 @@ struct rows_spec {
     enum scenario scenario;
     bool balanced; /* moe.buffer balanced: balance is asserted, no distribution is read */
     struct routing_data data;
+    struct rows_known *known; /* while it is prepared, or NULL: every part is worked out */
 };
 
 /* Tokens of a step, of all source ranks and of one. */

@@ -84,9 +84,9 @@ static void touch_weighted(const struct rows *rows, const double *p, double *pi,
                                      {node_of, rows_nodes(rows), law->node_touch},
                                      {pi ? numbers(experts, arena) : NULL, experts, pi}};
     bool alike = pi && n == experts && memcmp(share, p, n * sizeof *p) == 0;
-    rows_touch_all(share, n, k, sets, alike ? 3 : 2);
+    rows_touch_known(rows->spec.known, share, n, k, sets, alike ? 3 : 2);
     if (pi && !alike)
-        rows_touch_all(p, experts, k, &sets[2], 1);
+        rows_touch_known(rows->spec.known, p, experts, k, &sets[2], 1);
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         law->distinct_ranks += law->touch[r];
 }
@@ -346,6 +346,28 @@ static void smooth(const struct rows *rows, unsigned number, const double *group
                   law->node_touch);
 }
 
+/* Experts of the pilot's tokens, [ROWS_PILOT][K]: they follow from seed, router and popularity.
+ */
+static const int32_t *pilot_of(const struct rows *rows, unsigned number,
+                               struct rows_scratch *scratch, struct arena *arena)
+{
+    const struct rows_spec *spec = &rows->spec;
+    uint64_t n = spec->experts, k = spec->top_k;
+    const struct rows_key key = {.words = {ROWS_PART_PILOT, n, k, rows->groups, number,
+                                           spec->routing.seed, rows->alias != NULL},
+                                 .tables = {{rows->p + number * n, n * sizeof *rows->p},
+                                            {&spec->router, sizeof spec->router}}};
+    const int32_t *known = rows_known_find(spec->known, &key);
+    if (known)
+        return known;
+    int32_t *ids = arena_take(arena, ROWS_PILOT * k, sizeof *ids);
+    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK)
+        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, scratch,
+                            ids + t * k);
+    rows_known_keep(spec->known, &key, ids, ROWS_PILOT * k * sizeof *ids);
+    return ids;
+}
+
 /* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
 static void fill_grouped(const struct rows *rows, unsigned number, struct arena *arena,
                          struct rows_law *law)
@@ -354,14 +376,11 @@ static void fill_grouped(const struct rows *rows, unsigned number, struct arena 
     struct frequencies f;
     law->kept = arena_alloc(arena, groups, sizeof *law->kept);
     frequencies_init(&f, rows, arena, law);
-    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK) {
-        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, &f.scratch,
-                            f.scratch.ids);
-        for (uint32_t i = 0; i < ROWS_CHUNK; i++) {
-            see_token(&f, f.scratch.ids + i * rows->spec.top_k);
-            for (uint64_t g = 0; g < groups; g++)
-                law->kept[g] += f.in_group[g] > 0;
-        }
+    const int32_t *ids = pilot_of(rows, number, &f.scratch, arena);
+    for (uint32_t t = 0; t < ROWS_PILOT; t++) {
+        see_token(&f, ids + t * rows->spec.top_k);
+        for (uint64_t g = 0; g < groups; g++)
+            law->kept[g] += f.in_group[g] > 0;
     }
     finish_frequencies(&f, ROWS_PILOT);
     if (rows->alias)
