@@ -95,9 +95,19 @@ struct predict_moe_options {
 enum status predict_moe(const struct plan *plan, const struct predict_moe_options *options,
                         struct arena *arena, struct moe_report *out, struct err *err);
 
-/* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: 0 where
- * its path has no slots. `rows`: the plan's sampler, which predict_moe could have prepared.
- * Samples only where the law of drops is not close. */
-double predict_drops(const struct plan *plan, const struct rows *rows, struct arena *arena);
+/* What shares the slots of each expert where a path has such; tokens 0: it has none, or nothing
+ * comes. */
+struct drops_unit {
+    enum capacity_rule rule;
+    uint64_t tokens, slots;
+};
+
+/* `rows`: the plan's sampler, which predict_moe could have prepared. */
+struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows);
+
+/* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: it
+ * follows from the sampler and the unit. Samples only where the law of drops is not close. */
+double predict_drops(const struct rows *rows, const struct drops_unit *unit,
+                     struct arena *arena);
 
 #endif

@@ -132,7 +132,7 @@ static double drops_of(struct fix_search *search, const struct plan *plan)
     struct rows rows;
     bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) &&
                plan_is_routed(plan) && evaluate_rows(&search->evaluator, plan, &rows);
-    return can ? predict_drops(plan, &rows, search->arena) : 0;
+    return can ? fix_drops(search, plan, &rows) : 0;
 }
 
 /* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */

@@ -114,6 +114,7 @@ struct rows {
     uint64_t n_hot;           /* experts of rank 0 */
     double hot_share;         /* chance that a token goes there */
     uint64_t run;             /* tokens routed alike: 1, or ROWS_BURST_RUN */
+    uint32_t *node;           /* [R] of each rank */
     double *normal;           /* [ROWS_BINS + 1] quantiles of the normal law */
 };
 
@@ -148,6 +149,7 @@ struct rows_scratch {
     double *keys;                      /* [max(E, 2 R)] */
     struct rows_head *heads;           /* [groups] */
     double *firsts, *costs;            /* [groups] times of first arrivals; scores, negated */
+    uint64_t *kept;                    /* [groups] those that stay */
     uint32_t *time_words;              /* random words of waiting times */
     double *times;                     /* waiting times of a chunk of tokens */
 };
