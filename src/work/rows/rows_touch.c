@@ -199,6 +199,42 @@ static void fill_arrived(const struct experts *experts, struct points *at)
         }
 }
 
+/* Of sets that anyone is in, the least that a chance already is; chances only grow. */
+static double least_touch(const struct race *races, size_t n_races)
+{
+    double least = 1;
+    for (size_t r = 0; r < n_races; r++)
+        for (uint64_t s = 0; s < races[r].n_sets; s++)
+            if (races[r].mass[s] > 0)
+                least = fmin(least, races[r].touch[s]);
+    return least;
+}
+
+/* Whether all that a point adds to any set is less than half its last bit. It adds weight x
+ * rate x the chance that fewer than k of all experts arrived, at most: that is no more than
+ * exp(a - m) (m / a)^a for a = k - 1 below the mean m of arrivals (Chernoff 1952). Late points
+ * are so, and would be worked out in numbers too small to be normal. */
+static bool is_lost(const struct experts *experts, const struct points *at, unsigned point,
+                    double least)
+{
+    static const double bits = 56;
+    double mean = 0, a = (double)experts->k - 1;
+    for (uint64_t e = 0; e < experts->n; e++)
+        mean += at->arrived[e][point];
+    if (mean <= a)
+        return false;
+    double chance = a - mean + (a > 0 ? a * log(mean / a) : 0);
+    return log(at->weight[point] * at->x[point]) + chance < log(least) - bits * log(2);
+}
+
+static bool are_lost(const struct experts *experts, const struct points *at, double least)
+{
+    bool lost = true;
+    for (unsigned i = 0; lost && i < at->n; i++)
+        lost = is_lost(experts, at, i, least);
+    return lost;
+}
+
 static void init_products(const struct experts *experts, const struct race *races,
                           size_t n_races, struct arena *arena, struct products *of)
 {
@@ -227,6 +263,7 @@ static void integrate(const struct experts *experts, const struct race *races, s
     for (size_t r = 0; r < n_races; r++)
         for (uint64_t s = 0; s < races[r].n_sets; s++)
             races[r].touch[s] = -expm1(-races[r].mass[s] * from);
+    double least = least_touch(races, n_races);
     for (unsigned first = 0; first <= n; first += LANES) {
         at.n = n + 1 - first < LANES ? n + 1 - first : LANES;
         for (unsigned i = 0; i < at.n; i++) {
@@ -235,7 +272,8 @@ static void integrate(const struct experts *experts, const struct race *races, s
             at.weight[i] = h / 3 * (point == 0 || point == n ? 1 : point % 2 ? 4 : 2);
         }
         fill_arrived(experts, &at);
-        for (size_t r = 0; r < n_races; r++)
+        bool lost = are_lost(experts, &at, least);
+        for (size_t r = 0; !lost && r < n_races; r++)
             add(&races[r], experts->k, &at, &products);
     }
 }
