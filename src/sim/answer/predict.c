@@ -455,6 +455,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .rows = c->rows,
         .lost = c->work.room.set && c->overflow.policy == OVERFLOW_DROP ? c->demand.lost : 0,
         .exact = options->exact,
+        .drops_mean = options->drops_mean,
         .pool = options->pool,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };

@@ -136,6 +136,7 @@ struct predict_options {
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
+    bool drops_mean;                    /* of it, drop_fraction_p99, where that takes samples */
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
     const struct plan *ops_plan;        /* of these sizes, on the same list; NULL: the plan's */
     const struct time_ask *time;        /* seconds; NULL: none */

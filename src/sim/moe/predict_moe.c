@@ -100,14 +100,18 @@ double predict_drops(const struct rows *rows, const struct drops_unit *unit,
 static void fill_drops(struct moe_context *c, struct routing_report *r)
 {
     const struct drops_unit unit = predict_unit(c->plan, c->rows);
-    bool exact = c->options->exact;
+    bool exact = c->options->exact, closed = !exact && rows_gauss_valid(c->rows);
     struct capacity_sample sample;
     if (unit.tokens == 0)
         return;
-    sample_drops(c->rows, &unit, exact ? c->plan->moe.routing.samples : 0, c->arena, &sample);
-    r->drop_fraction =
-        !exact && rows_gauss_valid(c->rows) ? drops_by_law(c->rows, &unit) : sample.mean;
-    r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
+    if (closed)
+        r->drop_fraction = drops_by_law(c->rows, &unit);
+    if (!closed || !c->options->drops_mean) {
+        sample_drops(c->rows, &unit, exact ? c->plan->moe.routing.samples : 0, c->arena,
+                     &sample);
+        r->drop_fraction = closed ? r->drop_fraction : sample.mean;
+        r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
+    }
     uint64_t row_bytes = model_row_width(&c->plan->model) * 2;
     c->out->n_trade = capacity_trade(c->rows, unit.rule, unit.tokens,
                                      c->plan->moe.capacity_factor, row_bytes, c->out->trade);

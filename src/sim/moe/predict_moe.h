@@ -86,8 +86,9 @@ struct predict_moe_options {
     const struct rows *rows;            /* the plan's sampler when it stands already, or NULL */
     double lost;                        /* share of rows beyond a receive buffer that drops */
     bool exact;                         /* exact sampling even where it is not needed */
-    uint64_t free_bytes;                /* of a rank's memory limit, for advice */
-    struct pool *pool;                  /* for the samples, or NULL */
+    bool drops_mean;     /* no drop_fraction_p99 where the law has the mean: it takes samples */
+    uint64_t free_bytes; /* of a rank's memory limit, for advice */
+    struct pool *pool;   /* for the samples, or NULL */
 };
 
 /* Nothing is present when the model has no routed experts. STATUS_INPUT when the routing cannot
