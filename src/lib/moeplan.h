@@ -175,7 +175,8 @@ struct moeplan_search {
 };
 
 /* The layouts that fit the plan's cluster, cheapest first, as `moeplan search --format json`
- * lists them; search NULL: all the usual ones. */
+ * lists them; search NULL: all the usual ones. Of a plan with a part `prefill`, those of
+ * servers that decode. */
 MOEPLAN_API int moeplan_find(const struct moeplan_plan *plan,
                              const struct moeplan_search *search, char **json, size_t *length,
                              struct moeplan_error *error);

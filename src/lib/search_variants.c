@@ -40,9 +40,31 @@ static struct request request_at(const struct axes *axes, size_t point,
 static bool is_named(const struct axes *axes, const struct field *field)
 {
     for (size_t i = 0; i < axes->n; i++)
-        if (axes->field[i] == field)
+        if (text_equal(axes->field[i]->key, field->key))
             return true;
     return false;
+}
+
+static const char pool_prefix[] = "prefill.";
+
+static bool is_of_pool(const struct field *field)
+{
+    return text_starts(field->key, pool_prefix);
+}
+
+/* A key by its name; of servers that prefill, where a plan has them, under their part's. NULL:
+ * there is none. */
+static const struct field *field_of(const char *name, const struct plan *plan,
+                                    struct arena *arena)
+{
+    bool own = plan->prefill && text_starts(name, pool_prefix);
+    const struct field *field = schema_find(name + (own ? sizeof pool_prefix - 1 : 0));
+    if (!own || !field)
+        return field;
+    struct field *copy = arena_alloc(arena, 1, sizeof *copy);
+    *copy = *field;
+    copy->key = arena_printf(arena, "%s%s", pool_prefix, field->key);
+    return copy;
 }
 
 /* Each value for itself: what is none of the key's is a mistake, what others rule out is not.
@@ -58,10 +80,9 @@ static enum status check_values(const struct axis *axis, const struct field *fie
     return STATUS_OK;
 }
 
-static enum status add_axis(struct axes *axes, const struct axis *axis, const struct plan *plan,
-                            struct err *err)
+static enum status add_axis(struct axes *axes, const struct axis *axis,
+                            const struct field *field, const struct plan *plan, struct err *err)
 {
-    const struct field *field = schema_find(axis->column);
     if (text_equal(axis->column, "workload.mode"))
         return err_set(err, STATUS_USAGE, "%s: layouts are ranked in one mode", axis->option);
     if (is_named(axes, field))
@@ -105,9 +126,10 @@ static enum status read_axes(const struct search_wish *wish, const struct reques
         TRY(axis_parse_over(wish->overs[i], arena, &axis, err));
         if (search_wish_is_layout(axis.column))
             continue;
-        if (!schema_find(axis.column))
+        const struct field *field = field_of(axis.column, plan, arena);
+        if (!field)
             return unknown_key(request, &axis, arena, err);
-        TRY(add_axis(axes, &axis, plan, err));
+        TRY(add_axis(axes, &axis, field, plan, err));
     }
     return STATUS_OK;
 }
@@ -250,7 +272,8 @@ void search_variants_notes(const struct search_variants *v, struct arena *arena,
     for (size_t i = 0; i < v->n_refused; i++)
         note_refused(v, i, out);
     for (size_t i = 0; i < v->n_keys; i++) {
-        const char *reason = unread(v, v->keys[i], arena);
+        bool pool = is_of_pool(v->keys[i]);
+        const char *reason = pool ? NULL : unread(v, v->keys[i], arena);
         if (reason)
             fprintf(out, "note: %s: %s\n", v->keys[i]->key, reason);
     }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "plan/read/load.h"
+#include "plan/schema/schema.h"
 #include "support/settings.h"
 #include "work/stack/stack.h"
 
@@ -152,4 +154,21 @@ const struct buffer *plan_buffer(const struct work *work, const char *name)
     if (!buffer)
         fail_msg("no buffer '%s'", name);
     return buffer;
+}
+
+void plan_assert_same(const struct plan *a, const struct plan *b, struct arena *arena)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *key = fields[i].key;
+        struct text first = {.arena = arena}, second = {.arena = arena};
+        if (text_equal(key, "model") || text_equal(key, "cluster") || text_equal(key, "stack"))
+            continue;
+        text_printf(&first, "%s=", key);
+        text_printf(&second, "%s=", key);
+        schema_print(&fields[i], a, &first);
+        schema_print(&fields[i], b, &second);
+        assert_string_equal(text_string(&first), text_string(&second));
+    }
 }

@@ -42,4 +42,8 @@ uint64_t plan_state_bytes(const char *text, const char *set);
 const struct buffer *plan_buffer(const struct work *work, const char *name);
 const struct buffer *plan_find(const struct work *work, const char *name);
 
+/* Fails the test where two plans differ in a key, but for the names of parts, which stand in
+ * other keys. */
+void plan_assert_same(const struct plan *a, const struct plan *b, struct arena *arena);
+
 #endif

@@ -361,6 +361,41 @@ static void servers_alone_do_their_part(void **state)
     arena_release(&arena);
 }
 
+/* A server that prefills answers a prompt of 200 tokens in 0.2 s, five a second; one that
+ * decodes has four sequences in steps of 10 ms, of 100 further tokens each: four a second. Four
+ * of the one and five of the other balance: twenty a second, of 9 x 8 devices 20 x 101 / 72
+ * tokens. */
+static void pools_balance_by_their_rates(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "workload: {mode: serve, input_length: 200, output_length: 101, concurrency: 64}\n"
+             "parallel: {tp: 8}\n";
+    const struct serve_load load = {.replicas = 1, .requests = 64, .sequences = 4};
+    struct arena arena = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    struct serve_alone alone[2];
+    static const char *const roles[] = {"prompts", "answers"};
+    const struct step_costs *const costs[] = {&played_costs, &answers_costs};
+    for (size_t i = 0; i < 2; i++) {
+        read_plan(text, arena_printf(&arena, "cluster=h200-8x1 workload.role=%s", roles[i]),
+                  &arena, plan);
+        const struct serve_apart_side side = {plan, &load, costs[i], 0};
+        serve_alone_of(&side, &alone[i]);
+    }
+    assert_close(alone[0].per_s, 5, 1e-9);
+    assert_close(alone[0].latency_s, 0.2, 1e-9);
+    assert_close(alone[1].per_s, 4, 1e-9);
+    assert_close(alone[1].latency_s, 0.01, 1e-9);
+    arena_release(&arena);
+    struct serve_times t = play("workload.concurrency=64 workload.deployments.prefill=4 "
+                                "workload.deployments.decode=5");
+    assert_close(t.requests_per_s, 20, 1e-9);
+    assert_close(t.apart.prefill_busy, 1, 1e-9);
+    assert_close(t.apart.decode_busy, 1, 1e-9);
+    assert_close(t.apart.tokens_per_s_per_device, 20.0 * 101 / 72, 1e-9);
+}
+
 /* Far apart, each request is alone: 0.2 s of prompt, what of the transfer nothing hides, then
  * 10 ms a token. Five prompts a second, four answers of a second: 1 : 0.8 balances. */
 static void requests_alone_see_both_pools(void **state)
@@ -423,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
         cmocka_unit_test(servers_alone_do_their_part),
+        cmocka_unit_test(pools_balance_by_their_rates),
         cmocka_unit_test(requests_alone_see_both_pools),
         cmocka_unit_test(rates_ask_for_servers),
         cmocka_unit_test(limits_ask_for_more),

@@ -70,6 +70,10 @@ const struct command command_export = {
         "flag for stands in '#moeplan key=value' lines, so that reading the launch gives the "
         "same resolved plan, which is checked before anything is written.\n"
         "\n"
+        "Of a plan with a part `prefill` it writes a launch of each pool into one script, or "
+        "TensorRT-LLM's file of context and generation servers; how many servers there are "
+        "stands beside them.\n"
+        "\n"
         "With --for the plan is taken as --set stack=STACK would give it. Stacks without "
         "launch flags are refused with status 3.",
     .examples = examples,

@@ -6,8 +6,10 @@
 #include "cli/command/commands.h"
 #include "cli/option/less.h"
 #include "cli/option/plan_argument.h"
+#include "cli/search/pools_print.h"
 #include "cli/search/search_print.h"
 #include "lib/axis.h"
+#include "lib/search_pools.h"
 #include "lib/search_variants.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -49,7 +51,8 @@ static const struct option options[] = {
     {"limit", 0, OPTION_LIST, offsetof(struct settings, limit), "WHAT=TIME", NULL,
      "of a served plan, want at most this latency: tpot=50ms, ttft=2s; repeatable"},
     {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
-     "how many devices are needed: the best layout for each count, such as 8..1024*2"},
+     "how many devices are needed: the best layout for each count, such as 8..1024*2; of a "
+     "plan with a part `prefill`, the servers of each pool that fit into so many"},
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
      "how many layouts to list; default 10"},
     {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
@@ -198,6 +201,27 @@ static enum status read_devices(const char *text, uint64_t *devices, struct err 
     return err_hint(err, "for example --devices 8..1024*2");
 }
 
+/* Those of --devices; without it one, 0. */
+static enum status read_counts(const struct invocation *call, uint64_t counts[SIZES], size_t *n,
+                               struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct axis axis;
+    *n = 1;
+    counts[0] = 0;
+    if (!settings->devices)
+        return STATUS_OK;
+    TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
+                        &axis, err));
+    if (axis.n_values > SIZES)
+        return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
+                       SIZES);
+    *n = axis.n_values;
+    for (size_t i = 0; i < *n; i++)
+        TRY(read_devices(axis.values[i].label, &counts[i], err));
+    return STATUS_OK;
+}
+
 /* Nothing to draw where nothing fits: the answer says so already. */
 static enum status draw(const struct search_view *view, struct picture *picture, bool any,
                         struct err *err)
@@ -214,7 +238,6 @@ static enum status search_sizes(const struct invocation *call, const struct requ
                                 const struct plan *plan, struct pool *pool,
                                 struct picture *picture, struct err *err)
 {
-    const struct settings *settings = call->settings;
     struct profile profile;
     TRY(profile_load(plan, call->arena, &profile, err));
     const char *priced = profile.name;
@@ -222,22 +245,55 @@ static enum status search_sizes(const struct invocation *call, const struct requ
     struct search_view view = {.call = call, .plan = plan, .variants = &own};
     struct search_size sizes[SIZES] = {{.devices = 0}};
     bool fits = false;
-    struct axis axis;
-    TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
-                        &axis, err));
-    if (axis.n_values > SIZES)
-        return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
-                       SIZES);
-    for (size_t i = 0; i < axis.n_values; i++) {
-        TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
+    uint64_t counts[SIZES];
+    size_t n;
+    TRY(read_counts(call, counts, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        sizes[i].devices = counts[i];
         TRY(search_size(call, request, plan, pool, &sizes[i], &picture->data, err));
         fits = fits || sizes[i].fits;
         view.variants = sizes[i].variants ? sizes[i].variants : view.variants;
     }
     search_variants_notes(view.variants, call->arena, stderr);
-    enum status status = search_print_sizes(sizes, axis.n_values, &view, err);
+    enum status status = search_print_sizes(sizes, n, &view, err);
     TRY(draw(&view, picture, fits, err));
     return status;
+}
+
+/* ---- servers that prefill and that decode ---- */
+
+static enum status check_pools(const struct settings *settings, struct err *err)
+{
+    if (settings->every || settings->part || settings->plot)
+        return err_set(err, STATUS_USAGE,
+                       "--every, --part and --plot are of one pool: this plan has a part "
+                       "`prefill`");
+    if (settings->objective == SEARCH_BY_MEMORY)
+        return err_set(err, STATUS_USAGE,
+                       "--objective memory is of one pool: this plan has a part `prefill`");
+    return STATUS_OK;
+}
+
+static enum status run_pools(const struct invocation *call, const struct request *request,
+                             const struct plan *plan, const struct origins *origins,
+                             struct pool *pool, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    const struct search_wish wish = wish_of(settings);
+    struct pools_ask *asks, ask = {.pool = pool, .marginal = settings->marginal};
+    struct variant_plans v;
+    uint64_t counts[SIZES];
+    size_t n;
+    ask.objective = (enum search_objective)settings->objective;
+    ask.best = settings->best ? settings->best : 1;
+    TRY(check_pools(settings, err));
+    TRY(read_counts(call, counts, &n, err));
+    struct pools_result *results = arena_alloc(call->arena, n, sizeof *results);
+    TRY(search_pools_read(&wish, request, plan, origins, &ask, call->arena, &v, &asks, err));
+    TRY(pools_search(asks, v.named.n, counts, n, call->arena, results, err));
+    search_variants_notes(&v.named, call->arena, stderr);
+    const struct pools_view view = {call, &v.named, asks, results, counts, n};
+    return pools_print(&view, err);
 }
 
 /* Options that only a ranking has. */
@@ -261,6 +317,8 @@ static enum status run(const struct invocation *call, const struct request *requ
         .call = call, .plan = plan, .variants = &v.named, .result = &result};
     view.objective = (enum search_objective)settings->objective;
     view.is_part = settings->part != NULL;
+    if (search_has_pools(plan))
+        return run_pools(call, request, plan, origins, pool, err);
     TRY(check_every(settings, err));
     struct picture picture = {.data = {.arena = call->arena}};
     if (settings->plot)
@@ -303,6 +361,7 @@ static const char *const examples[] = {
     "--over optimizer.offload=0,0.5,1",
     "moeplan search plan.yaml --devices 8..1024*2",
     "moeplan search served.yaml --objective tokens --limit tpot=50ms --limit ttft=2s",
+    "moeplan search apart.yaml --devices 64 --fix prefill.tp=8 --limit ttft=2s",
     NULL,
 };
 
@@ -325,6 +384,14 @@ const struct command command_search = {
         "tried with each combination of their values, and ranked together.\n\n"
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
         "by --objective, under --limit.\n\n"
+        "Of a served plan with a part `prefill` both pools are searched, each alone: of their "
+        "layouts those stay of which no other answers as many requests for its devices and as "
+        "soon. Pairs of them, with numbers of servers that balance (those of "
+        "workload.deployments, or within --devices), are evaluated as the plan of both, best "
+        "tokens/s a device first, or in all within --devices. --fix and --over take keys of "
+        "who prefills as prefill.tp; --limit is the plan's workload.limit, and requests in "
+        "flight are workload.concurrency, whatever the numbers. CSV and JSON have in `set` "
+        "what makes each plan.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -96,12 +97,36 @@ static void cpu_read_counts(void *device, const int64_t *memory, uint64_t n, int
     memcpy(to, memory, n * sizeof *to);
 }
 
+#if defined(__x86_64__)
+/* Bit 23 of EBX of leaf 7 (Intel SDM 2A, CPUID): lines leave the caches without waiting for
+ * each other, some twenty times as fast. */
+static bool has_clflushopt(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 23 & 1;
+}
+
+__attribute__((target("clflushopt"))) static void flush_lines(const char *memory,
+                                                              uint64_t bytes)
+{
+    union {
+        const char *given;
+        char *memory;
+    } at = {memory};
+    for (uint64_t i = 0; i < bytes; i += CACHE_LINE)
+        _mm_clflushopt(at.memory + i);
+}
+#endif
+
 static void cpu_flush(void *device, const void *memory, uint64_t bytes)
 {
     (void)device;
 #if defined(__x86_64__)
-    for (uint64_t i = 0; i < bytes; i += CACHE_LINE)
-        _mm_clflush((const char *)memory + i);
+    if (has_clflushopt())
+        flush_lines(memory, bytes);
+    else
+        for (uint64_t i = 0; i < bytes; i += CACHE_LINE)
+            _mm_clflush((const char *)memory + i);
     _mm_mfence();
 #else
     (void)memory;

@@ -6,7 +6,17 @@
  * sums in f32. By plain C a row's result is the same whatever tile it is in. */
 #include "exec/kernels/gemm_tile.h"
 
-enum { DIRECT_ROWS = 512, DIRECT_COLUMNS = 1024 };
+enum { DIRECT_ROWS = 512, DIRECT_COLUMNS = 1024, TURN_PARTS = 2, LINE = 16 };
+
+/* A loop's turn is one expert of each rank: its products come in parts, so that no worker goes
+ * without while another has the expert with most rows. */
+static uint64_t direct_columns(const struct call *call, uint64_t columns)
+{
+    if (!call->args.gemm.rows.turn)
+        return DIRECT_COLUMNS;
+    uint64_t part = ((columns + TURN_PARTS - 1) / TURN_PARTS + LINE - 1) / LINE * LINE;
+    return part < DIRECT_COLUMNS ? part : DIRECT_COLUMNS;
+}
 
 /* ---- gemm, chunk_gemm ---- */
 
@@ -19,11 +29,12 @@ static bool gemm_is_direct(const struct call *call)
 static struct tiling gemm_tiling(const struct call *call)
 {
     bool direct = gemm_is_direct(call);
+    uint64_t columns = call->of[ROLE_DST].width;
     return (struct tiling){
         .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
-        .columns = call->of[ROLE_DST].width,
+        .columns = columns,
         .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
-        .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS};
+        .column_tile = direct ? direct_columns(call, columns) : KERNEL_TILE_COLUMNS};
 }
 
 static uint64_t gemm_units(const struct call *call)

@@ -4,6 +4,7 @@
 
 #include "plan/read/catalog.h"
 #include "plan/job/reader.h"
+#include "plan/pools.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 
@@ -72,19 +73,33 @@ void writer_direct(struct job_writer *writer)
 
 /* ---- reading back ---- */
 
-static enum status read_back(const struct job_writer *writer, const char *text,
-                             struct plan *plan, struct err *err)
+/* A launch, of servers that decode where others prefill. */
+struct launch {
+    struct job_writer writer, prefill; /* prefill.plan NULL: there are no others */
+    struct text flags;                 /* of both */
+};
+
+static enum status read_back(const struct launch *launch, const char *text, struct plan *plan,
+                             struct err *err)
 {
-    const char *name = writer->framework->launch ? writer->framework->launch : "job.sh";
+    const struct job_writer *writer = &launch->writer;
+    const char *own = launch->prefill.plan ? writer->framework->pools : NULL;
+    const char *name = own                         ? own
+                       : writer->framework->launch ? writer->framework->launch
+                                                   : "job.sh";
     struct job_request request = {0};
     struct job_result result = {0};
     TRY(job_read_text(name, text, strlen(text), &request, writer->arena, &result, err));
     return plan_load_tree(name, result.root, NULL, 0, false, writer->arena, plan, NULL, err);
 }
 
-static void directive(struct text *out, const char *key, const char *value)
+/* Of servers that prefill a key stands below their part. */
+static void directive(const struct job_writer *writer, const char *key, const char *value,
+                      struct text *out)
 {
-    text_printf(out, "#moeplan %s=%s\n", key, value[0] ? value : "\"\"");
+    bool prefill = writer->pool && text_equal(writer->pool, "prefill");
+    text_printf(out, "#moeplan %s%s=%s\n", prefill ? "prefill." : "", key,
+                value[0] ? value : "\"\"");
 }
 
 /* Keys that say how a job is split: a launch whose flags split it another way is another job,
@@ -135,7 +150,7 @@ static size_t write_differences(const struct job_writer *writer, const struct pl
         schema_print(&fields[i], other, &theirs);
         if (text_equal(text_string(&mine), text_string(&theirs)))
             continue;
-        directive(out, fields[i].key, text_string(&mine));
+        directive(writer, fields[i].key, text_string(&mine), out);
         count++;
     }
     return count;
@@ -154,7 +169,7 @@ static void write_part(const struct job_writer *writer, enum catalog_kind kind,
             ? catalog_find_cluster(name, NULL, writer->arena, &cluster, &ignored)
             : catalog_find(kind, name, NULL, writer->arena, &path, &ignored);
     if (status == STATUS_OK)
-        directive(out, part_keys[kind], name);
+        directive(writer, part_keys[kind], name, out);
 }
 
 /* Does the launch leave the model's name open? Megatron's spells its sizes out. */
@@ -165,41 +180,65 @@ static bool lacks_model(const struct job_writer *writer)
 }
 
 /* A file ends with a line end, a command without one. */
-static void append_directives(struct job_writer *writer, const struct text *lines,
+static void append_directives(const struct text *flags, const struct text *lines,
                               struct text *out)
 {
-    const char *launch = text_string(writer->out);
+    const char *launch = text_string(flags);
     text_append(out, text_string(lines));
     text_append(out, launch);
     text_append(out, text_ends(launch, "\n") ? "" : "\n");
 }
 
-enum { READINGS = 6 };
+static void write_parts(const struct launch *launch, struct text *lines)
+{
+    const struct plan *plan = launch->writer.plan, *prefill = launch->prefill.plan;
+    write_part(&launch->writer, CATALOG_CLUSTER, plan->cluster_name, lines);
+    if (prefill && !text_equal(prefill->cluster_name, plan->cluster_name))
+        write_part(&launch->prefill, CATALOG_CLUSTER, prefill->cluster_name, lines);
+    if (lacks_model(&launch->writer))
+        write_part(&launch->writer, CATALOG_MODEL, plan->model_name, lines);
+}
+
+/* Of all servers. */
+static enum status check_layouts(const struct launch *launch, const struct plan *read)
+{
+    TRY(check_layout(&launch->writer, read));
+    if (!launch->prefill.plan)
+        return STATUS_OK;
+    if (!read->prefill)
+        return err_set(launch->writer.err, STATUS_SYSTEM,
+                       "the launches do not read back as servers that prefill and that decode");
+    return check_layout(&launch->prefill, read->prefill);
+}
+
+enum { READINGS = 8 };
 
 /* What a reading lacks is said; since flags depend on each other, until nothing is lacking. */
-static enum status complete(struct job_writer *writer, struct text *out)
+static enum status complete(struct launch *launch, struct text *out)
 {
+    const struct job_writer *writer = &launch->writer;
     struct plan *read = arena_alloc(writer->arena, 1, sizeof *read);
     struct text lines = {.arena = writer->arena};
-    const struct plan *plan = writer->plan;
-    write_part(writer, CATALOG_CLUSTER, plan->cluster_name, &lines);
-    if (lacks_model(writer))
-        write_part(writer, CATALOG_MODEL, plan->model_name, &lines);
+    write_parts(launch, &lines);
     for (int i = 0; i < READINGS; i++) {
         struct text whole = {.arena = writer->arena};
         struct err refused = {0};
-        append_directives(writer, &lines, &whole);
+        append_directives(&launch->flags, &lines, &whole);
         memset(read, 0, sizeof *read);
-        enum status status = read_back(writer, text_string(&whole), read, &refused);
+        enum status status = read_back(launch, text_string(&whole), read, &refused);
         if (status != STATUS_OK && i + 1 == READINGS) {
             *writer->err = refused;
             return status;
         }
         if (status == STATUS_OK)
-            TRY(check_layout(writer, read));
+            TRY(check_layouts(launch, read));
         /* what does not read at all lacks its model, before all else */
         const char *prefix = status != STATUS_OK && i == 0 ? "model." : "";
-        if (write_differences(writer, read, prefix, &lines) > 0)
+        size_t n = write_differences(writer, read, prefix, &lines);
+        /* what both lack may be all that the others lack */
+        if (!n && launch->prefill.plan)
+            n = write_differences(&launch->prefill, read->prefill, prefix, &lines);
+        if (n > 0)
             continue;
         text_append(out, text_string(&whole));
         return STATUS_OK;
@@ -227,26 +266,76 @@ const char *job_export_stack(const char *name)
     return framework ? framework->stack : name;
 }
 
+/* Which servers are written: all there are, or those of a pool. */
+struct pool {
+    const char *name;
+    uint64_t servers;
+};
+
+/* "x (changed)" is x to a launch, and what changed stands beside it. */
+static enum status write_launch(const struct plan *plan, const struct pool *pool,
+                                const struct job_framework *framework, struct arena *arena,
+                                struct job_writer *writer, struct err *err)
+{
+    struct plan *named = arena_alloc(arena, 1, sizeof *named);
+    struct text *flags = arena_alloc(arena, 1, sizeof *flags);
+    *named = *plan;
+    named->model_name[strcspn(named->model_name, " ")] = '\0';
+    flags->arena = arena;
+    *writer = (struct job_writer){.plan = named,
+                                  .framework = framework,
+                                  .arena = arena,
+                                  .out = flags,
+                                  .pool = pool->name,
+                                  .servers = pool->servers,
+                                  .err = err};
+    writer->settings.arena = arena;
+    return framework->write(writer);
+}
+
+/* How many there are to be is the plan's to say. */
+static void append_servers(const struct job_writer *writer, const char *end, struct text *out)
+{
+    text_printf(out, "# %s: ", writer->pool);
+    if (writer->servers)
+        text_printf(out, "%" PRIu64 " such server%s\n", writer->servers,
+                    writer->servers == 1 ? "" : "s");
+    else
+        text_append(out, "as many such servers as balance\n");
+    text_printf(out, "%s%s\n", text_string(writer->out), end);
+}
+
+/* Both pools' servers. */
+static void append_pools(const struct launch *launch, struct text *out)
+{
+    const struct job_framework *framework = launch->writer.framework;
+    if (framework->write_pools) {
+        framework->write_pools(&launch->prefill, &launch->writer, out);
+        return;
+    }
+    append_servers(&launch->prefill, " &", out);
+    append_servers(&launch->writer, "", out);
+}
+
 enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
                        struct text *out, struct err *err)
 {
     const struct job_framework *framework = writes_for(stack);
+    struct launch launch = {.flags = {.arena = arena}};
     if (!framework) {
         err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
         return err_hint(err, "export writes for %s", job_framework_list(arena, true));
     }
+    const struct pool whole = {.name = NULL};
+    const struct pool decode = {"decode", plan_deployments(plan, DUTY_ANSWERS)};
+    const struct pool prefill = {"prefill", plan_deployments(plan, DUTY_PROMPTS)};
+    TRY(write_launch(plan, plan->prefill ? &decode : &whole, framework, arena, &launch.writer,
+                     err));
     if (plan->prefill) {
-        err_set(err, STATUS_INPUT, "servers that prefill and that decode are two launches");
-        return err_hint(err, "export writes one: take the part `prefill` out of the plan, or "
-                             "write what it says into a plan of its own, with workload.role");
+        TRY(write_launch(plan->prefill, &prefill, framework, arena, &launch.prefill, err));
+        append_pools(&launch, &launch.flags);
+    } else {
+        text_append(&launch.flags, text_string(launch.writer.out));
     }
-    struct text flags = {.arena = arena};
-    struct plan *named = arena_alloc(arena, 1, sizeof *named);
-    *named = *plan; /* "x (changed)" is x to a launch, and what changed stands beside it */
-    named->model_name[strcspn(named->model_name, " ")] = '\0';
-    struct job_writer writer = {
-        .plan = named, .framework = framework, .arena = arena, .out = &flags, .err = err};
-    writer.settings.arena = arena;
-    TRY(framework->write(&writer));
-    return complete(&writer, out);
+    return complete(&launch, out);
 }

@@ -59,12 +59,18 @@ static void add_item(struct draft *draft, const struct draft_item *item)
         draft_set(draft, key, item->words[0], item->mark, item->origin);
 }
 
+/* Whether the job says it of the part itself, in a line of ours. */
+static bool says(const struct draft *draft, const char *key)
+{
+    return draft_find(draft, arena_printf(draft->arena, "%s%s", pool_prefix, key)) != NULL;
+}
+
 static void add_differences(const struct draft *prefill, struct draft *draft)
 {
     for (size_t i = 0; i < prefill->n; i++) {
         const struct draft_item *item = &prefill->items[i];
         if (!item->node && !is_shared(item->key) && !is_of_both(item->key) &&
-            !is_alike(item, draft_find(draft, item->key)))
+            !is_alike(item, draft_find(draft, item->key)) && !says(draft, item->key))
             add_item(draft, item);
     }
 }
@@ -102,7 +108,7 @@ static enum status add_defaults(const char *file, const struct draft *prefill,
     for (size_t i = 0; i < n; i++) {
         const char *key = fields[i].key, *wanted = value(&fields[i], &plans[0], arena);
         if (is_shared(key) || part_is_key(key) || is_of_both(key) ||
-            text_starts(key, "cluster.") || schema_is_list(&fields[i]) ||
+            text_starts(key, "cluster.") || schema_is_list(&fields[i]) || says(draft, key) ||
             text_equal(wanted, value(&fields[i], plans[1].prefill, arena)))
             continue;
         draft_set(draft, arena_printf(arena, "%s%s", pool_prefix, key), wanted,
@@ -163,6 +169,13 @@ static void keep_sequences(struct draft *draft)
         draft_set(draft, "workload.max_num_seqs", batch->words[0], batch->mark, batch->origin);
 }
 
+/* Launches, unless the job says how many there are to be in a line of ours. */
+static void count(struct draft *draft, const char *key, uint64_t n, const char *origin)
+{
+    if (n && !draft_find(draft, key))
+        draft_set_count(draft, key, n, (struct mark){0}, origin);
+}
+
 enum status job_join(const struct job_text *file, const struct job_pair *pair,
                      struct arena *arena, struct job_result *result, struct err *err)
 {
@@ -174,12 +187,8 @@ enum status job_join(const struct job_text *file, const struct job_pair *pair,
     *result = *pair->decode;
     keep_sequences(&draft);
     add_differences(&pair->prefill->draft, &draft);
-    if (pair->n_prefill)
-        draft_set_count(&draft, "workload.deployments.prefill", pair->n_prefill, none,
-                        "servers that prefill");
-    if (pair->n_decode)
-        draft_set_count(&draft, "workload.deployments.decode", pair->n_decode, none,
-                        "servers that decode");
+    count(&draft, "workload.deployments.prefill", pair->n_prefill, "servers that prefill");
+    count(&draft, "workload.deployments.decode", pair->n_decode, "servers that decode");
     if (!draft_has_part(&draft, "prefill")) /* both are launched alike */
         draft_set(&draft, "prefill.workload.role", "prompts", none, "servers that prefill");
     TRY(add_defaults(name, &pair->prefill->draft, &draft, arena, err));

@@ -81,9 +81,14 @@ struct job_framework {
     enum status (*finish)(struct job *job);
     /* The launch of a plan; NULL: cannot be exported. */
     enum status (*write)(struct job_writer *writer);
+    /* Servers that prefill and that decode, each written into its own writer by `write`, as one
+     * launch; NULL: the first in the background, then the other. */
+    void (*write_pools)(const struct job_writer *prefill, const struct job_writer *decode,
+                        struct text *out);
     /* One flag of it; NULL: "--name value". */
     void (*write_flag)(struct job_writer *writer, const char *name, const char *value);
     const char *launch;       /* the file it is written to: "job.yml"; NULL: "job.sh" */
+    const char *pools;        /* that of write_pools */
     enum model_catalog names; /* that the launch names models by */
     bool serves, trains;
 };
@@ -455,6 +460,8 @@ struct job_writer {
     struct arena *arena;
     struct text *out;
     struct text settings; /* of a file beside the launch: lines "name: value" */
+    const char *pool;     /* "prefill", "decode": servers that stand beside others; or NULL */
+    uint64_t servers;     /* of the pool, 0: the plan does not say how many */
     struct err *err;
 };
 

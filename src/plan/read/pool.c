@@ -73,13 +73,29 @@ enum status pool_check(struct loader *loader, const struct node *pool,
                                  "stack: {graphs: none}");
 }
 
-/* Prompts that the part says of a step by itself are the room of an engine's. */
-static void keep_room(struct loader *loader, const struct mark *before)
+/* Where keys of a prefill's step were said before its part. */
+struct before {
+    struct mark length, tokens;
+};
+
+static const char length_key[] = "workload.sequence_length",
+                  tokens_key[] = "workload.max_num_batched_tokens";
+
+static bool is_said(struct loader *loader, const char *key, const struct mark *before)
+{
+    const struct mark mark = apply_origin(loader, key);
+    return mark.file != before->file || mark.line != before->line ||
+           mark.column != before->column;
+}
+
+/* Prompts that the part says of a step by itself are the room of an engine's, unless a line of
+ * it says that, too. */
+static void keep_room(struct loader *loader, const struct before *before)
 {
     struct workload *w = &loader->plan->workload;
-    const struct mark mark = apply_origin(loader, "workload.sequence_length");
-    bool said =
-        mark.file != before->file || mark.line != before->line || mark.column != before->column;
+    bool own = apply_origin(loader, tokens_key).line > 0 &&
+               is_said(loader, tokens_key, &before->tokens);
+    bool said = !own && is_said(loader, length_key, &before->length);
     bool overflow = false;
     uint64_t tokens = checked_mul(w->sequence_length, w->micro_batch, &overflow);
     if (w->mode == MODE_PREFILL && said && !w->max_num_batched_tokens && !overflow)
@@ -91,7 +107,8 @@ enum status pool_apply(struct loader *loader, const struct node *pool,
 {
     struct workload *w = &loader->plan->workload;
     const struct node *cluster = node_get(pool, "cluster"), *stack = node_get(pool, "stack");
-    const struct mark before = apply_origin(loader, "workload.sequence_length");
+    const struct before before = {apply_origin(loader, length_key),
+                                  apply_origin(loader, tokens_key)};
     bool serves = w->mode == MODE_SERVE;
     w->role = DUTY_PROMPTS;
     w->mode = MODE_PREFILL;

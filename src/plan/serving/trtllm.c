@@ -263,13 +263,40 @@ static enum status trtllm_finish(struct job *job)
 
 /* ---- a plan as a launch ---- */
 
+static bool is_context(const struct job_writer *writer)
+{
+    return text_equal(writer->pool, "prefill");
+}
+
+/* In the file that describes servers of both kinds an option has its name of
+ * llmapi/llm_args.py, where commands/serve.py shortens it; a server's role is its place. */
+static void write_described(struct job_writer *writer, const char *name, const char *value)
+{
+    static const char *const names[][2] = {
+        {"tp_size", "tensor_parallel_size"},
+        {"pp_size", "pipeline_parallel_size"},
+        {"ep_size", "moe_expert_parallel_size"},
+        {"kv_cache_free_gpu_memory_fraction", "kv_cache_config.free_gpu_memory_fraction"},
+    };
+    if (text_equal(name, "server_role"))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        name = text_equal(name, names[i][0]) ? names[i][1] : name;
+    writer_setting(writer,
+                   arena_printf(writer->arena, "%s_servers.%s",
+                                is_context(writer) ? "context" : "generation", name),
+                   value);
+}
+
 /* "a.b" and switches stand in the option file. */
 static void write_option(struct job_writer *writer, const char *name, const char *value)
 {
     char *own = arena_strdup(writer->arena, name);
     for (char *at = own; *at; at++)
         *at = *at == '-' ? '_' : *at;
-    if (value && !strchr(own, '.'))
+    if (writer->pool)
+        write_described(writer, own, value);
+    else if (value && !strchr(own, '.'))
         text_printf(writer->out, " \\\n  --%s %s", own, value);
     else
         writer_setting(writer, own, value);
@@ -312,6 +339,8 @@ static enum status trtllm_write(struct job_writer *writer)
     const struct parallel *p = &plan->parallel;
     uint64_t dp = plan_dp(plan);
     const char *model = model_name_to(NAMES_HUB, plan->model_name);
+    if (writer->pool && writer->servers)
+        writer_count(writer, "num-instances", writer->servers);
     struct text *whole = writer->out, given = {.arena = writer->arena};
     writer->out = &given;
     writer_count(writer, "tp-size", p->tp * dp);
@@ -324,7 +353,8 @@ static enum status trtllm_write(struct job_writer *writer)
         writer_flag(writer, "moe-config.backend",
                     writer_word(writer, backends, words_experts[plan->stack.experts]));
     bool serves = plan->workload.mode == MODE_SERVE;
-    uint64_t batch = serves ? serving_sequences(plan) : plan->workload.micro_batch;
+    bool said = serves || (plan->workload.mode == MODE_PREFILL && plan->workload.max_num_seqs);
+    uint64_t batch = said ? serving_sequences(plan) : plan->workload.micro_batch;
     if (batch)
         writer_count(writer, "max-batch-size", batch);
     if (plan->precision.kv_cache == DTYPE_FP8)
@@ -336,6 +366,10 @@ static enum status trtllm_write(struct job_writer *writer)
     trtllm_write_parts(writer);
     write_draft(writer);
     writer->out = whole;
+    if (writer->pool) {
+        text_append(whole, model ? model : plan->model_name);
+        return STATUS_OK;
+    }
     struct text options = {.arena = writer->arena};
     bool file = writer_settings(writer, false, &options);
     if (file)
@@ -343,6 +377,19 @@ static enum status trtllm_write(struct job_writer *writer)
     text_printf(whole, "trtllm-serve %s%s%s", model ? model : plan->model_name,
                 text_string(&given), file ? " \\\n  --extra_llm_api_options options.yaml" : "");
     return STATUS_OK;
+}
+
+/* tensorrt_llm/llmapi/disagg_utils.py, extract_disagg_cfg: what starts the servers gives their
+ * urls. */
+static void trtllm_write_pools(const struct job_writer *prefill,
+                               const struct job_writer *decode, struct text *out)
+{
+    struct job_writer both = *decode;
+    both.settings = (struct text){.arena = decode->arena};
+    text_append(&both.settings, text_string(&prefill->settings));
+    text_append(&both.settings, text_string(&decode->settings));
+    text_printf(out, "model: %s\n", text_string(decode->out));
+    writer_settings(&both, false, out);
 }
 
 const struct job_framework job_trtllm = {
@@ -362,6 +409,8 @@ const struct job_framework job_trtllm = {
     .finish = trtllm_finish,
     .write = trtllm_write,
     .write_flag = write_option,
+    .write_pools = trtllm_write_pools,
+    .pools = "disaggregated.yaml",
     .names = NAMES_HUB,
     .serves = true,
 };

@@ -465,6 +465,19 @@ static void write_adapters(struct job_writer *writer)
     }
 }
 
+/* A role without a connector transfers nothing (config/kv_transfer.py, is_kv_producer). */
+static void write_role(struct job_writer *writer)
+{
+    const struct workload *w = &writer->plan->workload;
+    bool prefill = w->mode == MODE_PREFILL || w->role == DUTY_PROMPTS;
+    if (prefill || w->role == DUTY_ANSWERS)
+        writer_flag(writer, "kv-transfer-config",
+                    arena_printf(writer->arena,
+                                 "'{\"kv_connector\": \"NixlConnector\", "
+                                 "\"kv_role\": \"kv_%s\"}'",
+                                 prefill ? "producer" : "consumer"));
+}
+
 static enum status vllm_write(struct job_writer *writer)
 {
     TRY(serving_write_begin(writer));
@@ -478,8 +491,7 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan->parallel.ep > 1)
         writer_flag(writer, "enable-expert-parallel", NULL);
     bool prefill = plan->workload.mode == MODE_PREFILL;
-    if (prefill)
-        writer_flag(writer, "kv-transfer-config", "'{\"kv_role\": \"kv_producer\"}'");
+    write_role(writer);
     uint64_t sequences = prefill ? plan->workload.max_num_seqs : serving_sequences(plan);
     if (sequences)
         writer_count(writer, "max-num-seqs", sequences);

@@ -152,6 +152,15 @@ static void write_pools(struct json *json, const struct prediction *prediction)
                           sizeof *prediction->pools);
 }
 
+static void write_limit_fixes(struct json *json, const struct prediction *prediction)
+{
+    size_t n;
+    const struct column *columns = fix_columns(&n);
+    if (prediction->n_limit_fixes)
+        column_json_array(json, "limit_fixes", columns, n, prediction->limit_fixes,
+                          prediction->n_limit_fixes, sizeof *prediction->limit_fixes);
+}
+
 static void write_notes(struct json *json, const struct prediction *prediction)
 {
     size_t n;
@@ -174,6 +183,7 @@ void predict_print_json(const struct predict_view *view)
         write_path(&json, view->plan);
     write_memory(&json, &prediction->memory);
     write_pools(&json, prediction);
+    write_limit_fixes(&json, prediction);
     write_notes(&json, prediction);
     const struct predict_section *sections = predict_sections(&n);
     for (size_t i = 0; i < n; i++) {

@@ -115,6 +115,7 @@ static void members(struct json *json, struct arena *arena)
     schema_json_record(json, "experts", path, 2);
     memory(json);
     records_of(json, "pools", pool_columns);
+    records_of(json, "limit_fixes", fix_columns);
     records_of(json, "notes", note_columns);
     sections(json);
     records_of(json, "capacity_trade", trade_columns);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/unit.h"
+#include "report/fixes.h"
 #include "sim/serve/serve.h"
 
 const char *screen_standing(const struct time_report *t)
@@ -129,6 +130,18 @@ static void print_fewest(struct screen *screen, const struct serve_times *t)
                              (unsigned long long)p->fewest_decode, n));
 }
 
+/* Deployments that keep the limits of requests in flight: of those that arrive the fewest stand
+ * above. */
+static void print_kept(struct screen *screen, const struct serve_times *t)
+{
+    const struct prediction *p = screen->view->prediction;
+    struct arena *a = screen->view->arena;
+    if (!t->queue && p->n_limit_fixes)
+        screen_item(screen, "",
+                    arena_printf(a, "limits missed; kept with %s (%s)",
+                                 fix_options(p->limit_fixes, a), p->limit_fixes->note));
+}
+
 /* Servers of two pools: how busy they are, what limits, what would balance; the transfer. */
 static void print_pools(struct screen *screen, const struct serve_times *t)
 {
@@ -151,6 +164,7 @@ static void print_pools(struct screen *screen, const struct serve_times *t)
                                  (double)p->cache_bytes / GIB, screen_seconds(a, p->transfer_s),
                                  screen_seconds(a, p->exposed_s)));
     print_fewest(screen, t);
+    print_kept(screen, t);
 }
 
 static void print_beside(struct screen *screen, const struct serve_times *t)

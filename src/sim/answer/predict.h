@@ -108,10 +108,13 @@ struct pool_report {
     struct memory_report memory;
     struct serving_report serving;
 };
+
 struct prediction {
     struct memory_report memory; /* of the pool with least to spare */
     const struct pool_report *pools;
     size_t n_pools;
+    const struct fix *limit_fixes; /* fix_limits, where fixes are asked for */
+    size_t n_limit_fixes;
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
     struct sync_report sync;

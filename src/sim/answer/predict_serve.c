@@ -281,6 +281,19 @@ bool predict_lacks_memory(const struct memory_report *memory)
     return memory->verdict == VERDICT_OOM || (memory->verdict == VERDICT_MARGINAL && above);
 }
 
+/* Of what does not fit, and of limits that requests miss. */
+static void find_fixes(const struct plan *plan, const struct predict_options *options,
+                       struct arena *arena, struct prediction *out)
+{
+    const struct profile *profile = options->time ? options->time->profile : NULL;
+    if (predict_lacks_memory(&out->memory))
+        out->memory.fixes = fix_find(plan, options->routing, profile, options->known, arena,
+                                     &out->memory.n_fixes);
+    if (options->time && plan->prefill)
+        out->limit_fixes = fix_limits(plan, options->routing, profile, &out->time.serving,
+                                      arena, &out->n_limit_fixes);
+}
+
 static enum status predict_known(const struct plan *plan, const struct predict_options *options,
                                  struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -292,10 +305,8 @@ static enum status predict_known(const struct plan *plan, const struct predict_o
                        : predict_held)(plan, options, arena, out, err));
     if (out->time.overflows)
         prepend_notes(&untimed, 1, arena, out);
-    if (options->fixes && !plan->prefill && predict_lacks_memory(&out->memory))
-        out->memory.fixes =
-            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
-                     options->known, arena, &out->memory.n_fixes);
+    if (options->fixes)
+        find_fixes(plan, options, arena, out);
     return STATUS_OK;
 }
 

@@ -505,6 +505,8 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
                            const struct profile *profile, struct rows_known *known,
                            struct arena *arena, size_t *n)
 {
+    if (plan->prefill)
+        return fix_pools(plan, routing, profile, known, arena, n);
     /* Too large for a stack, and of pages most of which nothing will touch. */
     struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
     search->plan = plan;

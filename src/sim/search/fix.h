@@ -43,10 +43,26 @@ struct fix {
  * without changing the result; up to four when two do not either; and more devices, the
  * smallest number that fits. Grouped by kind, in the order of enum fix_kind, best throughput
  * first within one; where all fixes but more devices change the result, those devices
- * come first. *n of them, memory from the arena. The plan obeys all rules. `known`: parts of
- * laws of routing, or NULL. */
+ * come first. *n of them, memory from the arena. The plan obeys all rules.
+ *
+ * Of a plan whose prefill is apart: changes of the pool that does not fit, where neither does
+ * each beside one of the other pool. Keys of servers that prefill are named prefill.KEY; where
+ * those that decode change a key, prefill.KEY says beside it what the others had, which would
+ * follow. Seconds are those of a server of the pool by itself.
+ *
+ * `known`: parts of laws of routing, or NULL. */
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            const struct profile *profile, struct rows_known *known,
                            struct arena *arena, size_t *n);
+
+/* Of a served plan whose prefill is apart and whose requests miss workload.limit, as `times`
+ * has them: the deployments of each pool that keep it, evaluated like the plan itself. In an
+ * open loop they are the fewest (serve_pools.h); in a closed one more of what limits until the
+ * limit is kept, then fewer of the others while it is, with all requests that are in flight as
+ * workload.concurrency. *n is 0 or 1; memory from the arena. */
+struct serve_times;
+const struct fix *fix_limits(const struct plan *plan, const struct routing_data *routing,
+                             const struct profile *profile, const struct serve_times *times,
+                             struct arena *arena, size_t *n);
 
 #endif

@@ -125,4 +125,9 @@ size_t fix_count_harmless(const struct fix_search *search, enum verdict accept);
  * it is, or with what is fastest of one more change of the layout and of several changes. */
 void fix_devices(struct fix_search *search);
 
+/* fix_find of a plan whose prefill is apart (fix.h). */
+const struct fix *fix_pools(const struct plan *plan, const struct routing_data *routing,
+                            const struct profile *profile, struct rows_known *known,
+                            struct arena *arena, size_t *n);
+
 #endif

@@ -136,15 +136,26 @@ static enum status refuse(const struct search *search, struct search_result *res
                     (unsigned long long)result->points);
 }
 
+static void hunt_open(const struct search_ask *ask, size_t variant, struct hunt *hunt)
+{
+    *hunt = (struct hunt){
+        .ask = ask, .variant = variant, .base = *ask->plan, .lays = lays_experts(ask->plan)};
+    loosen(ask, &hunt->base);
+}
+
+void search_plan(const struct search_ask *ask, const struct search_hit *hit, struct plan *plan)
+{
+    struct hunt hunt;
+    hunt_open(ask, hit->variant, &hunt);
+    hunt_plan(&hunt, hit->value, plan);
+}
+
 static void begin(struct search *search, struct arena *arena)
 {
     search->hunts = arena_alloc(arena, search->n, sizeof *search->hunts);
     for (size_t i = 0; i < search->n; i++) {
-        const struct search_ask *ask = &search->asks[i];
         struct hunt *hunt = &search->hunts[i];
-        *hunt = (struct hunt){
-            .ask = ask, .variant = i, .base = *ask->plan, .lays = lays_experts(ask->plan)};
-        loosen(ask, &hunt->base);
+        hunt_open(&search->asks[i], i, hunt);
         rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt->rules);
     }
     search->n_all = hunt_list(search->hunts, search->n, arena);

@@ -90,6 +90,7 @@ struct search_hit {
     double score;   /* what hits are ranked by, least first: device-seconds per token unless
                      * another objective is asked for */
     struct serve_times serving; /* mode serve */
+    struct serve_alone alone;   /* where it is asked for in place of times */
     double value[SEARCH_KEYS];
     uint64_t number;          /* place in the enumeration, the same in a part of it */
     struct step_time time;    /* on the expected fullest rank: what predict says */
@@ -111,6 +112,7 @@ struct search_ask {
     const struct search_space *space;
     bool marginal; /* list what is marginal, too, not only what fits */
     bool fixes;    /* where no layout fits, say what else makes the nearest fit */
+    bool alone;    /* of a server of a pool: what it does when it is full, and nothing else */
     bool every;    /* list all that is wanted, as enumerated: what parts list is what all do */
     uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
     enum search_objective objective; /* other than tokens: of a served plan */
@@ -151,5 +153,8 @@ struct search_result {
  * of a part of `every`, which then lists none. */
 enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,
                        struct search_result *result, struct err *err);
+
+/* The plan of a hit: of the ask's other keys, those that follow from its layout as for hits. */
+void search_plan(const struct search_ask *ask, const struct search_hit *hit, struct plan *plan);
 
 #endif

@@ -160,6 +160,8 @@ static void score_hit(const struct search_ask *ask, const struct plan *plan, boo
 static bool time_hit(const struct search_ask *ask, struct evaluator *e, const struct plan *plan,
                      bool valid, struct search_hit *hit)
 {
+    if (ask->alone)
+        return valid && time_alone(e, plan, ask->profile, &hit->alone);
     bool timed = plan->workload.mode == MODE_SERVE
                      ? valid && time_serve(e, plan, ask->profile, &hit->time, &hit->serving)
                      : time_evaluated(e, plan, ask->profile, &hit->time);

@@ -244,6 +244,31 @@ void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out)
     out->ttft_s = prefill->request_s + alone_s + out->exposed_s;
 }
 
+/* ---- one of them ---- */
+
+void serve_alone_of(const struct serve_apart_side *side, struct serve_alone *out)
+{
+    const struct mean_request r = mean_of(&side->plan->workload);
+    const struct cache_end end = end_of(side, &r, 2);
+    bool prompts = side->plan->workload.role == DUTY_PROMPTS;
+    *out = (struct serve_alone){.per_s = 0};
+    if (end.link.bytes_per_s <= 0 || (prompts && !side->costs->prefill.n))
+        return;
+    if (prompts) {
+        out->latency_s =
+            side->request_s + cost_at(&side->costs->prefill, r.input) + earlier_s(side, &r);
+        out->per_s = fmin(prefill_rate(side, &r), end_per_s(&end));
+        return;
+    }
+    uint64_t n = sequences_within(side);
+    if (!n)
+        return;
+    out->latency_s = tpot_at(side, 1);
+    double answers = (double)side->load->replicas * (double)n /
+                     (fmax(1, r.output - 1) * tpot_at(side, (double)n));
+    out->per_s = fmin(answers, end_per_s(&end));
+}
+
 /* ---- requests in flight ---- */
 
 void serve_apart_closed(const struct serve_apart_ask *ask, const struct serve_apart *a,

@@ -57,6 +57,15 @@ struct serve_apart_ask {
 /* Not present without a link to send over, and where no step is within workload.limit.tpot. */
 void serve_apart_of(const struct serve_apart_ask *ask, struct serve_apart *out);
 
+/* One deployment of a pool by itself, as its plan's role has it. */
+struct serve_alone {
+    double per_s;     /* requests a second when it is full, over its links too; 0: no step is
+                       * within workload.limit.tpot, or there is no link */
+    double latency_s; /* of a request by itself: to its first token, or of each further one */
+};
+
+void serve_alone_of(const struct serve_apart_side *side, struct serve_alone *out);
+
 /* Requests in flight in all deployments of `apart`, each replaced at once when it ends: those
  * that the decode pool holds, those in prefill, and the others, which wait for a prefill
  * server. In the mean, without the spread of waiting times. */

@@ -111,6 +111,16 @@ bool serve_is_limited(const struct plan *plan)
     return limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
 }
 
+bool serve_keeps(const struct plan *plan, const struct serve_times *t)
+{
+    const struct limit *limit = &plan->workload.limit;
+    if (plan_arrives(plan))
+        return t->utilization < 1 && !(t->within < limit->share); /* NAN: there is none */
+    return (limit->ttft_s <= 0 || t->ttft_s <= limit->ttft_s) &&
+           (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s) &&
+           (limit->latency_s <= 0 || t->latency_s <= limit->latency_s);
+}
+
 double serve_within(const struct serve_game *g, const struct scheduler_result *r,
                     struct arena *arena)
 {

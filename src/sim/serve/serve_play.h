@@ -53,4 +53,8 @@ struct serve_apart_side serve_side(const struct serve_game *game);
 /* Fills what requests see; the caller has set the load and the steps. */
 void serve_play(const struct serve_game *game, struct serve_times *out);
 
+/* Whether requests keep workload.limit: of those that arrive the part that has to, of a stable
+ * queue; of those in flight the mean. */
+bool serve_keeps(const struct plan *plan, const struct serve_times *times);
+
 #endif

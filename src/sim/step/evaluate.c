@@ -417,22 +417,27 @@ static bool prefill_is_worse(const struct evaluation *prefill, const struct eval
 }
 
 /* The worse of a served plan's two steps, which is the one that stays built: the wall is a
- * buffer of its list. */
+ * buffer of its list. The one that was the worse of the plan before goes last, since it mostly
+ * is again. */
 static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct evaluation *out)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct serve_load load = {0};
-    struct evaluation prefill;
+    struct evaluation first;
+    const enum mode modes[] = {MODE_DECODE, MODE_PREFILL};
     bool ok = rule_check_layout(plan) && rule_check_run(plan) &&
               serve_load_of(plan, &arena, &load, &err) == STATUS_OK;
     arena_release(&arena);
     if (!ok)
         return;
-    evaluate_mode(e, plan, MODE_PREFILL, load.sequences, &prefill);
-    evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
-    if (prefill_is_worse(&prefill, out))
-        evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
+    evaluate_mode(e, plan, modes[!e->prefill_last], load.sequences, &first);
+    evaluate_mode(e, plan, modes[e->prefill_last], load.sequences, out);
+    bool worse =
+        e->prefill_last ? prefill_is_worse(out, &first) : prefill_is_worse(&first, out);
+    if (worse != e->prefill_last)
+        evaluate_mode(e, plan, modes[worse], load.sequences, out);
+    e->prefill_last = worse;
     if (!load.starts)
         refuse_start(&e->work, out);
     out->by = NULL;
@@ -449,26 +454,54 @@ static void evaluate_one(struct evaluator *e, const struct plan *plan, uint64_t 
         evaluate_step(e, plan, structure, true, out);
 }
 
-static void evaluate_pool(struct evaluator *e, const struct plan *plan, enum duty duty,
-                          struct evaluation *out)
+/* Of a plan whose prefill is apart: a server of each pool as it was evaluated last, by an
+ * evaluator of its own, so that its list and its wall stay. */
+struct evaluator_pools {
+    struct evaluator of[2]; /* prefill, decode */
+    struct plan plan[2];    /* compared whole */
+    struct evaluation result[2];
+    bool known[2], least[2];
+    uint64_t structure; /* counts evaluations: what changed is not known here */
+};
+
+static const struct evaluation *evaluate_pool(struct evaluator *e, const struct plan *plan,
+                                              enum duty duty)
 {
+    struct evaluator_pools *p = e->pools;
     struct arena arena = {0};
+    unsigned i = duty == DUTY_ANSWERS;
+    struct evaluator *own = &p->of[i];
     struct plan *pool = arena_alloc(&arena, 1, sizeof *pool);
     plan_pool(plan, duty, plan_deployments(plan, duty), pool);
-    e->known = false; /* the list is another server's */
-    evaluate_one(e, pool, 0, out);
-    e->known = false;
+    own->routing = e->routing;
+    own->banks = e->banks;
+    own->n_banks = e->n_banks;
+    own->least = e->least;
+    if (!p->known[i] || p->least[i] != e->least ||
+        memcmp(&p->plan[i], pool, sizeof *pool) != 0) {
+        memcpy(&p->plan[i], pool, sizeof *pool);
+        p->known[i] = true;
+        p->least[i] = e->least;
+        evaluate_one(own, &p->plan[i], ++p->structure, &p->result[i]);
+    }
     arena_release(&arena);
+    return &p->result[i];
 }
 
-/* A server of the pool that has less to spare, as predict says it. */
+/* A server of the pool that has less to spare, as predict says it; a step is of who decodes. */
 static void evaluate_pools(struct evaluator *e, const struct plan *plan, struct evaluation *out)
 {
-    struct evaluation prefill;
-    evaluate_pool(e, plan, DUTY_PROMPTS, &prefill);
-    evaluate_pool(e, plan, DUTY_ANSWERS, out);
-    if (prefill_is_worse(&prefill, out))
-        evaluate_pool(e, plan, DUTY_PROMPTS, out);
+    if (!e->pools)
+        e->pools = arena_alloc(&e->kept, 1, sizeof *e->pools);
+    const struct evaluation *prefill = evaluate_pool(e, plan, DUTY_PROMPTS);
+    const struct evaluation *decode = evaluate_pool(e, plan, DUTY_ANSWERS);
+    *out = prefill_is_worse(prefill, decode) ? *prefill : *decode;
+    out->by = decode->by;
+}
+
+struct evaluator *evaluate_last(struct evaluator *e, const struct plan *plan)
+{
+    return plan->prefill && e->pools ? &e->pools->of[1] : e;
 }
 
 void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
@@ -544,6 +577,8 @@ void demand_banks_release(struct demand_bank *banks, size_t n)
 
 void evaluator_release(struct evaluator *evaluator)
 {
+    for (unsigned i = 0; evaluator->pools && i < 2; i++)
+        evaluator_release(&evaluator->pools->of[i]);
     if (evaluator->last_stepper)
         stepper_release(evaluator->last_stepper);
     arena_release(&evaluator->arena);

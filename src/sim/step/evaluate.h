@@ -61,6 +61,8 @@ struct evaluator {
     struct stepper *last_stepper;  /* of any list: its memory and its rates serve the next */
     bool timeless;                 /* its ops could not be listed */
     struct evaluator_hold *hold;   /* the last plan whose sequences wait, and as it is held */
+    struct evaluator_pools *pools; /* of plans whose prefill is apart: each server's own */
+    bool prefill_last;             /* a served plan's prefill was the worse of its steps */
     struct arena kept;             /* of these: outlives structures */
 };
 
@@ -99,6 +101,10 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work);
  * structure changes. */
 void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
               struct evaluation *out);
+
+/* Who holds the list of a plan that was evaluated: of one whose prefill is apart, of a server
+ * that decodes. */
+struct evaluator *evaluate_last(struct evaluator *evaluator, const struct plan *plan);
 
 /* serve_held of the plan; asked again of the same plan it is not sized again. Lives until the
  * next call. */

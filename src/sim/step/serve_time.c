@@ -484,3 +484,23 @@ enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
     serve_close(&model);
     return status;
 }
+
+enum status serve_alone_times(const struct plan *plan, const struct serve_ask *ask,
+                              struct arena *arena, struct serve_alone *out, struct err *err)
+{
+    struct serve_model model;
+    struct step_costs costs;
+    struct step_time full;
+    double prefill_s;
+    enum status status = serve_open(&model, plan, ask, arena, err);
+    if (status == STATUS_OK && !serve_price(&model, ask->profile, &costs, &full, &prefill_s))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    if (status == STATUS_OK) {
+        const struct serve_game game = {plan, &model.load, &costs,
+                                        &model.decode->stepper.pricing.rates};
+        const struct serve_apart_side side = serve_side(&game);
+        serve_alone_of(&side, out);
+    }
+    serve_close(&model);
+    return status;
+}

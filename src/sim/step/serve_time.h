@@ -42,4 +42,8 @@ enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
                            struct arena *arena, struct serve_times *out, struct step_time *step,
                            struct err *err);
 
+/* One server of a pool by itself (plan_pool, with its role), when it is full. */
+enum status serve_alone_times(const struct plan *plan, const struct serve_ask *ask,
+                              struct arena *arena, struct serve_alone *out, struct err *err);
+
 #endif

@@ -102,6 +102,17 @@ bool time_serve(struct evaluator *e, const struct plan *plan, const struct profi
     return ok;
 }
 
+bool time_alone(const struct evaluator *e, const struct plan *plan,
+                const struct profile *profile, struct serve_alone *out)
+{
+    const struct serve_ask ask = {e->routing, profile, NULL};
+    struct arena arena = {0};
+    struct err err = {0};
+    bool ok = serve_alone_times(plan, &ask, &arena, out, &err) == STATUS_OK && out->per_s > 0;
+    arena_release(&arena);
+    return ok;
+}
+
 bool time_step(struct evaluator *e, const struct plan *plan, const struct profile *profile,
                struct step_time *out)
 {
@@ -152,6 +163,7 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
     struct demand full;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
+    e = evaluate_last(e, plan);
     plan = evaluate_held(e, plan, NULL);
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)

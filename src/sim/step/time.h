@@ -143,6 +143,10 @@ bool time_serve(struct evaluator *evaluator, const struct plan *plan,
                 const struct profile *profile, struct step_time *out,
                 struct serve_times *times);
 
+/* A server of a pool by itself, when it is full (sim/serve/serve_apart.h). */
+bool time_alone(const struct evaluator *evaluator, const struct plan *plan,
+                const struct profile *profile, struct serve_alone *out);
+
 /* Device-seconds of a token. */
 double time_seconds_per_token(const struct plan *plan, const struct step_time *step);
 
