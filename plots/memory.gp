@@ -42,7 +42,17 @@ if (!named && !log_x) {
 }
 if (log_x) { set logscale x 2 }
 if (top_gib > 0) { set yrange [0:1.02 * top_gib] }
+any_oom = 0
+do for [i=1:n_verdicts] { if (verdicts[i] eq 'oom') { any_oom = 1 } }
 level(i) = limits[i] + 0.0
+# the limit is in sight but where everything is far below it: its title says so there
+highest = capacity_gib
+do for [i=1:n_limits] { if (level(i) > highest) { highest = level(i) } }
+stats data using (verdict_is('invalid') ? NaN : column('total_bytes') / gib) name 'all' nooutput
+sight = top_gib > 0 ? top_gib : all_max > highest / 3 && all_max < highest ? highest : all_max
+if (top_gib == 0 && sight > all_max) { set yrange [0:1.06 * sight] }
+hidden(gib_) = gib_ > 1.06 * sight ? ' (above)' : ''
+limit_title(i) = limit_titles[i].hidden(level(i))
 set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first level(i) \
     nohead front linecolor '#000000' linewidth 1.4 dashtype i
 if (on_terminal) {
@@ -58,7 +68,7 @@ if (on_terminal) {
          keyentry with points pointtype 'A' title 'capital: does not fit', \
          for [i=1:(top_gib > 0 ? 1 : 0)] keyentry with points pointtype '^' \
              title 'more than shown', \
-         for [i=1:n_limits] keyentry with points pointtype '-' title limit_titles[i]
+         for [i=1:n_limits] keyentry with points pointtype '-' title limit_title(i)
     exit
 }
 if (capacity_gib > 0) {
@@ -78,8 +88,11 @@ points = "for [i=1:n_series] data using (x(0)):(total(series[i])) \
     with points linecolor rgb c(i) pointtype m(i) pointsize 1.4 title series[i]"
 walls = "for [i=1:n_series] data using (x(0)):(total_if(series[i], 'oom')) \
     with points linecolor rgb c(i) pointtype 2 pointsize 2 linewidth 2 notitle"
-crosses = "keyentry with points linecolor rgb '#000000' pointtype 2 pointsize 1.6 \
-    linewidth 2 title 'predicted: does not fit'"
+crosses = "NaN notitle"
+if (any_oom) {
+    crosses = "keyentry with points linecolor rgb '#000000' pointtype 2 pointsize 1.6 \
+        linewidth 2 title 'predicted: does not fit'"
+}
 if (named) { curves = points }
 if (top_gib > 0) {
     walls = walls.", for [i=1:n_series] data using (x(0)):(above(series[i])) with points \
@@ -97,7 +110,7 @@ if (named && n_series == 1) {
     set style fill solid 1 border rgb '#666666'
     amount(v) = sprintf(top_gib > 0 && v > top_gib ? '%.0f (cut)' : v < 10 ? '%.2g' : '%.0f', v)
     stats data using (total(series[1])) name 'shown' nooutput
-    high = top_gib > 0 ? top_gib : 1.1 * shown_max
+    high = top_gib > 0 ? top_gib : 1.1 * (sight > shown_max ? sight : shown_max)
     set yrange [0:high]
     curves = "for [i=1:n_verdicts] data using (x(0)):(total_if(series[1], verdicts[i])) \
         :(0.6) with boxes linecolor rgb shade(verdicts[i]) title meaning(verdicts[i])"
@@ -105,9 +118,9 @@ if (named && n_series == 1) {
     crosses = "NaN notitle"
 }
 levels = "for [i=1:n_limits] keyentry with lines linecolor rgb '#000000' linewidth 1.4 \
-    dashtype i title limit_titles[i]"
+    dashtype i title limit_title(i)"
 device = "keyentry with lines linecolor rgb '#8F8F8F' linewidth 1.2 dashtype '.. ' \
-    title sprintf('device %.1f GiB', capacity_gib)"
+    title sprintf('device %.1f GiB', capacity_gib).hidden(capacity_gib)"
 ran = "overlay using (x(0)):(verdict_is('fits') ? column('total_bytes') / gib : -1) \
     with points linecolor rgb '#000000' pointtype 6 pointsize 2.8 linewidth 1.2 \
     title 'published: ran'"

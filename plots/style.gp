@@ -40,7 +40,10 @@ if (!on_terminal) {
     set grid ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
     set key outside right top vertical Left reverse samplen 2 spacing 1.2
     # from the left edge of the picture: beside a wide legend a centred one would be cut
-    set label 99 title_text at screen 0.012, screen 0.968 left font ',17'
+    # some 95 letters are as wide as the picture
+    letters = strlen(title_text)
+    title_size = letters > 92 ? 17 * 92 / letters : 17
+    set label 99 title_text at screen 0.012, screen 0.968 left font sprintf(',%d', title_size)
     set label 1 source_text at screen 0.012, screen 0.018 left font ',9' \
         textcolor '#666666'
     set bmargin 5.2

@@ -46,9 +46,17 @@ draws three.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep --over paral
 draws words.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep,ragged_dot \
     --plot words.svg "$plan"
 
+# a limit is in the picture, or said to be above; no verdict is named that no point has
+draws near.svg "$MOEPLAN" plot memory "$plan" --over workload.micro_batch=1,2 -o near.svg
+draws far.svg "$MOEPLAN" plot memory "$plan" --over workload.micro_batch=1,2 \
+    --set cluster.device.memory=2TiB -o far.svg
+! grep -q -e '(above)' -e 'does not fit' near.svg || fail 'memory: the limit is not in sight'
+grep -q 'limit .*(above)' far.svg || fail 'memory: a limit out of sight is not said to be'
+
 draws scatter.svg "$MOEPLAN" validate collectives --plot scatter.svg
 draws waterfall.svg "$MOEPLAN" compare "$plan" --with-set A:moe.path=capacity \
     --with-set B:moe.path=deepep --plot waterfall.svg
+grep -q 'turbo, from A to B' waterfall.svg || fail 'waterfall: one plan is named twice'
 draws out "$MOEPLAN" validate deepgemm_kernels --plot -
 
 # gnuplot runs what stands in backticks, in double quotes and behind system()

@@ -919,6 +919,8 @@ const struct job_case job_cases[] = {
      "workload.speculation.tokens=3 workload.speculation.method=mtp "
      "workload.tokens_per_sequence=4 precision.kv_cache=fp8 parallel.ep=8 parallel.dp=8",
      0},
+    {"trtllm/adapters.sh", "",
+     "lora.slots=8 lora.rank=16 lora.targets=[q_proj,k_proj,v_proj,o_proj]", 0},
     {"trtllm/windows.sh", "cluster=h100", "workload.context_length=32768", 0},
     {"trtllm/one-window.sh", "cluster=h100",
      "workload.context_length=32768 memory.cache_window=4096", 0},

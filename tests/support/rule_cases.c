@@ -467,6 +467,11 @@ static const struct rule_case cases[] = {
     {"adapters-have-rank", SERVED(vllm) "lora.slots=2 lora.rank=24",
      SERVED(sglang) "lora.slots=2 lora.rank=24", "vLLM makes room for no adapters of rank 24",
      "lora.rank: 32 (--max-lora-rank) holds them"},
+    {"adapters-have-modules", SERVED(trtllm) "parallel.tp=8 lora.slots=2 lora.rank=16",
+     SERVED(trtllm) "parallel.tp=8 lora.slots=2 lora.rank=16 lora.targets=[q_proj]",
+     "TensorRT-LLM's cache of adapters has the sizes of the modules that are named, here of "
+     "q_proj, k_proj, v_proj, o_proj",
+     "lora.targets: [q_proj, k_proj, v_proj]"},
     {"capacity-positive", "moe.path=capacity moe.capacity_factor=0",
      "moe.path=deepep moe.capacity_factor=0", "capacity_factor is 0, it must be larger",
      "1 is balanced, 1.25 usual"},

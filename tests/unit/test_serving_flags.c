@@ -32,6 +32,17 @@ static void adapters_have_room(void **state)
         {"h100-2x1", "sglang", "tp: 2", "", 108},
         /* A 4096 + B 2048 of q alone */
         {"h100-2x1", "sglang", "tp: 2", ", targets: [q_proj]", 12},
+        /* TensorRT-LLM: slots as wide as k's and v's 4096 + 1024, of which q takes two; 16 x 3
+         * x 32 x 2 adapters x 2 of them are six pages of (2 + 1 + 1) x 8 x 32 */
+        {"h100", "trtllm", "tp: 1", ", targets: [q_proj, k_proj, v_proj]", 60},
+        /* 4096 + 512 wide */
+        {"h100-2x1", "trtllm", "tp: 2", ", targets: [q_proj, k_proj, v_proj]", 54},
+        /* q alone counts for three, its 3,072 slots of 8,192 are twelve pages of 8 x 32 */
+        {"h100", "trtllm", "tp: 1", ", targets: [q_proj]", 48},
+        /* 4096 + 14336 take four slots: 16 x 7 x 32 x 2 x 4 are seven pages of
+         * (2 + 1 + 1 + 2 + 4 + 4 + 4) x 8 x 32 */
+        {"h100", "trtllm", "tp: 1",
+         ", targets: [q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj]", 315},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

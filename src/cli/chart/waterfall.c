@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static void append(struct text *out, const char *name, const char *kind, uint64_t begin,
                    uint64_t end)
@@ -67,7 +68,8 @@ enum status chart_waterfall_draw(const struct comparison *comparison, const char
                                  const struct invocation *call, struct err *err)
 {
     const struct chart_names names = {
-        .subject = arena_printf(p->arena, "from %s (A) to %s (B)", a, b),
+        .subject = strcmp(a, b) == 0 ? arena_printf(p->arena, "%s, from A to B", a)
+                                     : arena_printf(p->arena, "from %s (A) to %s (B)", a, b),
         .source = "moeplan " MOEPLAN_VERSION ": modelled, the moment of each plan's own peak"};
     append_rows(comparison, &p->data);
     TRY(picture_plain(p, "compare", err));

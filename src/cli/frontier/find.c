@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
+#include "plan/engine.h"
 #include "plan/read/follow.h"
 #include "plan/schema/schema.h"
 
@@ -207,6 +208,13 @@ static void print_none(const struct nearest *nearest, struct text *out)
         text_append(out, ",none fits,,,all are invalid\n");
 }
 
+/* Of an engine whose sequences wait for the cache every number fits. */
+static bool waits(const struct finder *finder)
+{
+    return finder->plan.workload.queue && engine_queues(&finder->plan) &&
+           strcmp(finder->field->key, "workload.micro_batch") == 0;
+}
+
 static void print_row(const struct finder *finder, const struct found *found, struct text *out)
 {
     if (!found->value) {
@@ -214,7 +222,10 @@ static void print_row(const struct finder *finder, const struct found *found, st
         return;
     }
     const char *smaller = !found->scanned
-                              ? found->largest ? "not tried; the key's limit" : "not tried"
+                              ? !found->largest ? "not tried"
+                                : waits(finder)
+                                    ? "more than are held wait: workload.queue=false holds all"
+                                    : "not tried; the key's limit"
                           : found->monotone ? "fit"
                                             : "some do not";
     text_printf(out, "%llu,%s,%llu,%llu,%s\n", (unsigned long long)found->value,

@@ -16,13 +16,18 @@ static bool dashed(const char *name, size_t length, char out[NEAR_NAME])
     return true;
 }
 
-/* Two edits away, or most of it: the parsers of Python's frameworks take a name's beginning. */
+/* Two edits away, or most of it: the parsers of Python's frameworks take a name's beginning,
+ * and people write it out (max-model-length). */
 static bool is_near(const struct job_flag *flag, const char *known, const char *name)
 {
     size_t length = strlen(name), whole = strlen(known);
     if (whole > 4 && text_distance(known, name) <= 2)
         return true;
-    return flag->read != JOB_NEITHER && text_starts(known, name) && 3 * length >= 2 * whole;
+    if (flag->read == JOB_NEITHER)
+        return false;
+    if (length < whole)
+        return text_starts(known, name) && 3 * length >= 2 * whole;
+    return text_starts(name, known) && name[whole] != '.' && 3 * whole >= 2 * length;
 }
 
 /* The flag that an unknown one was meant to be, or NULL. */
@@ -59,11 +64,60 @@ static bool says_default(const struct setting *s)
     return fallback && s->n == 1 && text_equal(s->values[0], fallback);
 }
 
+static bool matters(const struct job_flag *flag)
+{
+    return flag->read == JOB_MEMORY || flag->read == JOB_TIME;
+}
+
+static void warn_of(struct job *job, const struct setting *s, const char *said,
+                    const struct job_flag *flag)
+{
+    job_warn(job, s->mark, "'%s' matters to %s and is not modelled%s%s", said,
+             flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
+             flag->note ? flag->note : "");
+}
+
+/* The mapping that an unknown entry stands in, where its row says that it matters: "a" of
+ * "a.b.c"; *length: of its name. NULL: there is none. */
+static const struct job_flag *mapping_of(const struct job *job, const struct setting *s,
+                                         size_t *length)
+{
+    for (size_t n = strlen(s->name); n > 0; n--) {
+        const struct job_flag *flag =
+            s->name[n] == '.' ? job_flag_find(job->framework, s->name, n) : NULL;
+        if (flag && matters(flag)) {
+            *length = n;
+            return flag;
+        }
+    }
+    return NULL;
+}
+
+/* Once for all entries of a mapping; whether there is such a one. */
+static bool warn_of_mapping(struct job *job, const struct setting *s)
+{
+    size_t length, other;
+    const struct job_flag *flag = mapping_of(job, s, &length);
+    if (!flag)
+        return false;
+    bool told = false;
+    for (size_t i = 0; i < job->n_settings && !told; i++) {
+        const struct setting *before = &job->settings[i];
+        told = before->flag == flag || (before < s && !before->flag && !before->null &&
+                                        mapping_of(job, before, &other) == flag);
+    }
+    if (!told)
+        warn_of(job, s, arena_strndup(job->arena, s->name, length), flag);
+    return true;
+}
+
 static void note_setting(struct job *job, struct setting *s)
 {
     const struct job_flag *flag = s->flag;
     s->used = true;
     if (!flag) {
+        if (warn_of_mapping(job, s))
+            return;
         const char *nearest = near_flag(job, s->name);
         if (nearest)
             job_warn(job, s->mark, "'%s' is not known; did you mean '%s'?", s->said, nearest);
@@ -71,11 +125,8 @@ static void note_setting(struct job *job, struct setting *s)
             job_note(job, false, s->mark, s->said);
         return;
     }
-    bool matters = flag->read == JOB_MEMORY || flag->read == JOB_TIME;
-    if (matters && !says_default(s))
-        job_warn(job, s->mark, "'%s' matters to %s and is not modelled%s%s", s->said,
-                 flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
-                 flag->note ? flag->note : "");
+    if (matters(flag) && !says_default(s))
+        warn_of(job, s, s->said, flag);
     else if (flag->read == JOB_NEITHER && flag->note)
         job_note(job, false, s->mark, arena_printf(job->arena, "%s: %s", s->said, flag->note));
     else
@@ -87,8 +138,8 @@ static void note_setting(struct job *job, struct setting *s)
 static void warn_of_trouble(struct job *job, const struct setting *s)
 {
     const char *key = s->flag ? s->flag->key : NULL;
-    bool matters = s->flag && (s->flag->read <= JOB_RULE || s->flag->shape == JOB_JSON);
-    if (!s->trouble || s->used || !matters || (key && text_starts(key, "cluster")) ||
+    bool read = s->flag && (s->flag->read <= JOB_RULE || s->flag->shape == JOB_JSON);
+    if (!s->trouble || s->used || !read || (key && text_starts(key, "cluster")) ||
         (key && job_requested(job, key)))
         return;
     job_warn(job, s->mark, "'%s' is not known and left out: %s", s->name, s->trouble);

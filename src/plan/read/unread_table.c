@@ -242,7 +242,7 @@ static bool has_dense(const struct plan *plan)
 #define SEES_BY(stacks) ABOVE("workload.encoder.patches", 0), TRAINS, STACK(stacks)
 #define SEES SEES_BY(TRAINERS)
 /* adapters beside an engine's weights */
-#define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
+#define ADAPTERS STACK(ENGINES), INFERS
 #define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
 #define FEW_BITS                                                                               \
     ONE_OF("precision.weights", ALL(DTYPE_NF4_DOUBLE + 1) & ~ALL(DTYPE_FP8_CHANNEL) &          \
@@ -407,6 +407,7 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.network.pod.oversubscription", ABOVE("cluster.network.pod.nodes", 0)),
     WHEN("cluster.network.pod.latency", ABOVE("cluster.network.pod.nodes", 0)),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
+    WHEN("cluster.mesh", PATH(BIT(PATH_DEEPEP) | BIT(PATH_DEEPEP_LL)), HAS_MOE),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
     /* ---- stack ---- */

@@ -400,12 +400,45 @@ static bool rank_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
-/* ---- devices ---- */
-
 static bool serves_trtllm(const struct plan *plan)
 {
     return serves(plan) && plan->stack.kind == STACK_TRTLLM;
 }
+
+static bool caches_adapters(const struct plan *plan)
+{
+    return serves_trtllm(plan) && plan->lora.slots > 0 && plan->lora.rank > 0;
+}
+
+/* TensorRT-LLM asks for the modules (_torch/pyexecutor/_util.py); its sizes of them are those
+ * of Llama's (get_bindings_model_config), and of other layers not modelled. */
+static bool modules_broken(const struct plan *plan, char *text, char *hint)
+{
+    static const char *const names[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                        "gate_proj", "up_proj", "down_proj"};
+    enum { ATTENTION = 4, MODULES = 7 };
+    const struct word_list *asked = &plan->lora.targets;
+    unsigned n = plan_is_routed(plan) ? ATTENTION : MODULES;
+    uint64_t known = 0;
+    for (unsigned i = 0; i < n; i++)
+        known += plan_lists(asked, names[i]);
+    bool plain = plan->model.attention.kind == ATTENTION_GQA &&
+                 model_mixers(&plan->model, MIXER_LINEAR) == 0 && plan_dp(plan) == 1;
+    if (plain && known > 0 && known == asked->n)
+        return false;
+    if (!plain)
+        rule_say(text, "TensorRT-LLM's adapters are modelled beside grouped-query attention in "
+                       "every layer, without replicas of it");
+    else
+        rule_say(text,
+                 "TensorRT-LLM's cache of adapters has the sizes of the modules that are "
+                 "named, here of q_proj, k_proj, v_proj, o_proj%s",
+                 n == MODULES ? ", gate_proj, up_proj, down_proj" : "");
+    rule_say(hint, "%s", plain ? "lora.targets: [q_proj, k_proj, v_proj]" : "lora.slots: 0");
+    return true;
+}
+
+/* ---- devices ---- */
 
 /* Its kernels are NVIDIA's. */
 static bool vendor_broken(const struct plan *plan, char *text, char *hint)
@@ -520,6 +553,12 @@ static const struct rule rules[] = {
      .applies = keeps_adapters,
      .broken = rank_broken,
      .also = {"lora.slots"}},
+    {.name = "adapters-have-modules",
+     .key = "lora.targets",
+     .shape = RULE_OTHER,
+     .applies = caches_adapters,
+     .broken = modules_broken,
+     .also = {"lora.slots", "parallel.dp"}},
 };
 
 const struct rule_set rule_set_serve = {rules, sizeof rules / sizeof *rules};

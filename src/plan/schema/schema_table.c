@@ -920,9 +920,9 @@ const struct field schema_table[] = {
         "rank of adapters, which alone are trained, 0: every weight is; of an engine's slots, "
         "at most"),
     COUNT("lora.slots", lora.slots, 0, 1e4, "0",
-          "vllm, sglang: adapters of one batch (--max-loras, --max-loras-per-batch), with room "
-          "for lora.rank each in the "
-          "model's format, and products as of one; 0: none"),
+          "engines: adapters of one batch (--max-loras, --max-loras-per-batch; trtllm's cache: "
+          "lora_config.max_loras), with room for lora.rank each in the model's format, and "
+          "products as of one; 0: none"),
     BOOL("lora.sharded", lora.sharded, "false",
          "vllm (--fully-sharded-loras), megatron (Bridge's adapters): tp ranks share out both "
          "sides of an adapter, in place of the one that the matrix beside it is split on; what "

@@ -257,6 +257,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(set_scheduler(job, &d));
     TRY(set_draft(job));
     TRY(trtllm_set_parts(job));
+    TRY(trtllm_set_adapters(job));
     TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
@@ -364,6 +365,7 @@ static enum status trtllm_write(struct job_writer *writer)
                     arena_printf(writer->arena, "[%" PRIu64 "]", plan->memory.cache_window));
     write_scheduler(writer);
     trtllm_write_parts(writer);
+    trtllm_write_adapters(writer);
     write_draft(writer);
     writer->out = whole;
     if (writer->pool) {

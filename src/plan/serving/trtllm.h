@@ -12,4 +12,8 @@ extern const size_t trtllm_n_flags;
 enum status trtllm_set_parts(struct job *job);
 void trtllm_write_parts(struct job_writer *writer);
 
+/* The cache of adapters (trtllm_adapters.c). After the model. */
+enum status trtllm_set_adapters(struct job *job);
+void trtllm_write_adapters(struct job_writer *writer);
+
 #endif

@@ -231,6 +231,10 @@ static void read_mapping(struct script *script, const struct python_argument *a)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_equal(a->name, known[i].name))
             read_arguments(script, known[i].call, known[i].prefix, &a->value);
+    const struct job_flag *flag =
+        job_flag_find(script->job->framework, a->name, strlen(a->name));
+    if (flag && a->value.n && (flag->read == JOB_MEMORY || flag->read == JOB_TIME))
+        add_word(script, a->name, "{..}", a->mark); /* of which its row says why not */
 }
 
 static void read_argument(struct script *script, enum call call, const char *prefix,

@@ -79,13 +79,19 @@ static const char *deciding(struct job *job, const char *name, const char *train
     return trainer && trainer_decides(job, trainer) ? trainer : NULL;
 }
 
-/* The count that the framework's own flag or the trainer's says, as trainer_switch. */
+/* The count, from 1 on, that the framework's own flag or the trainer's says, as trainer_switch.
+ */
 static enum status count_said(struct job *job, const char *name, const char *trainer,
                               uint64_t *value, bool *known)
 {
     const char *flag = deciding(job, name, trainer);
     *known = flag != NULL;
-    return flag ? job_count(job, flag, value) : STATUS_OK;
+    if (!flag)
+        return STATUS_OK;
+    TRY(job_count(job, flag, value));
+    return *value
+               ? STATUS_OK
+               : job_fail(job, flag, "'%s' is from 1 on, not 0", job_setting(job, flag)->name);
 }
 
 enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value)

@@ -220,7 +220,7 @@ static void print_bar(struct screen *screen, const char *name, uint64_t bytes, u
     term_bar(term, &drawn, most ? (double)bytes / (double)most : 0, BAR_WIDTH);
     while (drawn.length && drawn.data[drawn.length - 1] == ' ')
         drawn.data[--drawn.length] = '\0';
-    fprintf(screen->page.out, "  %-11s%10s%8s  %s%s%s\n", name, screen_amount(screen, bytes),
+    fprintf(screen->page.out, "  %-11s%10s %7s  %s%s%s\n", name, screen_amount(screen, bytes),
             percent, term_style(term, STYLE_BAR), text_string(&drawn), term_plain(term));
 }
 

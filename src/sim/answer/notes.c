@@ -45,7 +45,8 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
     return n;
 }
 
-/* What adapters and a base in few bits pass by, unless the plan says how it keeps experts. */
+/* What adapters and a base in few bits pass by, unless the plan says how it keeps experts. Of
+ * the latter most of a model stays as large as it was. */
 static size_t add_experts(const struct plan *plan, struct arena *arena, struct note *note)
 {
     bool assumed = plan->lora.experts == LORA_EXPERTS_AUTO && plan_has_moe(plan);
@@ -53,14 +54,13 @@ static size_t add_experts(const struct plan *plan, struct arena *arena, struct n
          reached = lora_reaches_stacked(plan);
     if (!assumed || !lora_stacks_experts(plan) || (reached && !few))
         return 0;
-    *note = note_of(
-        "lora.experts",
-        arena_printf(
-            arena,
-            "assumed: a layer's experts are one parameter (transformers 5), which %s%s%s "
-            "pass by; --set lora.experts=linear is transformers 4",
-            few ? "a base in few bits" : "", few && !reached ? " and " : "",
-            reached ? "" : "adapters of linear layers"));
+    const char *text = arena_printf(
+        arena,
+        "assumed: a layer's experts are one parameter (transformers 5), which %s%s%s "
+        "pass by; --set lora.experts=linear is transformers 4",
+        few ? "a base in few bits" : "", few && !reached ? " and " : "",
+        reached ? "" : "adapters of linear layers");
+    *note = few ? note_loud("lora.experts", text) : note_of("lora.experts", text);
     return 1;
 }
 

@@ -179,6 +179,19 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     return STATUS_OK;
 }
 
+/* A step that is asked for alone fits by its own sum, where a server may not come so far. */
+static void warn_start(const struct plan *plan, struct arena *arena, struct prediction *out)
+{
+    bool fits = out->memory.verdict != VERDICT_OOM;
+    if (!fits || plan->workload.queue || serve_starts(plan, &out->serving))
+        return;
+    const char *text = serve_refusal_text(plan, &out->serving, arena);
+    const struct note note = note_loud(
+        "workload.queue",
+        arena_printf(arena, "the verdict is of this step alone; as a server %s", text));
+    prepend_notes(&note, 1, arena, out);
+}
+
 /* A step, of fewer sequences where the others wait for the cache. */
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
@@ -188,6 +201,7 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
         judge_start(plan, "workload.queue", arena, out);
+    warn_start(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting)
         return STATUS_OK;

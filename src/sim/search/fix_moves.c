@@ -13,7 +13,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { VALUES_MAX = 8, AXIS_PP_MAX = 32, AXIS_NODE_MAX = 16 };
+enum { VALUES_MAX = 8, AXIS_PP_MAX = 32, AXIS_NODE_MAX = 16, CONTEXT_MIN = 1024 };
 
 /* ---- when a row applies: to the plan as it is, `changed` being it with the row's value ----
  */
@@ -144,6 +144,12 @@ static bool offloads_states(const struct plan *plan, const struct plan *changed)
 static bool leaves_experts(const struct plan *plan, const struct plan *changed)
 {
     return lora_expert_format(plan) != lora_expert_format(changed);
+}
+
+/* Beside adapters the base is read alone: in 16 bits, and under its quantisation in 4. */
+static bool freezes_base(const struct plan *plan, const struct plan *changed)
+{
+    return trains(plan, changed) && lora_is_on(plan);
 }
 
 static bool shards_more(const struct plan *plan, const struct plan *changed)
@@ -278,6 +284,12 @@ static const struct move_row {
      infers,
      other_weights,
      true},
+    {"precision.weights",
+     {"bf16", "nf4"},
+     FIX_NUMERICS,
+     freezes_base,
+     "the frozen base in fewer bits",
+     true},
     {"lora.experts",
      {"quantised"},
      FIX_NUMERICS,
@@ -391,6 +403,19 @@ static void list_recomputed(const struct plan *plan, struct arena *arena,
     add_move(moves, (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT});
 }
 
+/* A context by halves, where an engine refuses a cache that does not hold one. */
+static void list_contexts(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
+{
+    static const char key[] = "workload.context_length";
+    const struct workload *w = &plan->workload;
+    if (w->mode != MODE_DECODE || !engine_queues(plan))
+        return;
+    for (uint64_t n = w->context_length / 2; n >= CONTEXT_MIN; n /= 2) {
+        const char *set = arena_printf(arena, "%s=%llu", key, (unsigned long long)n);
+        add_move(moves, (struct fix_move){key, set, "shorter requests at most", FIX_NUMERICS});
+    }
+}
+
 /* Megatron's, with what has to be set beside it (stack_offloads). */
 static void list_offload(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
 {
@@ -423,6 +448,7 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         list_row(plan, arena, &rows[i], moves);
     list_recomputed(plan, arena, moves);
+    list_contexts(plan, arena, moves);
     list_offload(plan, arena, moves);
     list_axis(arena, "parallel.ep", p->ep, world, "fewer experts a rank", moves);
     list_axis(arena, "parallel.etp", p->etp, AXIS_NODE_MAX, "experts split over ranks", moves);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/frozen.h"
 #include "plan/layers.h"
 #include "work/list/dtype.h"
@@ -111,8 +112,7 @@ bool lora_is_on(const struct plan *plan)
 
 bool lora_is_served(const struct plan *plan)
 {
-    bool has = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
-    return plan->workload.mode != MODE_TRAIN && has && plan->lora.rank > 0 &&
+    return plan->workload.mode != MODE_TRAIN && plan_is_engine(plan) && plan->lora.rank > 0 &&
            plan->lora.slots > 0;
 }
 

@@ -128,6 +128,24 @@ static bool repeats_unevenly(const struct plan *plan)
     return trains(plan) && p->pp > 1 && (m->layers - front) % (p->pp * p->vpp) != 0;
 }
 
+/* Modules of transformers and torchtitan take a rank's columns for whole heads of keys. */
+static bool cuts_kv_heads(const struct plan *plan)
+{
+    const struct model *m = &plan->model;
+    uint64_t tp = plan->parallel.tp;
+    bool window =
+        plan_has_own_window(plan) && model_attention(m, MIXER_WINDOW).kv_heads % tp != 0;
+    return m->attention.kind == ATTENTION_GQA && (m->attention.kv_heads % tp != 0 || window);
+}
+
+/* Only slices of TPUs have a mesh. */
+static bool sends_by_gpu(const struct plan *plan)
+{
+    return plan->cluster.mesh.n > 0 && plan_is_routed(plan) &&
+           path_reads(plan->moe.path, READS_DEEPEP);
+}
+
+#define ALL_STACKS UINT32_MAX
 #define MEGATRONS (1u << STACK_MEGATRON | 1u << STACK_PRIMUS)
 
 /* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml) and
@@ -190,6 +208,12 @@ static const struct {
     {1u << STACK_MAXTEXT, "parallel.pp", repeats_unevenly,
      "MaxText's pipeline has pp x vpp equal parts of the layers behind the dense ones; "
      "pipeline_parallel_layers leaves others outside it"},
+    {1u << STACK_FSDP | 1u << STACK_TORCHTITAN, "parallel.tp", cuts_kv_heads,
+     "tp ranks have whole heads of keys and values, and none is repeated (transformers "
+     "issue 48307, torchtitan pull request 2577)"},
+    {ALL_STACKS, "moe.path", sends_by_gpu,
+     "DeepEP's kernels are for GPUs (deepseek-ai/DeepEP csrc/kernels, Primus-Turbo's in HIP), "
+     "TPUs have none"},
 };
 
 const char *stack_lacks(const struct plan *plan, const char **key)
