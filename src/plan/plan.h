@@ -373,9 +373,13 @@ struct moe {
     double switch_threshold; /* moe.switch: decode, selective against all experts */
     uint64_t expert_tokens;  /* that an engine's experts take at once; 0: its default */
     bool dedup, reuse_handle, overlap;
-    bool paged_stash;     /* saved rows of experts are packed into pages */
-    bool fuse_activation; /* one kernel multiplies by gate and up, and gates */
-    uint64_t alignment;   /* rows; 0: what the path's software uses */
+    bool overlap_single; /* sglang: parts of one batch beside its own exchanges */
+    uint64_t overlap_decode,
+        overlap_prefill;    /* vllm: tokens of a step from which it is halves */
+    double overlap_balance; /* sglang: least share of the tokens that whole prompts make */
+    bool paged_stash;       /* saved rows of experts are packed into pages */
+    bool fuse_activation;   /* one kernel multiplies by gate and up, and gates */
+    uint64_t alignment;     /* rows; 0: what the path's software uses */
 };
 
 struct precision {

@@ -530,7 +530,7 @@ static void test_lists(void **state)
         arena_release(&f.arena);
     }
     printf("%zu lists shared\n", shared);
-    draws_reach("shared", shared, draws_of(330));
+    draws_reach("shared", shared, draws_of(280));
 }
 
 /* Matrices of these have one shape by chance under some layouts, and then share buffers. */

@@ -403,6 +403,10 @@ const struct job_case job_cases[] = {
      "parallel.dp=16 parallel.ep=16 parallel.etp=1 moe.path=deepep_ll moe.redundant_experts=32 "
      "cluster.nodes=2 memory.fraction=0.85 precision.dispatch=fp8_block",
      0},
+    {"vllm/halves.sh", "",
+     "moe.overlap=true moe.overlap_decode=16 moe.overlap_prefill=1024 moe.path=deepep_ll "
+     "parallel.dp=16 parallel.ep=16",
+     0},
     {"vllm/config-file.sh", "",
      "parallel.tp=4 parallel.etp=4 parallel.ep=1 memory.fraction=0.85 precision.weights=fp8 "
      "workload.context_length=32768",
@@ -437,6 +441,8 @@ const struct job_case job_cases[] = {
      "parallel.tp=8 parallel.dp=4 parallel.ep=32 moe.path=deepep moe.overlap=true "
      "workload.max_num_batched_tokens=16384 workload.tokens_per_sequence=4 cluster.nodes=4",
      2},
+    {"sglang/one-batch.sh", "",
+     "moe.overlap_single=true moe.path=deepep_ll parallel.ep=16 workload.mode=decode", 0},
     {"trtllm/attention-dp.sh", "",
      "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.etp=1 moe.path=allgather "
      "memory.fraction=0.85 memory.cache_block=32 precision.kv_cache=fp8 "

@@ -218,7 +218,8 @@ static void sets_are_refused_by_name(void **state)
          "keys of 'moe' are: path, capacity_factor, capacity_scope, drop, block_size, buffer, "
          "buffer_factor, matmul, chunk, cores, shard, skip, sync_free, dispatch_sms, library, "
          "dispatch_tokens, expert_tokens, "
-         "redundant_experts, shared, switch, dedup, reuse_handle, overlap, paged_stash, "
+         "redundant_experts, shared, switch, dedup, reuse_handle, overlap, overlap_decode, "
+         "overlap_prefill, overlap_balance, overlap_single, paged_stash, "
          "fuse_activation, "
          "alignment, routing"},
         {"workload.micro_batch=", "'workload.micro_batch' has no value",

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/data/profile.h"
+#include "plan/halves.h"
 #include "plan/read/unread.h"
 
 static bool is_number(const struct field *field)
@@ -67,8 +68,23 @@ static bool run_holds(const struct profile_run *run, const struct plan *plan)
     return holds;
 }
 
+/* The key by which a plan's steps hide exchanges as no run of any profile did, unless it says
+ * so; NULL: they do not. */
+static const char *unseen_overlap(const struct profile *profile, const struct plan *plan)
+{
+    const char *key = plan_asks_halves(plan)       ? "moe.overlap"
+                      : plan_overlaps_single(plan) ? "moe.overlap_single"
+                                                   : NULL;
+    for (size_t i = 0; key && i < profile->n_runs; i++)
+        if (text_equal(profile->runs[i].field->key, key))
+            return NULL;
+    return key;
+}
+
 bool profile_is_unlike(const struct profile *profile, const struct plan *plan)
 {
+    if (unseen_overlap(profile, plan))
+        return true;
     for (size_t i = 0; i < profile->n_runs; i++)
         if (!run_holds(&profile->runs[i], plan))
             return true;
@@ -84,6 +100,9 @@ void profile_left_runs(const struct profile *profile, const struct plan *plan, s
         text_printf(out, "%s%s ", out->length ? ", " : "", run->field->key);
         schema_print(run->field, plan, out);
     }
+    const char *overlap = unseen_overlap(profile, plan);
+    if (overlap)
+        text_printf(out, "%s%s true", out->length ? ", " : "", overlap);
 }
 
 static bool has_model(const struct profile *profile, const char *name)

@@ -3,9 +3,11 @@
  * release refuses and another runs is a note (sim/answer/notes.c). */
 #include <inttypes.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/halves.h"
 #include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
 #include "plan/schema/schema.h"
@@ -175,6 +177,7 @@ static bool slot_tokens_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct workload *w = &plan->workload;
     uint64_t step = w->mode == MODE_DECODE ? plan_tokens(plan) : 0;
+    step = plan_is_halved(plan) ? ceil_div(step, 2) : step;
     uint64_t tokens = plan->moe.dispatch_tokens > step ? plan->moe.dispatch_tokens : step;
     if (tokens <= SLOT_TOKENS)
         return false;

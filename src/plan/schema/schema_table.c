@@ -796,7 +796,19 @@ const struct field schema_table[] = {
          "expert once, not for every token that chose it"),
     BOOL("moe.reuse_handle", moe.reuse_handle, "true",
          "backward reuses the forward's dispatch layout"),
-    BOOL("moe.overlap", moe.overlap, "false", "overlap dispatch and combine with computation"),
+    BOOL("moe.overlap", moe.overlap, "false",
+         "overlap dispatch and combine with computation; vllm, sglang: of the other half of a "
+         "step's tokens (--enable-dbo, --enable-two-batch-overlap)"),
+    COUNT("moe.overlap_decode", moe.overlap_decode, 0, 1e9, "32",
+          "vllm with moe.overlap: a rank's tokens from which a decode step runs in halves"),
+    COUNT("moe.overlap_prefill", moe.overlap_prefill, 0, 1e9, "512",
+          "the same of a step with prompts"),
+    REAL("moe.overlap_balance", moe.overlap_balance, 0, 0.5, "0.48",
+         "sglang with moe.overlap: part of a step's tokens below which prompts are cut to make "
+         "both halves alike"),
+    BOOL("moe.overlap_single", moe.overlap_single, "false",
+         "sglang: shared experts and the second product of experts beside low-latency "
+         "exchanges of the same step (--enable-single-batch-overlap)"),
     BOOL("moe.paged_stash", moe.paged_stash, "false",
          "megatron: saved rows of experts are packed into pages (--moe-paged-stash)"),
     BOOL("moe.fuse_activation", moe.fuse_activation, "false",

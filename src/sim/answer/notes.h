@@ -15,7 +15,7 @@ const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct are
 
 /* Where a serving engine does otherwise than the plan says, or some releases or checkpoints of
  * it refuse that; how many. Memory from the arena. */
-enum { NOTES_ENGINE = 10 };
+enum { NOTES_ENGINE = 11 };
 size_t notes_engine(const struct plan *plan, struct arena *arena,
                     struct note notes[NOTES_ENGINE]);
 

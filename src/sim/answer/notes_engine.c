@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/halves.h"
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/notes.h"
@@ -119,6 +120,7 @@ static const char *spread_adapters(const struct plan *plan, struct arena *arena)
 static const char *small_slots(const struct plan *plan, struct arena *arena)
 {
     uint64_t tokens = plan->workload.mode == MODE_DECODE ? plan_tokens(plan) : 0;
+    tokens = plan_is_halved(plan) ? ceil_div(tokens, 2) : tokens;
     bool told = plan->moe.dispatch_tokens >= tokens;
     if (plan->stack.kind != STACK_SGLANG || !engine_sends_slots(plan) || told || tokens <= 128)
         return NULL;
@@ -138,15 +140,43 @@ static const char *joined_dense(const struct plan *plan, struct arena *arena)
                : NULL;
 }
 
-/* SGLang batch_overlap/two_batch_overlap.py: both halves run every product for themselves. */
-static const char *two_batches(const struct plan *plan, struct arena *arena)
+/* Steps of two halves (plan/halves.h), or why there are none. */
+static const char *halves(const struct plan *plan, struct arena *arena)
 {
+    struct plan step = *plan;
     (void)arena;
-    bool runs = plan->stack.kind == STACK_SGLANG && plan->moe.overlap && plan->parallel.ep > 1;
-    if (!runs || !plan_has_moe(plan))
+    step.workload.mode = plan->workload.mode == MODE_SERVE ? MODE_DECODE : plan->workload.mode;
+    step.moe.path = stack_path(plan, NULL);
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    bool serves = plan->workload.mode == MODE_SERVE;
+    if (!plan_asks_halves(plan))
         return NULL;
-    return "times are those of one batch: what its halves hide of each other's exchanges, and "
-           "the weights that both read, are not counted";
+    if (!plan_may_halve(&step))
+        return sglang ? "steps are one batch: SGLang makes halves of it with DeepEP alone, of "
+                        "prompts with its normal kernels"
+                      : "steps are one batch: vLLM makes halves of it with DeepEP and data "
+                        "parallelism alone";
+    if (!serves && !plan_is_halved(&step))
+        return "the step is one batch: too few tokens for two halves";
+    return sglang ? "unvalidated: no run with steps of two halves was at hand; memory is that "
+                    "of one batch; SGLang has them of DeepSeek's, Qwen3's and MiMo-V2's "
+                    "layers alone"
+                  : "unvalidated: no run with steps of two halves was at hand; memory is that "
+                    "of one batch";
+}
+
+/* SGLang layers/moe: without it shared experts run on a stream of their own beside all that is
+ * routed, which is counted in turn here. */
+static const char *single(const struct plan *plan, struct arena *arena)
+{
+    struct plan step = *plan;
+    (void)arena;
+    step.workload.mode = plan->workload.mode == MODE_SERVE ? MODE_DECODE : plan->workload.mode;
+    step.moe.path = stack_path(plan, NULL);
+    if (!plan_overlaps_single(&step))
+        return NULL;
+    return "unvalidated: no run with it was at hand; without it SGLang has shared experts on a "
+           "stream of their own, which stand in turn here";
 }
 
 size_t notes_engine(const struct plan *plan, struct arena *arena,
@@ -165,7 +195,8 @@ size_t notes_engine(const struct plan *plan, struct arena *arena,
         {"lora.slots", spread_adapters},
         {"moe.dispatch_tokens", small_slots},
         {"parallel.etp", joined_dense},
-        {"moe.overlap", two_batches},
+        {"moe.overlap", halves},
+        {"moe.overlap_single", single},
     };
     size_t n = 0;
     bool serves = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;

@@ -100,6 +100,28 @@ void skew_even(const struct plan *plan, struct slots *slots)
     fill_rest(plan, v);
 }
 
+/* A rank with experts of one group is reached where that is chosen and one of them is among the
+ * K of the open ones; one with several groups at least so, of any of these. */
+void skew_least(const struct plan *plan, struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    double groups = (double)plan->model.moe.router.groups,
+           chosen = (double)plan->model.moe.router.top_groups, ranks = (double)v[SLOT_EP],
+           all = (double)v[SLOT_EXPERTS], local = (double)v[SLOT_LOCAL_EXPERTS];
+    skew_even(plan, slots);
+    if (!plan_is_routed(plan) || !(local > 0) || !(chosen > 0 && chosen < groups))
+        return;
+    double open = all * chosen / groups,
+           q = chosen / groups * touched(open, local, v[SLOT_TOP_K]);
+    if (ranks < groups)
+        q = touched(groups, groups / ranks, (uint64_t)chosen) *
+            touched(open, all / groups, v[SLOT_TOP_K]);
+    double received = (double)plan_joined_tokens(plan) * ranks * q;
+    if (received < (double)v[SLOT_RECEIVED])
+        v[SLOT_RECEIVED] = (uint64_t)received;
+    fill_rest(plan, v);
+}
+
 double skew_carried(const struct plan *plan, const struct demand *demand,
                     const struct slots *slots)
 {

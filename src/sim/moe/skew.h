@@ -13,6 +13,10 @@
  * path is not auto; slots filled by slots_from_plan or slots_set_numbers. */
 void skew_even(const struct plan *resolved, struct slots *slots);
 
+/* The same, no more than a sample's fullest rank has where groups of experts are chosen first,
+ * which skew_even knows nothing of: a token reaches fewer ranks then. */
+void skew_least(const struct plan *resolved, struct slots *slots);
+
 /* Those of a demand. */
 void skew_full(const struct plan *resolved, const struct demand *demand, struct slots *slots);
 

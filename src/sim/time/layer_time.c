@@ -4,6 +4,7 @@
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "sim/time/overlap.h"
+#include "sim/time/step_halves.h"
 
 /* The experts' products of a segment's layer, forward. */
 static double grouped_s(const struct stepper *s, unsigned segment)
@@ -47,6 +48,10 @@ void layer_time_of(const struct stepper *s, double rows, struct layer_time *out)
     if (segment == SEGMENT_COUNT)
         return;
     struct stretch *pass = all.layer[segment];
+    double layers = (double)s->values[s->work.use[segment].repeat.node];
+    if (layers > 0)
+        pass[PASS_FORWARD].part_s[TIME_EXCHANGE] -=
+            step_halves_hidden_s(s, (enum segment)segment, layers) / layers;
     overlap_passes(&s->pricing, pass);
     double forward = stretch_s(&pass[PASS_FORWARD]), grouped = grouped_s(s, segment),
            both = forward + stretch_s(&pass[PASS_BACKWARD]), tokens = step_tokens(&s->plan),

@@ -73,6 +73,7 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
                   const struct profile *profile, const struct rates_try *attempt)
 {
     pricing->renewed = pricing->least = false;
+    pricing->kept_units = 0;
     pricing->links = (struct demand_links){0};
     pricing->carried = 1;
     rates_init(&pricing->rates, plan, path, profile, attempt);
@@ -293,6 +294,20 @@ static bool is_of_blocks(const struct pricing *p, const struct work *work, const
            plan_generation(p->plan) == GENERATION_SM100;
 }
 
+/* Share of the units that a product has: exchanges beside it keep some from DeepGEMM, which
+ * both engines have for matrices of blocks, and for experts where they take it. */
+static double units_left(const struct pricing *p, const struct work *work, const struct op *op)
+{
+    bool experts = op->module == MODULE_GATE_UP || op->module == MODULE_EXPERT_DOWN;
+    uint16_t weight = op_buffer(work, op, ROLE_WEIGHT);
+    if (!(p->kept_units > 0) || !(p->rates.units > p->kept_units) || weight == WORK_NONE)
+        return 1;
+    enum expert_backend backend = experts ? stack_experts(p->plan, NULL) : EXPERTS_AUTO;
+    bool gemm = experts ? backend == EXPERTS_DEEPGEMM || backend == EXPERTS_MASKED
+                        : work->buffers[weight].dtype == DTYPE_FP8_BLOCK;
+    return gemm ? 1 - p->kept_units / p->rates.units : 1;
+}
+
 /* Seconds of a product's FLOPs, by rows of a group; every trip of a loop has groups of its own.
  */
 static double product_s(const struct pricing *p, const struct work *work,
@@ -321,6 +336,7 @@ static double product_s(const struct pricing *p, const struct work *work,
     efficiency *= form_depth_share(depth, k->half_depth);
     if (is_of_blocks(p, work, op))
         efficiency *= k->block_share;
+    efficiency *= units_left(p, work, op);
     double filled = rows / fmax(each, 1); /* groups */
     const struct form_gemm gemm = {
         .groups = filled, .rows = each, .columns = n, .depth = depth};
@@ -510,14 +526,17 @@ void price_experts_call(const struct pricing *p, const struct op *op, const uint
 }
 
 /* The call stands for the first product; what else is in it takes no time of its own. */
-static struct price call_price(const struct pricing *p, const struct op *op, const uint64_t *v)
+static struct price call_price(const struct pricing *p, const struct work *work,
+                               const struct op *op, const uint64_t *v)
 {
     const struct rates *r = &p->rates;
     struct form_experts_call call;
     if (op->module != MODULE_GATE_UP || !v[op->flop.node])
         return (struct price){0};
     price_experts_call(p, op, v, &call);
-    const struct form_device device = {r->peak_flop_per_s, r->memory_bytes_per_s, r->units};
+    double left = units_left(p, work, op);
+    const struct form_device device = {left * r->peak_flop_per_s, r->memory_bytes_per_s,
+                                       floor(left * r->units + 0.5)};
     double s = form_experts_s(&r->experts.form, &call, &device);
     return (struct price){.compute_s = s, .s = s};
 }
@@ -529,7 +548,7 @@ struct price price_of(const struct pricing *pricing, const struct work *work,
     if (op->done & DONE_NOWHERE)
         return (struct price){0};
     if (is_of_call(pricing, op))
-        return call_price(pricing, op, values);
+        return call_price(pricing, work, op, values);
     if (class == PROFILE_COLLECTIVE)
         return link_price(pricing, item, work, op, values);
     if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)

@@ -28,7 +28,8 @@ struct pricing {
     double once; /* comm_ask.once of exchanges that send a token to a node once; 0: none */
     struct demand_links links; /* of the routing that is timed; not told: sources are alike */
     double carried;            /* of what exchanges count in whole rows (skew_carried) */
-    bool least;                /* what is routed crosses no more than any routing has it */
+    double kept_units; /* that exchanges keep from products by DeepGEMM (plan/halves.h) */
+    bool least;        /* what is routed crosses no more than any routing has it */
 };
 
 /* profile NULL: at the cluster's own rates, what no machine is faster than. `attempt` may be

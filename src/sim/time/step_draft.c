@@ -7,12 +7,15 @@
 
 /* Tokens of each sequence that a pass of the draft takes: a prompt, or all that a step
  * verified, once; one of every branch for each further token that it proposes (vLLM
- * v1/spec_decode/eagle.py, propose; SGLang speculative/eagle_worker.py, draft_forward). */
+ * v1/spec_decode/eagle.py, propose; SGLang speculative/eagle_worker.py, draft_forward). None
+ * runs in halves (SGLang batch_overlap/two_batch_overlap.py, is_draft_worker; vLLM's proposers
+ * have no micro-batches), or beside its exchanges (models/deepseek_v2.py, is_nextn). */
 static void pass_plan(const struct plan *plan, enum draft_pass pass, struct plan *out)
 {
     const struct workload *w = &plan->workload;
     plan_draft(plan, pass == DRAFT_FIRST ? w->tokens_per_sequence : w->speculation.branches,
                out);
+    out->moe.overlap = out->moe.overlap_single = false;
 }
 
 static double passes_of(const struct plan *plan, enum draft_pass pass)

@@ -7,10 +7,12 @@
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
 
-bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *out)
+/* The seconds of layers, no more than `out` says. */
+static bool take_layers(struct stepper *s, enum floor_part part, bool halves,
+                        struct step_floor *out)
 {
     struct stretches all;
-    if (!stepper_even(s))
+    if (!stepper_even(s, halves))
         return false;
     if (part == FLOOR_COMMON)
         stretches_common(&all, s);
@@ -21,9 +23,22 @@ bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *o
             const struct stretch *b = &all.layer[segment][pass];
             double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
             double hidden = s->pricing.rates.share * (beside + b->paired_s);
-            out->device_s[segment][pass] = fmax(0, stretch_s(b) - hidden);
-            out->host_s[segment][pass] = b->host_s;
+            double device = fmax(0, stretch_s(b) - hidden);
+            out->device_s[segment][pass] = fmin(out->device_s[segment][pass], device);
+            out->host_s[segment][pass] = fmin(out->host_s[segment][pass], b->host_s);
         }
+    return true;
+}
+
+/* Paths that run no halves share a common floor with those that do. */
+bool step_floor_of(struct stepper *s, enum floor_part part, struct step_floor *out)
+{
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++)
+        out->device_s[i / PASSES][i % PASSES] = out->host_s[i / PASSES][i % PASSES] = HUGE_VAL;
+    if (part == FLOOR_COMMON && !take_layers(s, part, false, out))
+        return false;
+    if ((part == FLOOR_WHOLE || s->half_values) && !take_layers(s, part, true, out))
+        return false;
     memset(out->uses, 0, sizeof out->uses);
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];

@@ -31,9 +31,12 @@ struct step_parts {
 bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts);
 
-/* Values under balanced routing, and prices of the ops that stretches_least is of; false when a
- * size overflows. */
-bool stepper_even(struct stepper *stepper);
+/* Values of the sizes, and prices of all ops, of the plan's step in one. False as above. */
+bool stepper_ops(struct stepper *stepper, const struct demand *demand);
+
+/* Values under balanced routing, and prices of the ops that stretches_least is of, where asked
+ * for those of halves; false when a size overflows. */
+bool stepper_even(struct stepper *stepper, bool halves);
 
 /* A plan's pipeline but for seconds; the chunks of a stage; what all chunks hold [pp chunks],
  * in a token's order, from the arena; the layers of one, those that run forward and those that

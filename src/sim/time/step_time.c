@@ -8,12 +8,14 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/frozen.h"
+#include "plan/halves.h"
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/overlap.h"
 #include "sim/time/paired_chunks.h"
 #include "sim/time/shards.h"
 #include "sim/time/step_draft.h"
+#include "sim/time/step_halves.h"
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
@@ -98,6 +100,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
     s->op_link_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_link_s);
     s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
+    step_halves_take(s);
     fill_slots(s);
     pricing_renew(&s->pricing, &s->plan, s->plan.moe.path, profile);
     return STATUS_OK;
@@ -185,9 +188,18 @@ static bool reads_prompts(const struct plan *plan)
            (kind == STACK_SGLANG || kind == STACK_TRTLLM);
 }
 
+/* vLLM captures halves as whole graphs alone (v1/worker/gpu_ubatch_wrapper.py, __call__). */
+static bool halves_prompts(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode == MODE_PREFILL &&
+           plan->stack.graphs != GRAPHS_FULL && plan_is_halved(plan);
+}
+
 enum graphs step_graphs(const struct plan *plan)
 {
     enum stack_kind kind = plan->stack.kind;
+    if (halves_prompts(plan))
+        return GRAPHS_NONE;
     if (beyond_graphs(plan))
         return GRAPHS_NONE;
     if (reads_prompts(plan))
@@ -215,10 +227,13 @@ static bool moves(enum profile_item item)
     return item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL;
 }
 
-static bool evaluate_values(struct stepper *s, const struct demand *demand)
+static bool evaluate_values(struct stepper *s, const struct demand *demand, bool least)
 {
     struct slots slots = s->slots;
-    skew_even(&s->plan, &slots);
+    if (least && !demand)
+        skew_least(&s->plan, &slots);
+    else
+        skew_even(&s->plan, &slots);
     if (!demand) {
         s->pricing.carried = skew_carried(&s->plan, NULL, &slots);
         return sizes_eval(&s->work.sizes, &slots, s->values);
@@ -259,12 +274,20 @@ static void price_ops(struct stepper *s, const struct demand *demand)
     }
 }
 
-bool stepper_even(struct stepper *s)
+bool stepper_ops(struct stepper *s, const struct demand *demand)
+{
+    bool fits = evaluate_values(s, demand, s->bound);
+    if (fits)
+        price_ops(s, demand);
+    return fits;
+}
+
+bool stepper_even(struct stepper *s, bool halves)
 {
     s->pricing.plan = &s->plan;
     s->pricing.least = true;
     s->pricing.links = (struct demand_links){0};
-    if (!evaluate_values(s, NULL))
+    if (!evaluate_values(s, NULL, true))
         return false;
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
@@ -274,7 +297,8 @@ bool stepper_even(struct stepper *s)
         s->item[i] = (uint8_t)price_item(op, s->values);
         price_op(s, i, s->values);
     }
-    return true;
+    s->halves = s->single = false;
+    return !halves || step_halves_price(s, NULL, true);
 }
 
 /* ---- stages ---- */
@@ -351,6 +375,7 @@ static void fill_chunks(struct step_parts *c)
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);
+            step_halves_hide(c->s, &c->chunks[i]);
             if (c->s->pairs)
                 paired_alone(&c->paired, &c->chunks[i]);
             overlap_passes(&c->s->pricing, c->chunks[i].pass);
@@ -530,9 +555,8 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     parts->s = s;
     parts->pipe.record = tasks;
     s->pricing.plan = &s->plan;
-    if (!evaluate_values(s, demand))
+    if (!stepper_ops(s, demand) || !step_halves_price(s, demand, s->bound))
         return false;
-    price_ops(s, demand);
     arena_clear(&s->scratch);
     *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;

@@ -71,8 +71,15 @@ struct stepper {
                                           * links of each level carry something */
     uint8_t *item;                       /* [work.n_ops] price_item of them at these values */
     struct stepper *draft;               /* [DRAFT_PASSES] of a plan that runs one; NULL */
+    /* of a plan whose steps may be halves (sim/time/step_halves.h), else NULL: as op_s, values,
+     * op_link_s and item; op_s is the sum of half_s where they are */
+    double *half_s[2], (*half_link_s)[PROFILE_LEVELS];
+    uint64_t *half_values;
+    uint8_t *half_item;
     struct arena *arena, scratch;
     bool pairs;       /* paired_is_on of the plan */
+    bool halves;      /* the last timing was of two halves */
+    bool single;      /* it hides exchanges of one batch behind its own products */
     bool level_links; /* what routing sends is timed as if it were balanced */
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
                  * without playing it, nor than that of any fuller rank, whose rounds may hide

@@ -9,6 +9,7 @@
 #include "sim/time/launched.h"
 #include "sim/time/paired.h"
 #include "sim/time/shards.h"
+#include "sim/time/step_halves.h"
 #include "sim/time/timeline.h"
 #include "work/list/dtype.h"
 #include "work/list/kernel.h"
@@ -84,10 +85,10 @@ double stretch_share(const struct stepper *s, const struct op *op)
     return layers > 0 ? run / layers : 1;
 }
 
-/* Exchanges that another micro-batch hides, if anything does. */
+/* Exchanges that another micro-batch, or a step's other half, hides, if anything does. */
 static bool is_paired(const struct stepper *s, const struct op *op)
 {
-    return op->group == GROUP_EP && s->pairs;
+    return op->group == GROUP_EP && (s->pairs || s->halves || s->single);
 }
 
 /* Which products an op's link may run beside, if any. */
@@ -131,13 +132,20 @@ static void add_comm(const struct stepper *s, size_t i, enum time_part part, dou
     b->paired_s += is_paired(s, op) ? seconds : 0;
 }
 
+/* How often the host launches a segment's ops, and waits in them. */
+static double launches_of(const struct stepper *s, enum segment segment)
+{
+    return step_halves_run(s, segment) ? 2 : 1;
+}
+
 static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch *b)
 {
     const struct op *op = &s->work.ops[i];
     enum profile_item item = (enum profile_item)s->item[i];
     enum profile_item class = profile_item_class(item);
     double share = stretch_share(s, op), seconds = share * s->op_s[i];
-    double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
+    double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s *
+                   launches_of(s, op->segment);
     enum time_part part = stretch_part(item, op->group);
     if (waits)
         b->sync_s += syncs;
@@ -192,8 +200,9 @@ static void host_op(const struct stepper *s, enum graphs graphs, size_t i, struc
     const struct op *op = &s->work.ops[i];
     enum profile_item item = (enum profile_item)s->item[i];
     double share = stretch_share(s, op);
-    double launch =
-        kernel_is_work((enum kernel)op->kernel) ? share * launched_s(s, graphs, op, item) : 0;
+    double launch = kernel_is_work((enum kernel)op->kernel)
+                        ? share * launched_s(s, graphs, op, item) * launches_of(s, op->segment)
+                        : 0;
     if (h->waits_s > 0 && waits_before(op)) {
         launch_wait(&h->launch, h->waits_s);
         h->waits_s = 0;
@@ -281,7 +290,8 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
         struct host_layer *h = &layers[i / PASSES][i % PASSES];
         struct stretch *b = &out->layer[i / PASSES][i % PASSES];
         if (which == ALL_OPS && h->used)
-            h->launches_s += launched_piece_s(s, graphs, (enum segment)(i / PASSES));
+            h->launches_s += launched_piece_s(s, graphs, (enum segment)(i / PASSES)) *
+                             launches_of(s, (enum segment)(i / PASSES));
         if (h->used || b->sync_s > 0)
             host_end(s, h, b);
     }
