@@ -57,7 +57,7 @@ static void sample(size_t law, const char *seed, const char *samples, struct are
     }
     if (plan_load_text("step.yaml", PLAN, strlen(PLAN), sets, n, arena, &plan, &origins, &err))
         fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
-    if (demand_prepare(&plan, NULL, NULL, arena, source, &err))
+    if (demand_prepare(&plan, NULL, (struct demand_laws){0}, arena, source, &err))
         fail_msg("%s", err.text);
     demand_sample(source, TOKENS, false, spread);
 }

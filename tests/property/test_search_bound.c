@@ -393,7 +393,7 @@ static bool routing_of(const struct plan *plan, struct arena *arena, struct dema
     struct err err = {0};
     struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
     demand_key_of(plan, NULL, key);
-    if (demand_prepare(plan, NULL, NULL, arena, source, &err) != STATUS_OK)
+    if (demand_prepare(plan, NULL, (struct demand_laws){0}, arena, source, &err) != STATUS_OK)
         return false;
     demand_sample(source, 64, false, spread);
     return true;

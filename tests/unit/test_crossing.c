@@ -30,12 +30,18 @@ enum { RANKS = 4 };
 static const uint64_t pairs[RANKS][RANKS] = {
     {5, 3, 2, 0}, {1, 4, 0, 6}, {7, 2, 3, 1}, {0, 8, 2, 5}};
 
-static void add_pairs(struct crossing *crossing)
+/* `other`: tokens of each source for the other node, or NULL. Its own crosses nothing. */
+static void add_pairs(struct crossing *crossing, const uint64_t *other)
 {
-    for (uint64_t s = 0; s < RANKS; s++)
+    for (uint64_t s = 0; s < RANKS; s++) {
         for (uint64_t d = 0; d < RANKS; d++)
-            for (uint64_t i = 0; i < pairs[s][d]; i++)
-                crossing_add(crossing, s, d);
+            crossing->sent[d] += pairs[s][d];
+        crossing->reached[1 - s / 2] += other ? other[s] : 0;
+        crossing->reached[s / 2] += other ? other[s] : 0;
+        crossing_add(crossing, s);
+        for (uint64_t d = 0; d < RANKS; d++)
+            assert_int_equal(crossing->sent[d] + crossing->reached[d], 0);
+    }
 }
 
 /* Inside the nodes rank 0 sends 3 and rank 1 gets them. Rank 1 gets 2 + 8 from the other node,
@@ -51,7 +57,7 @@ static void ranks_send_and_receive(void **state)
     const struct crossing_map map = {
         .ranks = RANKS, .per_node = 2, .joined = {2, RANKS}, .rows = true};
     crossing_init(&map, &arena, &crossing);
-    add_pairs(&crossing);
+    add_pairs(&crossing, NULL);
     crossing_most(&crossing, most);
     assert_within(most[CROSSING_UP], 3, 0);
     assert_within(most[CROSSING_OUT], 10, 0);
@@ -73,12 +79,7 @@ static void a_node_gets_a_token_once(void **state)
     const struct crossing_map map = {
         .ranks = RANKS, .per_node = 2, .joined = {2, RANKS}, .once = true};
     crossing_init(&map, &arena, &crossing);
-    add_pairs(&crossing);
-    for (uint64_t s = 0; s < RANKS; s++)
-        for (uint64_t i = 0; i < other[s]; i++) {
-            crossing_add_node(&crossing, s, 1 - s / 2);
-            crossing_add_node(&crossing, s, s / 2); /* its own: crosses nothing */
-        }
+    add_pairs(&crossing, other);
     crossing_most(&crossing, most);
     assert_within(most[CROSSING_UP], 5, 0);
     assert_within(most[CROSSING_OUT], 8, 0);
@@ -158,7 +159,7 @@ static void make_plan(enum moe_path path, const char *word, struct plan *plan)
 static void prepare(const struct plan *plan, struct arena *arena, struct demand_source *source)
 {
     struct err err = {0};
-    if (demand_prepare(plan, NULL, NULL, arena, source, &err) != STATUS_OK)
+    if (demand_prepare(plan, NULL, (struct demand_laws){0}, arena, source, &err) != STATUS_OK)
         fail_msg("%s", err.text);
 }
 

@@ -48,8 +48,8 @@ static void quadrature_is_the_exact_law(void **state)
                 p[e] /= sum;
             enumerate(p, 8, k, own, 0, 1, want, 8);
             enumerate(p, 8, k, pairs, 0, 1, want2, 4);
-            rows_touch(p, 8, k, own, 8, &arena, got);
-            rows_touch(p, 8, k, pairs, 4, &arena, got2);
+            rows_touch(p, 8, k, own, 8, got);
+            rows_touch(p, 8, k, pairs, 4, got2);
             for (int e = 0; e < 8; e++)
                 if (fabs(got[e] - want[e]) > 2e-5)
                     fail_msg("alpha %g k %u expert %d: %.8f, exact %.8f", alphas[a], k, e,
@@ -75,7 +75,7 @@ static void rosen_is_close(void **state)
             own[e] = e;
         }
         rows_rosen(p, 64, 6, pi);
-        rows_touch(p, 64, 6, own, 64, &arena, exact);
+        rows_touch(p, 64, 6, own, 64, exact);
         for (int e = 0; e < 64; e++) {
             total += pi[e];
             assert_true(fabs(pi[e] / exact[e] - 1) < 0.045);

@@ -87,6 +87,8 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     ask.options.exact = settings->exact;
     ask.options.pool = pool;
     ask.options.workers = pool_cpus();
+    /* the screen has the mean alone */
+    ask.options.drops_mean = call->general.format == FORMAT_TEXT && !settings->experts;
     ask.why = settings->why;
     ask.rank_named = settings->rank != fullest_rank; /* which must exist, printed or not */
     ask.ops = settings->ops || ask.rank_named || call->general.format == FORMAT_JSON;

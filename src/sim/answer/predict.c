@@ -110,7 +110,8 @@ static enum status too_large(struct err *err)
 static enum status sample(struct context *c, const struct predict_options *options,
                           struct err *err)
 {
-    TRY(demand_prepare(c->plan, options->routing, c->rows, c->arena, &c->source, err));
+    const struct demand_laws laws = {.rows = c->rows};
+    TRY(demand_prepare(c->plan, options->routing, laws, c->arena, &c->source, err));
     if (c->work.room.set) {
         if (!sizes_eval(&c->work.sizes, &c->slots, c->values))
             return too_large(err);
@@ -454,6 +455,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .rows = c->rows,
         .lost = c->work.room.set && c->overflow.policy == OVERFLOW_DROP ? c->demand.lost : 0,
         .exact = options->exact,
+        .drops_mean = options->drops_mean,
         .pool = options->pool,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };
@@ -510,6 +512,7 @@ enum status predict_rows(const struct plan *plan, const struct predict_options *
         return STATUS_OK;
     struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
     rows_spec_from_plan(plan, options->routing, &spec);
+    spec.known = options->known;
     *out = rows;
     return rows_prepare(&spec, arena, rows, err);
 }

@@ -139,12 +139,14 @@ struct predict_options {
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
+    bool drops_mean;                    /* of it, drop_fraction_p99, where that takes samples */
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
     const struct plan *ops_plan;        /* of these sizes, on the same list; NULL: the plan's */
     const struct time_ask *time;        /* seconds; NULL: none */
-    const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
-    uint64_t workers;        /* threads that run would use; for the slice */
-    struct pool *pool;       /* for samples of the experts' loads, or NULL */
+    const struct rows *rows;  /* the plan's laws of routing when they stand, or NULL */
+    struct rows_known *known; /* what laws of routing have in common; predict has its own */
+    uint64_t workers;         /* threads that run would use; for the slice */
+    struct pool *pool;        /* for samples of the experts' loads, or NULL */
 };
 
 /* More than the limit, be it within the stack's error of it: what fixes are searched for. */

@@ -301,15 +301,15 @@ static void find_fixes(const struct plan *plan, const struct predict_options *op
 {
     const struct profile *profile = options->time ? options->time->profile : NULL;
     if (predict_lacks_memory(&out->memory))
-        out->memory.fixes =
-            fix_find(plan, options->routing, profile, arena, &out->memory.n_fixes);
+        out->memory.fixes = fix_find(plan, options->routing, profile, options->known, arena,
+                                     &out->memory.n_fixes);
     if (options->time && plan->prefill)
         out->limit_fixes = fix_limits(plan, options->routing, profile, &out->time.serving,
                                       arena, &out->n_limit_fixes);
 }
 
-enum status predict(const struct plan *plan, const struct predict_options *options,
-                    struct arena *arena, struct prediction *out, struct err *err)
+static enum status predict_known(const struct plan *plan, const struct predict_options *options,
+                                 struct arena *arena, struct prediction *out, struct err *err)
 {
     bool serves = plan->workload.mode == MODE_SERVE;
     const struct note untimed = note_loud(
@@ -322,4 +322,15 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     if (options->fixes)
         find_fixes(plan, options, arena, out);
     return STATUS_OK;
+}
+
+enum status predict(const struct plan *plan, const struct predict_options *options,
+                    struct arena *arena, struct prediction *out, struct err *err)
+{
+    struct rows_known known = {0};
+    struct predict_options joined = *options;
+    joined.known = &known;
+    enum status status = predict_known(plan, &joined, arena, out, err);
+    rows_known_release(&known);
+    return status;
 }

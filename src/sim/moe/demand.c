@@ -37,16 +37,17 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
 }
 
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
-                           const struct rows *rows, struct arena *arena,
+                           struct demand_laws laws, struct arena *arena,
                            struct demand_source *source, struct err *err)
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
+    spec.known = laws.known;
     *source =
         (struct demand_source){.n = plan->moe.routing.samples, .alignment = alignment_of(plan)};
     source->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
-    if (rows)
-        source->rows = *rows;
+    if (laws.rows)
+        source->rows = *laws.rows;
     else
         TRY(rows_prepare(&spec, arena, &source->rows, err));
     rows_scratch_init(&source->rows, arena, &source->scratch);

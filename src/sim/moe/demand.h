@@ -68,11 +68,17 @@ struct demand_source {
     uint64_t all; /* the same: tokens of all ranks (rows_spec); 0: as many as each has */
 };
 
-/* Prepares the sampler of a plan; data may be NULL when the plan names no file. `rows`: the
- * plan's laws when they stand already, which must outlive the source, or NULL. Memory from the
+/* The plan's laws of routing when they stand already, which must outlive the source, or NULL;
+ * what is known of others', or NULL. */
+struct demand_laws {
+    const struct rows *rows;
+    struct rows_known *known;
+};
+
+/* Prepares the sampler of a plan; data may be NULL when the plan names no file. Memory from the
  * arena, which the source keeps using. */
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
-                           const struct rows *rows, struct arena *arena,
+                           struct demand_laws laws, struct arena *arena,
                            struct demand_source *source, struct err *err);
 
 /* What a source depends on: equal keys, equal samples. Compared as bytes. */

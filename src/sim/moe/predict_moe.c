@@ -26,9 +26,9 @@ struct moe_context {
     struct moe_report *out;
 };
 
-static uint64_t tokens_of(const struct moe_context *c)
+static uint64_t tokens_of(const struct rows *rows)
 {
-    return c->rows->kind == ROWS_GROUPED ? GROUPED_TOKENS : EXACT_TOKENS;
+    return rows->kind == ROWS_GROUPED ? GROUPED_TOKENS : EXACT_TOKENS;
 }
 
 /* Fewer exact samples where a step is large, unless --exact asks for all. */
@@ -38,7 +38,7 @@ static uint64_t samples_of(const struct moe_context *c, enum load_method method)
              step = c->rows->spec.tokens * c->rows->spec.ranks;
     if (method != LOAD_EXACT || c->options->exact || step == 0)
         return n;
-    uint64_t most = tokens_of(c) / step;
+    uint64_t most = tokens_of(c->rows) / step;
     most = most < LEAST_SAMPLES ? LEAST_SAMPLES : most;
     return n < most ? n : most;
 }
@@ -54,31 +54,67 @@ static void sample_load(struct moe_context *c)
 
 /* ---- routing ---- */
 
+struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows)
+{
+    const struct rows_spec *s = &rows->spec;
+    uint64_t sequences = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
+    bool drops = plan_is_routed(plan) && plan_tokens(plan) > 0 &&
+                 path_system_of(stack_path(plan, NULL))->exchange == EXCHANGE_CAPACITY;
+    struct drops_unit unit = {.rule = capacity_rule_of(plan), .tokens = drops ? s->tokens : 0};
+    if (unit.rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
+        unit.tokens = ceil_div(unit.tokens, sequences);
+    if (unit.rule == CAPACITY_RULE_NEURON)
+        unit.tokens *= s->ranks;
+    if (unit.tokens)
+        unit.slots = capacity_slots(unit.rule, unit.tokens, s->top_k, s->experts,
+                                    plan->moe.capacity_factor);
+    return unit;
+}
+
+/* `exact`: units to sample; 0: as many as a prediction has time for. */
+static void sample_drops(const struct rows *rows, const struct drops_unit *unit, uint64_t exact,
+                         struct arena *arena, struct capacity_sample *sample)
+{
+    uint64_t units = exact ? exact : tokens_of(rows) / unit->tokens;
+    capacity_sampled(rows, unit->tokens, unit->slots,
+                     units < LEAST_SAMPLES ? LEAST_SAMPLES : units, arena, sample);
+}
+
+static double drops_by_law(const struct rows *rows, const struct drops_unit *unit)
+{
+    return capacity_drop(rows, unit->tokens, unit->slots, NULL);
+}
+
+double predict_drops(const struct rows *rows, const struct drops_unit *unit,
+                     struct arena *arena)
+{
+    struct capacity_sample sample;
+    if (unit->tokens == 0)
+        return 0;
+    if (rows_gauss_valid(rows))
+        return drops_by_law(rows, unit);
+    sample_drops(rows, unit, 0, arena, &sample);
+    return sample.mean;
+}
+
 static void fill_drops(struct moe_context *c, struct routing_report *r)
 {
-    const struct plan *plan = c->plan;
-    enum capacity_rule rule = capacity_rule_of(plan);
-    const struct rows_spec *s = &c->rows->spec;
-    uint64_t sequences = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
-    uint64_t tokens = s->tokens;
-    if (rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
-        tokens = ceil_div(tokens, sequences);
-    if (rule == CAPACITY_RULE_NEURON)
-        tokens *= s->ranks;
-    if (tokens == 0)
-        return;
-    uint64_t slots =
-        capacity_slots(rule, tokens, s->top_k, s->experts, plan->moe.capacity_factor);
-    uint64_t units = c->options->exact ? plan->moe.routing.samples : tokens_of(c) / tokens;
+    const struct drops_unit unit = predict_unit(c->plan, c->rows);
+    bool exact = c->options->exact, closed = !exact && rows_gauss_valid(c->rows);
     struct capacity_sample sample;
-    capacity_sampled(c->rows, tokens, slots, units < LEAST_SAMPLES ? LEAST_SAMPLES : units,
-                     c->arena, &sample);
-    bool closed = !c->options->exact && rows_gauss_valid(c->rows);
-    r->drop_fraction = closed ? capacity_drop(c->rows, tokens, slots, NULL) : sample.mean;
-    r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
-    uint64_t row_bytes = model_row_width(&plan->model) * 2;
-    c->out->n_trade = capacity_trade(c->rows, rule, tokens, plan->moe.capacity_factor,
-                                     row_bytes, c->out->trade);
+    if (unit.tokens == 0)
+        return;
+    if (closed)
+        r->drop_fraction = drops_by_law(c->rows, &unit);
+    if (!closed || !c->options->drops_mean) {
+        sample_drops(c->rows, &unit, exact ? c->plan->moe.routing.samples : 0, c->arena,
+                     &sample);
+        r->drop_fraction = closed ? r->drop_fraction : sample.mean;
+        r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
+    }
+    uint64_t row_bytes = model_row_width(&c->plan->model) * 2;
+    c->out->n_trade = capacity_trade(c->rows, unit.rule, unit.tokens,
+                                     c->plan->moe.capacity_factor, row_bytes, c->out->trade);
 }
 
 /* Expected load of the fullest rank over the mean. */

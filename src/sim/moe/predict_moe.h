@@ -86,13 +86,29 @@ struct predict_moe_options {
     const struct rows *rows;            /* the plan's sampler when it stands already, or NULL */
     double lost;                        /* share of rows beyond a receive buffer that drops */
     bool exact;                         /* exact sampling even where it is not needed */
-    uint64_t free_bytes;                /* of a rank's memory limit, for advice */
-    struct pool *pool;                  /* for the samples, or NULL */
+    bool drops_mean;     /* no drop_fraction_p99 where the law has the mean: it takes samples */
+    uint64_t free_bytes; /* of a rank's memory limit, for advice */
+    struct pool *pool;   /* for the samples, or NULL */
 };
 
 /* Nothing is present when the model has no routed experts. STATUS_INPUT when the routing cannot
  * be sampled (data missing, impossible groups). */
 enum status predict_moe(const struct plan *plan, const struct predict_moe_options *options,
                         struct arena *arena, struct moe_report *out, struct err *err);
+
+/* What shares the slots of each expert where a path has such; tokens 0: it has none, or nothing
+ * comes. */
+struct drops_unit {
+    enum capacity_rule rule;
+    uint64_t tokens, slots;
+};
+
+/* `rows`: the plan's sampler, which predict_moe could have prepared. */
+struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows);
+
+/* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: it
+ * follows from the sampler and the unit. Samples only where the law of drops is not close. */
+double predict_drops(const struct rows *rows, const struct drops_unit *unit,
+                     struct arena *arena);
 
 #endif

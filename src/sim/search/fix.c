@@ -129,14 +129,10 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
  * samples. */
 static double drops_of(struct fix_search *search, const struct plan *plan)
 {
-    const struct predict_moe_options options = {.routing = search->routing};
-    struct moe_report report;
-    struct err err = {0};
-    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) ||
-               plan->moe.buffer == SIZING_FACTOR;
-    if (!can || predict_moe(plan, &options, search->arena, &report, &err) != STATUS_OK)
-        return 0;
-    return report.has_routing ? report.routing.drop_fraction : 0;
+    struct rows rows;
+    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) &&
+               plan_is_routed(plan) && evaluate_rows(&search->evaluator, plan, &rows);
+    return can ? fix_drops(search, plan, &rows) : 0;
 }
 
 /* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */
@@ -506,10 +502,11 @@ static void try_here(struct fix_search *search, struct fix_moves *moves)
 }
 
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           const struct profile *profile, struct arena *arena, size_t *n)
+                           const struct profile *profile, struct rows_known *known,
+                           struct arena *arena, size_t *n)
 {
     if (plan->prefill)
-        return fix_pools(plan, routing, profile, arena, n);
+        return fix_pools(plan, routing, profile, known, arena, n);
     /* Too large for a stack, and of pages most of which nothing will touch. */
     struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
     search->plan = plan;
@@ -520,6 +517,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     search->evaluator.routing = routing;
     search->evaluator.banks = search->banks;
     search->evaluator.n_banks = FIX_BANKS;
+    search->evaluator.rows_known = known;
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
     fix_list_moves(plan, arena, moves);

@@ -7,6 +7,7 @@
 #include "plan/data/profile.h"
 #include "plan/data/trace.h"
 #include "sim/memory/verdict.h"
+#include "work/rows/rows.h"
 
 /* What a fix costs: name in JSON, heading in text; the order in which they are offered. */
 #define FIX_LIST(X)                                                                            \
@@ -47,9 +48,12 @@ struct fix {
  * Of a plan whose prefill is apart: changes of the pool that does not fit, where neither does
  * each beside one of the other pool. Keys of servers that prefill are named prefill.KEY; where
  * those that decode change a key, prefill.KEY says beside it what the others had, which would
- * follow. Seconds are those of a server of the pool by itself. */
+ * follow. Seconds are those of a server of the pool by itself.
+ *
+ * `known`: parts of laws of routing, or NULL. */
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           const struct profile *profile, struct arena *arena, size_t *n);
+                           const struct profile *profile, struct rows_known *known,
+                           struct arena *arena, size_t *n);
 
 /* Of a served plan whose prefill is apart and whose requests miss workload.limit, as `times`
  * has them: the deployments of each pool that keep it, evaluated like the plan itself. In an

@@ -26,6 +26,7 @@ struct fix_moves {
 };
 
 struct fix_known;
+struct fix_drops;
 
 struct fix_search {
     const struct plan *plan;
@@ -38,6 +39,7 @@ struct fix_search {
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
     struct fix_known *known[FIX_KNOWN], *last; /* by hash; what was evaluated last */
+    struct fix_drops *drops;                   /* shares of dropped rows, the last first */
     double seconds_per_token;                  /* of the plan as it is, once it is timed */
     bool timed;
     struct fix *fixes;
@@ -81,6 +83,9 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed,
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
 
+/* predict_drops of a plan whose sampler stands: once for a routing and its slots. */
+double fix_drops(struct fix_search *search, const struct plan *plan, const struct rows *rows);
+
 /* Bytes of them on the stage that has most; 0 where a size overflows. */
 uint64_t fix_state_bytes(struct fix_search *search, const struct plan *plan);
 
@@ -122,6 +127,7 @@ void fix_devices(struct fix_search *search);
 
 /* fix_find of a plan whose prefill is apart (fix.h). */
 const struct fix *fix_pools(const struct plan *plan, const struct routing_data *routing,
-                            const struct profile *profile, struct arena *arena, size_t *n);
+                            const struct profile *profile, struct rows_known *known,
+                            struct arena *arena, size_t *n);
 
 #endif

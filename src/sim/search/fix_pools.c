@@ -128,7 +128,8 @@ static void find_of(struct pools *p, enum duty duty, const struct routing_data *
     bool above = result.peak.total_bytes > result.limit_bytes;
     out->lacks = result.verdict == VERDICT_OOM || (result.verdict == VERDICT_MARGINAL && above);
     if (out->lacks)
-        out->list = fix_find(pool, routing, profile, p->arena, &out->n);
+        out->list =
+            fix_find(pool, routing, profile, p->evaluator.rows_known, p->arena, &out->n);
 }
 
 /* Of what the other pool needs beside a fix, the first that costs the same, or else the first.
@@ -172,9 +173,13 @@ static bool join(struct pools *p, enum duty duty, const struct fix *fix,
 }
 
 const struct fix *fix_pools(const struct plan *plan, const struct routing_data *routing,
-                            const struct profile *profile, struct arena *arena, size_t *n)
+                            const struct profile *profile, struct rows_known *known,
+                            struct arena *arena, size_t *n)
 {
-    struct pools p = {.plan = plan, .arena = arena, .evaluator.routing = routing};
+    struct pools p = {.plan = plan,
+                      .arena = arena,
+                      .evaluator.routing = routing,
+                      .evaluator.rows_known = known};
     struct pool_fixes found[2];
     static const enum duty duties[] = {DUTY_ANSWERS, DUTY_PROMPTS};
     p.changed = arena_alloc(arena, 2, sizeof *p.changed);

@@ -170,7 +170,7 @@ static void mend(const struct search *search, struct arena *arena, struct search
         return;
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     hunt_plan(&search->hunts[nearest->variant], nearest->value, plan);
-    result->fixes = fix_find(plan, ask->routing, ask->profile, arena, &result->n_fixes);
+    result->fixes = fix_find(plan, ask->routing, ask->profile, NULL, arena, &result->n_fixes);
 }
 
 enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,

@@ -25,7 +25,7 @@ double cost_at(const struct cost_curve *c, double x)
 
 double cost_earlier(const struct step_costs *costs, double tokens, double pairs, double earlier)
 {
-    double batches = fmax(1, costs->earlier.chunk > 0 ? tokens / costs->earlier.chunk : 1);
+    double batches = higher(1, costs->earlier.chunk > 0 ? tokens / costs->earlier.chunk : 1);
     return (pairs * costs->earlier.pair_s + earlier * costs->earlier.token_s) / batches;
 }
 
@@ -33,16 +33,16 @@ double cost_earlier(const struct step_costs *costs, double tokens, double pairs,
 static double decode_s(const struct player *p)
 {
     const struct step_costs *c = p->ask->costs;
-    double most = 0, sum = 0;
+    double fullest = 0, sum = 0;
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
-        most = fmax(most, (double)p->replicas[r].decoding);
+        fullest = higher(fullest, (double)p->replicas[r].decoding);
         sum += (double)p->replicas[r].decoding;
     }
-    double mean = sum / (double)p->ask->replicas, s = cost_at(&c->decode, most);
-    if (mean >= most || !c->routed.n)
+    double mean = sum / (double)p->ask->replicas, s = cost_at(&c->decode, fullest);
+    if (mean >= fullest || !c->routed.n)
         return s;
-    mean = fmin(most, mean + c->filler);
-    return s - cost_at(&c->routed, most) + cost_at(&c->routed, mean);
+    mean = lower(fullest, mean + c->filler);
+    return s - cost_at(&c->routed, fullest) + cost_at(&c->routed, mean);
 }
 
 /* The replica with most to do, beside experts that all of them share. */
@@ -50,25 +50,25 @@ static double step_s(const struct player *p)
 {
     const struct step_costs *c = p->ask->costs;
     bool apart = p->ask->batching == BATCHING_APART;
-    double most = 0, sum = 0, decodes = 0, earlier = 0;
+    double fullest = 0, sum = 0, decodes = 0, earlier = 0;
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         const struct replica *at = &p->replicas[r];
         double verified = (double)(at->decoding * (1 + p->ask->drafted));
         double tokens = (double)at->tokens + (apart ? 0 : verified);
-        most = fmax(most, tokens);
+        fullest = higher(fullest, tokens);
         sum += tokens;
-        decodes = fmax(decodes, (double)at->decoding);
-        earlier = fmax(earlier, cost_earlier(c, (double)at->tokens, at->pairs, at->earlier));
+        decodes = higher(decodes, (double)at->decoding);
+        earlier = higher(earlier, cost_earlier(c, (double)at->tokens, at->pairs, at->earlier));
     }
     double mean = sum / (double)p->ask->replicas;
-    double s =
-        cost_at(&c->prefill, most) - cost_at(&c->experts, most) + cost_at(&c->experts, mean);
+    double s = cost_at(&c->prefill, fullest) - cost_at(&c->experts, fullest) +
+               cost_at(&c->experts, mean);
     s += earlier;
     if (apart)
         return s;
     double beside = cost_at(&c->attention, decodes);
     beside += decodes > 0 ? cost_at(&c->draft, decodes) : 0;
-    return fmax(s + beside, decode_s(p));
+    return higher(s + beside, decode_s(p));
 }
 
 /* ---- the heap ---- */
@@ -241,8 +241,7 @@ static uint64_t next_tokens(const struct player *p, const struct replica *at,
                             const struct request *r, uint64_t budget)
 {
     bool known = r < p->requests + p->known;
-    bool waits = !r->started && (at->running == p->ask->slots || !cache_admits(p, at, r));
-    if (!known || waits)
+    if (!known || (!r->started && (at->running == p->ask->slots || !cache_admits(p, at, r))))
         return 0;
     return chunk(p, r->left - cache_kept(p, at, r), budget);
 }

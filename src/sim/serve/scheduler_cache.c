@@ -59,31 +59,29 @@ void cache_begin(const struct player *p, struct replica *at)
 static double to_come(const struct player *p, const struct request *r)
 {
     double rest = (double)cache_answer(r) - decoded(p, r);
-    return fmin(fmax(rest, 0), MOST_ANSWER);
+    return lower(higher(rest, 0), MOST_ANSWER);
 }
 
-/* Of those that run, by what their admission counted; all of it of those that begin now. */
-static double reserved(const struct player *p, const struct replica *at)
+/* Whether less is asked than `room` has beside what is reserved for those that run, by what
+ * their admission counted; all of it of those that begin now. No more than their answers is, no
+ * ratio being above 1, and no less than a part of them has: most need not be looked at. */
+static bool is_beside(const struct player *p, const struct replica *at, double asked,
+                      double room)
 {
+    static const double rounded = 1 + 1e-9; /* sums of so many terms */
     double sum = 0;
-    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
+    if (asked < room - (double)at->answers * rounded)
+        return true;
+    for (uint32_t i = at->newest; i != NOBODY && asked < room - sum; i = p->requests[i].older) {
         const struct request *r = &p->requests[i];
         sum += to_come(p, r) * (r->begun == p->steps ? 1 : at->ratio);
     }
-    return sum;
+    return asked < room - sum;
 }
 
-static double whole(const struct request *r)
+static uint64_t whole(const struct request *r)
 {
-    return (double)(r->input + r->output);
-}
-
-static double wholes(const struct player *p, const struct replica *at)
-{
-    double sum = 0;
-    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older)
-        sum += whole(&p->requests[i]);
-    return sum;
+    return r->input + r->output;
 }
 
 bool cache_admits(const struct player *p, const struct replica *at, const struct request *r)
@@ -95,12 +93,12 @@ bool cache_admits(const struct player *p, const struct replica *at, const struct
     case ADMIT_PROMPT:
         return !at->relieved && asked <= tokens - at->held - growth(p, at);
     case ADMIT_PART:
-        asked += fmin((double)cache_answer(r), MOST_ANSWER);
-        return asked < tokens - at->held - reserved(p, at);
+        asked += lower((double)cache_answer(r), MOST_ANSWER);
+        return is_beside(p, at, asked, tokens - at->held);
     case ADMIT_WHOLE:
         break;
     }
-    return whole(r) <= tokens - wholes(p, at);
+    return (double)whole(r) <= tokens - (double)at->wholes;
 }
 
 uint64_t cache_kept(const struct player *p, const struct replica *at, const struct request *r)
@@ -129,6 +127,8 @@ void cache_take(struct player *p, struct replica *at, struct request *r, uint64_
     r->joined = p->decode_steps; /* it has decoded nothing */
     if (r->started)
         return;
+    at->wholes += whole(r);
+    at->answers += cache_answer(r);
     r->begun = p->steps;
     r->older = at->newest;
     r->newer = NOBODY;
@@ -144,13 +144,13 @@ void cache_join(const struct player *p, struct request *r)
 
 void cache_grow(struct player *p, uint64_t n)
 {
-    double first = first_ratio(p), least = first * LEAST_SHARE;
-    double fall = (first - least) / RATIO_STEPS;
+    double first = first_ratio(p), last = first * LEAST_SHARE;
+    double fall = (first - last) / RATIO_STEPS;
     for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
         struct replica *at = &p->replicas[i];
         at->held += (double)n * growth(p, at);
         at->taken += (double)n * growth(p, at);
-        at->ratio = fmax(at->ratio - (double)n * fall, least);
+        at->ratio = higher(at->ratio - (double)n * fall, last);
     }
 }
 
@@ -159,6 +159,8 @@ void cache_leave(struct player *p, struct replica *at, const struct request *r)
     if (!is_played(p))
         return;
     at->held = at->running ? at->held - holds(p, r) : 0;
+    at->wholes -= whole(r);
+    at->answers -= cache_answer(r);
     *(r->newer == NOBODY ? &at->newest : &p->requests[r->newer].older) = r->older;
     if (r->older != NOBODY)
         p->requests[r->older].newer = r->newer;
@@ -167,13 +169,13 @@ void cache_leave(struct player *p, struct replica *at, const struct request *r)
 
 uint64_t cache_steps(const struct player *p)
 {
-    double least = (double)UINT32_MAX;
+    double steps = (double)UINT32_MAX;
     for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
         const struct replica *at = &p->replicas[i];
         if (at->decoding)
-            least = fmin(least, ((double)p->ask->cache.tokens - at->held) / growth(p, at));
+            steps = lower(steps, ((double)p->ask->cache.tokens - at->held) / growth(p, at));
     }
-    return is_played(p) ? (uint64_t)fmax(least, 1) : UINT64_MAX;
+    return is_played(p) ? (uint64_t)higher(steps, 1) : UINT64_MAX;
 }
 
 /* ---- no room ---- */
@@ -238,19 +240,19 @@ static double next_chunk(const struct player *p, const struct replica *at)
  * their prompts. */
 static uint32_t said_least(const struct player *p, const struct replica *at)
 {
-    uint32_t least = NOBODY;
+    uint32_t found = NOBODY;
     double fewest = 0;
     for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older) {
         const struct request *r = &p->requests[i];
         double said = (double)r->said + decoded(p, r);
-        bool less = least == NOBODY || said < fewest ||
-                    (said <= fewest && r->input > p->requests[least].input);
+        bool less = found == NOBODY || said < fewest ||
+                    (said <= fewest && r->input > p->requests[found].input);
         if (r->left || !less)
             continue;
-        least = i;
+        found = i;
         fewest = said;
     }
-    return least;
+    return found;
 }
 
 static void relieve_newest(struct player *p, struct replica *at)

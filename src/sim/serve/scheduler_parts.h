@@ -34,6 +34,8 @@ struct replica {
     bool relieved;              /* its cache was full before the step at hand */
     double held, ratio;         /* tokens of the cache; of answers to come that are reserved */
     double taken;               /* tokens that it ever held anew */
+    uint64_t wholes, answers;   /* tokens of those that run, to the end of their answers; of
+                                   those that they had yet to say when they began */
 };
 
 struct player {
@@ -51,6 +53,17 @@ struct player {
     double now_s, next_arrival_s;
     struct rng arrivals;
 };
+
+/* fmin and fmax, which are calls: there is no NaN here. */
+static inline double lower(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double higher(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* ---- the heap of those that decode ---- */
 

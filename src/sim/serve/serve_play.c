@@ -225,34 +225,49 @@ void serve_play_rate(const struct serve_game *g, double rate, double capacity_pe
     scheduler_play(&ask, arena, r);
 }
 
+/* What a play at a rate shows of limits; of a result that is not sorted. */
+static struct serve_shown shown_of(const struct serve_game *g, double rate,
+                                   const struct scheduler_result *r, struct arena *arena)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        sum += r->latency_s[i];
+    return (struct serve_shown){serve_within(g, r, arena), rate * sum / (double)r->n};
+}
+
 /* Whether a deployment with a part of the rate answers enough requests within the limits;
- * *others: requests it has in flight, in the mean. */
+ * *others: requests it has in flight, in the mean. `one`: what one with all of it shows where
+ * that was played, or NULL. */
 static bool suffices(const struct serve_game *g, uint64_t deployments, double capacity_per_s,
-                     double *others)
+                     const struct serve_shown *one, double *others)
 {
     struct scheduler_result r;
     struct arena arena = {0};
-    double rate = g->plan->workload.request_rate / (double)deployments, sum = 0;
+    struct serve_shown shown;
+    double rate = g->plan->workload.request_rate / (double)deployments;
     if (rate >= capacity_per_s)
         return false;
-    serve_play_rate(g, rate, capacity_per_s, &arena, &r);
-    bool enough = serve_within(g, &r, &arena) >= g->plan->workload.limit.share;
-    for (size_t i = 0; i < r.n; i++)
-        sum += r.latency_s[i];
-    *others = rate * sum / (double)r.n;
+    if (deployments == 1 && one) {
+        shown = *one;
+    } else {
+        serve_play_rate(g, rate, capacity_per_s, &arena, &r);
+        shown = shown_of(g, rate, &r, &arena);
+    }
     arena_release(&arena);
-    return enough;
+    *others = shown.others;
+    return shown.within >= g->plan->workload.limit.share;
 }
 
 /* The fewest of these deployments that share the rate out evenly and keep the limits; without
  * limits, a stable queue. 0: a request alone does not keep them. */
-uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s)
+uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s,
+                      const struct serve_shown *one)
 {
     double rate = g->plan->workload.request_rate, others = HUGE_VAL;
     uint64_t below = (uint64_t)(rate / capacity_per_s), n = below + 1;
     if (!serve_is_limited(g->plan))
         return n;
-    while (!suffices(g, n, capacity_per_s, &others)) {
+    while (!suffices(g, n, capacity_per_s, one, &others)) {
         if (others < alone || n > MOST_DEPLOYMENTS)
             return 0;
         below = n;
@@ -260,7 +275,7 @@ uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s)
     }
     while (n - below > 1) {
         uint64_t half = below + (n - below) / 2;
-        if (suffices(g, half, capacity_per_s, &others))
+        if (suffices(g, half, capacity_per_s, one, &others))
             n = half;
         else
             below = half;
@@ -280,7 +295,8 @@ void serve_overload(struct serve_times *out, double tokens)
     out->tokens_per_s = out->capacity_per_s * tokens;
 }
 
-static void play_stable(const struct serve_game *g, double tokens, struct serve_times *out)
+static void play_stable(const struct serve_game *g, double tokens, struct serve_times *out,
+                        struct serve_shown *shown)
 {
     struct scheduler_result r;
     struct arena arena = {0};
@@ -288,7 +304,8 @@ static void play_stable(const struct serve_game *g, double tokens, struct serve_
     out->requests_per_s = out->request_rate;
     out->tokens_per_s = out->request_rate * tokens;
     if (serve_is_limited(g->plan)) {
-        out->within = serve_within(g, &r, &arena);
+        *shown = shown_of(g, out->request_rate, &r, &arena);
+        out->within = shown->within;
         out->goodput_per_s = out->within * out->request_rate;
     }
     serve_report(g, &r, out);
@@ -298,6 +315,7 @@ static void play_stable(const struct serve_game *g, double tokens, struct serve_
 static void play_open(const struct serve_game *g, struct serve_times *out)
 {
     double tokens;
+    struct serve_shown shown = {0};
     out->request_rate = g->plan->workload.request_rate;
     out->capacity_per_s = serve_capacity(g, &tokens);
     out->utilization = out->request_rate / out->capacity_per_s;
@@ -308,8 +326,8 @@ static void play_open(const struct serve_game *g, struct serve_times *out)
     if (overloaded)
         serve_overload(out, tokens);
     else
-        play_stable(g, tokens, out);
-    out->deployments = serve_fewest(g, out->capacity_per_s);
+        play_stable(g, tokens, out, &shown);
+    out->deployments = serve_fewest(g, out->capacity_per_s, overloaded ? NULL : &shown);
 }
 
 struct serve_apart_side serve_side(const struct serve_game *g)

@@ -70,8 +70,8 @@ static void find_fewest(const struct both *b, const struct serve_apart *a, uint6
                         uint64_t *decode)
 {
     double wanted = b->pools->plan->workload.limit.share;
-    uint64_t p = serve_fewest(b->prefill.game, b->prefill.capacity_per_s);
-    uint64_t d = serve_fewest(b->decode.game, b->decode.capacity_per_s);
+    uint64_t p = serve_fewest(b->prefill.game, b->prefill.capacity_per_s, NULL);
+    uint64_t d = serve_fewest(b->decode.game, b->decode.capacity_per_s, NULL);
     *prefill = *decode = 0;
     if (!p || !d)
         return;

@@ -64,8 +64,9 @@ static struct demand_bank *bank_open(struct evaluator *e, const struct plan *pla
     memcpy(&bank->key, &is.key, sizeof is.key);
     bank->known = true;
     bank->turn = turn;
+    const struct demand_laws laws = {.known = e->rows_known};
     bank->refused =
-        demand_prepare(plan, e->routing, NULL, &bank->arena, &bank->source, &err) != STATUS_OK;
+        demand_prepare(plan, e->routing, laws, &bank->arena, &bank->source, &err) != STATUS_OK;
     return bank->refused ? NULL : bank;
 }
 
@@ -554,6 +555,17 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, bool evalua
         keep_expected(bank, tokens, &spread);
     }
     *expected = bank->expected[at];
+    return true;
+}
+
+bool evaluate_rows(struct evaluator *e, const struct plan *plan, struct rows *rows)
+{
+    struct demand_bank *bank =
+        plan_joined_tokens(plan) <= PLAN_MOST_TOKENS ? bank_open(e, plan) : NULL;
+    if (!bank)
+        return false;
+    *rows = bank->source.rows;
+    rows->spec.tokens = plan_joined_tokens(plan);
     return true;
 }
 

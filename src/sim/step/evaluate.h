@@ -38,6 +38,7 @@ struct evaluator {
      * fall on it; NULL: the evaluator's own */
     struct demand_bank *banks;
     size_t n_banks;
+    struct rows_known *rows_known; /* set by the caller: parts of banks' laws; or NULL */
     struct arena arena;
     struct work work;
     struct slots slots;
@@ -129,6 +130,10 @@ bool evaluate_is_slot(const char *key);
  * plan that was evaluated last. */
 bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan, bool evaluated,
                        struct demand *expected);
+
+/* The sampler of a plan's routing, as kept for that; *rows is a copy whose laws live until the
+ * routing's bank is another's. False when it cannot be sampled. */
+bool evaluate_rows(struct evaluator *evaluator, const struct plan *plan, struct rows *rows);
 
 void evaluator_release(struct evaluator *evaluator);
 void demand_banks_release(struct demand_bank *banks, size_t n);

@@ -49,7 +49,8 @@ enum status time_demand(const struct plan *plan, const struct rates *rates,
     *any = time_is_routed(plan);
     if (!*any)
         return STATUS_OK;
-    TRY(demand_prepare(plan, routing->data, routing->rows, arena, source, err));
+    const struct demand_laws laws = {.rows = routing->rows};
+    TRY(demand_prepare(plan, routing->data, laws, arena, source, err));
     source->all = routing->tokens;
     demand_sample(source, plan_joined_tokens(plan), false, spread);
     time_load(plan, rates, &spread->expected);

@@ -35,6 +35,8 @@ void crossing_init(const struct crossing_map *map, struct arena *arena, struct c
         out->in[i] = arena_alloc(arena, map->ranks, sizeof *out->in[i]);
         out->out[i] = arena_alloc(arena, map->ranks, sizeof *out->out[i]);
     }
+    out->sent = arena_alloc(arena, map->ranks, sizeof *out->sent);
+    out->reached = arena_alloc(arena, map->ranks, sizeof *out->reached);
 }
 
 void crossing_clear(struct crossing *crossing)
@@ -45,18 +47,19 @@ void crossing_clear(struct crossing *crossing)
     }
 }
 
-static void count(struct crossing *crossing, unsigned level, uint64_t from, uint64_t to)
+static void count(struct crossing *crossing, unsigned level, uint64_t from, uint64_t to,
+                  uint64_t units)
 {
-    crossing->out[level][from]++;
-    crossing->in[level][to]++;
+    crossing->out[level][from] += units;
+    crossing->in[level][to] += units;
 }
 
-static void count_tiers(struct crossing *crossing, uint64_t from, uint64_t to)
+static void count_tiers(struct crossing *crossing, uint64_t from, uint64_t to, uint64_t units)
 {
     for (unsigned t = 0; t < NETWORK_TIERS; t++) {
         uint64_t joined = crossing->map.joined[t];
         if (joined < crossing->map.ranks && from / joined != to / joined)
-            count(crossing, CROSSING_TIER + t, from / joined, to / joined);
+            count(crossing, CROSSING_TIER + t, from / joined, to / joined, units);
     }
 }
 
@@ -66,7 +69,8 @@ static uint64_t entry(const struct crossing_map *map, uint64_t source, uint64_t 
     return node * map->per_node + source % map->per_node;
 }
 
-void crossing_add(struct crossing *crossing, uint64_t source, uint64_t rank)
+/* Units from a source to a rank; where a node gets a token once, beside the latter. */
+static void add_rank(struct crossing *crossing, uint64_t source, uint64_t rank, uint64_t units)
 {
     const struct crossing_map *map = &crossing->map;
     uint64_t node = rank / map->per_node;
@@ -74,19 +78,30 @@ void crossing_add(struct crossing *crossing, uint64_t source, uint64_t rank)
     if (from == rank)
         return;
     bool inside = from / map->per_node == node;
-    count(crossing, inside ? CROSSING_UP : CROSSING_OUT, from, rank);
+    count(crossing, inside ? CROSSING_UP : CROSSING_OUT, from, rank, units);
     if (!inside)
-        count_tiers(crossing, from, rank);
+        count_tiers(crossing, from, rank, units);
 }
 
-void crossing_add_node(struct crossing *crossing, uint64_t source, uint64_t node)
+static void add_node(struct crossing *crossing, uint64_t source, uint64_t node, uint64_t tokens)
 {
     const struct crossing_map *map = &crossing->map;
     if (!map->once || source / map->per_node == node)
         return;
     uint64_t to = entry(map, source, node);
-    count(crossing, CROSSING_OUT, source, to);
-    count_tiers(crossing, source, to);
+    count(crossing, CROSSING_OUT, source, to, tokens);
+    count_tiers(crossing, source, to, tokens);
+}
+
+void crossing_add(struct crossing *crossing, uint64_t source)
+{
+    for (uint64_t i = 0; i < crossing->map.ranks; i++) {
+        if (crossing->sent[i])
+            add_rank(crossing, source, i, crossing->sent[i]);
+        if (crossing->reached[i])
+            add_node(crossing, source, i, crossing->reached[i]);
+        crossing->sent[i] = crossing->reached[i] = 0;
+    }
 }
 
 /* Ranks that share the links of a level. */

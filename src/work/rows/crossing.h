@@ -34,14 +34,15 @@ bool crossing_map_of(const struct plan *plan, struct crossing_map *map);
 struct crossing {
     struct crossing_map map;
     uint64_t *in[CROSSING_LEVELS], *out[CROSSING_LEVELS]; /* [ranks], of tiers by their group */
+    uint64_t *sent, *reached; /* [ranks] units of the source at hand by rank; where a node gets
+                               * a token once, its tokens by node: counted by the caller */
 };
 
 void crossing_init(const struct crossing_map *map, struct arena *arena, struct crossing *out);
 void crossing_clear(struct crossing *crossing);
 
-/* A unit from a source to a rank; where a node gets a token once, beside the latter. */
-void crossing_add(struct crossing *crossing, uint64_t source, uint64_t rank);
-void crossing_add_node(struct crossing *crossing, uint64_t source, uint64_t node);
+/* What a source sent and reached, which are zero again then. */
+void crossing_add(struct crossing *crossing, uint64_t source);
 
 /* The most of a rank at each level. */
 void crossing_most(const struct crossing *crossing, double most[CROSSING_LEVELS]);

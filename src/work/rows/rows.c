@@ -180,9 +180,13 @@ enum status rows_prepare(const struct rows_spec *spec, struct arena *arena, stru
     make_alias(&rows, arena);
     if (rows.kind == ROWS_HOT || rows.kind == ROWS_FIXED)
         find_hot(&rows, arena);
+    rows.node = arena_alloc(arena, spec->ranks, sizeof *rows.node);
+    for (uint64_t r = 0; r < spec->ranks; r++)
+        rows.node[r] = (uint32_t)(r / rows.spec.ranks_per_node);
     rows.normal = arena_alloc(arena, ROWS_BINS + 1, sizeof *rows.normal);
     rows_normal_table(rows.normal);
     rows_laws(&rows, arena);
+    rows.spec.known = NULL;
     *out = rows;
     return STATUS_OK;
 }
@@ -205,6 +209,7 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
     scratch->heads = arena_alloc(arena, rows->groups, sizeof *scratch->heads);
     scratch->firsts = arena_alloc(arena, rows->groups, sizeof *scratch->firsts);
     scratch->costs = arena_alloc(arena, rows->groups, sizeof *scratch->costs);
+    scratch->kept = arena_alloc(arena, rows->groups, sizeof *scratch->kept);
     uint64_t times = rows->kind == ROWS_GROUPED ? ROWS_CHUNK * 4 * rows_time_blocks(rows) : 0;
     scratch->time_words = arena_alloc(arena, times, sizeof *scratch->time_words);
     scratch->times = arena_alloc(arena, times, sizeof *scratch->times);

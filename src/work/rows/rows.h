@@ -28,6 +28,18 @@ enum {
     ROWS_BINS = 1024     /* of the table of normal quantiles */
 };
 
+/* Parts of laws that samplers have in common: what tokens choose, whatever ranks hold the
+ * experts, and what they touch where as many ranks do. Filled by rows_prepare; the caller's, of
+ * one thread; {0} knows nothing yet. Kept are copies: a sampler outlives it. */
+struct rows_part;
+struct rows_known {
+    struct arena arena;
+    struct rows_part *parts;
+    size_t n;
+};
+
+void rows_known_release(struct rows_known *known);
+
 struct rows_spec {
     uint64_t tokens; /* T: per source rank and step, at most */
     uint64_t all; /* of all ranks, where these have no T each: the first ones have one more than
@@ -41,6 +53,7 @@ struct rows_spec {
     enum scenario scenario;
     bool balanced; /* moe.buffer balanced: balance is asserted, no distribution is read */
     struct routing_data data;
+    struct rows_known *known; /* while it is prepared, or NULL: every part is worked out */
 };
 
 /* Tokens of a step, of all source ranks and of one. */
@@ -101,6 +114,7 @@ struct rows {
     uint64_t n_hot;           /* experts of rank 0 */
     double hot_share;         /* chance that a token goes there */
     uint64_t run;             /* tokens routed alike: 1, or ROWS_BURST_RUN */
+    uint32_t *node;           /* [R] of each rank */
     double *normal;           /* [ROWS_BINS + 1] quantiles of the normal law */
 };
 
@@ -135,6 +149,7 @@ struct rows_scratch {
     double *keys;                      /* [max(E, 2 R)] */
     struct rows_head *heads;           /* [groups] */
     double *firsts, *costs;            /* [groups] times of first arrivals; scores, negated */
+    uint64_t *kept;                    /* [groups] those that stay */
     uint32_t *time_words;              /* random words of waiting times */
     double *times;                     /* waiting times of a chunk of tokens */
 };
@@ -208,7 +223,17 @@ double rows_rosen(const double *p, uint64_t n, uint64_t k, double *pi);
  * in each of n_sets sets; set_of[e] is the set of expert e. With every expert its own set these
  * are the inclusion chances. */
 void rows_touch(const double *p, uint64_t n, uint64_t k, const uint32_t *set_of,
-                uint64_t n_sets, struct arena *arena, double *touch);
+                uint64_t n_sets, double *touch);
+
+/* The same for several partitions of the experts at once, whose arrivals are alike. */
+struct rows_sets {
+    const uint32_t *set_of; /* [n] below n */
+    uint64_t n;
+    double *touch; /* [n] */
+};
+
+void rows_touch_all(const double *p, uint64_t n, uint64_t k, const struct rows_sets *sets,
+                    size_t n_sets);
 
 /* The same for uniform choice: 1 - C(E - size, k) / C(E, k). */
 double rows_touch_uniform(uint64_t experts, uint64_t k, uint64_t size);

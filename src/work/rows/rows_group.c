@@ -25,6 +25,7 @@ struct grouped {
     const struct rows_alias *alias;
     uint64_t groups, size; /* size: experts of a group */
     double *mass;          /* [groups] popularity, in units of an average expert */
+    uint64_t n_kept;       /* groups that stay for the token at hand */
 };
 
 static inline uint32_t next_word(struct grouped *g)
@@ -123,23 +124,33 @@ static inline uint64_t least_of(const double *values, uint64_t n)
     return at;
 }
 
-/* Keeps the best `top` groups: the others never arrive again. */
+/* Keeps the best groups, those that fewer than `top` are better than, the first of equals:
+ * their numbers and first arrivals stand in front, and the others never arrive again. */
 static void keep_best(struct grouped *g, uint64_t top)
 {
-    double *costs = g->scratch->costs, *firsts = g->scratch->firsts;
-    for (uint64_t i = 0; i < top; i++)
-        costs[least_of(costs, g->groups)] = HUGE_VAL;
-    for (uint64_t group = 0; group < g->groups; group++)
-        firsts[group] = costs[group] < HUGE_VAL ? HUGE_VAL : firsts[group];
+    const double *costs = g->scratch->costs;
+    double *firsts = g->scratch->firsts;
+    g->n_kept = 0;
+    for (uint64_t group = 0; group < g->groups; group++) {
+        uint64_t better = 0;
+        for (uint64_t i = 0; i < group; i++)
+            better += costs[i] <= costs[group];
+        for (uint64_t i = group + 1; i < g->groups; i++)
+            better += costs[i] < costs[group];
+        if (better >= top)
+            continue;
+        g->scratch->kept[g->n_kept] = group;
+        firsts[g->n_kept++] = firsts[group];
+    }
 }
 
 /* The next arrival of all kept groups: its expert; the group moves on to its following one. */
 static int32_t take_next(struct grouped *g)
 {
     double *firsts = g->scratch->firsts;
-    uint64_t best = least_of(firsts, g->groups);
-    struct rows_head *head = &g->scratch->heads[best];
-    int32_t expert = head->expert >= 0 ? head->expert : draw_expert(g, best, head);
+    uint64_t best = least_of(firsts, g->n_kept), group = g->scratch->kept[best];
+    struct rows_head *head = &g->scratch->heads[group];
+    int32_t expert = head->expert >= 0 ? head->expert : draw_expert(g, group, head);
     head->expert = -1;
     firsts[best] = head->second;
     head->used++;
@@ -148,7 +159,7 @@ static int32_t take_next(struct grouped *g)
         return expert;
     }
     if (g->p) /* the mass after the coming arrival is known once it is */
-        head->expert = draw_expert(g, best, head);
+        head->expert = draw_expert(g, group, head);
     head->second = firsts[best] + wait(g, head);
     if (!g->p)
         head->mass -= 1;

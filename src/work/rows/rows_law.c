@@ -59,21 +59,34 @@ static void touch_uniform(const struct rows *rows, struct arena *arena, uint64_t
         law->node_touch[node] += share * rows_touch_uniform(experts, k, on_node[node]);
 }
 
-/* Exact chances by quadrature; the replicas of an expert count as experts that share its
- * popularity. */
-static void touch_weighted(const struct rows *rows, const double *p, struct arena *arena,
-                           struct rows_law *law)
+static uint32_t *numbers(uint64_t n, struct arena *arena)
+{
+    uint32_t *own = arena_alloc(arena, n, sizeof *own);
+    for (uint64_t e = 0; e < n; e++)
+        own[e] = (uint32_t)e;
+    return own;
+}
+
+/* Exact chances by quadrature, of experts too where these are asked for: the replicas of an
+ * expert count as experts that share its popularity. */
+static void touch_weighted(const struct rows *rows, const double *p, double *pi,
+                           struct arena *arena, struct rows_law *law)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t n = map->replicas, nodes = rows_nodes(rows);
+    uint64_t n = map->replicas, experts = rows->spec.experts, k = rows->spec.top_k;
     double *share = arena_alloc(arena, n, sizeof *share);
     uint32_t *node_of = arena_alloc(arena, n, sizeof *node_of);
     for (uint64_t i = 0; i < n; i++) {
         share[i] = p[map->expert[i]] / map->count[map->expert[i]];
         node_of[i] = map->rank[i] / (uint32_t)rows->spec.ranks_per_node;
     }
-    rows_touch(share, n, rows->spec.top_k, map->rank, rows->spec.ranks, arena, law->touch);
-    rows_touch(share, n, rows->spec.top_k, node_of, nodes, arena, law->node_touch);
+    const struct rows_sets sets[] = {{map->rank, rows->spec.ranks, law->touch},
+                                     {node_of, rows_nodes(rows), law->node_touch},
+                                     {pi ? numbers(experts, arena) : NULL, experts, pi}};
+    bool alike = pi && n == experts && memcmp(share, p, n * sizeof *p) == 0;
+    rows_touch_known(rows->spec.known, share, n, k, sets, alike ? 3 : 2);
+    if (pi && !alike)
+        rows_touch_known(rows->spec.known, p, experts, k, &sets[2], 1);
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         law->distinct_ranks += law->touch[r];
 }
@@ -88,19 +101,12 @@ static void fill_flat(const struct rows *rows, unsigned number, struct arena *ar
 {
     uint64_t n = rows->spec.experts, k = rows->spec.top_k;
     const double *p = rows->p + number * n;
-    if (!rows->alias) {
-        for (uint64_t e = 0; e < n; e++)
-            law->pi[e] = (double)k / (double)n;
-    } else {
-        uint32_t *own = arena_alloc(arena, n, sizeof *own);
-        for (uint64_t e = 0; e < n; e++)
-            own[e] = (uint32_t)e;
-        rows_touch(p, n, k, own, n, arena, law->pi);
-    }
+    for (uint64_t e = 0; !rows->alias && e < n; e++)
+        law->pi[e] = (double)k / (double)n;
     if (!rows->alias && rows->map.replicas == n)
         touch_uniform(rows, arena, n, k, 1, law);
     else
-        touch_weighted(rows, p, arena, law);
+        touch_weighted(rows, p, rows->alias ? law->pi : NULL, arena, law);
     law->sum_d[0] = rows_hajek(law->pi, n, law->d);
 }
 
@@ -197,7 +203,7 @@ static void see_token(struct frequencies *f, const int32_t *ids)
     }
     for (uint64_t g = 0; groups > 1 && g < groups; g++) {
         f->group_mean[g] += (double)f->in_group[g];
-        for (uint64_t h = 0; h < groups; h++)
+        for (uint64_t h = 0; f->in_group[g] && h < groups; h++)
             f->group_square[g * groups + h] += (double)(f->in_group[g] * f->in_group[h]);
     }
     see_destinations(f, ids);
@@ -340,6 +346,28 @@ static void smooth(const struct rows *rows, unsigned number, const double *group
                   law->node_touch);
 }
 
+/* Experts of the pilot's tokens, [ROWS_PILOT][K]: they follow from seed, router and popularity.
+ */
+static const int32_t *pilot_of(const struct rows *rows, unsigned number,
+                               struct rows_scratch *scratch, struct arena *arena)
+{
+    const struct rows_spec *spec = &rows->spec;
+    uint64_t n = spec->experts, k = spec->top_k;
+    const struct rows_key key = {.words = {ROWS_PART_PILOT, n, k, rows->groups, number,
+                                           spec->routing.seed, rows->alias != NULL},
+                                 .tables = {{rows->p + number * n, n * sizeof *rows->p},
+                                            {&spec->router, sizeof spec->router}}};
+    const int32_t *known = rows_known_find(spec->known, &key);
+    if (known)
+        return known;
+    int32_t *ids = arena_take(arena, ROWS_PILOT * k, sizeof *ids);
+    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK)
+        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, scratch,
+                            ids + t * k);
+    rows_known_keep(spec->known, &key, ids, ROWS_PILOT * k * sizeof *ids);
+    return ids;
+}
+
 /* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
 static void fill_grouped(const struct rows *rows, unsigned number, struct arena *arena,
                          struct rows_law *law)
@@ -348,14 +376,11 @@ static void fill_grouped(const struct rows *rows, unsigned number, struct arena 
     struct frequencies f;
     law->kept = arena_alloc(arena, groups, sizeof *law->kept);
     frequencies_init(&f, rows, arena, law);
-    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK) {
-        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, &f.scratch,
-                            f.scratch.ids);
-        for (uint32_t i = 0; i < ROWS_CHUNK; i++) {
-            see_token(&f, f.scratch.ids + i * rows->spec.top_k);
-            for (uint64_t g = 0; g < groups; g++)
-                law->kept[g] += f.in_group[g] > 0;
-        }
+    const int32_t *ids = pilot_of(rows, number, &f.scratch, arena);
+    for (uint32_t t = 0; t < ROWS_PILOT; t++) {
+        see_token(&f, ids + t * rows->spec.top_k);
+        for (uint64_t g = 0; g < groups; g++)
+            law->kept[g] += f.in_group[g] > 0;
     }
     finish_frequencies(&f, ROWS_PILOT);
     if (rows->alias)

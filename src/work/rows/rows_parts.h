@@ -49,6 +49,27 @@ void rows_hajek_groups(const struct rows *rows, struct rows_law *law);
 double rows_touch_by_power(const double *log_miss, uint64_t n, double power, double *touch);
 double rows_touch_power(const double *log_miss, uint64_t n, double distinct, double most);
 
+/* What a known part follows from, all of it: words, and tables of bytes. */
+enum { ROWS_KEY_WORDS = 8, ROWS_KEY_TABLES = 2 };
+enum rows_part_kind { ROWS_PART_TOUCH = 1, ROWS_PART_PILOT };
+
+struct rows_key {
+    uint64_t words[ROWS_KEY_WORDS];
+    struct {
+        const void *bytes;
+        size_t n;
+    } tables[ROWS_KEY_TABLES];
+};
+
+/* NULL: not known; else until the next part is kept. Keeping copies. `known` may be NULL. */
+const void *rows_known_find(const struct rows_known *known, const struct rows_key *key);
+void rows_known_keep(struct rows_known *known, const struct rows_key *key, const void *value,
+                     size_t bytes);
+
+/* rows_touch_all of the partitions that are not known, at most four. */
+void rows_touch_known(struct rows_known *known, const double *p, uint64_t n, uint64_t k,
+                      const struct rows_sets *sets, size_t n_sets);
+
 /* Of many drawn popularities so many laws are worked out in full; the others follow. */
 enum { ROWS_WORKED_OUT = 3 };
 

@@ -222,17 +222,25 @@ static void sample_grouped_chunk(const struct rows *rows, struct token_place at,
                         ids);
 }
 
-/* k distinct of `n` listed experts, uniformly. */
+/* The place of number `at` of those that are left where `taken` [n], ascending, are not; it is
+ * taken then. */
+static uint32_t take_place(uint32_t at, int32_t *taken, uint64_t n)
+{
+    uint64_t before = 0;
+    while (before < n && (uint32_t)taken[before] <= at + before)
+        before++;
+    memmove(taken + before + 1, taken + before, (n - before) * sizeof *taken);
+    taken[before] = (int32_t)(at + before);
+    return at + (uint32_t)before;
+}
+
+/* k distinct of `n` listed experts, uniformly; places that are taken go where replicas will. */
 static void pick_listed(const int32_t *list, uint64_t n, uint64_t k, struct rng *rng,
                         struct rows_scratch *scratch, int32_t *ids)
 {
     for (uint64_t i = 0; i < k; i++) {
-        uint64_t skip = rng_below(rng, n - i), at = 0;
-        for (;; at++)
-            if (scratch->stamp[list[at]] != scratch->clock && skip-- == 0)
-                break;
-        scratch->stamp[list[at]] = scratch->clock;
-        ids[i] = list[at];
+        uint32_t left = (uint32_t)rng_below(rng, n - i);
+        ids[i] = list[take_place(left, scratch->replicas, i)];
     }
 }
 
@@ -346,14 +354,20 @@ void rows_assign_replicas(const struct rows *rows, const int32_t *ids, uint64_t 
 
 /* ---- a step of the whole group ---- */
 
+/* Tokens of a source: the experts of n of them, each of which stands for so many alike. */
+struct chunk {
+    uint64_t source, n, alike;
+};
+
 /* Destinations of a chunk of tokens, each counted once per token. */
-static void count_tokens(const struct rows *rows, uint64_t source, uint64_t n,
+static void count_tokens(const struct rows *rows, const struct chunk *of,
                          struct rows_scratch *scratch, struct rows_step *out)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t k = rows->spec.top_k, ranks = rows->spec.ranks, per = rows->spec.ranks_per_node;
+    uint64_t k = rows->spec.top_k, ranks = rows->spec.ranks, alike = of->alike;
     uint64_t distinct = 0, nodes = 0;
-    for (uint64_t t = 0; t < n; t++) {
+    struct crossing *crossing = out->crossing;
+    for (uint64_t t = 0; t < of->n; t++) {
         if (scratch->rank_clock == UINT32_MAX)
             memset(scratch->node_stamp, 0, ranks * sizeof *scratch->node_stamp);
         uint32_t clock = rows_tick(&scratch->rank_clock, scratch->rank_stamp, ranks);
@@ -364,40 +378,58 @@ static void count_tokens(const struct rows *rows, uint64_t source, uint64_t n,
             scratch->rank_stamp[rank] = clock;
             distinct++;
             if (out->received)
-                out->received[rank]++;
+                out->received[rank] += alike;
             if (out->pairs)
-                out->pairs[source * ranks + rank]++;
-            uint64_t node = rank / per;
+                out->pairs[of->source * ranks + rank] += alike;
+            uint32_t node = rows->node[rank];
             bool first = scratch->node_stamp[node] != clock;
             nodes += first;
             scratch->node_stamp[node] = clock;
-            if (out->node)
-                out->node[node] += first;
-            if (out->crossing && !out->crossing->map.rows)
-                crossing_add(out->crossing, source, rank);
-            if (out->crossing && first)
-                crossing_add_node(out->crossing, source, node);
+            if (out->node && first)
+                out->node[node] += alike;
+            if (crossing && !crossing->map.rows)
+                crossing->sent[rank] += alike;
+            if (crossing && first)
+                crossing->reached[node] += alike;
         }
     }
-    out->distinct_ranks += (double)distinct;
-    out->distinct_nodes += (double)nodes;
+    out->distinct_ranks += (double)(distinct * alike);
+    out->distinct_nodes += (double)(nodes * alike);
 }
 
-static void count_chunk(const struct rows *rows, uint64_t source, uint64_t n,
+static void count_chunk(const struct rows *rows, const struct chunk *of,
                         struct rows_scratch *scratch, struct rows_step *out)
 {
-    uint64_t k = rows->spec.top_k, p = rows->map.replicas;
-    rows_assign_replicas(rows, scratch->ids, n, scratch->seen, scratch->replicas);
-    for (uint64_t i = 0; i < n * k; i++)
-        out->replica[scratch->replicas[i]]++;
+    uint64_t p = rows->map.replicas, n = of->n * rows->spec.top_k;
+    rows_assign_replicas(rows, scratch->ids, of->n, scratch->seen, scratch->replicas);
+    for (uint64_t i = 0; i < n; i++)
+        out->replica[scratch->replicas[i]] += of->alike;
     if (out->matrix)
-        for (uint64_t i = 0; i < n * k; i++)
-            out->matrix[source * p + (uint64_t)scratch->replicas[i]]++;
+        for (uint64_t i = 0; i < n; i++)
+            out->matrix[of->source * p + (uint64_t)scratch->replicas[i]] += of->alike;
     if (out->crossing && out->crossing->map.rows)
-        for (uint64_t i = 0; i < n * k; i++)
-            crossing_add(out->crossing, source, rows->map.rank[scratch->replicas[i]]);
+        for (uint64_t i = 0; i < n; i++)
+            out->crossing->sent[rows->map.rank[scratch->replicas[i]]] += of->alike;
     if (out->received || out->pairs || out->node || out->crossing)
-        count_tokens(rows, source, n, scratch, out);
+        count_tokens(rows, of, scratch, out);
+}
+
+/* A source's tokens. A run of them begins with a chunk, and an expert that has one replica
+ * takes them all: the first stands for it. */
+static void count_source(const struct rows *rows, uint64_t step, uint64_t source,
+                         struct rows_scratch *scratch, struct rows_step *out)
+{
+    uint64_t tokens = rows_tokens_of(&rows->spec, source);
+    bool runs = rows->run == ROWS_CHUNK && rows->map.replicas == rows->map.experts;
+    memset(scratch->seen, 0, rows->spec.experts * sizeof *scratch->seen);
+    for (uint64_t first = 0; first < tokens; first += ROWS_CHUNK) {
+        uint64_t n = lesser(tokens - first, ROWS_CHUNK);
+        const struct chunk chunk = {source, runs ? 1 : n, runs ? n : 1};
+        rows_sample_tokens(rows, step, source, first, chunk.n, scratch, scratch->ids);
+        count_chunk(rows, &chunk, scratch, out);
+    }
+    if (out->crossing)
+        crossing_add(out->crossing, source);
 }
 
 static void clear_step(const struct rows *rows, struct rows_step *out)
@@ -450,15 +482,8 @@ void rows_sample_step(const struct rows *rows, uint64_t step, struct rows_scratc
                  !out->node && !out->crossing;
     if (plain)
         count_experts(rows, step, scratch, out);
-    for (uint64_t source = 0; !plain && source < rows->spec.ranks; source++) {
-        uint64_t tokens = rows_tokens_of(&rows->spec, source);
-        memset(scratch->seen, 0, experts * sizeof *scratch->seen);
-        for (uint64_t first = 0; first < tokens; first += ROWS_CHUNK) {
-            uint64_t n = tokens - first < ROWS_CHUNK ? tokens - first : ROWS_CHUNK;
-            rows_sample_tokens(rows, step, source, first, n, scratch, scratch->ids);
-            count_chunk(rows, source, n, scratch, out);
-        }
-    }
+    for (uint64_t source = 0; !plain && source < rows->spec.ranks; source++)
+        count_source(rows, step, source, scratch, out);
     for (uint64_t i = 0; i < map->replicas; i++) {
         out->expert[map->expert[i]] += out->replica[i];
         out->rank[map->rank[i]] += out->replica[i];

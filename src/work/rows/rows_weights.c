@@ -91,7 +91,7 @@ static void fit_counts(const struct rows_spec *spec, const uint64_t *counts,
     }
     for (int i = 0; i < CORRECTIONS; i++) {
         normalise(n, log_weight, p);
-        rows_touch(p, n, spec->top_k, own, n, arena, got);
+        rows_touch(p, n, spec->top_k, own, n, got);
         for (uint64_t e = 0; e < n; e++)
             if (want[e] > 0 && got[e] < 1)
                 log_weight[e] += rng_log(log1p(-want[e]) / log1p(-got[e]));
