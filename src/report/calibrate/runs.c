@@ -59,6 +59,15 @@ static size_t n_scores(const struct run_calibration *c)
     return n;
 }
 
+/* Whether the runs say more of one another than the profile did; NULL: they do. */
+static const char *advice(const struct run_calibration *c)
+{
+    return c->left_out.n && c->left_out.median >= c->before.median
+               ? "the profile as it was predicts these runs no worse than they predict each "
+                 "other: keep it, or take more layouts, of one release"
+               : NULL;
+}
+
 void runs_print_text(const struct runs_view *view)
 {
     const struct run_calibration *c = view->calibration;
@@ -71,6 +80,9 @@ void runs_print_text(const struct runs_view *view)
     column_table(view->out, view->term, &constants, view->arena);
     fprintf(view->out, "\nerror on what was left out of the fit\n\n");
     column_table(view->out, view->term, &scores, view->arena);
+    const char *advised = advice(c);
+    if (advised)
+        fprintf(view->out, "\nadvice: %s\n", advised);
     fputc('\n', view->out);
     provenance_text(view->out, view->term,
                     &(struct provenance){.seed = 1, .profile = c->profile->name});
@@ -88,6 +100,8 @@ void runs_print_json(const struct runs_view *view)
     json_object(&json, NULL);
     provenance_json(&json, &(struct provenance){.seed = 1, .profile = c->profile->name});
     json_string(&json, "table", view->table);
+    if (advice(c))
+        json_string(&json, "advice", advice(c));
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         column_json_array(&json, keys[i], lists[i].columns, lists[i].n, lists[i].records,
                           lists[i].n_records, lists[i].record_size);
