@@ -77,8 +77,10 @@ static size_t check_example(const char *file)
         struct text launch = {.arena = &arena};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
         load(file, NULL, NULL, &arena, plan);
-        if (plan->workload.mode == MODE_SERVE && !serves[i])
-            continue; /* which no framework but an engine takes at all */
+        if (plan->workload.mode == MODE_SERVE && !serves[i]) { /* no framework but an engine */
+            arena_release(&arena);
+            continue;
+        }
         const char *stack = job_export_stack(stacks[i]);
         if (!text_starts(plan->stack_name, stack))
             load(file, NULL, stack, &arena, plan);
