@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "plan/pools.h"
 
-static const char prefix[] = "prefill.";
-
 bool search_has_pools(const struct plan *plan)
 {
     return plan->prefill && plan->workload.mode == MODE_SERVE;
@@ -20,8 +18,8 @@ enum part { PART_PREFILL, PART_DECODE, PART_PLAN };
 
 static enum part part_of(const char *text, bool fixed, struct arena *arena)
 {
-    bool own = text_starts(text, prefix);
-    const char *name = text + (own ? sizeof prefix - 1 : 0);
+    bool own = text_starts(text, POOL_PREFIX);
+    const char *name = text + (own ? sizeof POOL_PREFIX - 1 : 0);
     bool layout = search_wish_is_layout(arena_strndup(arena, name, strcspn(name, "=")));
     return !layout && !fixed ? PART_PLAN : own ? PART_PREFILL : PART_DECODE;
 }
@@ -34,7 +32,7 @@ static const char *const *sublist(const char *const *all, size_t n, bool fixed, 
     *n_own = 0;
     for (size_t i = 0; i < n; i++)
         if (part_of(all[i], fixed, arena) == part)
-            own[(*n_own)++] = all[i] + (part == PART_PREFILL ? sizeof prefix - 1 : 0);
+            own[(*n_own)++] = all[i] + (part == PART_PREFILL ? sizeof POOL_PREFIX - 1 : 0);
     return own;
 }
 

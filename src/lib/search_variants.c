@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "lib/axis.h"
+#include "plan/pools.h"
 #include "plan/read/unread.h"
 #include "plan/schema/schema.h"
 #include "work/stack/stack.h"
@@ -45,11 +46,9 @@ static bool is_named(const struct axes *axes, const struct field *field)
     return false;
 }
 
-static const char pool_prefix[] = "prefill.";
-
 static bool is_of_pool(const struct field *field)
 {
-    return text_starts(field->key, pool_prefix);
+    return text_starts(field->key, POOL_PREFIX);
 }
 
 /* A key by its name; of servers that prefill, where a plan has them, under their part's. NULL:
@@ -57,13 +56,13 @@ static bool is_of_pool(const struct field *field)
 static const struct field *field_of(const char *name, const struct plan *plan,
                                     struct arena *arena)
 {
-    bool own = plan->prefill && text_starts(name, pool_prefix);
-    const struct field *field = schema_find(name + (own ? sizeof pool_prefix - 1 : 0));
+    bool own = plan->prefill && text_starts(name, POOL_PREFIX);
+    const struct field *field = schema_find(name + (own ? sizeof POOL_PREFIX - 1 : 0));
     if (!own || !field)
         return field;
     struct field *copy = arena_alloc(arena, 1, sizeof *copy);
     *copy = *field;
-    copy->key = arena_printf(arena, "%s%s", pool_prefix, field->key);
+    copy->key = arena_printf(arena, POOL_PREFIX "%s", field->key);
     return copy;
 }
 

@@ -254,6 +254,11 @@ uint64_t model_ffns(const struct model *model, enum ffn ffn)
     return ffn == FFN_MOE ? moe : ffn == FFN_DENSE ? dense : all.n - moe - dense;
 }
 
+bool model_attends_by_groups(const struct model *model)
+{
+    return model->attention.kind == ATTENTION_GQA && !model_has_mixer(model, MIXER_LINEAR);
+}
+
 bool model_has_indexer(const struct model *model, enum mixer mixer)
 {
     bool full = mixer == MIXER_FULL && model->attention.kind != ATTENTION_GQA;

@@ -168,6 +168,8 @@ bool plan_shares_kv(const struct plan *plan);
  * modules. */
 uint64_t model_mixers(const struct model *model, enum mixer mixer);
 bool model_has_mixer(const struct model *model, enum mixer mixer); /* one at least */
+/* Whether every layer has grouped-query attention, and no other mixer. */
+bool model_attends_by_groups(const struct model *model);
 uint64_t model_ffns(const struct model *model, enum ffn ffn);
 
 /* Numbers that the head makes of a token: labels of a score head, or the vocabulary; and

@@ -5,6 +5,9 @@
 
 #include "plan/plan.h"
 
+/* Before the keys of servers that prefill, outside their part. */
+#define POOL_PREFIX "prefill."
+
 /* Whether prefill and decode are apart: a part `prefill`, or the same layout for both
  * (workload.disaggregated). */
 bool plan_is_apart(const struct plan *plan);

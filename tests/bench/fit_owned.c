@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cache.h"
 #include "base/rng.h"
 #include "base/stat.h"
 #include "base/text.h"
@@ -387,8 +389,21 @@ static void say_unlike(void)
     arena_release(&r.arena);
 }
 
+/* A folder of its own for the profiles that it writes: several may run at once. */
+static const char *enter_folder(struct arena *arena)
+{
+    char *folder = arena_printf(arena, "%s/fit_owned-XXXXXX", temporary_folder());
+    if (!mkdtemp(folder) || chdir(folder) != 0) {
+        perror(folder);
+        exit(1);
+    }
+    return folder;
+}
+
 int main(int argc, char **argv)
 {
+    struct arena arena = {0};
+    const char *folder = enter_folder(&arena);
     bool layouts = argc < 2 || strcmp(argv[1], "layouts") == 0,
          splits = argc < 2 || strcmp(argv[1], "splits") == 0;
     for (unsigned i = 0; i < OWNERS && (layouts || splits); i++) {
@@ -405,5 +420,7 @@ int main(int argc, char **argv)
         say_unlike();
     remove(others_file);
     remove(own_file);
+    rmdir(folder);
+    arena_release(&arena);
     return 0;
 }

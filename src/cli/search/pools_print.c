@@ -7,6 +7,7 @@
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "plan/derive.h"
+#include "plan/pools.h"
 
 static const char *const names[] = {"prefill", "decode"};
 
@@ -58,8 +59,8 @@ static bool label_differs(const struct pools_view *view, const struct hit_rows *
 {
     const struct search_variants *v = view->variants;
     for (size_t i = 1; i < rows->n; i++)
-        if (!text_equal(v->labels[rows->items[i].hit->variant * v->n_keys + key],
-                        v->labels[rows->items[0].hit->variant * v->n_keys + key]))
+        if (!text_equal(search_label(v, rows->items[i].hit->variant, key),
+                        search_label(v, rows->items[0].hit->variant, key)))
             return true;
     return false;
 }
@@ -69,7 +70,7 @@ static bool label_differs(const struct pools_view *view, const struct hit_rows *
 static void append_side(const struct pools_view *view, const struct pools_hit *hit,
                         unsigned side, struct text *out)
 {
-    const char *prefix = side ? "" : "prefill.";
+    const char *prefix = side ? "" : POOL_PREFIX;
     const struct search_hit *own = &hit->side[side];
     const struct plan *plan = view->asks[hit->variant].plan;
     const struct parallel *p = side ? &plan->parallel : &plan->prefill->parallel;
@@ -99,8 +100,7 @@ static const char *set_of(const struct pools_view *view, const struct pools_hit 
     if (limit->tpot_s > 0)
         text_printf(&out, " workload.limit.tpot=%.9gs", limit->tpot_s);
     for (size_t key = 0; key < v->n_keys; key++)
-        text_printf(&out, " %s=%s", v->keys[key]->key,
-                    v->labels[hit->variant * v->n_keys + key]);
+        text_printf(&out, " %s=%s", v->keys[key]->key, search_label(v, hit->variant, key));
     for (unsigned side = 0; side < 2; side++)
         append_side(view, hit, side, &out);
     return text_string(&out);
@@ -114,7 +114,7 @@ static void append_key(unsigned side, enum search_key key, bool table, struct te
     if (table)
         text_printf(out, ",%s %s", names[side], search_key_name(key));
     else
-        text_printf(out, ",%s%s", side ? "" : "prefill.", search_key_full(key));
+        text_printf(out, ",%s%s", side ? "" : POOL_PREFIX, search_key_full(key));
 }
 
 static void append_header(const struct pools_view *view, const struct hit_rows *rows,
@@ -182,7 +182,7 @@ static void append_row(const struct pools_view *view, const struct hit_rows *row
         if (!table || label_differs(view, rows, key))
             text_printf(
                 out, ",%s",
-                frontier_csv_quote(v->labels[row->hit->variant * v->n_keys + key], out->arena));
+                frontier_csv_quote(search_label(v, row->hit->variant, key), out->arena));
     append_numbers(view, row, table, out);
 }
 
@@ -247,7 +247,7 @@ static void print_shared(const struct pools_view *view, const struct hit_rows *r
     for (size_t key = 0, n = 0; key < v->n_keys; key++)
         if (!label_differs(view, rows, key))
             fprintf(out, "%s%s=%s\n", n++ ? " " : "all: ", v->keys[key]->key,
-                    v->labels[rows->items[0].hit->variant * v->n_keys + key]);
+                    search_label(v, rows->items[0].hit->variant, key));
 }
 
 static void print_miss(const struct pools_view *view)

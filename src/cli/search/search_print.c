@@ -34,8 +34,8 @@ static bool labels_differ(const struct search_variants *variants, const struct s
                           size_t n, size_t key)
 {
     for (size_t i = 1; i < n; i++)
-        if (!text_equal(search_label(variants, &hits[i], key),
-                        search_label(variants, &hits[0], key)))
+        if (!text_equal(search_label(variants, hits[i].variant, key),
+                        search_label(variants, hits[0].variant, key)))
             return true;
     return false;
 }
@@ -77,7 +77,8 @@ static void hit_row(const struct search_view *view, const struct search_hit *hit
                         search_value((enum search_key)key, hit->value[key], arena));
     for (size_t key = 0; key < v->n_keys; key++)
         if (labels_differ(v, hits, n, key))
-            text_printf(rows, ",%s", frontier_csv_quote(search_label(v, hit, key), arena));
+            text_printf(rows, ",%s",
+                        frontier_csv_quote(search_label(v, hit->variant, key), arena));
     text_printf(rows, ",%s,%" PRIu64, verdict_name(hit->verdict), hit->total_bytes);
     if (hit->serving.present)
         text_printf(rows, ",%.0f,%.2f", 1e3 * hit->serving.ttft_s, 1e3 * hit->serving.tpot_s);
@@ -125,7 +126,7 @@ static void print_shared(const struct search_view *view, const struct search_hit
                 &column);
     for (size_t key = 0; key < v->n_keys; key++)
         if (!labels_differ(v, hits, n, key))
-            print_word(view, v->keys[key]->key, search_label(v, &hits[0], key), &column);
+            print_word(view, v->keys[key]->key, search_label(v, hits[0].variant, key), &column);
     size_t splits = 0;
     for (size_t i = 0; i < n; i++)
         splits += hits[i].splits;
@@ -261,7 +262,8 @@ static void csv_hits(const char *list, const struct search_variants *v,
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
         for (size_t key = 0; key < v->n_keys; key++)
-            fprintf(out, ",%s", frontier_csv_quote(search_label(v, &hits[i], key), arena));
+            fprintf(out, ",%s",
+                    frontier_csv_quote(search_label(v, hits[i].variant, key), arena));
         text_double(seconds, hits[i].seconds_per_token);
         fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s",
                 verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
@@ -316,7 +318,8 @@ static void every_row(const struct search_variants *v, const struct search_hit *
         text_printf(rows, ",%s",
                     search_value((enum search_key)key, hit->value[key], rows->arena));
     for (size_t key = 0; key < v->n_keys; key++)
-        text_printf(rows, ",%s", frontier_csv_quote(search_label(v, hit, key), rows->arena));
+        text_printf(rows, ",%s",
+                    frontier_csv_quote(search_label(v, hit->variant, key), rows->arena));
     text_printf(rows, ",%s,%" PRIu64 ",%" PRIu64 ",%s,%.2g", verdict_name(hit->verdict),
                 hit->total_bytes, hit->state_bytes, seconds, hit->error);
     if (serves)

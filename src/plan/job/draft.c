@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/pools.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 
@@ -100,8 +101,6 @@ void draft_drop_defaults(struct draft *draft, const char *prefix)
 
 /* ---- order: that of the field table, "model.base" before what it changes ---- */
 
-static const char pool_prefix[] = "prefill.";
-
 static const char *base_of(const char *key)
 {
     const char *dot = strchr(key, '.');
@@ -117,8 +116,8 @@ static size_t place(const char *key)
     const struct field *fields = schema_fields(&n), *field = schema_find(key);
     if (field)
         return (size_t)(field - fields);
-    if (text_starts(key, pool_prefix)) /* what prefill servers have otherwise comes last */
-        return n + 1 + place(base_of(key + sizeof pool_prefix - 1));
+    if (text_starts(key, POOL_PREFIX)) /* what prefill servers have otherwise comes last */
+        return n + 1 + place(base_of(key + sizeof POOL_PREFIX - 1));
     size_t length = strlen(key);
     for (size_t i = 0; i < n; i++) /* a group: in front of its first field */
         if (strncmp(fields[i].key, key, length) == 0 && fields[i].key[length] == '.')
@@ -149,7 +148,7 @@ static void settle(struct draft *draft)
 {
     for (size_t i = 0; part_keys[i]; i++) {
         settle_part(draft, part_keys[i]);
-        settle_part(draft, arena_printf(draft->arena, "%s%s", pool_prefix, part_keys[i]));
+        settle_part(draft, arena_printf(draft->arena, "%s%s", POOL_PREFIX, part_keys[i]));
     }
     if (draft->n)
         qsort(draft->items, draft->n, sizeof *draft->items, by_place);

@@ -98,7 +98,7 @@ static void directive(const struct job_writer *writer, const char *key, const ch
                       struct text *out)
 {
     bool prefill = writer->pool && text_equal(writer->pool, "prefill");
-    text_printf(out, "#moeplan %s%s=%s\n", prefill ? "prefill." : "", key,
+    text_printf(out, "#moeplan %s%s=%s\n", prefill ? POOL_PREFIX : "", key,
                 value[0] ? value : "\"\"");
 }
 

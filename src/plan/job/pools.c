@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "plan/job/reader.h"
+#include "plan/pools.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 
-static const char pool_prefix[] = "prefill.", counts_prefix[] = "workload.deployments.";
+static const char counts_prefix[] = "workload.deployments.";
 
 static bool is_of_both(const char *key)
 {
-    return text_starts(key, pool_prefix) || text_starts(key, counts_prefix) ||
+    return text_starts(key, POOL_PREFIX) || text_starts(key, counts_prefix) ||
            text_equal(key, "prefill");
 }
 
@@ -52,7 +53,7 @@ static bool is_shared(const char *key)
 
 static void add_item(struct draft *draft, const struct draft_item *item)
 {
-    const char *key = arena_printf(draft->arena, "%s%s", pool_prefix, item->key);
+    const char *key = arena_printf(draft->arena, POOL_PREFIX "%s", item->key);
     if (item->list)
         draft_set_list(draft, key, item->words, item->n, item->mark, item->origin);
     else
@@ -62,7 +63,7 @@ static void add_item(struct draft *draft, const struct draft_item *item)
 /* Whether the job says it of the part itself, in a line of ours. */
 static bool says(const struct draft *draft, const char *key)
 {
-    return draft_find(draft, arena_printf(draft->arena, "%s%s", pool_prefix, key)) != NULL;
+    return draft_find(draft, arena_printf(draft->arena, POOL_PREFIX "%s", key)) != NULL;
 }
 
 static void add_differences(const struct draft *prefill, struct draft *draft)
@@ -111,8 +112,8 @@ static enum status add_defaults(const char *file, const struct draft *prefill,
             text_starts(key, "cluster.") || schema_is_list(&fields[i]) || says(draft, key) ||
             text_equal(wanted, value(&fields[i], plans[1].prefill, arena)))
             continue;
-        draft_set(draft, arena_printf(arena, "%s%s", pool_prefix, key), wanted,
-                  (struct mark){0}, "as the launch that prefills leaves it");
+        draft_set(draft, arena_printf(arena, POOL_PREFIX "%s", key), wanted, (struct mark){0},
+                  "as the launch that prefills leaves it");
     }
     return STATUS_OK;
 }
@@ -190,7 +191,7 @@ enum status job_join(const struct job_text *file, const struct job_pair *pair,
     count(&draft, "workload.deployments.prefill", pair->n_prefill, "servers that prefill");
     count(&draft, "workload.deployments.decode", pair->n_decode, "servers that decode");
     if (!draft_has_part(&draft, "prefill")) /* both are launched alike */
-        draft_set(&draft, "prefill.workload.role", "prompts", none, "servers that prefill");
+        draft_set(&draft, POOL_PREFIX "workload.role", "prompts", none, "servers that prefill");
     TRY(add_defaults(name, &pair->prefill->draft, &draft, arena, err));
     for (size_t i = 0; request->all_sets && i < request->n_sets; i++)
         if (is_of_both(request->sets[i].key) && !text_equal(request->sets[i].key, "prefill"))

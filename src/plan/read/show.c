@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "plan/pools.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 
@@ -89,7 +90,7 @@ static void print_prefill(const struct plan *plan, struct text *out)
         int depth;
         if (!plan_prefill_has(plan, &fields[i]))
             continue;
-        const char *key = arena_printf(out->arena, "prefill.%s", fields[i].key);
+        const char *key = arena_printf(out->arena, POOL_PREFIX "%s", fields[i].key);
         const char *name = print_groups(key, 0, shared_groups(before, key), &depth, out);
         print_indent(out, depth);
         text_printf(out, "%s: ", name);

@@ -425,8 +425,7 @@ static bool modules_broken(const struct plan *plan, char *text, char *hint)
     uint64_t known = 0;
     for (unsigned i = 0; i < n; i++)
         known += plan_lists(asked, names[i]);
-    bool plain = plan->model.attention.kind == ATTENTION_GQA &&
-                 model_mixers(&plan->model, MIXER_LINEAR) == 0 && plan_dp(plan) == 1;
+    bool plain = model_attends_by_groups(&plan->model) && plan_dp(plan) == 1;
     if (plain && known > 0 && known == asked->n)
         return false;
     if (!plain)

@@ -38,15 +38,13 @@ static size_t convert(struct job *job, const struct model *model, const char *wo
 }
 
 /* Why the cache is not counted, or NULL. */
-static const char *left_out(struct job *job, const struct model *model, uint64_t slots,
-                            bool replicas)
+static const char *left_out(struct job *job, uint64_t slots, bool plain)
 {
     if (!slots)
         return "without max_loras it is a share of what is free, device_cache_percent";
     if (!job_given(job, modules_flag))
         return "its modules are in the adapters' files: lora_target_modules says them";
-    if (replicas || model->attention.kind != ATTENTION_GQA ||
-        model_mixers(model, MIXER_LINEAR) > 0)
+    if (!plain)
         return "grouped-query attention in every layer, without replicas of it, has one here";
     return "of attention's modules and of dense models' networks there is one here";
 }
@@ -71,13 +69,12 @@ enum status trtllm_set_adapters(struct job *job)
     if (!said || !known)
         return STATUS_OK;
     const struct model *model = &plan->model;
-    bool plain = !replicas && model->attention.kind == ATTENTION_GQA &&
-                 model_mixers(model, MIXER_LINEAR) == 0;
+    bool plain = !replicas && model_attends_by_groups(model);
     size_t n = plain ? convert(job, model, words) : 0;
     if (!n || !slots || !rank) {
         job_warn(job, job_setting(job, said)->mark,
                  "the cache of adapters matters to memory and is not counted: %s",
-                 left_out(job, model, slots, replicas));
+                 left_out(job, slots, plain));
         return STATUS_OK;
     }
     job_set_count(job, "lora.slots", slots, slots_flag);

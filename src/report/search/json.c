@@ -45,10 +45,9 @@ const char *search_names(const struct search_variants *v, enum search_name of,
     return text_string(&out);
 }
 
-const char *search_label(const struct search_variants *variants, const struct search_hit *hit,
-                         size_t key)
+const char *search_label(const struct search_variants *variants, size_t variant, size_t key)
 {
-    return variants->labels[hit->variant * variants->n_keys + key];
+    return variants->labels[variant * variants->n_keys + key];
 }
 
 const char *search_layout(const struct search_variants *variants, const struct search_hit *hit,
@@ -61,7 +60,8 @@ const char *search_layout(const struct search_variants *variants, const struct s
     if (hit->splits)
         text_append(&out, " sp=true");
     for (size_t i = 0; i < variants->n_keys; i++)
-        text_printf(&out, " %s=%s", variants->keys[i]->key, search_label(variants, hit, i));
+        text_printf(&out, " %s=%s", variants->keys[i]->key,
+                    search_label(variants, hit->variant, i));
     return text_string(&out);
 }
 

@@ -28,9 +28,8 @@ enum search_name { SEARCH_MODEL, SEARCH_CLUSTER, SEARCH_STACK, SEARCH_PROFILE };
 const char *search_names(const struct search_variants *variants, enum search_name of,
                          struct arena *arena);
 
-/* A hit's value of a key beside a layout's. */
-const char *search_label(const struct search_variants *variants, const struct search_hit *hit,
-                         size_t key);
+/* A variant's value of a key beside a layout's. */
+const char *search_label(const struct search_variants *variants, size_t variant, size_t key);
 
 void search_print_json(const struct search_variants *variants,
                        const struct provenance *provenance, const struct search_result *result,

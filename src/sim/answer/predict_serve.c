@@ -247,7 +247,7 @@ static void join_notes(const struct prediction *prefill, struct arena *arena,
             notes[n++] = out->notes[i];
     for (size_t i = 0; i < prefill->n_notes; i++)
         if (prefill->notes[i].weighs)
-            notes[n++] = note_loud(arena_printf(arena, "prefill.%s", prefill->notes[i].key),
+            notes[n++] = note_loud(arena_printf(arena, POOL_PREFIX "%s", prefill->notes[i].key),
                                    prefill->notes[i].text);
     out->notes = notes;
     out->n_notes = n;
@@ -291,8 +291,7 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
 
 bool predict_lacks_memory(const struct memory_report *memory)
 {
-    bool above = memory->total_bytes > memory->limit_bytes;
-    return memory->verdict == VERDICT_OOM || (memory->verdict == VERDICT_MARGINAL && above);
+    return verdict_lacks(memory->verdict, memory->total_bytes, memory->limit_bytes);
 }
 
 /* Of what does not fit, and of limits that requests miss. */

@@ -175,3 +175,8 @@ enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak)
         return (double)(total - limit) <= error ? VERDICT_MARGINAL : VERDICT_OOM;
     return (double)(room_of(plan) - total) <= error ? VERDICT_MARGINAL : VERDICT_FITS;
 }
+
+bool verdict_lacks(enum verdict verdict, uint64_t total_bytes, uint64_t limit_bytes)
+{
+    return verdict == VERDICT_OOM || (verdict == VERDICT_MARGINAL && total_bytes > limit_bytes);
+}

@@ -62,4 +62,7 @@ bool verdict_stages(const struct plan *plan, const struct work *work, struct slo
  * if nothing fragmented. */
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak);
 
+/* Whether it needs more than the limit, be it within the stack's error of it. */
+bool verdict_lacks(enum verdict verdict, uint64_t total_bytes, uint64_t limit_bytes);
+
 #endif

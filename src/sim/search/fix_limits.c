@@ -31,14 +31,13 @@ static bool keeps(struct limits *l, struct counts n)
 static bool add_one(const struct serve_times *t, struct counts *n)
 {
     const struct serve_apart *a = &t->apart;
-    char by = a->limited_by[0];
-    if (!a->present || by == 'r') /* "requests": none of them waits */
+    if (!a->present || text_equal(a->limited_by, "requests")) /* none of them waits */
         return false;
-    if (by == 'l') /* "link": of the end that has less */
-        by = (double)n->prefill * a->link_per_s < (double)n->decode * a->receive_per_s ? 'p'
-                                                                                       : 'd';
-    n->prefill += by == 'p';
-    n->decode += by == 'd';
+    bool prefill = text_equal(a->limited_by, "prefill");
+    if (text_equal(a->limited_by, "link")) /* of the end that has less */
+        prefill = (double)n->prefill * a->link_per_s < (double)n->decode * a->receive_per_s;
+    n->prefill += prefill;
+    n->decode += !prefill;
     return true;
 }
 

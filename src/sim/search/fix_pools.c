@@ -8,8 +8,6 @@
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
 
-static const char prefix[] = "prefill.";
-
 /* Whether a server of the pool needs more than there is, and what would mend that. */
 struct pool_fixes {
     bool lacks;
@@ -68,7 +66,7 @@ static void name_keys(const struct pools *p, enum duty duty, const char *set, st
         size_t length = strcspn(at, " "), named = strcspn(at, "=");
         const char *key = arena_strndup(p->arena, at, named);
         const char *value = arena_strndup(p->arena, at + named + 1, length - named - 1);
-        const char *own = arena_printf(p->arena, "%s%s", prefix, key);
+        const char *own = arena_printf(p->arena, POOL_PREFIX "%s", key);
         at += length + strspn(at + length, " ");
         if (is_of_requests(key)) {
             add(out, key, of_all(p->plan, duty, value, p->arena));
@@ -87,6 +85,11 @@ static void name_keys(const struct pools *p, enum duty duty, const char *set, st
     }
 }
 
+static bool lacks(const struct evaluation *of)
+{
+    return verdict_lacks(of->verdict, of->peak.total_bytes, of->limit_bytes);
+}
+
 /* ---- the plan of both with a fix ---- */
 
 /* The settings of one part. */
@@ -94,8 +97,8 @@ static const char *settings_of(const struct pools *p, const char *set, bool pref
 {
     struct text out = {.arena = p->arena};
     for (const char *at = set; *at;) {
-        size_t length = strcspn(at, " "), skip = prefill ? sizeof prefix - 1 : 0;
-        if (text_starts(at, prefix) == prefill)
+        size_t length = strcspn(at, " "), skip = prefill ? sizeof POOL_PREFIX - 1 : 0;
+        if (text_starts(at, POOL_PREFIX) == prefill)
             text_printf(&out, "%s%.*s", out.length ? " " : "", (int)(length - skip), at + skip);
         at += length + strspn(at + length, " ");
     }
@@ -111,8 +114,7 @@ static bool fits_both(struct pools *p, const char *set, struct evaluation *resul
         return false;
     p->changed->prefill = p->prefill;
     evaluate(&p->evaluator, p->changed, ++p->structure, result);
-    return result->valid && result->verdict != VERDICT_OOM &&
-           result->peak.total_bytes <= result->limit_bytes;
+    return result->valid && !lacks(result);
 }
 
 /* ---- all of them ---- */
@@ -125,8 +127,7 @@ static void find_of(struct pools *p, enum duty duty, const struct routing_data *
     *out = (struct pool_fixes){.lacks = false};
     plan_pool(p->plan, duty, plan_deployments(p->plan, duty), pool);
     evaluate(&p->evaluator, pool, ++p->structure, &result);
-    bool above = result.peak.total_bytes > result.limit_bytes;
-    out->lacks = result.verdict == VERDICT_OOM || (result.verdict == VERDICT_MARGINAL && above);
+    out->lacks = lacks(&result);
     if (out->lacks)
         out->list =
             fix_find(pool, routing, profile, p->evaluator.rows_known, p->arena, &out->n);

@@ -146,12 +146,6 @@ static enum status search_pool(struct search *s, size_t variant, unsigned side, 
 
 /* ---- pairs ---- */
 
-static double output_of(const struct plan *plan)
-{
-    const struct workload *w = &plan->workload;
-    return fmax(1, (1 - w->length_spread / 2) * (double)w->output_length);
-}
-
 static uint64_t devices_of(const struct search *s, const struct pair *pair)
 {
     const struct pool_found *found = s->found[pair->variant];
@@ -171,7 +165,8 @@ static double bound_of(const struct search *s, const struct pair *pair)
 {
     const struct pools_ask *ask = &s->asks[pair->variant];
     const struct serve_alone *p = &pair->side[0]->alone, *d = &pair->side[1]->alone;
-    double output = output_of(ask->plan), rate = ask->plan->workload.request_rate;
+    double output = serve_apart_output(&ask->plan->workload),
+           rate = ask->plan->workload.request_rate;
     struct pair least = *pair;
     if (ask->objective == SEARCH_BY_TPOT)
         return d->latency_s;

@@ -19,7 +19,6 @@ struct pools_ask {
     const struct routing_data *routing;  /* or NULL */
     const struct profile *profile;       /* that prices steps */
     const struct search_space *space[2]; /* of servers that prefill, that decode */
-    uint64_t devices;                    /* most of both pools; 0: few of both */
     uint64_t at_most_bytes;              /* as of a search_ask */
     bool marginal;                       /* the same */
     enum search_objective objective;     /* other than memory */

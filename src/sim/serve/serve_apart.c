@@ -20,11 +20,21 @@ struct mean_request {
     double cached;        /* of its prompt, the shared prefix included */
 };
 
+static double mean_length(const struct workload *w, uint64_t longest)
+{
+    return (1 - w->length_spread / 2) * (double)longest;
+}
+
+double serve_apart_output(const struct workload *w)
+{
+    return fmax(1, mean_length(w, w->output_length));
+}
+
 static struct mean_request mean_of(const struct workload *w)
 {
-    double mean = 1 - w->length_spread / 2, input = mean * (double)w->input_length;
+    double input = mean_length(w, w->input_length);
     double fresh = fmax(1, input - (double)w->shared_prefix);
-    return (struct mean_request){fresh, fmax(1, mean * (double)w->output_length), input};
+    return (struct mean_request){fresh, serve_apart_output(w), input};
 }
 
 /* ---- what a deployment does ---- */

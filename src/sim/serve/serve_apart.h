@@ -49,6 +49,9 @@ struct serve_apart_side {
     double request_s;               /* of every request, outside the steps; of prefill */
 };
 
+/* Tokens of an answer, in the mean. */
+double serve_apart_output(const struct workload *workload);
+
 struct serve_apart_ask {
     struct serve_apart_side prefill, decode;
     uint64_t n_prefill, n_decode; /* deployments; 0: as many as balance */
