@@ -215,7 +215,7 @@ static enum status exchange(struct probe *p, struct err *err)
 }
 
 /* What products of a sample read or write of weights is in no cache, as `run` measures a layer:
- * 32 rows are a tenth quicker by those that are in the last level. */
+ * 32 rows are 6 % quicker by those that are in the last level. */
 static void cool(void *arg, size_t task, unsigned worker)
 {
     const struct probe *p = arg;

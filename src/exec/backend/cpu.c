@@ -99,7 +99,7 @@ static void cpu_read_counts(void *device, const int64_t *memory, uint64_t n, int
 
 #if defined(__x86_64__)
 /* Bit 23 of EBX of leaf 7 (Intel SDM 2A, CPUID): lines leave the caches without waiting for
- * each other, some twenty times as fast. */
+ * each other, some eight times as fast (probe, two workers). */
 static bool has_clflushopt(void)
 {
     unsigned a, b, c, d;
