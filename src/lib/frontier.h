@@ -22,6 +22,7 @@ struct frontier {
     size_t n_axes;
     struct axis axes[SWEEP_AXES];
     struct routing_data routing; /* files the base plan's routing names */
+    struct plan **prefills;      /* of each value of sweep.joint, where it has one */
     struct sweep sweep;
 };
 

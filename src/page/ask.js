@@ -24,8 +24,37 @@ function hit_table(hits) {
     ? "; * outside the runs that the profile was fitted to" : ""))];
 }
 
+/* Pairs of layouts of two pools. */
+function pair_table(hits) {
+  return [table([
+    ["", (hit) => button("Use", () => set_keys(hit.set), { "aria-label": "use this pair" })],
+    ["servers that prefill + that decode", (hit) => whole(hit.layout)],
+    ["devices", (hit) => hit.devices + "", true],
+    ["first token", (hit) => seconds(hit.ttft_s), true],
+    ["per token", (hit) => seconds(hit.tpot_s), true],
+    ["limited by", (hit) => hit.limited_by],
+    ["tokens/s a device", (hit) => hit.tokens_per_s_per_device.toFixed(0), true],
+    ["prefill", (hit) => gib(hit.prefill.total_bytes), true],
+    ["decode", (hit) => gib(hit.decode.total_bytes), true],
+  ], hits)];
+}
+
+function pairs_found(found) {
+  const missed = found.missed ? [make("p", {}, `No layout of servers that ${found.missed.pool} ` +
+    "fits and keeps its limit; the least memory found: " + gib(found.missed.total_bytes))] : [];
+  return [make("p", { class: "about" }, `${found.pairs} pairs of layouts with numbers of ` +
+    `servers in ${(long.ms / 1000).toFixed(1)} s, of ${found.prefill.stay} layouts that ` +
+    `prefill and ${found.decode.stay} that decode (unvalidated). tokens/s: per device of both.`),
+  ...missed,
+  ...found.best.length ? [make("h2", {}, "Best first"), ...pair_table(found.best)] : [],
+  ...found.pareto.length ? [make("h2", {}, "Sooner for fewer tokens/s (Pareto set)"),
+    pair_chart(found.pareto), ...pair_table(found.pareto)] : []];
+}
+
 async function search(lines) {
   const found = JSON.parse(await long.ask("search", lines.join("\n")));
+  if (found.pairs !== undefined)
+    return pairs_found(found);
   const missed = found.nearest ? [make("p", {}, "Nothing fits; the least memory found: " +
     gib(found.nearest.total_bytes))] : [];
   return [make("p", { class: "about" }, `${found.combinations} combinations in ` +

@@ -319,10 +319,12 @@ static struct serve_times play(const char *sets)
     plan_pool(&plan, DUTY_PROMPTS, 1, &pools[0]);
     plan_pool(&plan, DUTY_ANSWERS, 1, &pools[1]);
     const struct serve_load one = {.replicas = 1, .sequences = 4};
-    const struct serve_pools game = {&plan,
-                                     {&pools[0], &one, &played_costs, &rates},
-                                     {&pools[1], &one, &answers_costs, &rates}};
+    struct serve_pool prefill = {.game = {&pools[0], &one, &played_costs, &rates}};
+    struct serve_pool decode = {.game = {&pools[1], &one, &answers_costs, &rates}};
+    const struct serve_pools game = {&plan, &prefill, &decode};
     serve_pools_play(&game, &out);
+    serve_pool_release(&prefill);
+    serve_pool_release(&decode);
     arena_release(&arena);
     return out;
 }

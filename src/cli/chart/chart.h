@@ -19,6 +19,7 @@
     X(timeline, "timeline")                                                                    \
     X(roofline, "roofline")                                                                    \
     X(pareto, "pareto")                                                                        \
+    X(pools, "pools")                                                                          \
     X(losses, "time-to-loss")                                                                  \
     X(waterfall, "waterfall")                                                                  \
     X(load, "load")                                                                            \

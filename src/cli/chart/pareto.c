@@ -59,6 +59,12 @@ static enum status make(const struct chart_request *request, struct chart_names 
     struct search_result result;
     struct routing_data routing = {0};
     TRY(plan_argument_load_searched(request->call, 0, plan, &origins, err));
+    if (plan->prefill) {
+        err_set(err, STATUS_INPUT,
+                "chart 'pareto' draws one pool: this plan has a part "
+                "`prefill`");
+        return err_hint(err, "`moeplan plot pools` draws both");
+    }
     TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
     TRY(profile_load(plan, p->arena, &profile, err));
     search_space_default(plan, space);

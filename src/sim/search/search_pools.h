@@ -23,6 +23,7 @@ struct pools_ask {
     bool marginal;                       /* the same */
     enum search_objective objective;     /* other than memory */
     size_t best;                         /* how many pairs of layouts to list */
+    bool pareto;                         /* and the Pareto set */
     struct pool *pool;                   /* or NULL */
 };
 
@@ -31,7 +32,7 @@ struct pools_ask {
  * (of all that may be used where that is said) over tokens a second. */
 struct pools_hit {
     size_t variant; /* which of the asked plans */
-    double score;
+    double score, device_s_per_token;
     struct search_hit side[2]; /* prefill, decode: value, splits, memory as predict says it */
     struct serve_times serving;
     uint64_t devices; /* of both */
@@ -43,6 +44,8 @@ struct pools_result {
     size_t pairs, exact;          /* pairs with their numbers; of them evaluated */
     struct pools_hit *best;       /* [n_best] best first */
     size_t n_best;
+    struct pools_hit *pareto; /* [n_pareto] most tokens a second for the devices first */
+    size_t n_pareto;
     size_t missed; /* pool of which no layout fits and keeps its limit: 1 prefill, 2 decode */
 };
 

@@ -161,14 +161,17 @@ static void issue(struct player *p, uint32_t replica, double arrived_s)
     at->last = number;
 }
 
-static void note(struct scheduler_result *out, const struct request *r, double now_s)
+static void note(struct player *p, const struct request *r)
 {
+    struct scheduler_result *out = p->out;
+    double now_s = p->now_s;
     out->input_tokens += r->input;
     out->output_tokens += r->output;
     out->ttft_s[out->n] = r->first_s - r->arrived_s;
     out->tpot_s[out->n] = r->output > 1 ? (now_s - r->first_s) / (double)(r->output - 1) : 0;
     out->latency_s[out->n] = now_s - r->arrived_s;
     out->ends_s[out->n++] = now_s;
+    p->settled = p->settled || (p->ask->settled && p->ask->settled(p->ask->context, out));
 }
 
 static void finish(struct player *p, uint32_t number)
@@ -179,7 +182,7 @@ static void finish(struct player *p, uint32_t number)
     at->decoding--;
     cache_leave(p, at, r);
     if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
-        note(p->out, r, p->now_s);
+        note(p, r);
     if (p->ask->in_flight && p->n_issued < p->most)
         issue(p, r->replica, p->now_s);
 }
@@ -413,7 +416,7 @@ void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
     struct player p = {.ask = ask, .out = out, .unseen = ask->poll_steps};
     *out = (struct scheduler_result){.n = 0};
     begin(&p, arena);
-    while (out->n < ask->requests)
+    while (out->n < ask->requests && !p.settled)
         step(&p);
 }
 

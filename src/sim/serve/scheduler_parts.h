@@ -52,6 +52,7 @@ struct player {
     uint64_t waited, joined; /* steps that prompts of some replicas, of all, were held back */
     double now_s, next_arrival_s;
     struct rng arrivals;
+    bool settled; /* as the ask has it */
 };
 
 /* fmin and fmax, which are calls: there is no NaN here. */

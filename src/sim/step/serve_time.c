@@ -418,57 +418,56 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
 
 /* ---- prefill apart ---- */
 
-/* Both priced and played. */
-static bool time_pools(const struct plan *plan, const struct serve_ask *ask,
-                       struct serve_model *prefill, struct serve_model *decode,
-                       struct serve_times *out, struct step_time *step)
+enum status serve_server_price(const struct plan *plan, enum duty duty,
+                               const struct serve_ask *ask, struct serve_server *out,
+                               struct err *err)
 {
-    struct step_costs costs[2];
-    struct step_time full[2];
-    double prompts_s, unused_s;
-    *out = times_of(decode);
-    if (!serve_price(prefill, ask->profile, &costs[0], &full[0], &prompts_s) ||
-        !serve_price(decode, ask->profile, &costs[1], &full[1], &unused_s))
-        return false;
-    out->waiting = 0;
-    out->step_tokens = times_of(prefill).step_tokens;
-    out->prefill_step_s = prompts_s;
-    out->decode_step_s = full[1].step_s;
-    const struct serve_pools pools = {
-        plan,
-        {prefill->plan, &prefill->load, &costs[0], &prefill->decode->stepper.pricing.rates},
-        {decode->plan, &decode->load, &costs[1], &decode->decode->stepper.pricing.rates}};
-    serve_pools_play(&pools, out);
-    if (step)
-        *step = full[1];
-    return true;
+    bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
+    const struct serve_ask own = {ask->routing, ask->profile, NULL};
+    struct arena arena = {0};
+    struct serve_model m;
+    plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, &out->plan);
+    enum status status = serve_open(&m, &out->plan, &own, &arena, err);
+    if (status == STATUS_OK &&
+        !serve_price(&m, ask->profile, &out->costs, &out->step, &out->prefill_s))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    if (status == STATUS_OK) {
+        out->times = times_of(&m);
+        out->load = m.load;
+        out->rates = m.decode->stepper.pricing.rates;
+        out->pool =
+            (struct serve_pool){.game = {&out->plan, &out->load, &out->costs, &out->rates}};
+    }
+    serve_close(&m);
+    arena_release(&arena);
+    return status;
 }
 
-/* A deployment of a pool. Its routing is of other tokens: it has laws of its own. */
-static enum status open_pool(const struct plan *plan, enum duty duty,
-                             const struct serve_ask *ask, struct arena *arena,
-                             struct serve_model *model, struct err *err)
+void serve_servers_time(const struct plan *plan, struct serve_server *prefill,
+                        struct serve_server *decode, struct serve_times *out)
 {
-    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
-    const struct serve_ask own = {ask->routing, ask->profile, NULL};
-    bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
-    plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, pool);
-    return serve_open(model, pool, &own, arena, err);
+    const struct serve_pools pools = {plan, &prefill->pool, &decode->pool};
+    *out = decode->times;
+    out->waiting = 0;
+    out->step_tokens = prefill->times.step_tokens;
+    out->prefill_step_s = prefill->prefill_s;
+    out->decode_step_s = decode->step.step_s;
+    serve_pools_play(&pools, out);
 }
 
 static enum status times_of_pools(const struct plan *plan, const struct serve_ask *ask,
                                   struct arena *arena, struct serve_times *out,
                                   struct step_time *step, struct err *err)
 {
-    struct serve_model prefill = {0}, decode = {0};
-    enum status status = open_pool(plan, DUTY_PROMPTS, ask, arena, &prefill, err);
-    if (status == STATUS_OK)
-        status = open_pool(plan, DUTY_ANSWERS, ask, arena, &decode, err);
-    if (status == STATUS_OK && !time_pools(plan, ask, &prefill, &decode, out, step))
-        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
-    serve_close(&prefill);
-    serve_close(&decode);
-    return status;
+    struct serve_server *servers = arena_alloc(arena, 2, sizeof *servers);
+    TRY(serve_server_price(plan, DUTY_PROMPTS, ask, &servers[0], err));
+    TRY(serve_server_price(plan, DUTY_ANSWERS, ask, &servers[1], err));
+    serve_servers_time(plan, &servers[0], &servers[1], out);
+    if (step)
+        *step = servers[1].step;
+    for (unsigned i = 0; i < 2; i++)
+        serve_pool_release(&servers[i].pool);
+    return STATUS_OK;
 }
 
 enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
