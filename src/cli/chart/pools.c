@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "cli/frontier/csv.h"
 #include "cli/option/plan_argument.h"
@@ -53,7 +54,7 @@ void chart_pools_table(const struct pools_found *found, struct arena *arena, str
 static enum status append_answer(const struct plan *plan, const struct pools_ask *ask,
                                  struct picture *p, struct err *err)
 {
-    const struct serve_ask served = {ask->routing, ask->profile, NULL};
+    const struct serve_ask served = {.routing = ask->routing, .profile = ask->profile};
     struct serve_times *t = arena_alloc(p->arena, 1, sizeof *t);
     TRY(serve_times_of(plan, &served, p->arena, t, NULL, err));
     if (t->apart.present && isfinite(t->ttft_s) && isfinite(t->tpot_s))
@@ -106,33 +107,95 @@ static enum status make(const struct chart_request *request, struct chart_names 
 
 /* ---- the picture ---- */
 
-/* Along one axis, 0 to 1 of the largest. */
-static double part_of(const struct csv *csv, size_t row, const char *column)
+static const char rate[] = "tokens_per_s_per_device";
+
+/* Along a panel's axis, 0 to 1; plots/pools.gp: it is logarithmic where it spans doublings. */
+static double place_of(const struct csv *csv, size_t row, const char *column)
 {
-    double most = 0;
-    for (size_t i = 0; i < csv->n_rows; i++)
+    double least = HUGE_VAL, most = 0, value = chart_number(csv, row, column);
+    for (size_t i = 0; i < csv->n_rows; i++) {
+        least = fmin(least, chart_number(csv, i, column));
         most = fmax(most, chart_number(csv, i, column));
-    return most > 0 ? chart_number(csv, row, column) / most : 0;
+    }
+    if (most > 8 * least && least > 0)
+        return log(value / least) / log(most / least);
+    return most > 0 ? value / most : 0;
 }
 
-/* "3+6": servers that prefill and that decode, at the first of those that stand so near that
- * one would lie on the other. */
+/* "3+6": servers that prefill and that decode; nothing where it would lie on one before it. */
 static const char **mark_words(const struct csv *csv, const size_t *rows, size_t n,
                                const char *column, struct arena *arena)
 {
+    const double wide = 0.1, high = 0.05; /* of a panel: four digits and a sign */
     struct chart_place *places = arena_alloc(arena, n + 1, sizeof *places);
-    for (size_t i = 0; i < n; i++)
-        places[i] = (struct chart_place){part_of(csv, rows[i], column),
-                                         part_of(csv, rows[i], "tokens_per_s_per_device")};
-    const char **words = chart_numbered(places, n, arena);
-    for (size_t i = 0; i < n; i++)
-        if (words[i][0])
-            words[i] = arena_printf(arena, "%s+%s", csv_cell(csv, rows[i], "prefill"),
-                                    csv_cell(csv, rows[i], "decode"));
+    const char **words = arena_alloc(arena, n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++) {
+        bool free = true;
+        places[i] = (struct chart_place){place_of(csv, rows[i], column),
+                                         chart_number(csv, rows[i], rate) /
+                                             chart_number(csv, rows[0], rate)};
+        for (size_t j = 0; j < i; j++)
+            free = free && (!words[j][0] || fabs(places[i].x - places[j].x) > wide ||
+                            fabs(places[i].y - places[j].y) > high);
+        words[i] = free ? arena_printf(arena, "%s+%s", csv_cell(csv, rows[i], "prefill"),
+                                       csv_cell(csv, rows[i], "decode"))
+                        : "";
+    }
     return words;
 }
 
-/* Rows that get a number and a line of the legend: the Pareto set's, spread over it. */
+/* The side of a layout, up to " + " or behind it. */
+static const char *side_of(const char *layout, unsigned side, size_t *length)
+{
+    const char *plus = strstr(layout, " + ");
+    size_t first = plus ? (size_t)(plus - layout) : strlen(layout);
+    const char *at = side && plus ? plus + strlen(" + ") : layout;
+    *length = side ? strlen(at) : first;
+    return at;
+}
+
+static bool has_word(const char *text, size_t length, const char *word, size_t n)
+{
+    for (const char *at = text; at < text + length;) {
+        size_t own = strcspn(at, " ");
+        if (own == n && memcmp(at, word, n) == 0)
+            return true;
+        at += own + strspn(at + own, " ");
+    }
+    return false;
+}
+
+static bool is_shared(const struct csv *csv, unsigned side, const char *word, size_t n)
+{
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        size_t length;
+        const char *own = side_of(csv_cell(csv, row, "layout"), side, &length);
+        if (!text_equal(csv_cell(csv, row, "list"), "plan") && !has_word(own, length, word, n))
+            return false;
+    }
+    return true;
+}
+
+/* A layout of both without the keys that each side has alike in all rows. */
+static const char *title_of(const struct csv *csv, size_t row, struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    for (unsigned side = 0; side < 2; side++) {
+        size_t length;
+        const char *text = side_of(csv_cell(csv, row, "layout"), side, &length);
+        text_append(&out, side ? " + " : "");
+        for (const char *at = text; at < text + length;) {
+            size_t n = strcspn(at, " ");
+            bool is_key = memchr(at, '=', n) != NULL;
+            if (!is_key || !is_shared(csv, side, at, n))
+                text_printf(&out, "%s%.*s", at > text ? " " : "", (int)n, at);
+            at += n + strspn(at + n, " ");
+        }
+    }
+    return text_string(&out);
+}
+
+/* Rows that get a mark's numbers and a line of the legend: the Pareto set's, spread over it. */
 static void add_labels(const struct csv *csv, struct picture *p)
 {
     size_t *rows = arena_alloc(p->arena, LABELS + 1, sizeof *rows), found = 0, seen = 0, n = 0;
@@ -148,7 +211,7 @@ static void add_labels(const struct csv *csv, struct picture *p)
         if (!takes)
             continue;
         numbers[n] = arena_printf(p->arena, "%zu", row);
-        titles[n] = csv_cell(csv, row, "layout");
+        titles[n] = title_of(csv, row, p->arena);
         rows[n++] = row;
     }
     picture_list(p, "labelled", numbers);
@@ -167,9 +230,12 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     struct csv csv;
     size_t n;
     double fastest = 0;
+    bool plan = false;
     TRY(chart_table(file, columns, chart_pools.needs, p, &csv, err));
-    for (size_t row = 0; row < csv.n_rows; row++)
-        fastest = fmax(fastest, chart_number(&csv, row, "tokens_per_s_per_device"));
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        fastest = fmax(fastest, chart_number(&csv, row, rate));
+        plan = plan || text_equal(csv_cell(&csv, row, "list"), "plan");
+    }
     if (!(fastest > 0) || !isfinite(fastest))
         return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
                       "no row of the table has tokens a second");
@@ -182,6 +248,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     chart_titles(p, names, "tokens/s against what requests see");
     picture_list(p, "devices", devices);
     picture_number(p, "fastest", fastest);
+    picture_number(p, "has_plan", plan);
     add_labels(&csv, p);
     return STATUS_OK;
 }

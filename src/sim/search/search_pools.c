@@ -323,7 +323,7 @@ static void fill_slot(void *arg, size_t number, unsigned worker)
     const struct task *task = &s->tasks[number];
     struct worker *w = &s->workers[worker];
     const struct pools_ask *ask = &s->asks[task->pair->variant];
-    const struct serve_ask served = {ask->routing, ask->profile, NULL};
+    const struct serve_ask served = {.routing = ask->routing, .profile = ask->profile};
     plan_of_pair(s, task->pair, w);
     server_fill(task->slot, &w->plan, duties[task->side], &served);
 }

@@ -399,7 +399,7 @@ static void decode(struct player *p)
     double each = decode_s(p);
     uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
     bool waits = any_waits(p);
-    if (waits && n > 1 && is_stuck(p)) {
+    if (waits && n > 1 && !p->ask->singly && is_stuck(p)) {
         decode_stuck(p, n);
         return;
     }

@@ -97,6 +97,7 @@ struct scheduler_ask {
      * ends; asked after each request that is reported. */
     bool (*settled)(void *context, const struct scheduler_result *until);
     void *context;
+    bool singly; /* tests: one by one, too, steps in which nobody that waits can begin */
 };
 
 struct scheduler_result {

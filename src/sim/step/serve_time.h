@@ -10,6 +10,7 @@ struct serve_ask {
     const struct routing_data *routing; /* or NULL */
     const struct profile *profile;      /* NULL: the cluster's own rates */
     const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
+    bool alone;              /* of a pool's server what the pool does, no more: by its role */
 };
 
 /* The steps of a served plan, built once and priced at several sizes by any profile. */

@@ -517,7 +517,7 @@ static bool report_all(struct context *c)
 static enum status serve_both(const struct plan *plan, const struct time_ask *ask,
                               struct arena *arena, struct time_report *out, struct err *err)
 {
-    const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
+    const struct serve_ask serve = {ask->routing, ask->profile, ask->rows, false};
     struct serve_model model;
     if (plan->prefill) /* nothing is published that would judge it beside a control */
         return serve_times_of(plan, &serve, arena, &out->serving, NULL, err);
