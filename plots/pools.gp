@@ -1,7 +1,7 @@
 # Pairs of layouts of two pools: tokens/s of a device against the time of further tokens and of
 # the first one; the Pareto set of all three as marks, each with its numbers of servers.
-# Variables: devices[] (numbers; '0' of any), has_plan, fastest, labelled[] (rows of the table, from 0),
-# label_titles[], tpot_words[], ttft_words[] (what stands at them).
+# Variables: devices[] (numbers; '0' of any), has_plan, fastest, labelled[] (rows of the table,
+# from 0), label_titles[], tpot_words[], ttft_words[] (what stands at them).
 set ylabel 'tokens/s per device'
 set datafile missing NaN
 rate(unused) = column('tokens_per_s_per_device')

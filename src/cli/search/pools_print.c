@@ -257,7 +257,7 @@ static enum status print_text(const struct pools_view *view, const struct hit_ro
         return STATUS_OK;
     }
     TRY(print_rows(view, best, err));
-    if (view->found.n > 1)
+    if (view->found.n > 1 || r->n_pareto < 2) /* one is the best in all */
         return STATUS_OK;
     const struct hit_rows pareto = list_rows(view, true, PARETO_SHOWN);
     fputs("\nsooner for fewer tokens/s (Pareto set)\n", out);
