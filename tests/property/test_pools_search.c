@@ -207,10 +207,12 @@ static bool is_wanted(const struct plan *plan, const struct serve_times *t)
            (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s);
 }
 
-/* Better in all three by more than numbers of servers that were not listed may make it. */
+/* Better in all three, and by more than what is right at both ends of the load may be off in
+ * its middle: a layout that neither is the fastest full nor the soonest empty is not looked at
+ * (2.7 % at most in these rows). */
 static bool beats_clearly(const struct pools_hit *a, const struct pools_hit *b)
 {
-    return is_as_good(a, b) && a->device_s_per_token < 0.999 * b->device_s_per_token;
+    return is_as_good(a, b) && a->device_s_per_token < 0.95 * b->device_s_per_token;
 }
 
 /* The most tokens a second of a device, of requests in flight; no pair beats one that was found
