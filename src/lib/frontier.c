@@ -182,6 +182,24 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     return STATUS_OK;
 }
 
+enum status frontier_inherits(const struct frontier *f, const struct field *field,
+                              bool *inherits, struct err *err)
+{
+    struct arena arena = {0};
+    struct plan plan;
+    double own = schema_number(field, f->base.prefill);
+    struct override *sets = arena_alloc(&arena, f->n_overrides + 1, sizeof *sets);
+    for (size_t i = 0; i < f->n_overrides; i++)
+        sets[i] = f->overrides[i];
+    sets[f->n_overrides] = (struct override){
+        field->key, arena_printf(&arena, "%.0f", own > 1 ? own - 1 : own + 1), "--find"};
+    enum status status = plan_load_unruled(f->file, f->root, sets, f->n_overrides + 1, f->shelf,
+                                           &arena, &plan, err);
+    *inherits = status == STATUS_OK && schema_number(field, plan.prefill) != own;
+    arena_release(&arena);
+    return status;
+}
+
 void frontier_why(const struct plan *plan, char why[RULE_TEXT])
 {
     char hint[RULE_TEXT] = "";

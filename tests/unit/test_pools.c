@@ -253,6 +253,31 @@ static void sweeps_see_both_pools(void **state)
     evaluator_release(&evaluator);
 }
 
+/* A step of so many tokens leaves servers that prefill no cache: they do not start, although
+ * they hold less than those that decode, which fit. */
+static void a_pool_that_does_not_start_does_not_fit(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct prediction *found = arena_alloc(&arena, 1, sizeof *found);
+    struct evaluator evaluator = {0};
+    struct evaluation result;
+    read_plan("model: qwen3-30b-a3b\ncluster: h200-2x1\nstack: sglang\nparallel: {tp: 2}\n"
+              "workload: {mode: serve, input_length: 3000, output_length: 500, "
+              "concurrency: 256}\n"
+              "prefill: {workload: {max_num_batched_tokens: 1000000000}}\n",
+              "", &arena, &plan);
+    predict_plan(&plan, &arena, found);
+    evaluate(&evaluator, &plan, 0, &result);
+    assert_int_equal(found->pools[1].memory.verdict, VERDICT_FITS);
+    assert_true(found->pools[0].memory.total_bytes < found->pools[1].memory.total_bytes);
+    assert_int_equal(found->memory.verdict, VERDICT_OOM);
+    assert_int_equal(result.verdict, VERDICT_OOM);
+    evaluator_release(&evaluator);
+    arena_release(&arena);
+}
+
 /* The file that trtllm-serve disaggregated takes, and the same servers by three launches. */
 static void a_description_is_its_launches(void **state)
 {
@@ -457,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_part_is_held_to_the_rules),
         cmocka_unit_test(pools_are_their_servers_alone),
         cmocka_unit_test(sweeps_see_both_pools),
+        cmocka_unit_test(a_pool_that_does_not_start_does_not_fit),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
         cmocka_unit_test(servers_alone_do_their_part),
