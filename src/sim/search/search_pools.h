@@ -7,9 +7,9 @@
  * what each pool does when it is full and by Little's law over requests that wait for nothing,
  * and are evaluated in the order of these bounds, like the plan of both itself, until no bound
  * is as good as what is listed. Beside the best stands the Pareto set of what is left to be
- * weighed: tokens a second for the devices, the first token, further ones; a pair is passed over
- * where one that was evaluated is as good in all three as it can be. Pairs share their servers
- * (search_servers.h).
+ * weighed: tokens a second for the devices, the first token, further ones; a pair is passed
+ * over where one that was evaluated is as good in all three as it can be. Pairs share their
+ * servers (search_servers.h).
  *
  * A layout that is neither is not looked at beside others: the seconds of a decode step are
  * taken to rise evenly with its sequences. Between both ends pairs were up to 2.7 % better than
