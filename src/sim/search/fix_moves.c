@@ -326,7 +326,7 @@ static bool is_change(const struct plan *plan, const struct plan *changed, const
     if (schema_is_list(field))
         return true;
     double before = schema_number(field, plan), after = schema_number(field, changed);
-    if (strncmp(key, "precision.", strlen("precision.")) == 0)
+    if (strncmp(key, "precision.", strlen("precision.")) == 0 && field->words == words_dtype)
         return dtype_bits((enum dtype)after) < dtype_bits((enum dtype)before);
     return before != after || field->number;
 }
