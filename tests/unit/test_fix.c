@@ -201,9 +201,9 @@ static const struct known {
      "parallel: {ep: 8, zero: 0}\n"
      "precision: {master: f32, moments: f32, gradients: f32}\n",
      "throughput: recompute.kind=full parallel.zero=2"},
-    /* whole gradients wait: 2 bytes a parameter less an f32 eighth, 42.7 of 106.7 GiB */
-    {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: fsdp\nrecompute: full\n"
-     "workload: {sequence_length: 4096, global_batch: 64}\n",
+    /* whole gradients wait: 2 bytes of 8.03 billion parameters, less an f32 eighth, 11.2 GiB */
+    {"model: llama-3.1-8b\ncluster: {base: a100-40gb, node: {devices: 8}}\nstack: fsdp\n"
+     "recompute: full\nworkload: {sequence_length: 8192, global_batch: 64}\n",
      "throughput: precision.accumulated=none"},
     {"model: qwen3-235b-a22b\ncluster: h100-8x8\nstack: megatron\n"
      "parallel: {zero: 0}\nprecision: {master: none, moments: bf16, gradients: bf16}\n",
