@@ -49,6 +49,7 @@ static bool goes_with_offload(const char *settings, size_t at, struct arena *are
     size_t n = settings_split(settings, arena, sets, SETTINGS_MAX);
     return at < n && strstr(settings, "optimizer.offload=1") &&
            (!strcmp(sets[at].key, "optimizer.precision_aware") ||
+            !strcmp(sets[at].key, "optimizer.offload_params") || /* FSDP2 moves both */
             !strcmp(sets[at].key, "parallel.zero"));
 }
 
