@@ -392,6 +392,9 @@ static enum status fsdp_write(struct job_writer *writer)
     uint64_t step = plan->workload.micro_batch * plan_dp(plan);
     if (plan->workload.global_batch && step && plan->workload.global_batch % step == 0)
         writer_count(writer, "gradient_accumulation_steps", plan->workload.global_batch / step);
+    if (plan->precision.accumulated == ACCUMULATED_NONE && plan->parallel.zero >= 3)
+        writer_flag(writer, "accelerator_config",
+                    "'{\"gradient_accumulation_kwargs\": {\"sync_each_batch\": true}}'");
     trainer_write_optimizer(writer);
     static const struct trainer_launch launch = {
         .launcher = "accelerate launch", .file = "accelerate.yaml", .flag = "config_file"};
