@@ -1709,6 +1709,7 @@ const struct job_case job_cases[] = {
     {"axolotl/token-rows.yaml", "", "lora.rows=true lora.rank=16", 0},
     {"axolotl/rank-pattern.yaml", "", "lora.ranks=[64,0,8] lora.rank=16", 0},
     {"trl/ranks.py", "", "lora.ranks=[0,4] lora.rank=16", 0},
+    {"deepspeed/hosts.sh", "", "cluster.nodes=2 cluster.node.devices=8 parallel.zero=3", 0},
     {"fsdp/each-batch.sh", "", "precision.accumulated=none workload.global_batch=64", 0},
     {"axolotl/reward.yaml", "", "model.labels=1 workload.micro_batch=4", 0},
     {"axolotl/process-reward.yaml", "", "model.labels=2 workload.micro_batch=1", 0},

@@ -220,6 +220,10 @@ enum status trainer_match_ranks(struct job *job, const char *words[PLAN_NAMES], 
  * another kind than the framework's; NULL: any. */
 enum status trainer_prepare(struct job *job, const struct job_framework *framework);
 
+/* The job's size, by DeepSpeed's hostfile, of which --num_nodes are the first and --num_gpus a
+ * part of each; warns where it is not there. STATUS_INPUT of lines that are no hosts. */
+enum status trainer_read_hosts(struct job *job);
+
 /* ---- frameworks whose jobs the trainer runs: trainer_share.c ---- */
 
 /* The rows of both sharers. */
