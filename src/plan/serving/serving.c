@@ -165,8 +165,9 @@ static const char quantizations[] =
 
 static const char cache_words[] =
     "auto=bf16 bfloat16=bf16 bf16=bf16 float16=f16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
-    "fp8_inc=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 nvfp4_4over6=nvfp4 "
-    "fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 int8_per_token_head=int8 "
+    "fp8_inc=fp8 fp8_ds_mla=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 "
+    "nvfp4_4over6=nvfp4 nvfp4_ds_mla=nvfp4 fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 "
+    "int8_per_token_head=int8 "
     "int4_per_token_head=int4";
 
 const char *serving_cache_format(const struct job *job, const char *word)
@@ -309,6 +310,62 @@ enum status serving_own_context(struct job *job, const char *flag)
         draft_set_count(&job->draft, "workload.context_length", longest, (struct mark){0},
                         arena_printf(job->arena, "the model's own; --%s", flag));
     return STATUS_OK;
+}
+
+/* The context that a flag asks for and the model's own; both 0 where one is not known, or the
+ * user says otherwise. */
+static enum status read_contexts(struct job *job, const char *flag, uint64_t *said,
+                                 uint64_t *most)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_count(job, flag, said));
+    TRY(job_part(job, "model", plan, &known));
+    *most = job_drafted(job, "model.max_position", known ? plan->model.max_position : 0);
+    if (!*most || job_requested(job, "model.max_position") ||
+        job_requested(job, "workload.context_length"))
+        *said = *most = 0;
+    return STATUS_OK;
+}
+
+static bool is_allowed(const struct job *job, const char *variable)
+{
+    static const char *const on[] = {"1", "true", "True", "yes", "y"};
+    const struct shell_word *word = job_environment_word(job, variable);
+    for (size_t i = 0; word && i < sizeof on / sizeof *on; i++)
+        if (text_equal(word->text, on[i]))
+            return true;
+    return false;
+}
+
+enum status serving_limit_context(struct job *job, const char *flag, const char *scaled,
+                                  const char *variable)
+{
+    uint64_t said = 0, most = 0;
+    TRY(read_contexts(job, flag, &said, &most));
+    if (said <= most || is_allowed(job, variable) || job_given(job, scaled))
+        return STATUS_OK;
+    job_fail(job, flag,
+             "a context of %" PRIu64 " tokens is more than the model's %" PRIu64
+             ", which the engine refuses",
+             said, most);
+    return err_hint(job->err,
+                    "up to %" PRIu64 ", %s=1 in front of the launch, or positions that a "
+                    "scaled rope has (--set model.max_position=%" PRIu64 ")",
+                    most, variable, said);
+}
+
+enum status serving_cut_context(struct job *job, const char *flag, const char *variable)
+{
+    uint64_t said = 0, most = 0;
+    TRY(read_contexts(job, flag, &said, &most));
+    if (said <= most || is_allowed(job, variable))
+        return STATUS_OK;
+    job_warn(job, job_setting(job, flag)->mark,
+             "a context of %" PRIu64 " tokens is more than the model's %" PRIu64
+             ", which the engine takes in its place (%s=1 keeps it)",
+             said, most, variable);
+    return serving_own_context(job, flag);
 }
 
 enum status serving_set_offload(struct job *job, const char *flag)

@@ -32,8 +32,9 @@ const struct job_flag sglang_flags[] = {
     RULE("json-model-override-args.num_hidden_layers", JOB_VALUE, "model.layers", NULL, SERVER),
     RULE("json-model-override-args.max_position_embeddings", JOB_VALUE, "model.max_position",
          NULL, SERVER),
-    RULE("json-model-override-args.rope_scaling.factor", JOB_VALUE, "model.max_position",
-         "x original_max_position_embeddings", SERVER),
+    RULE("json-model-override-args.rope_scaling.factor "
+         "json-model-override-args.rope_parameters.factor",
+         JOB_VALUE, "model.max_position", "x original_max_position_embeddings", SERVER),
     RULE("json-model-override-args.rope_scaling.original_max_position_embeddings", JOB_VALUE,
          "model.max_position", "x factor", SERVER),
     NEITHER("json-model-override-args.architectures", JOB_LIST, SERVER),

@@ -15,6 +15,16 @@ void vllm_write_states(struct job_writer *writer);
 enum status vllm_set_host_cache(struct job *job);
 void vllm_write_host_cache(struct job_writer *writer);
 
+#define VLLM_DRAFT_TOKENS "speculative-config.num_speculative_tokens"
+#define VLLM_DRAFT_METHOD "speculative-config.method"
+
+/* Tokens of a draft: those of the flag, else as many as the model has prediction modules; of
+ * drafts of another kind vLLM refuses to have none (config/speculative.py, n_predict). And the
+ * draft of so many (0: there is none), into the draft of a plan and as flags. */
+enum status vllm_draft_tokens(struct job *job, uint64_t *tokens);
+enum status vllm_set_draft(struct job *job, uint64_t tokens);
+void vllm_write_draft(struct job_writer *writer);
+
 /* Chunks of experts and of the dispatch on a path, by the environment. */
 enum status vllm_set_chunks(struct job *job, const char *path);
 

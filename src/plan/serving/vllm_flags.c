@@ -68,10 +68,12 @@ const struct job_flag vllm_flags[] = {
     {"hf-overrides", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
     RULE("hf-overrides.num_hidden_layers", JOB_VALUE, "model.layers", NULL, ENGINE),
     RULE("hf-overrides.max_position_embeddings", JOB_VALUE, "model.max_position", NULL, ENGINE),
-    RULE("hf-overrides.rope_scaling.factor rope-scaling.factor", JOB_VALUE,
-         "model.max_position", "x original_max_position_embeddings", ENGINE),
+    RULE("hf-overrides.rope_scaling.factor hf-overrides.rope_parameters.factor "
+         "rope-scaling.factor",
+         JOB_VALUE, "model.max_position", "x original_max_position_embeddings", ENGINE),
     {"rope-scaling", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "older: its entries", ENGINE},
     RULE("hf-overrides.rope_scaling.original_max_position_embeddings "
+         "hf-overrides.rope_parameters.original_max_position_embeddings "
          "rope-scaling.original-max-position-embeddings",
          JOB_VALUE, "model.max_position", "x factor", ENGINE),
     NEITHER("hf-overrides.architectures", JOB_LIST, ENGINE),
