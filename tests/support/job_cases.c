@@ -707,6 +707,11 @@ const struct job_case job_cases[] = {
     {"vllm/long-context.sh", "cluster=h100",
      "workload.context_length=65536 model.max_position=40960 precision.kv_cache=fp8", 0},
     {"trtllm/long-context.sh", "cluster=h100", "workload.context_length=40960", 1},
+    {"trtllm/ignored.yaml", "",
+     "parallel.tp=2 precision.weights=bf16 precision.kv_cache=bf16 "
+     "workload.context_length=8192",
+     0},
+    {"vllm/no-window.sh", "cluster=h100", "workload.context_length=4096", 0},
     {"vllm/shell.Dockerfile", "cluster=h100", "parallel.tp=2 workload.micro_batch=32", 0},
     {"vllm/serve.mk", "cluster=h100",
      "parallel.tp=2 parallel.ep=1 workload.micro_batch=48 stack.graphs=none", 0},

@@ -312,6 +312,67 @@ enum status serving_own_context(struct job *job, const char *flag)
     return STATUS_OK;
 }
 
+enum status serving_set_offload(struct job *job, const char *flag)
+{
+    double gib = 0;
+    TRY(job_real(job, flag, &gib));
+    if (!(gib >= 0 && gib < 1e6))
+        return job_fail(job, flag, "takes GiB up to 1000000, not %g", gib);
+    if (gib > 0)
+        job_set(job, "memory.weight_offload", arena_printf(job->arena, "%.0f B", gib * GIB),
+                flag);
+    return STATUS_OK;
+}
+
+/* "rope_parameters" since transformers 5, before it "rope_scaling". */
+static const char *const ropes[] = {".rope_scaling", ".rope_parameters"};
+
+enum { ROPES = sizeof ropes / sizeof *ropes };
+
+static const char *rope_factor(struct job *job, const char *prefix, size_t rope)
+{
+    return arena_printf(job->arena, "%s%s.factor", prefix, ropes[rope]);
+}
+
+static bool scales_rope(struct job *job, const char *prefix)
+{
+    for (size_t i = 0; i < ROPES; i++)
+        if (job_given(job, rope_factor(job, prefix, i)))
+            return true;
+    return false;
+}
+
+static enum status set_rope(struct job *job, const char *prefix, size_t rope)
+{
+    const char *factor = rope_factor(job, prefix, rope);
+    const char *original =
+        arena_printf(job->arena, "%s%s.original_max_position_embeddings", prefix, ropes[rope]);
+    uint64_t first = 0;
+    double times = 0;
+    TRY(job_real(job, factor, &times));
+    TRY(job_count(job, original, &first));
+    double all = times * (double)first;
+    if (all >= 1 && all < 1e9)
+        job_set_count(job, "model.max_position", (uint64_t)all, factor);
+    return STATUS_OK;
+}
+
+enum status serving_set_overrides(struct job *job, const char *prefix)
+{
+    const char *layers = arena_join(job->arena, prefix, ".num_hidden_layers");
+    const char *longest = arena_join(job->arena, prefix, ".max_position_embeddings");
+    uint64_t n = 0, positions = 0;
+    TRY(job_count(job, layers, &n));
+    TRY(job_count(job, longest, &positions));
+    if (n)
+        job_set_count(job, "model.layers", n, layers);
+    if (positions)
+        job_set_count(job, "model.max_position", positions, longest);
+    for (size_t i = 0; i < ROPES; i++)
+        TRY(set_rope(job, prefix, i));
+    return STATUS_OK;
+}
+
 /* The context that a flag asks for and the model's own; both 0 where one is not known, or the
  * user says otherwise. */
 static enum status read_contexts(struct job *job, const char *flag, uint64_t *said,
@@ -338,12 +399,12 @@ static bool is_allowed(const struct job *job, const char *variable)
     return false;
 }
 
-enum status serving_limit_context(struct job *job, const char *flag, const char *scaled,
+enum status serving_limit_context(struct job *job, const char *flag, const char *prefix,
                                   const char *variable)
 {
     uint64_t said = 0, most = 0;
     TRY(read_contexts(job, flag, &said, &most));
-    if (said <= most || is_allowed(job, variable) || job_given(job, scaled))
+    if (said <= most || is_allowed(job, variable) || scales_rope(job, prefix))
         return STATUS_OK;
     job_fail(job, flag,
              "a context of %" PRIu64 " tokens is more than the model's %" PRIu64
@@ -366,41 +427,6 @@ enum status serving_cut_context(struct job *job, const char *flag, const char *v
              ", which the engine takes in its place (%s=1 keeps it)",
              said, most, variable);
     return serving_own_context(job, flag);
-}
-
-enum status serving_set_offload(struct job *job, const char *flag)
-{
-    double gib = 0;
-    TRY(job_real(job, flag, &gib));
-    if (!(gib >= 0 && gib < 1e6))
-        return job_fail(job, flag, "takes GiB up to 1000000, not %g", gib);
-    if (gib > 0)
-        job_set(job, "memory.weight_offload", arena_printf(job->arena, "%.0f B", gib * GIB),
-                flag);
-    return STATUS_OK;
-}
-
-enum status serving_set_overrides(struct job *job, const char *prefix)
-{
-    const char *layers = arena_join(job->arena, prefix, ".num_hidden_layers");
-    const char *longest = arena_join(job->arena, prefix, ".max_position_embeddings");
-    const char *factor = arena_join(job->arena, prefix, ".rope_scaling.factor");
-    const char *original =
-        arena_join(job->arena, prefix, ".rope_scaling.original_max_position_embeddings");
-    uint64_t n = 0, positions = 0, first = 0;
-    double times = 0;
-    TRY(job_count(job, layers, &n));
-    TRY(job_count(job, longest, &positions));
-    TRY(job_real(job, factor, &times));
-    TRY(job_count(job, original, &first));
-    double all = times * (double)first;
-    if (n)
-        job_set_count(job, "model.layers", n, layers);
-    if (positions)
-        job_set_count(job, "model.max_position", positions, longest);
-    if (all >= 1 && all < 1e9)
-        job_set_count(job, "model.max_position", (uint64_t)all, factor);
-    return STATUS_OK;
 }
 
 void serving_write_offload(struct job_writer *writer)

@@ -416,8 +416,7 @@ static enum status sglang_finish(struct job *job)
     TRY(set_draft(job));
     TRY(set_encoder(job));
     TRY(serving_set_context(job, "context-length"));
-    TRY(serving_limit_context(job, "context-length",
-                              "json-model-override-args.rope_scaling.factor",
+    TRY(serving_limit_context(job, "context-length", "json-model-override-args",
                               "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"));
     TRY(sglang_set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));

@@ -359,7 +359,7 @@ static enum status set_context(struct job *job)
         TRY(job_count(job, flag, &tokens));
     if (!fitted) {
         job_set_count(job, "workload.context_length", tokens, flag);
-        return serving_limit_context(job, flag, "hf-overrides.rope_scaling.factor",
+        return serving_limit_context(job, flag, "hf-overrides",
                                      "VLLM_ALLOW_LONG_MAX_MODEL_LEN");
     }
     if (job_given(job, flag))
@@ -385,6 +385,29 @@ static enum status check_cache(struct job *job)
     return err_hint(job->err, "--kv-cache-dtype fp8 is as large");
 }
 
+/* Without its window a model reads no more than it (config/model.py, _get_and_verify_max_len),
+ * and layers that slid keep all of that. */
+static enum status limit_window(struct job *job)
+{
+    static const char flag[] = "disable-sliding-window";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool off = false, known;
+    TRY(job_switch(job, flag, &off));
+    TRY(job_part(job, "model", plan, &known));
+    uint64_t window = known ? plan->model.attention.window : 0;
+    uint64_t longest = job_drafted(job, "workload.context_length", window);
+    if (!off || !window || longest <= window)
+        return STATUS_OK;
+    if (!job_given(job, "max-model-len")) {
+        job_set_count(job, "workload.context_length", window, flag);
+        return STATUS_OK;
+    }
+    return job_fail(job, "max-model-len",
+                    "a context of %" PRIu64 " tokens is more than the window of %" PRIu64
+                    ", to which --disable-sliding-window limits it",
+                    longest, window);
+}
+
 static enum status vllm_finish(struct job *job)
 {
     serving_warn_environment(job);
@@ -402,6 +425,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_encoder(job));
     TRY(set_layout(job));
     TRY(set_context(job));
+    TRY(limit_window(job));
     TRY(set_batch(job));
     TRY(serving_set_formats(job));
     TRY(check_cache(job));

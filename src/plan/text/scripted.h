@@ -1,7 +1,7 @@
 /* Launches in files that have commands without being scripts, as a script whose words stand on
  * the lines that they have in the file: Dockerfiles (the command that a container starts with),
- * units of systemd (what a service or podman's container starts), Makefiles and justfiles (their
- * recipes and variables), notebooks (lines behind '!', cells of "%%bash", files of
+ * units of systemd (what a service or podman's container starts), Makefiles and justfiles
+ * (their recipes and variables), notebooks (lines behind '!', cells of "%%bash", files of
  * "%%writefile"). */
 #ifndef MOEPLAN_PLAN_TEXT_SCRIPTED_H
 #define MOEPLAN_PLAN_TEXT_SCRIPTED_H
