@@ -711,6 +711,8 @@ const struct job_case job_cases[] = {
      "parallel.tp=2 precision.weights=bf16 precision.kv_cache=bf16 "
      "workload.context_length=8192",
      0},
+    {"vllm/uncached-states.sh", "cluster=h200",
+     "stack.version=\"0.33.0\" memory.state_copies=1", 0},
     {"vllm/no-window.sh", "cluster=h100", "workload.context_length=4096", 0},
     {"vllm/shell.Dockerfile", "cluster=h100", "parallel.tp=2 workload.micro_batch=32", 0},
     {"vllm/serve.mk", "cluster=h100",

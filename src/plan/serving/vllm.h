@@ -32,6 +32,11 @@ enum status vllm_set_chunks(struct job *job, const char *path);
 struct engine_release;
 const struct engine_release *vllm_release(struct job *job);
 
+/* The stack with the release that the plan will have, whose caches are counted: that of the
+ * stack's file unless one is asked for. */
+struct plan;
+enum status vllm_set_stack(struct job *job, struct plan *plan);
+
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);
 
