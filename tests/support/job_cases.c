@@ -713,6 +713,14 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/uncached-states.sh", "cluster=h200",
      "stack.version=\"0.33.0\" memory.state_copies=1", 0},
+    {"sglang/own-steps.sh", "cluster=h200",
+     "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
+     "workload.speculation.method=mtp",
+     0},
+    {"sglang/chain.sh", "cluster=h200",
+     "workload.tokens_per_sequence=3 workload.speculation.tokens=2 "
+     "workload.speculation.method=mtp",
+     0},
     {"vllm/no-window.sh", "cluster=h100", "workload.context_length=4096", 0},
     {"vllm/shell.Dockerfile", "cluster=h100", "parallel.tp=2 workload.micro_batch=32", 0},
     {"vllm/serve.mk", "cluster=h100",
