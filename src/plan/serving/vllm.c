@@ -47,6 +47,11 @@ static enum status set_whole_prompts(struct job *job, uint64_t *batched)
     uint64_t longest = job_drafted(job, "workload.context_length", 0);
     if (chunks || longest <= *batched)
         return STATUS_OK;
+    if (job_given(job, "max-num-batched-tokens"))
+        return job_fail(job, "max-num-batched-tokens",
+                        "fewer tokens than the context has, %" PRIu64
+                        ", which vLLM refuses without chunked prefill",
+                        longest);
     *batched = longest;
     job_set_count(job, "workload.max_num_batched_tokens", longest, "enable-chunked-prefill");
     return STATUS_OK;
