@@ -198,21 +198,13 @@ static const char *title_of(const struct csv *csv, size_t row, struct arena *are
 /* Rows that get a mark's numbers and a line of the legend: the Pareto set's, spread over it. */
 static void add_labels(const struct csv *csv, struct picture *p)
 {
-    size_t *rows = arena_alloc(p->arena, LABELS + 1, sizeof *rows), found = 0, seen = 0, n = 0;
+    size_t *rows = arena_alloc(p->arena, LABELS, sizeof *rows);
+    size_t n = chart_spread(csv, "pareto", LABELS, rows);
     const char **numbers = arena_alloc(p->arena, LABELS + 1, sizeof *numbers);
     const char **titles = arena_alloc(p->arena, LABELS + 1, sizeof *titles);
-    for (size_t row = 0; row < csv->n_rows; row++)
-        found += text_equal(csv_cell(csv, row, "list"), "pareto");
-    for (size_t row = 0; row < csv->n_rows && n < LABELS; row++) {
-        if (!text_equal(csv_cell(csv, row, "list"), "pareto"))
-            continue;
-        bool takes = found <= LABELS || seen * (LABELS - 1) >= n * (found - 1);
-        seen++;
-        if (!takes)
-            continue;
-        numbers[n] = arena_printf(p->arena, "%zu", row);
-        titles[n] = title_of(csv, row, p->arena);
-        rows[n++] = row;
+    for (size_t i = 0; i < n; i++) {
+        numbers[i] = arena_printf(p->arena, "%zu", rows[i]);
+        titles[i] = title_of(csv, rows[i], p->arena);
     }
     picture_list(p, "labelled", numbers);
     picture_list(p, "label_titles", titles);
