@@ -281,8 +281,16 @@ static const char *const column_types[] = {
 static bool always_there(const struct column *column)
 {
     const enum column_type type = column->type;
-    return !column->present && type != COLUMN_TEXT && type != COLUMN_NAME &&
-           type != COLUMN_REAL && type != COLUMN_SECONDS;
+    return !column->present && type != COLUMN_TEXT && type != COLUMN_CELL &&
+           type != COLUMN_NAME && type != COLUMN_REAL && type != COLUMN_SECONDS;
+}
+
+static void cell_types(struct json *json)
+{
+    json_list(json, "type");
+    json_string(json, NULL, "number");
+    json_string(json, NULL, "string");
+    json_close(json);
 }
 
 void schema_json_columns(struct json *json, const struct column *columns, size_t n)
@@ -292,7 +300,10 @@ void schema_json_columns(struct json *json, const struct column *columns, size_t
         json_object(json, columns[i].key);
         if (columns[i].help)
             json_string(json, "description", columns[i].help);
-        json_string(json, "type", column_types[type]);
+        if (type == COLUMN_CELL)
+            cell_types(json);
+        else
+            json_string(json, "type", column_types[type]);
         if (type == COLUMN_COUNT || type == COLUMN_BYTES)
             json_count(json, "minimum", 0);
         if (type == COLUMN_COUNTS)

@@ -135,7 +135,8 @@ static void json_hit(struct json *json, const char *key, const struct search_var
     if (hit->serving.present) {
         json_object(json, "serving");
         json_real(json, "ttft_s", hit->serving.ttft_s);
-        json_real(json, "tpot_s", hit->serving.tpot_s);
+        if (hit->serving.tpot_s > 0) /* answers of one token have none */
+            json_real(json, "tpot_s", hit->serving.tpot_s);
         json_real(json, "requests_per_s", hit->serving.requests_per_s);
         json_real(json, "tokens_per_s", hit->serving.tokens_per_s);
         json_count(json, "waiting", hit->serving.waiting);

@@ -117,7 +117,7 @@ bool serve_keeps(const struct plan *plan, const struct serve_times *t)
     if (plan_arrives(plan))
         return t->utilization < 1 && !(t->within < limit->share); /* NAN: there is none */
     return (limit->ttft_s <= 0 || t->ttft_s <= limit->ttft_s) &&
-           (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s) &&
+           (limit->tpot_s <= 0 || !(t->tpot_s > limit->tpot_s)) && /* NAN: there is none */
            (limit->latency_s <= 0 || t->latency_s <= limit->latency_s);
 }
 

@@ -24,7 +24,8 @@ struct serve_times {
      * nominal 90 % of the mean. An overloaded queue grows without end: infinite, as all that
      * follows in seconds. */
     double ttft_s, ttft_p50_s, ttft_p95_s, ttft_p99_s, ttft_low_s, ttft_high_s;
-    /* the median over requests, and tails; nominal 90 % of the median */
+    /* the median over requests, and tails; nominal 90 % of the median; as told (time_serving):
+     * NAN of answers of one token */
     double tpot_s, tpot_p95_s, tpot_p99_s, tpot_low_s, tpot_high_s;
     double latency_s, latency_p95_s, latency_p99_s; /* of a whole request; the median */
     double requests_per_s, tokens_per_s;            /* answered; tokens: of answers, of prompts

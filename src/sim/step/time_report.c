@@ -532,6 +532,17 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
 }
 
 /* A decode step of all sequences, and what the deployment answers with such steps. */
+/* An answer of one token has none after it. */
+static void leave_out_further(const struct plan *plan, struct serve_times *times)
+{
+    double *const further[] = {&times->tpot_s, &times->tpot_p95_s, &times->tpot_p99_s,
+                               &times->tpot_low_s, &times->tpot_high_s};
+    if (plan->workload.role != DUTY_PROMPTS && plan->workload.output_length > 1)
+        return;
+    for (size_t i = 0; i < sizeof further / sizeof *further; i++)
+        *further[i] = (double)NAN;
+}
+
 static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
                                 struct arena *arena, struct time_report *out, struct err *err)
 {
@@ -555,6 +566,7 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
                     out->high_s / out->step_s, &out->serving);
+    leave_out_further(plan, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = plan->prefill
                                        ? out->serving.apart.tokens_per_s_per_device
