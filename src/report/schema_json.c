@@ -437,3 +437,38 @@ void schema_json_document(FILE *out, const char *name, const char *title,
     object_of(&json, parts, false);
     json_close(&json);
 }
+
+/* Rows of a table, keys by what was swept or searched. */
+static void rows_form(struct json *json)
+{
+    json_object(json, NULL);
+    json_string(json, "type", "array");
+    json_object(json, "items");
+    json_string(json, "type", "object");
+    json_object(json, "additionalProperties");
+    json_list(json, "type");
+    json_string(json, NULL, "number");
+    json_string(json, NULL, "string");
+    json_string(json, NULL, "boolean");
+    json_close(json);
+    json_close(json);
+    json_close(json);
+    json_close(json);
+}
+
+void schema_json_forms(FILE *out, const char *name, const char *title,
+                       const struct schema_forms *forms)
+{
+    struct json json;
+    open_document(&json, out, name, title);
+    json_array(&json, "anyOf");
+    for (size_t i = 0; i < forms->n; i++) {
+        json_object(&json, NULL);
+        object_of(&json, forms->parts[i], false);
+        json_close(&json);
+    }
+    if (forms->rows)
+        rows_form(&json);
+    json_close(&json);
+    json_close(&json);
+}

@@ -274,6 +274,8 @@ void search_print_schema(FILE *out)
         SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, fix_columns),
         SCHEMA_END};
-    schema_json_document(out, "search.schema.json", "what moeplan search --format json writes",
-                         parts);
+    schema_json_forms(out, "search.schema.json",
+                      "what moeplan search --format json writes; with --every, --devices or a "
+                      "part prefill: rows",
+                      &(struct schema_forms){{parts}, 1, true});
 }
