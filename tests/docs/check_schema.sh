@@ -80,7 +80,8 @@ write check.oom check $seed000 --set workload.micro_batch=64
 write compare.sets compare $seed000 --with-set B:workload.micro_batch=4
 write compare.plans compare $seed000 examples/maxtext-mixtral-8x7b-v5p.yaml
 cat > "$scratch/trace" << 'END'
-{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 9}]}
+{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1,
+                  "dur": 9}]}
 END
 write validate.one validate vllm_memory
 write validate.trace validate examples/megatron-qwen3-30b-h100.yaml \

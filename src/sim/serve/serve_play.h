@@ -24,8 +24,7 @@ struct serve_times {
      * nominal 90 % of the mean. An overloaded queue grows without end: infinite, as all that
      * follows in seconds. */
     double ttft_s, ttft_p50_s, ttft_p95_s, ttft_p99_s, ttft_low_s, ttft_high_s;
-    /* the median over requests, and tails; nominal 90 % of the median; as told (time_serving):
-     * NAN of answers of one token */
+    /* the median over requests, and tails; nominal 90 % of the median */
     double tpot_s, tpot_p95_s, tpot_p99_s, tpot_low_s, tpot_high_s;
     double latency_s, latency_p95_s, latency_p99_s; /* of a whole request; the median */
     double requests_per_s, tokens_per_s;            /* answered; tokens: of answers, of prompts
@@ -53,6 +52,10 @@ struct serve_apart_side serve_side(const struct serve_game *game);
 
 /* Fills what requests see; the caller has set the load and the steps. */
 void serve_play(const struct serve_game *game, struct serve_times *out);
+
+/* Makes NAN of the times of further tokens where an answer of one token has none: when all that
+ * follows from them is known. */
+void serve_leave_out_further(const struct plan *plan, struct serve_times *times);
 
 /* Whether requests keep workload.limit: of those that arrive the part that has to, of a stable
  * queue; of those in flight the mean. */
