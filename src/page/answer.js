@@ -46,8 +46,9 @@ function time_lines() {
     (time.calibrated ? "" : " (uncalibrated)") : "";
   const further = time.tpot_s === undefined ? []
     : [", then ", make("b", {}, seconds(time.tpot_s)), " each"];
-  const served = time.requests_per_s !== undefined ? [make("p", {}, "First token ", make("b", {},
-    seconds(time.ttft_s)), ...further, `; ${time.requests_per_s.toPrecision(3)} requests/s`)] : [];
+  const served = time.requests_per_s !== undefined ? [make("p", {}, "First token ",
+    make("b", {}, seconds(time.ttft_s)), ...further,
+    `; ${time.requests_per_s.toPrecision(3)} requests/s`)] : [];
   return [...served, make("p", {}, make("b", {}, seconds(time.step_s)), ` a step${range}; `,
     make("b", {}, time.tokens_per_s_per_device.toPrecision(4)), " tokens/s a device")];
 }
