@@ -1,7 +1,6 @@
 /* Rounds of measurements; see probe.h. */
 #include "exec/probe.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

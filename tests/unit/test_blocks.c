@@ -1,12 +1,10 @@
 /* work/rows/blocks and work/rows/align: the mapping vectors, formulas and weight loads of
  * seed-systems.md B2 to B4, RDEP's allocation of A4, the alignment rules of buffers.md 13. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "work/rows/align.h"

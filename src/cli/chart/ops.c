@@ -5,7 +5,6 @@
 
 #include "cli/option/plan_argument.h"
 #include "plan/layers.h"
-#include "plan/schema/schema.h"
 #include "plan/data/trace.h"
 #include "sim/step/plan_spans.h"
 #include "work/stack/stack.h"

@@ -1,7 +1,6 @@
 /* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "calib/run/run.h"
 #include "calib/run/run_block.h"

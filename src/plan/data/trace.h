@@ -11,7 +11,6 @@
 #ifndef MOEPLAN_PLAN_DATA_TRACE_H
 #define MOEPLAN_PLAN_DATA_TRACE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,11 +4,8 @@
  * keeps all states of models that support it, Mamba's, and aligned ones of others);
  * and for a second cache in host memory (config/cache.py, kv_offloading_size: GiB over all
  * ranks of tensor parallelism and stages). */
-#include <string.h>
 
 #include "base/unit.h"
-#include "plan/derive.h"
-#include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
 #include "plan/layers.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "work/rows/rows_parts.h"
+#include "work/rows/rows.h"
 
 enum { LANES = 4 };
 typedef double lanes __attribute__((vector_size(8 * LANES)));
