@@ -59,7 +59,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
     struct search_result result;
     struct routing_data routing = {0};
     TRY(plan_argument_load_searched(request->call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
+    TRY(routing_data_load(plan, p->arena, &routing, err));
     TRY(profile_load(plan, p->arena, &profile, err));
     search_space_default(plan, space);
     const struct search_ask ask = {.plan = plan,

@@ -245,7 +245,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
     struct margin least;
     TRY(read_margin(settings->least_margin, call->arena, &least, err));
     TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    TRY(routing_data_load(plan, call->arena, &routing, err));
     const struct predict_options ask = {
         .routing = &routing, .origins = &origins, .memory_only = true};
     if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)

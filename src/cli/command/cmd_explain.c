@@ -58,7 +58,7 @@ static enum status predict_memory(const struct invocation *call, bool fixes, str
     struct origins origins = {0};
     struct routing_data routing = {0};
     TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    TRY(routing_data_load(plan, call->arena, &routing, err));
     const struct predict_options asked = {
         .routing = &routing, .fixes = fixes, .memory_only = true};
     if (predict(plan, &asked, call->arena, prediction, err) == STATUS_OK)

@@ -196,7 +196,7 @@ static enum status load(const struct invocation *call, struct state *state, stru
     if (settings->shrink != 1)
         TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
     TRY(run_check_rank(&state->plan, &state->options, err));
-    return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
+    return routing_data_load(&state->plan, call->arena, &state->routing, err);
 }
 
 static enum status open_session(const struct settings *settings, struct state *state,
