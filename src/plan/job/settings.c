@@ -493,9 +493,11 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
                   s->n ? s->values[0] : "");
 }
 
-/* 4096, 4_096, 8K = 8192, 8k = 8000, 4096.0 */
-static bool parse_count(const char *text, uint64_t *value)
+/* 4096, 4_096, 4096.0; of engines 8K = 8192, 8k = 8000, which trainers take for no number */
+static bool parse_count(const struct job *job, const char *text, uint64_t *value)
 {
+    const struct job_framework *of = job->framework;
+    bool engine = of == &job_vllm || of == &job_sglang || of == &job_trtllm;
     char digits[32];
     size_t n = 0;
     const char *at = text;
@@ -507,7 +509,7 @@ static bool parse_count(const char *text, uint64_t *value)
     static const char letters[] = "kKmMgG";
     static const uint64_t factors[] = {1000,        1024,       1000000,
                                        1024 * 1024, 1000000000, 1024 * 1024 * 1024};
-    const char *letter = *at && at[1] == '\0' ? strchr(letters, *at) : NULL;
+    const char *letter = engine && *at && at[1] == '\0' ? strchr(letters, *at) : NULL;
     if (letter)
         factor = factors[letter - letters];
     bool rest =
@@ -523,7 +525,7 @@ enum status job_count(struct job *job, const char *name, uint64_t *value)
     const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
-    if (s->trouble || s->n != 1 || !parse_count(s->values[0], value))
+    if (s->trouble || s->n != 1 || !parse_count(job, s->values[0], value))
         return wrong(job, s, "a whole number");
     return STATUS_OK;
 }
@@ -535,7 +537,7 @@ enum status job_integer(struct job *job, const char *name, int64_t *value)
     if (!s)
         return STATUS_OK;
     bool negative = s->n == 1 && s->values[0][0] == '-';
-    if (s->trouble || s->n != 1 || !parse_count(s->values[0] + negative, &size) ||
+    if (s->trouble || s->n != 1 || !parse_count(job, s->values[0] + negative, &size) ||
         size > INT64_MAX)
         return wrong(job, s, "a whole number");
     *value = negative ? -(int64_t)size : (int64_t)size;
@@ -590,7 +592,7 @@ uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback)
 {
     const struct draft_item *item = draft_find(&job->draft, key);
     uint64_t value;
-    return item && !item->list && item->n == 1 && parse_count(item->words[0], &value)
+    return item && !item->list && item->n == 1 && parse_count(job, item->words[0], &value)
                ? value
                : fallback;
 }

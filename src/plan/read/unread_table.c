@@ -659,6 +659,7 @@ const struct unread_row unread_rows[] = {
     WHEN("lora.expert_rank", TRAINS, ABOVE("lora.rank", 0), HAS_MOE, OFF("lora.skip_experts")),
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
+    WHEN("lora.ranks", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.layers", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),
     WHEN("lora.language", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0), ENCODES),
     WHEN("lora.modules_to_save", TRAINS, STACK(HUGGINGFACE), ABOVE("lora.rank", 0)),

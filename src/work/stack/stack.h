@@ -89,4 +89,8 @@ bool stack_gathers_logits(const struct plan *plan);
 /* The format in which it reduces gradients; DTYPE_NONE under other stacks. */
 enum dtype stack_reduces_in(const struct plan *plan);
 
+/* The format in which whole gradients wait for a step's last micro-batch; DTYPE_NONE where each
+ * micro-batch's are reduced. */
+enum dtype stack_accumulates_in(const struct plan *plan);
+
 #endif
