@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "plan/text/container.h"
 #include "plan/text/scripted.h"
 
 struct instruction {
