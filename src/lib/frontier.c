@@ -170,7 +170,7 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     f->shelf->arena = f->arena;
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->shelf, f->arena,
                           &f->base, err));
-    TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
+    TRY(routing_data_load(&f->base, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     TRY(join_axes(f, err));
     for (size_t i = 0; i < f->n_axes; i++) {

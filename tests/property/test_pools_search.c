@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
-#include <stdio.h>
 #include <cmocka.h>
 
 #include "plan/data/profile.h"

@@ -65,7 +65,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
                 "`prefill`");
         return err_hint(err, "`moeplan plot pools` draws both");
     }
-    TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
+    TRY(routing_data_load(plan, p->arena, &routing, err));
     TRY(profile_load(plan, p->arena, &profile, err));
     search_space_default(plan, space);
     const struct search_ask ask = {.plan = plan,

@@ -1,5 +1,4 @@
 /* moeplan plot: draws one kind of chart from a plan or from a saved table. */
-#include <string.h>
 
 #include "base/file.h"
 #include "cli/chart/chart.h"

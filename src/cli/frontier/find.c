@@ -6,7 +6,6 @@
  * next, and every value of the FIND_NEXT behind what that finds. */
 #include "cli/frontier/find.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
