@@ -211,19 +211,24 @@ static const char *flags_of(struct job *job, enum axis axis)
                         axes[axis]);
 }
 
+/* Ranks of a context and of experts share out the weights, too, where "fsdp" is 1 (base.yml,
+ * logical_axis_rules: embed over fsdp, fsdp_transpose, context and expert; the experts' own
+ * over all but the last, embed_moe). */
 static enum status set_zero(struct job *job, const struct mesh *mesh)
 {
     bool over_data = false;
     uint64_t shards = degree(mesh, FSDP) * degree(mesh, FSDP_T);
+    uint64_t others = degree(mesh, CONTEXT) * degree(mesh, SEQUENCE) * degree(mesh, EXPERT);
     TRY(job_switch(job, "shard_optimizer_over_data", &over_data));
     bool open = mesh->ici[FSDP] == -1 || mesh->dcn[FSDP] == -1;
     job_set(job, "parallel.zero",
-            shards > 1 || open ? "3"
-            : over_data        ? "1"
-                               : "0",
-            "ici_fsdp_parallelism dcn_fsdp_parallelism shard_optimizer_over_data");
+            shards > 1 || others > 1 || open ? "3"
+            : over_data                      ? "1"
+                                             : "0",
+            "ici_fsdp_parallelism dcn_fsdp_parallelism ici_context_parallelism "
+            "ici_expert_parallelism shard_optimizer_over_data");
     /* the data axis replicates; the others' ranks hold a share of the weights each */
-    if (shards > 1 && degree(mesh, DATA) > 1)
+    if (shards * others > 1 && degree(mesh, DATA) > 1)
         job_set_count(job, "parallel.dp_shard", shards * degree(mesh, EXPERT),
                       "ici_data_parallelism dcn_data_parallelism");
     return STATUS_OK;

@@ -411,7 +411,9 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
     /* ---- stack ---- */
-    WHEN("stack.fraction", ZERO("memory.fraction")),
+    WHEN("stack.fraction", ZERO("memory.fraction"),
+         STACK(ALL(STACK_COUNT) & ~BIT(STACK_MAXTEXT))),
+    WHEN("stack.fraction", ZERO("memory.fraction"), ZERO("cluster.device.usable")),
     WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT))),
     WHEN("stack.grad_copies", STACK(BIT(STACK_MAXTEXT))),
     WHEN("stack.workspace", STACK(TRAINERS)),

@@ -16,18 +16,13 @@ uint64_t verdict_capacity(const struct plan *plan)
     return plan_rank_memory(plan);
 }
 
-static double fraction_of(const struct plan *plan)
-{
-    return plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-}
-
 /* What the reserves leave to the allocator. */
 static uint64_t room_of(const struct plan *plan)
 {
     const struct stack *s = &plan->stack;
     if (engine_queues(plan))
         return engine_room(plan);
-    uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
+    uint64_t pool = (uint64_t)(plan_memory_fraction(plan) * (double)plan_usable_memory(plan));
     uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
                        plan_comm_bytes(plan);
     return pool > reserve ? pool - reserve : 0;
