@@ -241,7 +241,7 @@ static const struct rule_case cases[] = {
      "both are of one device, in bytes; usable 0 is all of its memory"},
     {"limit-positive", "cluster.device.usable=512MiB memory.reserve=500MiB",
      "cluster.device.usable=512MiB memory.reserve=400MiB",
-     "no device memory is left: 460.8 MiB usable, 500 MiB reserved",
+     "no device memory is left: 460.8 MiB usable, 500.0 MiB reserved",
      "limit = fraction x memory - memory.reserve - stack.reserve"},
     {"limit-positive", "memory.reserve=900MiB stack.reserve=100MiB", "memory.reserve=900MiB",
      "no device memory is left: 921.6 MiB usable, 1000 MiB reserved",

@@ -12,8 +12,6 @@
 #include "base/arena.h"
 #include "support/served.h"
 
-#define GIB ((double)(UINT64_C(1) << 30))
-
 /* XLA's own limits, as its messages print them ("Used 46.60G of 31.25G hbm"). */
 static void limits_are_those_of_xla(void **state)
 {
@@ -31,7 +29,7 @@ static void limits_are_those_of_xla(void **state)
         const char *text = arena_printf(
             &arena, "{model: qwen3-8b, cluster: %s, stack: maxtext, workload: {mode: train}}",
             devices[i].cluster);
-        double limit = (double)predict_text(text, &arena).memory.limit_bytes / GIB;
+        double limit = (double)predict_text(text, &arena).memory.limit_bytes / (double)GIB;
         if (limit < devices[i].gib - 0.006 || limit > devices[i].gib + 0.006)
             fail_msg("%s: %.3f GiB, XLA says %.2f", devices[i].cluster, limit, devices[i].gib);
         arena_release(&arena);
@@ -53,8 +51,8 @@ static void fractions_are_of_what_is_left(void **state)
     struct prediction gpu = predict_text(
         "{model: qwen3-8b, cluster: mi355x-8x1, stack: maxtext, workload: {mode: train}}",
         &arena);
-    assert_int_equal(half.memory.limit_bytes, (uint64_t)(7.875 * GIB));
-    assert_int_equal(generic.memory.limit_bytes, (uint64_t)(0.9 * 15.75 * GIB));
+    assert_int_equal(half.memory.limit_bytes, (uint64_t)(7.875 * (double)GIB));
+    assert_int_equal(generic.memory.limit_bytes, (uint64_t)(0.9 * 15.75 * (double)GIB));
     assert_int_equal(gpu.memory.limit_bytes,
                      (uint64_t)(0.93 * (double)gpu.memory.capacity_bytes));
     assert_int_equal(half.memory.capacity_bytes, UINT64_C(16) << 30);
@@ -62,7 +60,7 @@ static void fractions_are_of_what_is_left(void **state)
 }
 
 #define GEMMA                                                                                  \
-    "model: gemma-2-27b, cluster: tpu-v6e-16x16, stack: maxtext, parallel: {zero: 3}, "
+    "model: {base: gemma-2-27b, vocab: 256128}, cluster: tpu-v6e-16x16, parallel: {zero: 3}, "
 
 /* Two sequences of 8,192 of Gemma 2 27B with 256,128 words: logits and their gradient in the
  * activations' 16 bits. XLA's temp is 27,180,417,024 bytes on 256 v6e. */
@@ -73,20 +71,19 @@ static void logits_have_the_format_of_the_product(void **state)
     const uint64_t logits = UINT64_C(16384) * 256128;
     static const char bf16[] =
         "{" GEMMA "workload: {mode: train, sequence_length: 8192, micro_batch: 2}, "
-        "recompute: full, model.vocab: 256128}";
+        "recompute: full, stack: maxtext}";
     static const char tiles[] =
         "{" GEMMA "workload: {mode: train, sequence_length: 8192, micro_batch: 2}, "
-        "recompute: full, model.vocab: 256128, stack.cross_entropy: chunked, "
-        "stack.loss_chunks: 8}";
+        "recompute: full, stack: {base: maxtext, cross_entropy: chunked, loss_chunks: 8}}";
     static const char f32[] =
         "{" GEMMA "workload: {mode: train, sequence_length: 8192, micro_batch: 2}, "
-        "recompute: full, model.vocab: 256128, precision: {activations: f32}}";
+        "recompute: full, stack: maxtext, precision: {activations: f32}}";
     struct prediction p = predict_text(bf16, &arena);
     assert_int_equal(buffer_bytes(&p, "logits"), 2 * logits);
     assert_int_equal(buffer_bytes(&p, "d_logits"), 2 * logits);
     assert_int_equal(p.memory.verdict, VERDICT_FITS); /* MaxText's own configs/tpu/v6e */
     double xla = 27180417024.0, temp = (double)p.memory.temp_bytes;
-    printf("temp %.2f GiB, XLA's %.2f\n", temp / GIB, xla / GIB);
+    printf("temp %.2f GiB, XLA's %.2f\n", temp / (double)GIB, xla / (double)GIB);
     assert_true(temp > 0.8 * xla && temp < 1.2 * xla);
     p = predict_text(tiles, &arena);
     assert_int_equal(buffer_bytes(&p, "logits"), 2 * logits / 8);

@@ -311,9 +311,24 @@ static enum status set_second(struct job *job, const char *first, const char *we
     return STATUS_OK;
 }
 
+static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
+
+/* Gradients come in the weights' format; grad_dtype is what those of 32 bits are cast to
+ * (trainers/pre_train/train.py, train_step). */
+static enum status set_gradients(struct job *job, const char *weights)
+{
+    const char *dtype = "float32";
+    TRY(job_word(job, "grad_dtype", &dtype));
+    dtype = job_convert(job, dtypes, dtype);
+    if (!dtype)
+        return job_fail(job, "grad_dtype", "'grad_dtype' is no format a plan has");
+    job_set(job, "precision.gradients", text_equal(weights, "f32") ? dtype : weights,
+            "grad_dtype weight_dtype");
+    return STATUS_OK;
+}
+
 static enum status set_formats(struct job *job)
 {
-    static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
     const char *dtype = "bfloat16", *moments = "", *quantization = "";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "mu_dtype", &moments));
@@ -327,6 +342,7 @@ static enum status set_formats(struct job *job)
     job_set(job, "precision.moments", own ? own : weights->words[0],
             own ? "mu_dtype" : "weight_dtype");
     TRY(set_second(job, own, weights->words[0]));
+    TRY(set_gradients(job, weights->words[0]));
     job_set(job, "precision.master", "none", "");
     bool fp8 = strstr(quantization, "fp8") != NULL;
     if (fp8)

@@ -2,6 +2,7 @@
 #include "work/dispatch/dispatch_parts.h"
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/dims.h"
 
