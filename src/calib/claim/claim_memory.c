@@ -102,6 +102,7 @@ static struct claim_answer fraction_change(struct claim_call *call)
     struct prediction p;
     if (!predicted(call, &plan, &p))
         return claim_says("");
+    plan.memory.fraction = 0; /* the stack's own */
     double needed = (double)p.memory.total_bytes / (double)plan_usable_memory(&plan);
     double own = plan_memory_fraction(&plan);
     struct claim_answer answer = claim_says(needed > own ? "raised" : "reduced");
