@@ -477,6 +477,11 @@ uint64_t plan_usable_memory(const struct plan *plan)
                                 : plan_rank_memory(plan);
 }
 
+double plan_relax(const struct plan *plan)
+{
+    return plan->cluster.device.usable_bytes ? 1 : plan->stack.relax;
+}
+
 double plan_memory_fraction(const struct plan *plan)
 {
     bool whole = plan->stack.kind == STACK_MAXTEXT && plan->cluster.device.usable_bytes > 0;

@@ -152,5 +152,10 @@ uint64_t plan_usable_memory(const struct plan *plan);
  * TPU's runtime leaves; maxtext's own fraction is that of JAX's allocator on GPUs
  * (XLA_PYTHON_CLIENT_MEM_FRACTION, JAX docs/gpu_memory_allocation.rst). */
 double plan_memory_fraction(const struct plan *plan);
+/* Up to how much of that a first schedule is kept: stack.relax, or all of it where the compiler
+ * knows what the runtime leaves. XLA rematerialises for a TPU until a program is within it, and
+ * fails where none is ("Can't reduce memory use below ... by rematerialization", tensorflow/tpu issue
+ * 598; openxla.org/xla/errors/error_1000). */
+double plan_relax(const struct plan *plan);
 
 #endif

@@ -414,7 +414,7 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.fraction", ZERO("memory.fraction"),
          STACK(ALL(STACK_COUNT) & ~BIT(STACK_MAXTEXT))),
     WHEN("stack.fraction", ZERO("memory.fraction"), ZERO("cluster.device.usable")),
-    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT)), ZERO("cluster.device.usable")),
     WHEN("stack.grad_copies", STACK(BIT(STACK_MAXTEXT))),
     WHEN("stack.workspace", STACK(TRAINERS)),
     WHEN("stack.attention", STACK(TRAINERS)),

@@ -38,7 +38,7 @@ uint64_t verdict_limit(const struct plan *plan)
 static unsigned fold(const struct plan *plan, const struct work *work, const uint64_t *values,
                      struct steady *steady, struct memory_peak *peak)
 {
-    double relaxed = plan->stack.relax * (double)verdict_limit(plan);
+    double relaxed = plan_relax(plan) * (double)verdict_limit(plan);
     unsigned schedule = 0;
     for (;; schedule++) {
         steady_fold(steady, work, values, schedule, peak);

@@ -22,7 +22,7 @@ uint64_t verdict_capacity(const struct plan *plan);
 uint64_t verdict_limit(const struct plan *plan);
 
 /* Folds the schedule that the stack would run: the first one while state + temp, without what
- * the user pinned, is at most stack.relax x fraction x capacity; otherwise the next, and so on.
+ * the user pinned, is at most plan_relax x the limit; otherwise the next, and so on.
  * (Reference "training memory and throughput" section 2; published runs with pinned tensors
  * keep the remainder of the first schedule.) Returns the schedule's number. */
 unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
