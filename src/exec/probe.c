@@ -16,6 +16,7 @@
 #include "exec/memory_left.h"
 #include "exec/probe_product.h"
 #include "exec/stopwatch.h"
+#include "work/list/dtype.h"
 
 enum { ALIGNMENT = 64, PURPOSE = 78 };
 
@@ -94,11 +95,22 @@ static const char *next_weights(struct desk *desk, uint64_t bytes)
     return desk->from + next_place(desk, bytes);
 }
 
+/* Rows pass by as well, and what becomes of them: those of a layer come from other ops, and no
+ * cache holds its results of another time. */
+static char *next_rows(const struct desk *desk, char *from, uint64_t room, uint64_t bytes)
+{
+    return from + desk->turn % (room / bytes) * bytes;
+}
+
 static void multiply(const struct probe *p, struct desk *desk)
 {
     const struct probe_point *at = p->point;
+    uint64_t in = dtype_matrix_bytes(at->dtype, at->rows, at->depth),
+             out = dtype_matrix_bytes(at->dtype, at->rows, at->columns);
     struct probe_operands operands = {
-        .rows = desk->to, .other = desk->to + SPACE / 8, .result = desk->to + SPACE / 4};
+        .rows = next_rows(desk, desk->to, SPACE / 4, in),
+        .other = next_rows(desk, desk->to + SPACE / 4, SPACE / 4, out),
+        .result = next_rows(desk, desk->gradients, desk->weights, out)};
     if (at->kind == PROBE_WGRAD)
         operands.gradient = desk->gradients + next_place(desk, probe_gradient_bytes(at));
     else

@@ -154,8 +154,8 @@ uint64_t plan_usable_memory(const struct plan *plan);
 double plan_memory_fraction(const struct plan *plan);
 /* Up to how much of that a first schedule is kept: stack.relax, or all of it where the compiler
  * knows what the runtime leaves. XLA rematerialises for a TPU until a program is within it, and
- * fails where none is ("Can't reduce memory use below ... by rematerialization", tensorflow/tpu issue
- * 598; openxla.org/xla/errors/error_1000). */
+ * fails where none is ("Can't reduce memory use below ... by rematerialization", tensorflow/tpu
+ * issue 598; openxla.org/xla/errors/error_1000). */
 double plan_relax(const struct plan *plan);
 
 #endif

@@ -270,6 +270,17 @@ static const struct rule_case cases[] = {
      "divisors of 18 near it: 3, 6"},
     {"etp-divides-width", "parallel.etp=8 model.moe.intermediate=36", "parallel.etp=8",
      "intermediate 36 is not divisible by etp 8", "divisors of 36 near it: 6, 9"},
+    {"ep-divides-experts", SERVED(sglang) "parallel.ep=8 model.moe.experts=12",
+     SERVED(sglang) "parallel.ep=8 model.moe.experts=12 moe.redundant_experts=4",
+     "experts 12 is not divisible by ep 8",
+     "divisors of 12 near it: 6, 12; or moe.redundant_experts: 4"},
+    {"etp-divides-width",
+     SERVED(sglang) "parallel.etp=8 model.moe.intermediate=36 model.moe.experts=12",
+     SERVED(sglang) "model.moe.intermediate=36 model.moe.experts=12 parallel.ep=8 "
+                    "moe.redundant_experts=4",
+     "intermediate 36 is not divisible by etp 8",
+     "divisors of 36 near it: 6, 9; or experts whole on their ranks: parallel.ep: 8, "
+     "moe.redundant_experts: 4"},
     {"tp-divides-heads", "parallel.tp=8 model.attention.heads=4", "parallel.tp=8",
      "heads 4 is not divisible by tp 8", "divisors of 4 near it: 4"},
     {"tp-fits-kv-heads", "parallel.tp=4 model.attention.heads=12 model.attention.kv_heads=6",

@@ -155,6 +155,8 @@ static void say_pair(const struct rule *rule, const struct plan *plan, char *tex
             hint_part(hint, rule, plan, a, b);
         else
             hint_divisors(hint, rule, a, b);
+        if (rule->also_helps)
+            rule->also_helps(plan, hint);
     }
 }
 

@@ -38,6 +38,8 @@ struct rule {
     struct quantity part; /* of the product b, what to make smaller; without a name: b itself */
     struct quantity other; /* or this one, where it is no 1 */
     const char *hint;      /* one line; NULL: computed from the numbers */
+    /* what else helps, behind a computed hint (rule_add); NULL: nothing */
+    void (*also_helps)(const struct plan *plan, char *hint);
     /* RULE_OTHER: whether the plan breaks it; says what is wrong and what to do (rule_say),
      * nothing where both are NULL */
     bool (*broken)(const struct plan *plan, char *text, char *hint);

@@ -17,6 +17,30 @@ static bool has_even_experts(const struct plan *plan)
     return plan_has_experts(plan) && !plan_spreads_remainder(plan);
 }
 
+/* Copies of experts, as many as make every rank hold as many, where engines place them. */
+static void add_copies(const struct plan *plan, uint64_t ranks, const char *between, char *hint)
+{
+    uint64_t left = plan_experts_total(plan) % ranks;
+    if (plan_is_engine(plan) && left > 0)
+        rule_add(hint, "%smoe.redundant_experts: %" PRIu64, between,
+                 plan->moe.redundant_experts + ranks - left);
+}
+
+static void copies_help(const struct plan *plan, char *hint)
+{
+    add_copies(plan, plan->parallel.ep, "; or ", hint);
+}
+
+/* An engine splits experts over all ranks where no ep is said. */
+static void whole_experts_help(const struct plan *plan, char *hint)
+{
+    uint64_t ranks = plan->parallel.tp * plan_dp(plan);
+    if (!plan_is_engine(plan) || plan->parallel.ep > 1 || plan->parallel.etp != ranks)
+        return;
+    rule_add(hint, "; or experts whole on their ranks: parallel.ep: %" PRIu64, ranks);
+    add_copies(plan, ranks, ", ", hint);
+}
+
 /* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
@@ -327,6 +351,7 @@ static const struct rule rules[] = {
      .applies = has_even_experts,
      .a = DERIVED("experts", plan_experts_total),
      .b = MEMBER("ep", parallel.ep),
+     .also_helps = copies_help,
      .also = {"model.moe.experts", "moe.redundant_experts"}},
     {.name = "etp-divides-width",
      .key = "parallel.etp",
@@ -334,6 +359,7 @@ static const struct rule rules[] = {
      .applies = plan_has_experts,
      .a = MEMBER("intermediate", model.moe.intermediate),
      .b = MEMBER("etp", parallel.etp),
+     .also_helps = whole_experts_help,
      .also = {"model.moe.intermediate"}},
     {.name = "tp-divides-heads",
      .key = "parallel.tp",
