@@ -7,6 +7,7 @@
  * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
  * of seed 000. */
 #include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 #include "work/stack/maxtext.h"
@@ -238,6 +239,20 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
                         (struct size[]){layer->tokens, layer->dense_inter});
 }
 
+/* Weights in 32 bits are cast for every product (layers/linears.py); of stacked layers XLA
+ * moves the cast in front of the loop, so that all of a rank's are there in 16 bits through the
+ * step. 16 layers of 4096 x 16384 on 16 v6e, ahead of time: 570 MB of 2.37 GB of temp; none
+ * where weight_dtype is bfloat16. */
+static void declare_casts(const struct plan *plan, struct work *work)
+{
+    const struct precision *precision = &plan->precision;
+    bool narrow = dtype_bits(precision->activations) < dtype_bits(precision->weights);
+    struct shards all = step_shards(plan, work, 3);
+    if (narrow && !plan->stack.unrolled && !state_waits_there(plan))
+        step_reserve(work, "weights_cast", CATEGORY_WEIGHTS, precision->activations,
+                     size_add(&work->sizes, all.dense, all.experts), 1, NULL);
+}
+
 /* The sum of the micro-batches before this one, which a loop carries beside its gradients in
  * the weights' format, that of ZeRO-1's copies in bf16 (utils/gradient_accumulation.py,
  * init_grad, ga_params). A pipeline's micro-batches are one loss. Two steps of 16 layers of
@@ -421,6 +436,7 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, false);
     declare_gradients(plan, work);
+    declare_casts(plan, work);
     TRY(maxtext_save(plan, &layer, err));
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (layer.kinds[k])
