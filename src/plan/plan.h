@@ -388,10 +388,10 @@ struct precision {
     enum precision_recipe recipe;
     bool quantized_params; /* the layers' matrices exist in the recipe's format only */
     uint64_t plain_first, plain_last; /* layers at the ends that no recipe applies to */
-    bool keep_transpose;    /* transposes of gathered fp8 weights stay, of all layers */
-    enum dtype moment2;     /* second moment; none: as moments */
-    enum dtype accumulated; /* whole gradients that wait for the last micro-batch; none */
-    enum dtype gather;      /* sharded weights travel in; none: as they are computed with */
+    bool keep_transpose;          /* transposes of gathered fp8 weights stay, of all layers */
+    enum dtype moment2;           /* second moment; none: as moments */
+    enum accumulated accumulated; /* whole gradients that wait for the last micro-batch */
+    enum dtype gather; /* sharded weights travel in; none: as they are computed with */
     /* enum weight_part, not in the format of weights: of engines in plain_format, of a base in
      * few bits beside adapters as what that leaves whole */
     struct enum_list plain;
@@ -434,6 +434,7 @@ enum lora_inputs { INPUTS_SHARED, INPUTS_COPIED, INPUTS_DROPPED };
 struct lora {
     uint64_t rank;
     struct word_list targets;  /* empty: every linear layer */
+    struct number_list ranks;  /* of targets, one each; 0, empty: rank */
     struct number_list layers; /* whose linear layers have them; empty: all */
     bool language;             /* false: the encoder's layers alone */
     struct enum_list saved;    /* enum saved_module: trained whole beside them */

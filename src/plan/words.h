@@ -249,6 +249,16 @@ enum balance_loss { BALANCE_LAYER, BALANCE_JOINT, BALANCE_MASKED };
 /* Whether FSDP keeps a layer's gathered weights from its forward to its backward. */
 enum reshard { RESHARD_AUTO, RESHARD_ALWAYS, RESHARD_NEVER };
 
+/* FSDP2: the format of whole gradients that wait for a step's last micro-batch; none: those of
+ * each micro-batch are reduced at once. */
+enum accumulated {
+    ACCUMULATED_AUTO,
+    ACCUMULATED_NONE,
+    ACCUMULATED_F32,
+    ACCUMULATED_BF16,
+    ACCUMULATED_F16
+};
+
 /* When FSDP gathers the layer that backward comes to next: beside the gradients of the layer at
  * hand, behind them, when it is there. */
 enum prefetch { PREFETCH_AUTO, PREFETCH_PRE, PREFETCH_POST, PREFETCH_NONE };

@@ -193,6 +193,7 @@ static const struct silent {
     {"frozen.format", "of what is frozen"},
     {"lora.encoder", "of images beside adapters, on two stacks"},
     {"lora.layers", "of adapters"},
+    {"lora.ranks", "of adapters"},
     {"stack.delay_wgrad", "of exchanges that another micro-batch hides"},
     {"lora.host", "of adapters"},
     {"lora.language", "of images beside adapters, on two stacks"},

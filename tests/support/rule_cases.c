@@ -546,6 +546,11 @@ static const struct rule_case cases[] = {
      "workload.mode=train stack.kind=fsdp lora.rank=8 lora.layers=[1,8]",
      "workload.mode=train stack.kind=fsdp lora.rank=8 lora.layers=[1,7]",
      "the last of lora.layers 8 is more than layers - 1 7", "layers count from 0"},
+    {"a-rank-for-each-target",
+     "workload.mode=train stack.kind=fsdp lora.rank=8 lora.targets=[q_proj] lora.ranks=[4,8]",
+     "workload.mode=train stack.kind=fsdp lora.rank=8 lora.targets=[q_proj] lora.ranks=[4]",
+     "lora.ranks has 2 numbers for 1 names of lora.targets",
+     "one rank for each name, in their order; 0: lora.rank"},
     {"base-waits-whole",
      "workload.mode=train stack.kind=fsdp parallel.zero=0 lora.rank=8 lora.host=[layers] "
      "precision.weights=nf4",

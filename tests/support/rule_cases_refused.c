@@ -22,7 +22,9 @@ static const struct rule_case cases[] = {
     {"biased-experts-whole",
      MEGATRON "model.moe.bias=true parallel.tp=2 parallel.sp=true parallel.etp=2",
      MEGATRON "model.moe.bias=true parallel.tp=2 parallel.sp=true parallel.etp=1",
-     "etp 2 is not 1", "Megatron splits no experts with biases: parallel.etp: 1"},
+     "etp 2 is not 1",
+     "Megatron splits no experts with biases: parallel.etp: 1, or model.moe.bias: false "
+     "(--disable-bias-linear)"},
     {"tp-divides-delta-heads",
      MEGATRON LINEAR " model.linear.key_heads=2 parallel.tp=4 parallel.sp=true",
      MEGATRON LINEAR " model.linear.key_heads=4 parallel.tp=4 parallel.sp=true",

@@ -49,6 +49,7 @@ static bool goes_with_offload(const char *settings, size_t at, struct arena *are
     size_t n = settings_split(settings, arena, sets, SETTINGS_MAX);
     return at < n && strstr(settings, "optimizer.offload=1") &&
            (!strcmp(sets[at].key, "optimizer.precision_aware") ||
+            !strcmp(sets[at].key, "optimizer.offload_params") || /* FSDP2 moves both */
             !strcmp(sets[at].key, "parallel.zero"));
 }
 
@@ -201,6 +202,10 @@ static const struct known {
      "parallel: {ep: 8, zero: 0}\n"
      "precision: {master: f32, moments: f32, gradients: f32}\n",
      "throughput: recompute.kind=full parallel.zero=2"},
+    /* whole gradients wait: 2 bytes of 8.03 billion parameters, less an f32 eighth, 11.2 GiB */
+    {"model: llama-3.1-8b\ncluster: {base: a100-40gb, node: {devices: 8}}\nstack: fsdp\n"
+     "recompute: full\nworkload: {sequence_length: 8192, global_batch: 64}\n",
+     "throughput: precision.accumulated=none"},
     {"model: qwen3-235b-a22b\ncluster: h100-8x8\nstack: megatron\n"
      "parallel: {zero: 0}\nprecision: {master: none, moments: bf16, gradients: bf16}\n",
      "throughput: parallel.ep=2 parallel.pp=16 recompute.kind=full"},

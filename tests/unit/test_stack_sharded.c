@@ -237,13 +237,27 @@ static void what_is_reserved_for_collectives(void **state)
         {"stack=deepspeed parallel.zero=3", "live_parameters", 2000000000},
         {"stack=deepspeed parallel.zero=3", "prefetch_bucket", 100000000},
         {"parallel.reshard=never", "gathered_weights_kept", 2 * 48 * UINT64_C(623116288)},
-        /* every gradient once more, whole, where a step has several micro-batches; experts of
-         * 8 ranks are shared by none, 28,991,029,248 of 30,532,122,624 parameters */
+        /* every gradient whole where a step has several micro-batches, the f32 eighth of the
+         * state in it; experts of 8 ranks are shared by none, 28,991,029,248 of 30,532,122,624
+         * parameters */
         {"precision.accumulated=f32 workload.global_batch=16", "accumulated_gradients",
-         4 * UINT64_C(30532122624)},
+         4 * UINT64_C(30532122624) - 4 * UINT64_C(30532122624) / 8},
         {"precision.accumulated=f32 workload.global_batch=8", "accumulated_gradients", 0},
         {"precision.accumulated=bf16 workload.global_batch=16 parallel.ep=8",
-         "accumulated_gradients", 2 * (UINT64_C(30532122624) - UINT64_C(28991029248))},
+         "accumulated_gradients",
+         2 * (UINT64_C(30532122624) - UINT64_C(28991029248)) -
+             4 * (UINT64_C(30532122624) - UINT64_C(28991029248)) / 8},
+        /* the Trainer's and Accelerate's own choice, reduced in 16 bits; torchtitan's with
+         * stages, of which the larger has the embedding or the head and final norm, and reduces
+         * in 32 */
+        {"stack=fsdp workload.global_batch=16", "accumulated_gradients",
+         2 * UINT64_C(30532122624) - 4 * UINT64_C(30532122624) / 8},
+        {"stack=fsdp workload.global_batch=16 precision.accumulated=none",
+         "accumulated_gradients", 0},
+        {"stack=fsdp workload.global_batch=8", "accumulated_gradients", 0},
+        {"stack=torchtitan workload.global_batch=16", "accumulated_gradients", 0},
+        {"stack=torchtitan workload.global_batch=16 parallel.pp=2 parallel.stage=1",
+         "accumulated_gradients", 3 * (24 * UINT64_C(623120640) + UINT64_C(311164928))},
         {"precision.accumulated=f32 workload.global_batch=16 lora.rank=8",
          "accumulated_gradients", 0},
         {"precision.accumulated=f32 workload.global_batch=2 cluster.node.devices=1",
@@ -261,6 +275,11 @@ static void what_is_reserved_for_collectives(void **state)
         /* adapters: 3,342,336 parameters of r 8 on q, v (training-stacks.md 5) in f32 */
         {"parallel.zero=0 lora.rank=8 lora.targets=[q_proj,v_proj]", "reducer_buckets",
          4 * UINT64_C(3342336)},
+        /* of q (2,048 to 4,096) r 16, of v (to 512) the others' 8 */
+        {"parallel.zero=0 lora.rank=8 lora.targets=[q_proj,v_proj] lora.ranks=[16,0]",
+         "reducer_buckets", 4 * UINT64_C(48) * (16 * 6144 + 8 * 2560)},
+        {"parallel.zero=0 lora.rank=8 lora.targets=[all-linear,q_proj] lora.ranks=[0,16]",
+         "reducer_buckets", 4 * UINT64_C(48) * (8 * (2560 + 2560 + 6144) + 16 * 6144)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(named(rows[i].set, rows[i].name), rows[i].bytes);

@@ -202,8 +202,8 @@ static enum status read_deferral(struct job *job)
     bool deferred = true,
          adapters = job_given(job, "peft._target_") || job_given(job, "peft.dim");
     TRY(job_switch(job, flag, &deferred));
-    if (deferred && !adapters) /* those of adapters are small */
-        job_set(job, "precision.accumulated", "f32", flag);
+    if (!adapters) /* those of adapters are small */
+        job_set(job, "precision.accumulated", deferred ? "f32" : "none", flag);
     return STATUS_OK;
 }
 

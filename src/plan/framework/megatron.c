@@ -160,6 +160,24 @@ static enum status set_group(struct job *job, uint64_t pp)
     return STATUS_OK;
 }
 
+/* Stages and their chunks are alike unless a flag says otherwise (transformer_block.py,
+ * get_num_layers_to_build, which asserts it). */
+static void warn_of_uneven(struct job *job, struct megatron_ends ends, uint64_t pp,
+                           uint64_t vpp, uint64_t layers)
+{
+    static const char flag[] = "pipeline-model-parallel-size";
+    const struct setting *s = job_setting(job, flag);
+    bool said = ends.first || ends.last || ends.embedding || ends.loss;
+    if (said || !layers || pp < 2 || layers % (pp * vpp) == 0)
+        return;
+    job_warn(job, s ? s->mark : job_place(job),
+             "Megatron splits no %" PRIu64 " layers over %" PRIu64 " stages%s but by "
+             "pipeline-model-parallel-layout, or decoder-first- and "
+             "decoder-last-pipeline-num-layers: as even as possible here",
+             layers, pp,
+             vpp > 1 ? arena_printf(job->arena, " of %" PRIu64 " chunks", vpp) : "");
+}
+
 static enum status set_pipeline(struct job *job)
 {
     static const char by_layers[] = "num-layers-per-virtual-pipeline-stage";
@@ -190,6 +208,8 @@ static enum status set_pipeline(struct job *job)
     TRY(read_ends(job, &ends));
     if (!layout)
         TRY(megatron_set_ends(job, ends, pp, vpp > 1 ? vpp : 1, layers));
+    if (!layout && job->framework == &job_megatron && pp < 100000 && vpp < 100000)
+        warn_of_uneven(job, ends, pp, vpp > 1 ? vpp : 1, layers);
     if (job_drafted(job, "parallel.vpp", 1) == 1)
         return STATUS_OK;
     job_set(job, "parallel.schedule", "interleaved",

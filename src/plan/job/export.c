@@ -6,6 +6,7 @@
 #include "plan/job/reader.h"
 #include "plan/pools.h"
 #include "plan/read/part.h"
+#include "plan/read/unread.h"
 #include "plan/schema/schema.h"
 
 /* ---- flags in a framework's syntax ---- */
@@ -42,12 +43,22 @@ const char *writer_word(const struct job_writer *writer, const char *words, cons
     return NULL;
 }
 
+/* What a checkpoint has and this plan leaves out, as prediction modules are: a flag would have
+ * it trained. */
+static bool leaves_out(const struct job_writer *writer, const struct field *field)
+{
+    const struct unread_plan of = {writer->plan, writer->plan->moe.path};
+    return text_starts(field->key, "model.") && unread_reason(field, &of, writer->arena);
+}
+
 static void write_row(struct job_writer *writer, const struct job_flag *flag)
 {
     const struct field *field = schema_find(flag->key);
     const char *value = writer_value(writer, flag->key);
     const char *name = arena_strndup(writer->arena, flag->names, strcspn(flag->names, " "));
     bool always = flag->read == JOB_NEEDED;
+    if (!always && leaves_out(writer, field))
+        return;
     if (!always && !flag->fallback && field->fallback && text_equal(value, field->fallback))
         return;
     if (flag->words)

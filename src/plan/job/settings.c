@@ -154,6 +154,8 @@ static enum status add_leaf(struct job *job, const char *name, const struct node
     if (values[0] && values[0] != node->text && text_equal(values[0], "null"))
         setting.null = true;
     setting.used = setting.null; /* as if it were not there, in the layers below either */
+    if (job_holds_json(&setting))
+        return job_add_json(job, name, &setting);
     job_add(job, setting);
     return added(job);
 }
@@ -280,22 +282,6 @@ static const char *said(struct job *job, const struct shell_word *word,
     return text_string(&text);
 }
 
-enum status job_add_mapping(struct job *job, const char *prefix, const struct setting *setting)
-{
-    struct node *root = NULL;
-    struct err refused = {0};
-    if (source_read_option(setting->said, setting->values[0], job->arena, &root, &refused) !=
-            STATUS_OK ||
-        root->kind != NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, setting->mark, "'%s' holds no mapping: %s",
-                      setting->said, refused.text[0] ? refused.text : "a value");
-    size_t first = job->n_settings;
-    TRY(job_add_node(job, prefix, root));
-    for (size_t i = first; i < job->n_settings; i++)
-        job->settings[i].mark = setting->mark;
-    return STATUS_OK;
-}
-
 /* Adds the flag at words[0]; *used is the number of words it took. */
 static enum status add_flag(struct job *job, const struct shell_word *words, size_t n,
                             size_t *used)
@@ -324,8 +310,8 @@ static enum status add_flag(struct job *job, const struct shell_word *words, siz
     }
     s.said = said(job, words, &s, own);
     *used = 1 + own;
-    if (s.flag && s.flag->shape == JOB_JSON && s.n == 1 && values[0][0] == '{' && !s.trouble)
-        return job_add_mapping(job, s.name, &s);
+    if (job_holds_json(&s))
+        return job_add_json(job, s.name, &s);
     job_add(job, s);
     return added(job);
 }
@@ -493,9 +479,11 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
                   s->n ? s->values[0] : "");
 }
 
-/* 4096, 4_096, 8K = 8192, 8k = 8000, 4096.0 */
-static bool parse_count(const char *text, uint64_t *value)
+/* 4096, 4_096, 4096.0; of engines 8K = 8192, 8k = 8000, which trainers take for no number */
+static bool parse_count(const struct job *job, const char *text, uint64_t *value)
 {
+    const struct job_framework *of = job->framework;
+    bool engine = of == &job_vllm || of == &job_sglang || of == &job_trtllm;
     char digits[32];
     size_t n = 0;
     const char *at = text;
@@ -507,7 +495,7 @@ static bool parse_count(const char *text, uint64_t *value)
     static const char letters[] = "kKmMgG";
     static const uint64_t factors[] = {1000,        1024,       1000000,
                                        1024 * 1024, 1000000000, 1024 * 1024 * 1024};
-    const char *letter = *at && at[1] == '\0' ? strchr(letters, *at) : NULL;
+    const char *letter = engine && *at && at[1] == '\0' ? strchr(letters, *at) : NULL;
     if (letter)
         factor = factors[letter - letters];
     bool rest =
@@ -523,7 +511,7 @@ enum status job_count(struct job *job, const char *name, uint64_t *value)
     const struct setting *s = readable(job, name);
     if (!s)
         return STATUS_OK;
-    if (s->trouble || s->n != 1 || !parse_count(s->values[0], value))
+    if (s->trouble || s->n != 1 || !parse_count(job, s->values[0], value))
         return wrong(job, s, "a whole number");
     return STATUS_OK;
 }
@@ -535,7 +523,7 @@ enum status job_integer(struct job *job, const char *name, int64_t *value)
     if (!s)
         return STATUS_OK;
     bool negative = s->n == 1 && s->values[0][0] == '-';
-    if (s->trouble || s->n != 1 || !parse_count(s->values[0] + negative, &size) ||
+    if (s->trouble || s->n != 1 || !parse_count(job, s->values[0] + negative, &size) ||
         size > INT64_MAX)
         return wrong(job, s, "a whole number");
     *value = negative ? -(int64_t)size : (int64_t)size;
@@ -590,7 +578,7 @@ uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback)
 {
     const struct draft_item *item = draft_find(&job->draft, key);
     uint64_t value;
-    return item && !item->list && item->n == 1 && parse_count(item->words[0], &value)
+    return item && !item->list && item->n == 1 && parse_count(job, item->words[0], &value)
                ? value
                : fallback;
 }

@@ -146,6 +146,8 @@ static enum status suggest(struct loader *loader, const char *key)
     if (colon && colon[1])
         return err_hint(loader->err, "a space stands behind the colon: '%.*s: %s'",
                         (int)(colon - name), name, colon + 1);
+    if (text_equal(name, "base") && *group) /* of a mapping in a file */
+        return err_hint(loader->err, "another %s by its name: %s=NAME", group, group);
     if (meant)
         return err_hint(loader->err, "did you mean '%s'?", meant);
     if (nearest && 2 * text_distance(name, nearest) > strlen(name))

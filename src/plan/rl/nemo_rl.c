@@ -328,6 +328,8 @@ static enum status read_dtensor_layout(struct job *job, bool *own_layers)
     job_set_count(job, "parallel.etp", *own_layers ? 1 : tp, axes[0].flag);
     job_set(job, "parallel.zero", "3", on_dtensor);
     job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
+    /* each micro-batch's are reduced (models/automodel/train.py, automodel_forward_backward) */
+    job_set(job, "precision.accumulated", "none", "");
     if (offload) {
         job_set(job, "optimizer.offload", "1", offload_flag);
         job_set(job, "optimizer.offload_params", "true", offload_flag);

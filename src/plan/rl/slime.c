@@ -325,6 +325,7 @@ static enum status set_sharded(struct job *job)
     job_set(job, "stack", "fsdp", backend_flag);
     job_set(job, "parallel.zero", "3", backend_flag);
     job_set(job, "parallel.reshard", "always", backend_flag);
+    job_set(job, "precision.accumulated", "none", ""); /* actor.py, _train_step */
     for (size_t i = 0; i < sizeof f32 / sizeof *f32; i++)
         job_set(job, f32[i], "f32", "");
     job_set(job, "precision.master", "none", "");

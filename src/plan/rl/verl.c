@@ -255,14 +255,17 @@ static enum status read_fsdp(struct job *job)
     static const char shard_flag[] = "actor.fsdp_config.fsdp_size",
                       keep_flag[] = "actor.fsdp_config.reshard_after_forward",
                       offload_flag[] = "actor.fsdp_config.offload_policy",
-                      sequence_flag[] = "actor.ulysses_sequence_parallel_size";
+                      sequence_flag[] = "actor.ulysses_sequence_parallel_size",
+                      waits_flag[] = "actor.fsdp_config.use_no_sync_for_gradient_accumulation";
     int64_t shard = -1;
     uint64_t cp = 1;
-    bool reshard = true, offload = false;
+    bool reshard = true, offload = false, waits = false;
     TRY(job_integer(job, shard_flag, &shard));
     TRY(job_count(job, sequence_flag, &cp));
     TRY(job_switch(job, keep_flag, &reshard));
     TRY(job_switch(job, offload_flag, &offload));
+    TRY(job_switch(job, waits_flag, &waits));
+    job_set(job, "precision.accumulated", waits ? "f32" : "none", waits_flag);
     job_set(job, "parallel.zero", "3", strategy_flags);
     job_set(job, "parallel.reshard", reshard ? "always" : "never", keep_flag);
     job_set_count(job, "parallel.cp", cp, sequence_flag);

@@ -51,6 +51,9 @@ const struct job_flag verl_flags[] = {
          "-1: all", PPO),
     RULE("actor.fsdp_config.reshard_after_forward engine.reshard_after_forward", JOB_VALUE,
          "parallel.reshard", "always unless false", PPO),
+    RULE("actor.fsdp_config.use_no_sync_for_gradient_accumulation "
+         "engine.use_no_sync_for_gradient_accumulation",
+         JOB_VALUE, "precision.accumulated", "f32, none unless true", FSDP),
     RULE("actor.fsdp_config.model_dtype engine.model_dtype model.fsdp_config.model_dtype",
          JOB_VALUE, "precision.weights",
          "of FSDP: gradients and moments, too; fp32 unless given", FSDP),

@@ -318,7 +318,8 @@ static const struct rule rules[] = {
      .applies = biases_experts,
      .a = MEMBER("etp", parallel.etp),
      .b = DERIVED("", rule_one),
-     .hint = "Megatron splits no experts with biases: parallel.etp: 1",
+     .hint = "Megatron splits no experts with biases: parallel.etp: 1, or model.moe.bias: "
+             "false (--disable-bias-linear)",
      .also = {"model.moe.bias", "parallel.tp"}},
     {.name = "tp-divides-delta-heads",
      .key = "parallel.tp",

@@ -363,6 +363,21 @@ static uint64_t last_adapted(const struct plan *plan)
     return last;
 }
 
+static bool ranks_targets(const struct plan *plan)
+{
+    return is_training(plan) && plan_is_huggingface(plan) && plan->lora.rank > 0 &&
+           plan->lora.ranks.n > 0;
+}
+
+static bool ranks_broken(const struct plan *plan, char *text, char *hint)
+{
+    const uint64_t ranks = plan->lora.ranks.n, targets = plan->lora.targets.n;
+    rule_say(text, "lora.ranks has %" PRIu64 " numbers for %" PRIu64 " names of lora.targets",
+             ranks, targets);
+    rule_say(hint, "one rank for each name, in their order; 0: lora.rank");
+    return ranks != targets;
+}
+
 static bool language_broken(const struct plan *plan, char *text, char *hint)
 {
     rule_say(text, "neither the language model nor the encoder has adapters");
@@ -433,6 +448,12 @@ static const struct rule rules[] = {
      .a = DERIVED("the last of lora.layers", last_adapted),
      .b = DERIVED("layers - 1", last_layer),
      .hint = "layers count from 0"},
+    {.name = "a-rank-for-each-target",
+     .key = "lora.ranks",
+     .shape = RULE_OTHER,
+     .applies = ranks_targets,
+     .broken = ranks_broken,
+     .also = {"lora.targets"}},
     {.name = "base-waits-whole",
      .key = "lora.host",
      .shape = RULE_OTHER,

@@ -116,6 +116,7 @@ extern const char *const words_balance[];
 extern const char *const words_on_overflow[];
 extern const char *const words_popularity[];
 extern const char *const words_reshard[];
+extern const char *const words_accumulated[];
 extern const char *const words_encoder_again[];
 extern const char *const words_prefetch[];
 extern const char *const words_recipe[];

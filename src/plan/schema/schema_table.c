@@ -860,10 +860,10 @@ const struct field schema_table[] = {
            "format of the parts in precision.plain, where it does not say auto"),
     FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
            "format of the gradients"),
-    FORMAT("precision.accumulated", precision.accumulated, words_format_or_none, "none",
-           "fsdp, torchtitan, zero 3: format of whole gradients that wait for a step's last "
-           "micro-batch (defer_fsdp_grad_sync), where it has several; none: each micro-batch's "
-           "are shared out, as time is that of in any case"),
+    WORD("precision.accumulated", precision.accumulated, words_accumulated, "auto",
+         "fsdp, torchtitan, zero 3: format of whole gradients that wait for a step's last "
+         "micro-batch (no_sync, sync_each_batch: false, defer_fsdp_grad_sync), where it has "
+         "several; auto: what the stack does by itself; time is that of reducing each"),
     FORMAT("precision.master", precision.master, words_format_or_none, "none",
            "format of the optimizer's copy of the weights; none: no copy"),
     FORMAT("precision.moments", precision.moments, words_format_or_none, "bf16",
@@ -956,6 +956,9 @@ const struct field schema_table[] = {
           "lora.rank"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
+    COUNTS("lora.ranks", lora.ranks, 0, 1e6, "[]",
+           "fsdp, deepspeed: ranks of the adapters of lora.targets, one for each name (PEFT's "
+           "rank_pattern); 0, or an empty list: lora.rank"),
     COUNTS("lora.layers", lora.layers, 0, 9999, "[]",
            "fsdp, deepspeed: layers whose linear layers have adapters, from 0 (PEFT's "
            "layers_to_transform); empty: all; stacked experts have theirs in all"),
@@ -1096,7 +1099,7 @@ const struct field schema_table[] = {
     COUNT(
         "memory.state_copies", memory.state_copies, 0, 100, "0",
         "states that a running sequence may take; 0: the engine's, sglang 3 (its radix cache), "
-        "vllm 1 (2 with --mamba-cache-mode align)"),
+        "vllm 1 (2 with --mamba-cache-mode align, the default of 0.33)"),
     COUNT("memory.state_block", memory.state_block, 0, 1e9, "0",
           "vllm: states are kept every so many tokens, or the multiple that a block has "
           "(--mamba-block-size, --mamba-cache-mode all); 0: of the last token alone"),

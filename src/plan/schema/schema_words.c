@@ -45,6 +45,7 @@ const char *const words_loss[] = {
     NULL};
 const char *const words_balance[] = {"layer", "joint", "masked", NULL};
 const char *const words_reshard[] = {"auto", "always", "never", NULL};
+const char *const words_accumulated[] = {"auto", "none", "f32", "bf16", "f16", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
 const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};

@@ -138,7 +138,8 @@ static const struct job_flag flags[] = {
     NEITHER("zero3_save_16bit_model", JOB_VALUE, ACCELERATE),
     RULE("num_gpus", JOB_VALUE, "cluster", "ranks of a node", CONFIG),
     RULE("num_nodes", JOB_VALUE, "cluster", "nodes", CONFIG),
-    NEITHER("hostfile", JOB_VALUE, CONFIG),
+    RULE("hostfile H", JOB_VALUE, "cluster", "its hosts and their slots",
+         "deepspeed/launcher/runner.py"),
     NEITHER("master_port", JOB_VALUE, CONFIG),
 };
 
@@ -149,6 +150,7 @@ static enum status deepspeed_prepare(struct job *job)
 {
     const char *name = NULL;
     TRY(trainer_prepare(job, &job_deepspeed));
+    TRY(trainer_read_hosts(job));
     TRY(job_word(job, "deepspeed", &name));
     if (name && name[0] == '{')
         return job_flag_text(job, "deepspeed", JOB_FILE + 1);

@@ -224,8 +224,10 @@ static enum status set_prefetch(struct job *job, uint64_t version)
 
 static enum status set_sharding(struct job *job, uint64_t *ranks)
 {
+    static const char each_flag[] =
+        "accelerator_config.gradient_accumulation_kwargs.sync_each_batch";
     uint64_t version = 1;
-    bool offload = false;
+    bool offload = false, each = false;
     const struct strategy *strategy;
     TRY(job_count(job, "fsdp_version", &version));
     TRY(read_strategy(job, version, &offload, &strategy));
@@ -233,6 +235,9 @@ static enum status set_sharding(struct job *job, uint64_t *ranks)
     TRY(set_prefetch(job, version));
     job_set(job, "parallel.zero", strategy->zero, strategy_flags);
     job_set(job, "parallel.reshard", strategy->reshard, strategy_flags);
+    TRY(job_switch(job, each_flag, &each));
+    if (each) /* else they wait, whole: transformers trainer.py */
+        job_set(job, "precision.accumulated", "none", each_flag);
     TRY(job_switch(job, "fsdp_offload_params", &offload));
     if (offload) {
         job_set(job, "optimizer.offload", "1", "fsdp_offload_params fsdp");
@@ -387,6 +392,9 @@ static enum status fsdp_write(struct job_writer *writer)
     uint64_t step = plan->workload.micro_batch * plan_dp(plan);
     if (plan->workload.global_batch && step && plan->workload.global_batch % step == 0)
         writer_count(writer, "gradient_accumulation_steps", plan->workload.global_batch / step);
+    if (plan->precision.accumulated == ACCUMULATED_NONE && plan->parallel.zero >= 3)
+        writer_flag(writer, "accelerator_config",
+                    "'{\"gradient_accumulation_kwargs\": {\"sync_each_batch\": true}}'");
     trainer_write_optimizer(writer);
     static const struct trainer_launch launch = {
         .launcher = "accelerate launch", .file = "accelerate.yaml", .flag = "config_file"};

@@ -227,6 +227,9 @@ static void read_mapping(struct script *script, const struct python_argument *a)
         {"activation_checkpointing_kwargs", "activation_checkpointing_kwargs.", CALL_ARGUMENTS},
         {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs.", CALL_ARGUMENTS},
         {"fsdp_config", "fsdp_config.", CALL_ARGUMENTS},
+        {"accelerator_config", "accelerator_config.", CALL_ARGUMENTS},
+        {"rank_pattern", "rank_pattern.", CALL_ADAPTER},
+        {"alpha_pattern", "alpha_pattern.", CALL_ADAPTER},
         {"deepspeed", "", CALL_ARGUMENTS}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_equal(a->name, known[i].name))

@@ -91,6 +91,11 @@
         RULE("activation_checkpointing_kwargs.offload gradient_checkpointing_kwargs.offload",  \
              JOB_VALUE, "recompute.offload", "layer_input", TRAINER),                          \
         NEITHER("activation_checkpointing_kwargs.use_reentrant", JOB_VALUE, TRAINER),          \
+        RULE("accelerator_config.gradient_accumulation_kwargs.sync_each_batch "                \
+             "gradient_accumulation_kwargs.sync_each_batch",                                   \
+             JOB_VALUE, "precision.accumulated", "none with FSDP; whole gradients without",    \
+             TRAINER),                                                                         \
+        RULE("accelerator_config", JOB_JSON, NULL, "its entries", TRAINER),                    \
         RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),                        \
         RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
         RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \
@@ -105,8 +110,9 @@
              "the list that numbers count in: the language model's layers here", PEFT_CONFIG), \
         RULE("exclude_modules", JOB_LIST, "lora.targets", "but those, by name or expression",  \
              PEFT_CONFIG),                                                                     \
-        MEMORY("rank_pattern lora_rank_pattern", JOB_VALUE, NULL,                              \
-               "all adapters have lora.rank here", PEFT_CONFIG),                               \
+        RULE("rank_pattern lora_rank_pattern", JOB_JSON, "lora.ranks",                         \
+             "names or expressions of linear layers, the same in all layers", PEFT_CONFIG),    \
+        NEITHER("alpha_pattern lora_alpha_pattern", JOB_JSON, PEFT_CONFIG),                    \
         MEMORY("layer_replication peft_layer_replication", JOB_LIST, NULL,                     \
                "layers have one copy of adapters each here", PEFT_CONFIG),                     \
         RULE("trainable_token_indices peft_trainable_token_indices "                           \
@@ -205,9 +211,18 @@ bool trainer_is_expression(const struct setting *s);
 enum status trainer_match_targets(struct job *job, const char *flag,
                                   const char *words[PLAN_NAMES], size_t *n);
 
+/* lora.ranks, by rank_pattern, of the names of lora.targets, to which those of it are added
+ * where every linear layer is meant. Warns where they differ from layer to layer; STATUS_INPUT
+ * of what is no rank. */
+enum status trainer_match_ranks(struct job *job, const char *words[PLAN_NAMES], size_t *n);
+
 /* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
  * another kind than the framework's; NULL: any. */
 enum status trainer_prepare(struct job *job, const struct job_framework *framework);
+
+/* The job's size, by DeepSpeed's hostfile, of which --num_nodes are the first and --num_gpus a
+ * part of each; warns where it is not there. STATUS_INPUT of lines that are no hosts. */
+enum status trainer_read_hosts(struct job *job);
 
 /* ---- frameworks whose jobs the trainer runs: trainer_share.c ---- */
 

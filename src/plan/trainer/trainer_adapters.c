@@ -160,6 +160,7 @@ enum status trainer_set_adapter(struct job *job)
     if (all)
         words[0] = "all-linear"; /* which no list is, too */
     size_t n_all = add_parameters(job, words, n);
+    TRY(trainer_match_ranks(job, words, &n_all));
     if (n_all && (!all || n_all > n))
         job_set_list(job, "lora.targets", words, n_all,
                      "lora_target_modules lora_target_parameters");

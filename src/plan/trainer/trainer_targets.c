@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/pattern.h"
 #include "base/text.h"
 #include "plan/trainer/trainer.h"
@@ -199,5 +200,120 @@ enum status trainer_match_targets(struct job *job, const char *flag,
                  "matter to memory and are not modelled: all layers have them here");
     else if (meant.n_layers && layers)
         job_set_list(job, "lora.layers", meant.layers, meant.n_layers, flag);
+    return STATUS_OK;
+}
+
+/* ---- ranks ---- */
+
+/* What rank_pattern says, one name or expression an entry (PEFT utils/other.py,
+ * get_pattern_key: of the whole name of a module, or of what stands behind a dot of it). */
+struct ranks {
+    const char *patterns[PLAN_NAMES];
+    uint64_t ranks[PLAN_NAMES];
+    size_t n;
+    struct setting *first;
+};
+
+static enum status read_ranks(struct job *job, struct ranks *r)
+{
+    static const char *const heads[] = {"rank_pattern.", "lora_rank_pattern."};
+    *r = (struct ranks){.n = 0};
+    for (size_t i = 0; i < job->n_settings; i++)
+        for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+            struct setting *s = &job->settings[i];
+            uint64_t rank = 0;
+            if (s->null || s->trouble || s->n != 1 || !text_starts(s->name, heads[h]))
+                continue;
+            if (!number_count(s->values[0], &rank) || rank < 1 || rank > 1000000)
+                return err_at(job->err, STATUS_INPUT, s->mark,
+                              "'%s' of '%s' is no rank: a whole number from 1 to 1000000",
+                              s->values[0], s->name);
+            s->used = true;
+            if (r->n == PLAN_NAMES)
+                return err_at(job->err, STATUS_INPUT, s->mark,
+                              "more than the limit of %d entries of rank_pattern", PLAN_NAMES);
+            r->first = r->first ? r->first : s;
+            r->patterns[r->n] = s->name + strlen(heads[h]);
+            r->ranks[r->n++] = rank;
+        }
+    return STATUS_OK;
+}
+
+/* The rank that the first fitting pattern gives a linear layer of a layer, 0: none does. */
+static uint64_t rank_in(struct job *job, const struct ranks *r, uint64_t layer,
+                        const char *modules, const char *name, bool *unknown)
+{
+    for (size_t p = 0; p < r->n; p++) {
+        const struct chooser of[2] = {
+            {.expression = arena_printf(job->arena, "(?:.*\\.)?(?:%s)$", r->patterns[p])},
+            {.n = 0}};
+        enum pattern_fit fit = fits(job->arena, of, layer, modules, name);
+        *unknown = *unknown || fit == PATTERN_UNKNOWN;
+        if (fit == PATTERN_YES)
+            return r->ranks[p];
+    }
+    return 0;
+}
+
+/* That of a name in all layers; *differ where some have another, of which the greatest. */
+static uint64_t rank_of(struct job *job, const struct ranks *r, uint64_t layers,
+                        const char *modules, const char *name, bool *differ, bool *unknown)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < layers; i++) {
+        uint64_t rank = rank_in(job, r, i, modules, name, unknown);
+        *differ = *differ || (i && rank != most);
+        most = rank > most ? rank : most;
+    }
+    return most;
+}
+
+static size_t place_of(const char *words[PLAN_NAMES], size_t *n, const char *name, bool all)
+{
+    size_t at = 0;
+    while (at < *n && !text_equal(words[at], name))
+        at++;
+    if (at == *n && all && *n < PLAN_NAMES)
+        words[(*n)++] = name;
+    return at;
+}
+
+enum status trainer_match_ranks(struct job *job, const char *words[PLAN_NAMES], size_t *n)
+{
+    struct ranks r;
+    uint64_t layers = 0, given[PLAN_NAMES] = {0};
+    bool differ = false, unknown = false, any = false;
+    TRY(read_ranks(job, &r));
+    TRY(job_layers(job, &layers));
+    if (!r.n)
+        return STATUS_OK;
+    if (!*n)
+        words[(*n)++] = "all-linear";
+    const bool all = has_word(words, *n, "all-linear");
+    for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
+        for (const char *name = linear[i].layers; name; name = after(name)) {
+            uint64_t rank = rank_of(job, &r, layers ? layers : 1, linear[i].modules, name,
+                                    &differ, &unknown);
+            const char *word = arena_strndup(job->arena, name, strcspn(name, "|"));
+            size_t at = rank ? place_of(words, n, word, all) : *n;
+            if (at >= *n)
+                continue;
+            any = true;
+            given[at] = rank > given[at] ? rank : given[at];
+        }
+    if (differ || unknown || !any)
+        job_warn(job, r.first->mark, "%s",
+                 unknown ? "an expression of rank_pattern is not understood, which matters to "
+                           "memory: what it names has lora_r here"
+                 : differ
+                     ? "ranks that differ from layer to layer matter to memory and are not "
+                       "modelled: the greatest is that of all layers here"
+                     : "no linear layer with an adapter is called as rank_pattern says, "
+                       "which matters to memory: all have lora_r");
+    const char *ranks[PLAN_NAMES];
+    for (size_t i = 0; i < *n; i++)
+        ranks[i] = arena_printf(job->arena, "%" PRIu64, given[i]);
+    if (any)
+        draft_set_list(&job->draft, "lora.ranks", ranks, *n, r.first->mark, "rank_pattern");
     return STATUS_OK;
 }

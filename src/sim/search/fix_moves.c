@@ -133,6 +133,14 @@ static bool offloads(const struct plan *plan, const struct plan *changed)
            plan->recompute.kind != RECOMPUTE_FULL;
 }
 
+/* torchtitan's stages keep them whatever it is told. */
+static bool waits_whole(const struct plan *plan, const struct plan *changed)
+{
+    bool told = plan->precision.accumulated != ACCUMULATED_AUTO;
+    return trains(plan, changed) && stack_accumulates_in(plan) != DTYPE_NONE &&
+           (told || plan->stack.kind == STACK_FSDP);
+}
+
 static bool offloads_states(const struct plan *plan, const struct plan *changed)
 {
     return trains(plan, changed) && plan->optimizer.offload == 0 && !plan_is_megatron(plan) &&
@@ -257,6 +265,12 @@ static const struct move_row {
      offloads,
      "activations wait in host memory",
      false},
+    {"precision.accumulated",
+     {"none"},
+     FIX_THROUGHPUT,
+     waits_whole,
+     "every micro-batch's gradients are reduced (sync_each_batch: true)",
+     false},
     {FIX_OFFLOAD,
      {"1", "optimizer.offload=1 optimizer.offload_params=true"},
      FIX_THROUGHPUT,
@@ -311,7 +325,7 @@ static bool is_change(const struct plan *plan, const struct plan *changed, const
     if (schema_is_list(field))
         return true;
     double before = schema_number(field, plan), after = schema_number(field, changed);
-    if (strncmp(key, "precision.", strlen("precision.")) == 0)
+    if (strncmp(key, "precision.", strlen("precision.")) == 0 && field->words == words_dtype)
         return dtype_bits((enum dtype)after) < dtype_bits((enum dtype)before);
     return before != after || field->number;
 }

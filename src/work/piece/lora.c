@@ -233,16 +233,24 @@ static bool is_asked(const struct plan *plan, const struct target *target)
            (target->usual && (words->n == 0 || plan_lists(words, "all-linear")));
 }
 
-uint64_t lora_rank(const struct plan *plan, const struct layer_matrix *matrix)
+/* Of the adapters of a matrix by one of its names: the name's own (PEFT's rank_pattern), else
+ * the experts'. */
+static uint64_t rank_of(const struct plan *plan, const struct layer_matrix *matrix,
+                        const char *target)
 {
-    bool own = matrix->expert && lora_is_on(plan) && plan->lora.expert_rank > 0;
-    return own ? plan->lora.expert_rank : plan->lora.rank;
+    const struct lora *lora = &plan->lora;
+    bool own = matrix->expert && lora_is_on(plan) && lora->expert_rank > 0;
+    for (uint64_t i = 0; i < lora->ranks.n && i < lora->targets.n && plan_is_huggingface(plan);
+         i++)
+        if (lora->ranks.value[i] && text_equal(lora->targets.word[i], target))
+            return lora->ranks.value[i];
+    return own ? lora->expert_rank : lora->rank;
 }
 
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix)
 {
-    struct lora_sides sides = {0, size_const(z, 0), size_const(z, 0)};
+    struct lora_sides sides = {0, 0, size_const(z, 0), size_const(z, 0), size_const(z, 0)};
     if (!lora_is_there(plan) || (matrix->expert && lora_is_on(plan) && plan->lora.skip_experts))
         return sides;
     for (size_t i = 0; i < TARGETS; i++) {
@@ -257,7 +265,10 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
         struct size out = d->width[t->out];
         if (t->also != COL_ONE)
             out = size_add(z, out, d->width[t->also]);
+        const uint64_t rank = rank_of(plan, matrix, t->name);
         sides.n++;
+        sides.low += rank;
+        sides.up = size_add(z, sides.up, size_times(z, out, rank));
         sides.outputs = size_add(z, sides.outputs, out);
         sides.widest = size_max(z, sides.widest, out);
     }
@@ -265,7 +276,8 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
      * (components/_peft/lora_experts.py, GroupedExpertsLoRA) */
     if (matrix->expert && lora_is_on(plan) && plan->stack.kind == STACK_TORCHTITAN &&
         sides.n > 1)
-        sides = (struct lora_sides){1, sides.outputs, sides.outputs};
+        sides =
+            (struct lora_sides){1, sides.low / sides.n, sides.outputs, sides.outputs, sides.up};
     return sides;
 }
 
@@ -330,8 +342,11 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
         in = size_ceil_div(z, in, ranks);
     if (shared && is_whole(m->out))
         out = size_ceil_div(z, out, ranks);
-    struct size both = size_add(z, in, out);
-    struct size one = size_times(z, both, lora_rank(plan, m));
+    struct size one = size_add(z, in, out);
+    if (plan->lora.ranks.n) /* of stacks that split no side */
+        one = size_add(z, size_times(z, d->width[m->in], sides.low), sides.up);
+    else
+        one = size_times(z, one, sides.low / sides.n);
     if (lora_has_magnitudes(plan))
         one = size_add(z, one, out);
     struct size all = size_mul(z, layers, one);

@@ -73,13 +73,13 @@ enum dtype lora_gradients(const struct plan *plan);
 /* Whether outputs have magnitudes beside the adapters (DoRA). */
 bool lora_has_magnitudes(const struct plan *plan);
 
-/* Of the adapters of a matrix. */
-uint64_t lora_rank(const struct plan *plan, const struct layer_matrix *matrix);
 /* Adapters of a matrix: of q, k and v each its own; their widths of output, summed and the
- * largest. n 0: none. */
+ * largest, their ranks, summed, and what their second factors have, rank x width of each.
+ * n 0: none. */
 struct lora_sides {
     unsigned n;
-    struct size outputs, widest;
+    uint64_t low;
+    struct size outputs, widest, up;
 };
 struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
                           const struct layer_matrix *matrix);

@@ -40,6 +40,13 @@ static const struct layer_matrix *adapted(struct layer *l, const char *name,
     return sides->n ? m : NULL;
 }
 
+/* Of several side by side the one by which the second factors have as many elements. */
+static struct size rank_of(struct layer *l, const struct lora_sides *sides)
+{
+    return l->plan->lora.ranks.n ? size_ceil_div(l->z, sides->up, sides->outputs)
+                                 : size_const(l->z, sides->low / sides->n);
+}
+
 uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
                      struct groups groups, struct gemm_shape shape)
 {
@@ -48,8 +55,8 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     if (!m || (m->expert && lora_merges(l->plan)))
         return c;
     struct arena *arena = l->arena;
-    struct size rank = size_const(l->z, lora_rank(l->plan, m));
-    struct size low = size_times(l->z, rank, sides.n), wide = layer_width(l, c);
+    struct size rank = rank_of(l, &sides);
+    struct size low = size_const(l->z, sides.low), wide = layer_width(l, c);
     bool apart = m->expert && !lora_shares_experts(l->plan);
     struct size e = apart ? l->e : l->one;
     if (m->expert && !apart) {
@@ -94,7 +101,7 @@ uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
     struct arena *arena = l->arena;
     struct sizes *z = l->z;
     struct buffer merged = l->work->buffers[w];
-    const struct size rank = size_const(z, lora_rank(l->plan, m)), n = merged.dims[2];
+    const struct size rank = rank_of(l, &sides), n = merged.dims[2];
     struct size rows[] = {size_mul(z, merged.dims[0], merged.dims[1]), rank};
     struct size wide[] = {rows[0], n};
     uint16_t a = layer_buffer(l, arena_join(arena, "w_lora_a_", matrix), CATEGORY_WEIGHTS,

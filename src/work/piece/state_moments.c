@@ -137,8 +137,8 @@ static struct size sides_of(struct state *s, const struct dims *d, const struct 
     if (!lora_is_on(s->plan))
         return size_add(z, d->width[m->in], d->width[m->out]);
     struct lora_sides a = lora_of(s->plan, z, d, m);
-    struct size in = size_plus(z, d->width[m->in], 2 * lora_rank(s->plan, m));
-    struct size all = size_add(z, size_times(z, in, a.n), a.outputs);
+    struct size in = size_plus(z, size_times(z, d->width[m->in], a.n), 2 * a.low);
+    struct size all = size_add(z, in, a.outputs);
     return lora_has_magnitudes(s->plan) ? size_add(z, all, a.outputs) : all;
 }
 

@@ -110,6 +110,10 @@ bool stack_gathers_logits(const struct plan *plan);
 /* The format in which it reduces gradients; DTYPE_NONE under other stacks. */
 enum dtype stack_reduces_in(const struct plan *plan);
 
+/* The format in which whole gradients wait for a step's last micro-batch; DTYPE_NONE where each
+ * micro-batch's are reduced. */
+enum dtype stack_accumulates_in(const struct plan *plan);
+
 /* What reinforcement learning keeps beside training (workload.colocated): frozen models, and an
  * engine that generates, all the time or between steps, when the trainer's state, buffers from
  * `first` on, makes room for it. */

@@ -324,8 +324,7 @@ void train_adapters(struct train *t)
                 merge(t, kind, m);
                 continue;
             }
-            const uint64_t low = sides.n * lora_rank(t->plan, m);
-            beside(t, kind, m, "lora_", rows, size_const(t->z, low), PEFT);
+            beside(t, kind, m, "lora_", rows, size_const(t->z, sides.low), PEFT);
             if (lora_copies_input(t->plan, m))
                 own_inputs(t, kind, m, size_times(t->z, d->width[m->in], sides.n));
             if (lora_has_magnitudes(t->plan))

@@ -145,6 +145,23 @@ enum dtype stack_reduces_in(const struct plan *plan)
     return plan->stack.kind == STACK_FSDP ? plan->precision.activations : DTYPE_NONE;
 }
 
+/* By themselves the Trainer and Accelerate reduce with a step's last micro-batch alone unless
+ * sync_each_batch is set (transformers trainer.py; accelerate accelerator.py, no_sync: FSDP2's
+ * set_requires_gradient_sync), and so do the stages of torch's pipelines (distributed/
+ * pipelining/stage.py, backward_maybe_with_nosync, _post_backward); torchtitan's own steps
+ * reduce each (trainer.py). */
+enum dtype stack_accumulates_in(const struct plan *plan)
+{
+    static const enum dtype formats[] = {[ACCUMULATED_NONE] = DTYPE_NONE,
+                                         [ACCUMULATED_F32] = DTYPE_F32,
+                                         [ACCUMULATED_BF16] = DTYPE_BF16,
+                                         [ACCUMULATED_F16] = DTYPE_F16};
+    bool waits = plan->stack.kind == STACK_FSDP || plan->parallel.pp > 1;
+    if (plan->precision.accumulated != ACCUMULATED_AUTO)
+        return formats[plan->precision.accumulated];
+    return waits ? stack_reduces_in(plan) : DTYPE_NONE;
+}
+
 /* The tick of a name; 0: there is none. */
 static uint16_t tick_named(const struct work *work, const char *name)
 {
@@ -272,26 +289,45 @@ static void add_layer_table(struct train *t)
                                              .source = source});
 }
 
-/* Gradients of the whole stage where reductions wait for a step's last micro-batch, in the
- * format that they are reduced in (torch _fsdp_param.py, to_accumulated_grad_if_needed); those
- * of experts that one rank holds for itself are its own in any case. */
+/* Bytes of what is trained of a stage, of experts where they are shared out at all: those of
+ * one rank alone are its own in any case. */
+static struct size trained_bytes(struct train *t, unsigned from_zero, enum dtype dtype)
+{
+    struct shards all = step_trained(t->plan, t->work, from_zero);
+    bool shared = t->plan->model.moe.experts && plan_expert_dp(t->plan) > 1;
+    struct size sum = shared ? size_add(t->z, all.dense, all.experts) : all.dense;
+    return size_times(t->z, sum, dtype_bits(dtype) / 8);
+}
+
+/* Gradients of the whole stage where reductions wait for a step's last micro-batch (torch
+ * _fsdp_param.py, to_accumulated_grad_if_needed), less the shards that stand for them in the
+ * state: those come in backward of the last one, a layer's as its whole ones go. An engine that
+ * slept finds them gone. */
 static void add_accumulated(struct train *t)
 {
+    enum { NEVER = 4 }; /* no stage of zero shares it out */
     struct sizes *z = t->z;
-    enum dtype dtype = t->plan->precision.accumulated;
+    enum dtype dtype = stack_accumulates_in(t->plan);
     if (dtype == DTYPE_NONE || lora_is_on(t->plan))
         return;
-    const bool frozen = plan_freezes(t->plan);
-    struct size some = size_slot(z, frozen ? SLOT_TRAINED_DENSE : SLOT_DENSE_PARAMETERS);
-    struct size experts = size_slot(z, frozen ? SLOT_TRAINED_EXPERTS : SLOT_EXPERT_PARAMETERS);
-    struct size one = size_const(z, 1);
-    if (t->plan->model.moe.experts && plan_expert_dp(t->plan) > 1)
-        some = size_add(z, some, experts);
+    uint16_t rollout = tick_named(t->work, "rollout");
+    struct size one = size_const(z, 1), all = trained_bytes(t, NEVER, dtype);
+    if (!state_waits_there(t->plan))
+        all = size_sub(z, all, trained_bytes(t, 3, t->plan->precision.gradients));
     struct size several = size_min(z, size_sub(z, size_slot(z, SLOT_ACCUMULATION), one), one);
     struct size shared = size_min(z, size_sub(z, step_sharers(t->plan, z).dense, one), one);
-    step_reserve(t->work, "accumulated_gradients", CATEGORY_GRADIENTS, dtype,
-                 size_mul(z, some, size_mul(z, several, shared)), 1,
-                 "FSDP2 set_requires_gradient_sync false");
+    work_buffer(t->work,
+                (struct buffer){.name = "accumulated_gradients",
+                                .category = CATEGORY_GRADIENTS,
+                                .segment = SEGMENT_STEP,
+                                .dtype = DTYPE_INT8,
+                                .n_dims = 1,
+                                .dims = {size_mul(z, all, size_mul(z, several, shared))},
+                                .life = LIFE_PERSISTENT,
+                                .leaves = rollout > 0,
+                                .first = tick_named(t->work, "sync"),
+                                .last = rollout,
+                                .source = "FSDP2 set_requires_gradient_sync false"});
 }
 
 void train_fsdp2(struct train *t)
