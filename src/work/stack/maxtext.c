@@ -246,7 +246,7 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
 static void declare_casts(const struct plan *plan, struct work *work)
 {
     const struct precision *precision = &plan->precision;
-    bool narrow = dtype_bits(precision->activations) < dtype_bits(precision->weights);
+    bool narrow = precision->weights == DTYPE_F32 && dtype_bits(precision->activations) < 32;
     struct shards all = step_shards(plan, work, 3);
     if (narrow && !plan->stack.unrolled && !state_waits_there(plan))
         step_reserve(work, "weights_cast", CATEGORY_WEIGHTS, precision->activations,
