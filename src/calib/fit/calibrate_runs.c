@@ -48,7 +48,8 @@ static enum status measured_s(const struct csv *csv, size_t row, const struct pl
     double value, scale = printed_unit(unit ? unit : "");
     if (!number_real(text, &value) || !(scale > 0) || !(value > 0))
         return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-                      "'%s %s' is no time or rate", text, unit ? unit : "");
+                      "'%s%s%s' is no time or rate", text, unit && unit[0] ? " " : "",
+                      unit ? unit : "");
     struct step_time one = {.step_s = 1,
                             .tokens = step_tokens(plan) * (double)step_micro_batches(plan)};
     *seconds = value * scale;

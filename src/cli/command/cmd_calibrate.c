@@ -10,6 +10,7 @@
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
+#include "plan/data/published.h"
 #include "plan/read/catalog.h"
 #include "report/calibrate/memory.h"
 #include "report/calibrate/runs.h"
@@ -251,6 +252,21 @@ static enum status check_date(const char *date, struct err *err)
     return err_hint(err, "for example --date 2026-01-31");
 }
 
+/* A table of neither kind: runs that say nothing to calibrate, or unknown columns. */
+static enum status refuse_table(const struct csv *csv, struct err *err)
+{
+    if (published_is_runs(csv)) {
+        err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
+               csv->n_rows ? "no row has a quantity that is calibrated"
+                           : "the table has no rows");
+        return err_hint(err, "rows of time.step_s, time.tokens_per_s_per_device or "
+                             "memory.allocated_bytes are");
+    }
+    err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
+           "these are not the columns of a table of measurements");
+    return err_hint(err, "models/README.md describes the tables that are read");
+}
+
 static enum status run_calibrate(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -270,6 +286,8 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
                        "'--model' chooses runs; of kernels every model is left out in turn");
     if (call->general.set.n || call->general.seed)
         return published_no_sets(&csv, err);
+    if (!curve_is_table(&csv))
+        return refuse_table(&csv, err);
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));
