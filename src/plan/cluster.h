@@ -10,7 +10,8 @@ struct device {
     char name[PLAN_NAME];
     char family[PLAN_NAME]; /* of devices that one profile of time holds for; "": its own */
     uint64_t memory_bytes;
-    double memory_bandwidth;                        /* bytes/s */
+    uint64_t usable_bytes;   /* what its runtime leaves programs; 0: all */
+    double memory_bandwidth; /* bytes/s */
     double peak_f32, peak_bf16, peak_fp8, peak_fp4; /* FLOP/s, dense */
     uint64_t units;                                 /* SMs, CUs, cores */
     uint64_t l2_bytes;

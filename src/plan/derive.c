@@ -458,8 +458,32 @@ uint64_t plan_accumulation(const struct plan *plan)
     return steps ? steps : 1;
 }
 
+bool plan_masks_products(const struct plan *plan)
+{
+    return plan->moe.matmul == MATMUL_RAGGED_DOT &&
+           !text_equal(plan->cluster.device.family, "tpu");
+}
+
 uint64_t plan_rank_memory(const struct plan *plan)
 {
     const struct device *device = &plan->cluster.device;
     return divide(device->memory_bytes, device->logical_cores);
+}
+
+uint64_t plan_usable_memory(const struct plan *plan)
+{
+    const struct device *device = &plan->cluster.device;
+    return device->usable_bytes ? divide(device->usable_bytes, device->logical_cores)
+                                : plan_rank_memory(plan);
+}
+
+double plan_relax(const struct plan *plan)
+{
+    return plan->cluster.device.usable_bytes ? 1 : plan->stack.relax;
+}
+
+double plan_memory_fraction(const struct plan *plan)
+{
+    bool whole = plan->stack.kind == STACK_MAXTEXT && plan->cluster.device.usable_bytes > 0;
+    return plan->memory.fraction > 0 ? plan->memory.fraction : whole ? 1 : plan->stack.fraction;
 }

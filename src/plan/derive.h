@@ -139,7 +139,23 @@ uint64_t plan_accumulation(const struct plan *plan); /* micro-steps per step and
 /* Interleaved 1F1B: how many of a step's micro-batches go through a chunk before the next chunk
  * has its turn; the last such group may be smaller. */
 uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches);
-uint64_t
-plan_rank_memory(const struct plan *plan); /* bytes of a rank: device / logical cores */
+/* Whether products of rows by experts are masked ones over all rows, once an expert: what
+ * jax.lax.ragged_dot is on GPUs (seed 000). A TPU's XLA has a kernel for it: 65,536 rows of 64
+ * experts take one matrix of rows of temp, forward and backward, not 64 of them (compiled ahead
+ * of time for v6e by libtpu 0.0.42). */
+bool plan_masks_products(const struct plan *plan);
+/* Bytes of a rank, device / logical cores; what of them the device's runtime leaves programs.
+ */
+uint64_t plan_rank_memory(const struct plan *plan);
+uint64_t plan_usable_memory(const struct plan *plan);
+/* The part of those that a plan may use: memory.fraction, or the stack's. XLA takes all that a
+ * TPU's runtime leaves; maxtext's own fraction is that of JAX's allocator on GPUs
+ * (XLA_PYTHON_CLIENT_MEM_FRACTION, JAX docs/gpu_memory_allocation.rst). */
+double plan_memory_fraction(const struct plan *plan);
+/* Up to how much of that a first schedule is kept: stack.relax, or all of it where the compiler
+ * knows what the runtime leaves. XLA rematerialises for a TPU until a program is within it, and
+ * fails where none is ("Can't reduce memory use below ... by rematerialization", tensorflow/tpu
+ * issue 598; openxla.org/xla/errors/error_1000). */
+double plan_relax(const struct plan *plan);
 
 #endif

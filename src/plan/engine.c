@@ -409,7 +409,7 @@ uint64_t engine_graphs(const struct plan *plan)
 
 uint64_t engine_requested(const struct plan *plan)
 {
-    double bytes = engine_fraction(plan) * (double)plan_rank_memory(plan);
+    double bytes = engine_fraction(plan) * (double)plan_usable_memory(plan);
     bool up = engine_release(plan)->charges_graphs;
     return remaining((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
 }
@@ -424,7 +424,7 @@ uint64_t engine_room(const struct plan *plan)
     uint64_t outside = engine_outside(plan);
     if (engine_takes_fraction(plan))
         return remaining(engine_requested(plan), outside + engine_graphs(plan));
-    return remaining(plan_rank_memory(plan), plan->memory.reserve_bytes + outside);
+    return remaining(plan_usable_memory(plan), plan->memory.reserve_bytes + outside);
 }
 
 /* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token, of

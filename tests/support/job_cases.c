@@ -774,6 +774,15 @@ const struct job_case job_cases[] = {
      "cluster.nodes=2 cluster.node.devices=64 parallel.ep=8 workload.micro_batch=4 "
      "model.vocab=32768",
      0},
+    {"maxtext/machines.sh", "",
+     "cluster.nodes=1 cluster.node.devices=32 cluster.device.memory=32GiB parallel.cp=32 "
+     "parallel.zero=3 workload.micro_batch=1 stack.loss_chunks=16",
+     0},
+    {"maxtext/tokamax.sh", "",
+     "cluster.nodes=2 cluster.node.devices=8 cluster.device.logical_cores=2 parallel.ep=16 "
+     "parallel.zero=3 parallel.dp_shard=16 moe.matmul=grouped workload.micro_batch=1 "
+     "workload.global_batch=64",
+     1},
     {"maxtext/named-in-file.yml", "cluster=h100-8x8",
      "model.layers=80 model.attention.head_dim=128 model.name=llama-3.1-70b", 2},
     {"maxtext/sft.sh", "cluster=tpu-v5p-2x2x2",

@@ -110,7 +110,8 @@ static void help_says_when(void **state)
         {"moe.dedup", "when workload.mode is decode or serve; or moe.path is selective"},
         {"cluster.wrap", "when block.kind is not moe, parallel.tp is above 1, cluster.mesh is "
                          "not empty"},
-        {"stack.fraction", "when memory.fraction is 0"},
+        {"stack.fraction", "when memory.fraction is 0, stack.kind is not maxtext; or "
+                           "memory.fraction is 0, cluster.device.usable is 0"},
         {"moe.skip.static", "when moe.path is blockwise, moe.skip.dynamic is true"},
         {"workload.data", "when workload.mode is train"},
     };

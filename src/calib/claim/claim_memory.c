@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "calib/claim/claim_quantity.h"
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 #include "work/path/path.h"
@@ -101,11 +102,12 @@ static struct claim_answer fraction_change(struct claim_call *call)
     struct prediction p;
     if (!predicted(call, &plan, &p))
         return claim_says("");
-    double needed = (double)p.memory.total_bytes / (double)p.memory.capacity_bytes;
-    struct claim_answer answer =
-        claim_says(needed > plan.stack.fraction ? "raised" : "reduced");
+    plan.memory.fraction = 0; /* the stack's own */
+    double needed = (double)p.memory.total_bytes / (double)plan_usable_memory(&plan);
+    double own = plan_memory_fraction(&plan);
+    struct claim_answer answer = claim_says(needed > own ? "raised" : "reduced");
     answer.note = arena_printf(call->arena, "needs %.3f of %.2f GiB, the default is %.2f",
-                               needed, gib(p.memory.capacity_bytes), plan.stack.fraction);
+                               needed, gib(plan_usable_memory(&plan)), own);
     return answer;
 }
 

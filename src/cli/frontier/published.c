@@ -10,6 +10,7 @@
 #include "cli/frontier/csv.h"
 #include "plan/read/catalog.h"
 #include "plan/data/published.h"
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
 
 /* One published run of this plan. */
@@ -45,7 +46,7 @@ static bool is_of_plan(const char *file, const char *plan)
 static void settle(struct plan *plan)
 {
     if (plan->memory.fraction == 0)
-        plan->memory.fraction = plan->stack.fraction;
+        plan->memory.fraction = plan_memory_fraction(plan);
 }
 
 static enum status add_run(struct matcher *m, const struct csv *csv, size_t row,

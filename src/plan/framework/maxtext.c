@@ -209,19 +209,24 @@ static const char *flags_of(struct job *job, enum axis axis)
                         axes[axis]);
 }
 
+/* Ranks of a context and of experts share out the weights, too, where "fsdp" is 1 (base.yml,
+ * logical_axis_rules: embed over fsdp, fsdp_transpose, context and expert; the experts' own
+ * over all but the last, embed_moe). */
 static enum status set_zero(struct job *job, const struct mesh *mesh)
 {
     bool over_data = false;
     uint64_t shards = degree(mesh, FSDP) * degree(mesh, FSDP_T);
+    uint64_t others = degree(mesh, CONTEXT) * degree(mesh, SEQUENCE) * degree(mesh, EXPERT);
     TRY(job_switch(job, "shard_optimizer_over_data", &over_data));
     bool open = mesh->ici[FSDP] == -1 || mesh->dcn[FSDP] == -1;
     job_set(job, "parallel.zero",
-            shards > 1 || open ? "3"
-            : over_data        ? "1"
-                               : "0",
-            "ici_fsdp_parallelism dcn_fsdp_parallelism shard_optimizer_over_data");
+            shards > 1 || others > 1 || open ? "3"
+            : over_data                      ? "1"
+                                             : "0",
+            "ici_fsdp_parallelism dcn_fsdp_parallelism ici_context_parallelism "
+            "ici_expert_parallelism shard_optimizer_over_data");
     /* the data axis replicates; the others' ranks hold a share of the weights each */
-    if (shards > 1 && degree(mesh, DATA) > 1)
+    if (shards * others > 1 && degree(mesh, DATA) > 1)
         job_set_count(job, "parallel.dp_shard", shards * degree(mesh, EXPERT),
                       "ici_data_parallelism dcn_data_parallelism");
     return STATUS_OK;
@@ -304,9 +309,24 @@ static enum status set_second(struct job *job, const char *first, const char *we
     return STATUS_OK;
 }
 
+static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
+
+/* Gradients come in the weights' format; grad_dtype is what those of 32 bits are cast to
+ * (trainers/pre_train/train.py, train_step). */
+static enum status set_gradients(struct job *job, const char *weights)
+{
+    const char *dtype = "float32";
+    TRY(job_word(job, "grad_dtype", &dtype));
+    dtype = job_convert(job, dtypes, dtype);
+    if (!dtype)
+        return job_fail(job, "grad_dtype", "'grad_dtype' is no format a plan has");
+    job_set(job, "precision.gradients", text_equal(weights, "f32") ? dtype : weights,
+            "grad_dtype weight_dtype");
+    return STATUS_OK;
+}
+
 static enum status set_formats(struct job *job)
 {
-    static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
     const char *dtype = "bfloat16", *moments = "", *quantization = "";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "mu_dtype", &moments));
@@ -320,6 +340,7 @@ static enum status set_formats(struct job *job)
     job_set(job, "precision.moments", own ? own : weights->words[0],
             own ? "mu_dtype" : "weight_dtype");
     TRY(set_second(job, own, weights->words[0]));
+    TRY(set_gradients(job, weights->words[0]));
     job_set(job, "precision.master", "none", "");
     bool fp8 = strstr(quantization, "fp8") != NULL;
     if (fp8)

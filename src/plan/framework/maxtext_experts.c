@@ -14,17 +14,19 @@ static enum status takes_deepep(struct job *job, uint64_t ep, bool *deepep)
     return STATUS_OK;
 }
 
-/* What multiplies rows of experts: megablox before AMD's grouped products. */
+/* What multiplies rows of experts: megablox before AMD's grouped products; Tokamax's kernel
+ * goes before both, as a grouped product (layers/moe.py, gmm). */
 static enum status set_matmul(struct job *job)
 {
-    bool megablox = true, turbo = false;
+    bool megablox = true, turbo = false, tokamax = false;
     TRY(job_switch(job, "megablox", &megablox));
     TRY(job_switch(job, "use_turbo_grouped_gemm", &turbo));
+    TRY(job_switch(job, "use_tokamax_gmm", &tokamax));
     job_set(job, "moe.matmul",
-            turbo      ? "grouped"
-            : megablox ? "megablox"
-                       : "ragged_dot",
-            "use_turbo_grouped_gemm megablox");
+            turbo || (tokamax && !megablox) ? "grouped"
+            : megablox                      ? "megablox"
+                                            : "ragged_dot",
+            "use_turbo_grouped_gemm use_tokamax_gmm megablox");
     return STATUS_OK;
 }
 

@@ -267,6 +267,9 @@ enum status maxtext_write(struct job_writer *writer)
         writer_flag(writer, "dtype", dtypes[activations]);
     if (moments >= DTYPE_F32 && moments <= DTYPE_F16 && moments != plan->precision.weights)
         writer_flag(writer, "mu_dtype", dtypes[moments]);
+    const enum dtype gradients = plan->precision.gradients;
+    if (gradients > DTYPE_F32 && gradients <= DTYPE_F16)
+        writer_flag(writer, "grad_dtype", dtypes[gradients]);
     write_remat(writer);
     write_loss(writer);
     write_offload(writer);

@@ -16,12 +16,19 @@ static const struct slice_kind {
     uint64_t cores; /* that its name counts, a chip */
     uint64_t ranks; /* that JAX sees of a chip */
     bool cube;
-} kinds[] = {{"v4-", "tpu-v4", "tpu-v4-podslice", 2, 1, true},
-             {"v5p-", "tpu-v5p", "tpu-v5p-slice", 2, 1, true},
-             {"v5e-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
-             {"v5litepod-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
-             {"v6e-", "tpu-v6e", "tpu-v6e-slice", 1, 1, false},
-             {"tpu7x-", "tpu7x", "tpu7x", 2, 2, true}};
+} kinds[] = {
+    {"v4-", "tpu-v4", "tpu-v4-podslice", 2, 1, true},
+    {"v5p-", "tpu-v5p", "tpu-v5p-slice", 2, 1, true},
+    {"v5e-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
+    {"v5litepod-", "tpu-v5e", "tpu-v5-lite-podslice", 1, 1, false},
+    {"v6e-", "tpu-v6e", "tpu-v6e-slice", 1, 1, false},
+    {"tpu7x-", "tpu7x", "tpu7x", 2, 2, true},
+    /* by their machines, which say how many chips a node has: the sides say the rest */
+    {"ct4p-", "tpu-v4", "", 2, 1, true},
+    {"ct5p-", "tpu-v5p", "", 2, 1, true},
+    {"ct5lp-", "tpu-v5e", "", 1, 1, false},
+    {"ct5l-", "tpu-v5e", "", 1, 1, false},
+    {"ct6e-", "tpu-v6e", "", 1, 1, false}};
 
 /* A slice of the catalogue with so many chips, as near a cube or a square as it can be; NULL:
  * there is none. */

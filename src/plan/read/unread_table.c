@@ -411,8 +411,10 @@ const struct unread_row unread_rows[] = {
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
     /* ---- stack ---- */
-    WHEN("stack.fraction", ZERO("memory.fraction")),
-    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.fraction", ZERO("memory.fraction"),
+         STACK(ALL(STACK_COUNT) & ~BIT(STACK_MAXTEXT))),
+    WHEN("stack.fraction", ZERO("memory.fraction"), ZERO("cluster.device.usable")),
+    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT)), ZERO("cluster.device.usable")),
     WHEN("stack.grad_copies", STACK(BIT(STACK_MAXTEXT))),
     WHEN("stack.workspace", STACK(TRAINERS)),
     WHEN("stack.attention", STACK(TRAINERS)),
@@ -430,6 +432,8 @@ const struct unread_row unread_rows[] = {
          ZERO("model.labels")),
     WHEN("stack.loss_parallel", TRAINS, TENSOR, STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.unrolled", STACK(BIT(STACK_MAXTEXT)), ABOVE("stack.grad_copies", 0)),
+    WHEN("stack.unrolled", STACK(BIT(STACK_MAXTEXT)),
+         ONE_OF("precision.weights", BIT(DTYPE_F32))),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     WHEN("stack.delay_wgrad", TRAINS, STACK(MEGATRONS), ON("stack.overlap.ep")),

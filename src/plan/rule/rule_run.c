@@ -339,6 +339,11 @@ static bool rows_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool states_usable(const struct plan *plan)
+{
+    return plan->cluster.device.usable_bytes > 0;
+}
+
 static bool stack_decides_fraction(const struct plan *plan)
 {
     return plan->memory.fraction == 0;
@@ -347,8 +352,9 @@ static bool stack_decides_fraction(const struct plan *plan)
 /* limit = fraction x capacity - reserve, for one device */
 static bool limit_broken(const struct plan *plan, char *text, char *hint)
 {
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-    double usable = fraction * (double)plan->cluster.device.memory_bytes;
+    const struct device *device = &plan->cluster.device;
+    uint64_t left_bytes = device->usable_bytes ? device->usable_bytes : device->memory_bytes;
+    double usable = plan_memory_fraction(plan) * (double)left_bytes;
     double reserve = (double)plan->stack.reserve_bytes + (double)plan->memory.reserve_bytes;
     if (usable > reserve)
         return false;
@@ -385,6 +391,14 @@ static const struct rule rules[] = {
      .b = DERIVED("packing length x sequence_length,", largest_square),
      .hint = "no packed sequence is longer than sequence_length",
      .also = {"workload.packing.length", "workload.sequence_length"}},
+    {.name = "usable-within-memory",
+     .key = "cluster.device.usable",
+     .shape = RULE_AT_MOST,
+     .applies = states_usable,
+     .a = MEMBER("usable", cluster.device.usable_bytes),
+     .b = MEMBER("memory", cluster.device.memory_bytes),
+     .hint = "both are of one device, in bytes; usable 0 is all of its memory",
+     .also = {"cluster.device.memory"}},
     {.name = "stack-fraction",
      .key = "stack.fraction",
      .shape = RULE_POSITIVE,

@@ -339,6 +339,9 @@ const struct field schema_table[] = {
          "generation of the device, \"hopper\": a profile of time may hold for all of it"),
     BYTES("cluster.device.memory", cluster.device.memory_bytes, 1, NULL,
           "memory of one device"),
+    BYTES("cluster.device.usable", cluster.device.usable_bytes, 0, "0 B",
+          "what of a device's memory its runtime leaves programs (XLA on a TPU); fractions are "
+          "of that; 0: all of it"),
     RATE("cluster.device.memory_bandwidth", cluster.device.memory_bandwidth, UNIT_BYTES_PER_S,
          1, 1e18, NULL, "memory bandwidth of one device"),
     RATE("cluster.device.peak.f32", cluster.device.peak_f32, UNIT_FLOP_PER_S, 0, 1e24, "0",

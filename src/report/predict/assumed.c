@@ -16,7 +16,7 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
 {
     const struct stack *stack = &plan->stack;
     bool queues = engine_queues(plan), free = queues && !engine_takes_fraction(plan);
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : stack->fraction;
+    double fraction = plan_memory_fraction(plan);
     if (queues)
         fraction = engine_fraction(plan);
     const struct {
@@ -32,13 +32,17 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     const struct scale scale = scale_for(verdict_limit(plan));
     struct text text = {.arena = arena};
     char bytes[48];
-    bool adds = stack->fragmentation > 0;
+    bool adds = stack->fragmentation > 0, scaled = fraction < 1 && !free;
+    uint64_t own = verdict_capacity(plan) - plan_usable_memory(plan);
     scale_print(bytes, scale, verdict_limit(plan));
     text_printf(&text, "%s %s = %s", bytes, scale.unit, adds ? "(" : "");
     scale_print(bytes, scale, verdict_capacity(plan));
-    if (fraction < 1 && !free)
+    if (scaled)
         text_printf(&text, "%.4g x ", fraction);
-    text_printf(&text, "%s", bytes);
+    text_printf(&text, "%s%s", own && scaled ? "(" : "", bytes);
+    scale_print(bytes, scale, own);
+    if (own)
+        text_printf(&text, " - %s runtime%s", bytes, scaled ? ")" : "");
     for (size_t i = 0; i < sizeof less / sizeof *less; i++) {
         scale_print(bytes, scale, less[i].bytes);
         if (less[i].bytes)

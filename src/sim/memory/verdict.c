@@ -16,18 +16,13 @@ uint64_t verdict_capacity(const struct plan *plan)
     return plan_rank_memory(plan);
 }
 
-static double fraction_of(const struct plan *plan)
-{
-    return plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-}
-
 /* What the reserves leave to the allocator. */
 static uint64_t room_of(const struct plan *plan)
 {
     const struct stack *s = &plan->stack;
     if (engine_queues(plan))
         return engine_room(plan);
-    uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
+    uint64_t pool = (uint64_t)(plan_memory_fraction(plan) * (double)plan_usable_memory(plan));
     uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
                        plan_comm_bytes(plan);
     return pool > reserve ? pool - reserve : 0;
@@ -43,7 +38,7 @@ uint64_t verdict_limit(const struct plan *plan)
 static unsigned fold(const struct plan *plan, const struct work *work, const uint64_t *values,
                      struct steady *steady, struct memory_peak *peak)
 {
-    double relaxed = plan->stack.relax * (double)verdict_limit(plan);
+    double relaxed = plan_relax(plan) * (double)verdict_limit(plan);
     unsigned schedule = 0;
     for (;; schedule++) {
         steady_fold(steady, work, values, schedule, peak);

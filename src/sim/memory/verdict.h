@@ -1,4 +1,4 @@
-/* The memory verdict: state + temp against limit = fraction x capacity - reserve, less what the
+/* The memory verdict: state + temp against limit = fraction x usable - reserve, less what the
  * allocator loses to fragmentation. */
 #ifndef MOEPLAN_SIM_MEMORY_VERDICT_H
 #define MOEPLAN_SIM_MEMORY_VERDICT_H
@@ -14,14 +14,15 @@ enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
 const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
 
 /* Bytes of one rank's memory, and what of it the plan's tensors may use: memory.fraction (or
- * the stack's) of the capacity, less the reserves of plan and stack (context and communication
- * buffers outside the allocator included), over 1 + the stack's fragmentation; where an engine
- * lets sequences wait, what its own rule for the cache leaves (engine_room). */
+ * the stack's) of what the device's runtime leaves, less the reserves of plan and stack
+ * (context and communication buffers outside the allocator included), over 1 + the stack's
+ * fragmentation; where an engine lets sequences wait, what its own rule for the cache leaves
+ * (engine_room). */
 uint64_t verdict_capacity(const struct plan *plan);
 uint64_t verdict_limit(const struct plan *plan);
 
 /* Folds the schedule that the stack would run: the first one while state + temp, without what
- * the user pinned, is at most stack.relax x fraction x capacity; otherwise the next, and so on.
+ * the user pinned, is at most plan_relax x the limit; otherwise the next, and so on.
  * (Reference "training memory and throughput" section 2; published runs with pinned tensors
  * keep the remainder of the first schedule.) Returns the schedule's number. */
 unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,

@@ -46,9 +46,8 @@ static bool leaves_steps(const struct plan *plan)
 
 static bool takes_more(const struct plan *plan, const struct plan *changed)
 {
-    double given = plan->memory.fraction;
     bool own = plan->stack.kind == STACK_SGLANG;
-    double before = own ? engine_fraction(plan) : given > 0 ? given : plan->stack.fraction;
+    double before = own ? engine_fraction(plan) : plan_memory_fraction(plan);
     return changed->memory.fraction > before && (!own || leaves_steps(changed));
 }
 

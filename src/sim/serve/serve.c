@@ -137,7 +137,7 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
         return "its cache holds no sequence of the context";
     uint64_t held =
         pool->weights_bytes + pool->activation_bytes + pool->outside_bytes + pool->graphs_bytes;
-    uint64_t room = remaining(plan_rank_memory(plan), plan->memory.reserve_bytes);
+    uint64_t room = remaining(plan_usable_memory(plan), plan->memory.reserve_bytes);
     if (pool->given && pool->cache_bytes > remaining(room, held))
         return "the cache that it is given does not fit beside weights and a step";
     return NULL;

@@ -2,6 +2,7 @@
 #include "work/dispatch/dispatch_parts.h"
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/dims.h"
 
@@ -187,7 +188,7 @@ void part_router(struct hold_path *p)
 static void part_expand(struct hold_path *p, const struct row_dims *rows,
                         const char *const names[2], struct size in, struct size out)
 {
-    if (!p->path->expands && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
+    if (!p->path->expands && !plan_masks_products(p->plan))
         return;
     struct row_dims masked = {.n = 2, .dims = {p->x.local, rows_total(p, rows)}, rows->rule};
     part_scratch(p, names[0], CATEGORY_EXPERT, p->dtype, &masked, in,

@@ -1,4 +1,5 @@
 /* The expert network over grouped rows: gate and up in one product, activation, down. */
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 
@@ -32,7 +33,7 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
 /* Whether the products are masked copies of everything: plain groups only. */
 static bool is_expanded(const struct layer *l, struct groups groups)
 {
-    bool asked = l->plan->moe.matmul == MATMUL_RAGGED_DOT || l->path->expands;
+    bool asked = plan_masks_products(l->plan) || l->path->expands;
     return asked && groups.offsets != WORK_NONE && groups.rows == WORK_NONE &&
            groups.map == WORK_NONE && l->b13 == WORK_NONE;
 }

@@ -6,6 +6,8 @@
  * three after rematerialisation; which of the two runs is decided by the memory limit, in sim.
  * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
  * of seed 000. */
+#include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/piece/segments.h"
 #include "work/piece/state.h"
@@ -239,6 +241,36 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
                         (struct size[]){layer->tokens, layer->dense_inter});
 }
 
+/* Weights in 32 bits are cast for every product (layers/linears.py); of stacked layers XLA
+ * moves the cast in front of the loop, so that all of a rank's are there in 16 bits through the
+ * step. 16 layers of 4096 x 16384 on 16 v6e, ahead of time: 570 MB of 2.37 GB of temp; none
+ * where weight_dtype is bfloat16. */
+static void declare_casts(const struct plan *plan, struct work *work)
+{
+    const struct precision *precision = &plan->precision;
+    bool narrow = precision->weights == DTYPE_F32 && dtype_bits(precision->activations) < 32;
+    struct shards all = step_shards(plan, work, 3);
+    if (narrow && !plan->stack.unrolled && !state_waits_there(plan))
+        step_reserve(work, "weights_cast", CATEGORY_WEIGHTS, precision->activations,
+                     size_add(&work->sizes, all.dense, all.experts), 1, NULL);
+}
+
+/* The sum of the micro-batches before this one, which a loop carries beside its gradients in
+ * the weights' format, that of ZeRO-1's copies in bf16 (utils/gradient_accumulation.py,
+ * init_grad, ga_params). A pipeline's micro-batches are one loss. Two steps of 16 layers of
+ * 4096 x 16384 add 1.03 GB to XLA's own 2.37 (ahead of time, 16 v6e), where a sum has 1.14. */
+static void declare_sums(const struct plan *plan, struct work *work, struct shards shards)
+{
+    struct sizes *z = &work->sizes;
+    enum dtype dtype = plan->parallel.zero == 1 ? DTYPE_BF16 : plan->precision.weights;
+    struct size one = size_const(z, 1), steps = size_slot(z, SLOT_ACCUMULATION);
+    struct size several = size_min(z, size_sub(z, steps, one), one);
+    struct size all = size_add(z, shards.dense, shards.experts);
+    if (plan->parallel.pp == 1)
+        step_reserve(work, "accumulated_gradients", CATEGORY_GRADIENTS, dtype,
+                     size_mul(z, all, several), 1, NULL);
+}
+
 /* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned
  * layers hold one kind of weight as [layers, ...], others each its own): an expert matrix, a
  * dense one, or the embedding. */
@@ -250,6 +282,7 @@ static void declare_gradients(const struct plan *plan, struct work *work)
                  1, NULL);
     step_reserve(work, "expert_gradients", CATEGORY_GRADIENTS, plan->precision.gradients,
                  shards.experts, 1, NULL);
+    declare_sums(plan, work, shards);
     struct size copies = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
     struct size hidden = size_slot(z, SLOT_HIDDEN),
                 expert_copies = size_slot(z, SLOT_EXPERT_DP);
@@ -278,13 +311,17 @@ static void declare_gradients(const struct plan *plan, struct work *work)
                      plan->stack.grad_copies, NULL);
 }
 
-/* f32 logits and their gradient, while the loss runs: of all rows, or of one tile after the
- * other (num_vocab_tiling cuts the rows in so many: MaxText utils/vocabulary_tiling.py). Ranks
- * of "tensor_sequence" share the vocabulary too, not the rows (base.yml: activation_vocab). */
+/* Logits and their gradient, while the loss runs, in the format of the head's product: what
+ * cross_entropy_with_logits (MaxText utils/max_utils.py) does in f32, the cast, the soft cap,
+ * exponentials and the one-hot targets, XLA fuses into what reads and what writes them (its
+ * compiler for v5p, v6e and TPU7x, ahead of time, libtpu 0.0.42 and 0.0.52: 2 + 2 bytes a logit
+ * of bf16 whatever cast_logits_to_fp32, final_logits_soft_cap and z_loss_multiplier say; 4 for
+ * dtype float32, whose gradient is fused away: 8 are held here). Of all rows, or of one tile
+ * after the other (num_vocab_tiling cuts the rows in so many: utils/vocabulary_tiling.py).
+ * Ranks of "tensor_sequence" share the vocabulary too, not the rows (base.yml:
+ * activation_vocab). */
 static void declare_logits(const struct plan *plan, const struct maxtext_layer *layer)
 {
-    struct maxtext_layer f32 = *layer;
-    f32.dtype = DTYPE_F32;
     struct sizes *z = layer->z;
     struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
     struct size rows = layer->tokens;
@@ -292,9 +329,9 @@ static void declare_logits(const struct plan *plan, const struct maxtext_layer *
         rows = size_mul(z, rows, size_slot(z, SLOT_TP));
     if (plan->stack.cross_entropy == LOSS_CHUNKED)
         rows = size_ceil_div(z, rows, size_const(z, plan->stack.loss_chunks));
-    maxtext_declare(&f32, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
+    maxtext_declare(layer, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
                     (struct size[]){rows, vocab});
-    maxtext_declare(&f32, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
+    maxtext_declare(layer, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
                     (struct size[]){rows, vocab});
 }
 
@@ -320,7 +357,7 @@ static void declare_layer(const struct plan *plan, struct maxtext_layer *layer,
                           enum layer_kind kind, const struct path_system *system)
 {
     enum path_exchange exchange = system->exchange;
-    bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
+    bool expanded = system->expands || plan_masks_products(plan);
     layer->segment = segment_of_kind(kind);
     maxtext_take(plan, layer, kind_mixer(kind));
     declare_weights_here(plan, layer, kind);
@@ -401,6 +438,7 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, false);
     declare_gradients(plan, work);
+    declare_casts(plan, work);
     TRY(maxtext_save(plan, &layer, err));
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (layer.kinds[k])

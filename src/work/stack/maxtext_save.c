@@ -50,9 +50,19 @@ static void save_residual(const struct maxtext_layer *layer, enum place place)
                  (struct size[]){layer->tokens, layer->between});
 }
 
-/* Names MaxText's remat policies know. `moe` tensors have routed rows; the output of the dense
- * MLP carries no name (published totals grow by the MoE layers' outputs alone). */
-enum saved_width { SAVED_Q, SAVED_K, SAVED_V, SAVED_CONTEXT, SAVED_DENSE, SAVED_I, SAVED_H };
+/* Names MaxText's remat policies know. `moe` tensors have routed rows. The output of the dense
+ * MLP has a name, but jax.checkpoint keeps only what backward reads: no sum does (published
+ * totals grow by the MoE layers' outputs alone), a norm behind it does (Gemma 2 and later). */
+enum saved_width {
+    SAVED_Q,
+    SAVED_K,
+    SAVED_V,
+    SAVED_CONTEXT,
+    SAVED_DENSE,
+    SAVED_I,
+    SAVED_H,
+    SAVED_NORMED
+};
 
 static const struct saved_name {
     const char *name;
@@ -76,6 +86,7 @@ static const struct saved_name {
     {"mlpwi_0", true, SAVED_I, "saved_expert_gate"},
     {"mlpwi_1", false, SAVED_DENSE, "saved_mlp_up"},
     {"mlpwi_1", true, SAVED_I, "saved_expert_up"},
+    {"mlpwo", false, SAVED_NORMED, "saved_mlp_out"},
     {"mlpwo", true, SAVED_H, "saved_expert_out"},
     {"moe_mlpwi_0", true, SAVED_I, "saved_expert_gate"},
     {"moe_mlpwi_1", true, SAVED_I, "saved_expert_up"},
@@ -85,10 +96,13 @@ static const struct saved_name {
 };
 
 /* Whether a layer of this kind has the tensor. */
-static bool has_saved(enum layer_kind kind, const struct saved_name *saved)
+static bool has_saved(const struct plan *plan, enum layer_kind kind,
+                      const struct saved_name *saved)
 {
     if (saved->routed)
         return kind_ffn(kind) == FFN_MOE;
+    if (saved->width == SAVED_NORMED)
+        return kind_ffn(kind) == FFN_DENSE && plan->model.norms_per_layer >= 4;
     return saved->width == SAVED_DENSE ? kind_ffn(kind) == FFN_DENSE
                                        : kind_mixer(kind) != MIXER_NONE;
 }
@@ -98,8 +112,8 @@ static struct size saved_width(const struct maxtext_layer *layer, enum layer_kin
 {
     struct maxtext_layer own = *layer;
     maxtext_take(layer->plan, &own, kind_mixer(kind));
-    const struct size widths[] = {own.q,           own.k,     own.v,      own.context,
-                                  own.dense_inter, own.inter, own.between};
+    const struct size widths[] = {own.q,           own.k,     own.v,       own.context,
+                                  own.dense_inter, own.inter, own.between, own.between};
     return widths[saved->width];
 }
 
@@ -108,7 +122,7 @@ static void save_named(const struct maxtext_layer *layer, const struct saved_nam
 {
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
-        if (!layer->kinds[k] || !has_saved(kind, saved))
+        if (!layer->kinds[k] || !has_saved(layer->plan, kind, saved))
             continue;
         struct size width = saved_width(layer, kind, saved);
         struct size dims[3] = {layer->tokens, width};
@@ -120,6 +134,19 @@ static void save_named(const struct maxtext_layer *layer, const struct saved_nam
         save(layer, segment_of_kind(kind), saved->tensor, place,
              saved->routed ? layer->n_rows + 1 : 2, dims);
     }
+}
+
+/* Whether no word before this one names the tensor, too: query_proj and qkv_proj are names of
+ * one in layers that do not and that do fuse their projections. */
+static bool is_first(const struct word_list *list, uint64_t word,
+                     const struct saved_name *saved)
+{
+    for (uint64_t i = 0; i < word; i++)
+        for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++)
+            if (text_equal(saved_names[j].name, list->word[i]) &&
+                text_equal(saved_names[j].tensor, saved->tensor))
+                return false;
+    return true;
 }
 
 /* The residual stream by MaxText's name for it, which may wait in host memory. */
@@ -135,7 +162,8 @@ static enum status save_user_names(const struct word_list *list, const char *key
             if (!text_equal(saved_names[j].name, list->word[i]))
                 continue;
             known = true;
-            save_named(layer, &saved_names[j], place);
+            if (is_first(list, i, &saved_names[j]))
+                save_named(layer, &saved_names[j], place);
         }
         if (!known) {
             err_set(err, STATUS_INPUT, "%s: stack maxtext knows no tensor \"%s\"", key,
