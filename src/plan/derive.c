@@ -458,10 +458,14 @@ uint64_t plan_accumulation(const struct plan *plan)
     return steps ? steps : 1;
 }
 
+bool plan_on_tpu(const struct plan *plan)
+{
+    return text_equal(plan->cluster.device.family, "tpu");
+}
+
 bool plan_masks_products(const struct plan *plan)
 {
-    return plan->moe.matmul == MATMUL_RAGGED_DOT &&
-           !text_equal(plan->cluster.device.family, "tpu");
+    return plan->moe.matmul == MATMUL_RAGGED_DOT && !plan_on_tpu(plan);
 }
 
 uint64_t plan_rank_memory(const struct plan *plan)

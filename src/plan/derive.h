@@ -139,6 +139,7 @@ uint64_t plan_accumulation(const struct plan *plan); /* micro-steps per step and
 /* Interleaved 1F1B: how many of a step's micro-batches go through a chunk before the next chunk
  * has its turn; the last such group may be smaller. */
 uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches);
+bool plan_on_tpu(const struct plan *plan); /* whose compiler's memory was looked at */
 /* Whether products of rows by experts are masked ones over all rows, once an expert: what
  * jax.lax.ragged_dot is on GPUs (seed 000). A TPU's XLA has a kernel for it: 65,536 rows of 64
  * experts take one matrix of rows of temp, forward and backward, not 64 of them (compiled ahead

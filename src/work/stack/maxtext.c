@@ -244,11 +244,12 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
 /* Weights in 32 bits are cast for every product (layers/linears.py); of stacked layers XLA
  * moves the cast in front of the loop, so that all of a rank's are there in 16 bits through the
  * step. 16 layers of 4096 x 16384 on 16 v6e, ahead of time: 570 MB of 2.37 GB of temp; none
- * where weight_dtype is bfloat16. */
+ * where weight_dtype is bfloat16. Looked at on TPUs alone, and held there alone. */
 static void declare_casts(const struct plan *plan, struct work *work)
 {
     const struct precision *precision = &plan->precision;
-    bool narrow = precision->weights == DTYPE_F32 && dtype_bits(precision->activations) < 32;
+    bool narrow = plan_on_tpu(plan) && precision->weights == DTYPE_F32 &&
+                  dtype_bits(precision->activations) < 32;
     struct shards all = step_shards(plan, work, 3);
     if (narrow && !plan->stack.unrolled && !state_waits_there(plan))
         step_reserve(work, "weights_cast", CATEGORY_WEIGHTS, precision->activations,
@@ -311,17 +312,19 @@ static void declare_gradients(const struct plan *plan, struct work *work)
                      plan->stack.grad_copies, NULL);
 }
 
-/* Logits and their gradient, while the loss runs, in the format of the head's product: what
- * cross_entropy_with_logits (MaxText utils/max_utils.py) does in f32, the cast, the soft cap,
- * exponentials and the one-hot targets, XLA fuses into what reads and what writes them (its
- * compiler for v5p, v6e and TPU7x, ahead of time, libtpu 0.0.42 and 0.0.52: 2 + 2 bytes a logit
- * of bf16 whatever cast_logits_to_fp32, final_logits_soft_cap and z_loss_multiplier say; 4 for
- * dtype float32, whose gradient is fused away: 8 are held here). Of all rows, or of one tile
- * after the other (num_vocab_tiling cuts the rows in so many: utils/vocabulary_tiling.py).
- * Ranks of "tensor_sequence" share the vocabulary too, not the rows (base.yml:
- * activation_vocab). */
+/* Logits and their gradient, while the loss runs. cross_entropy_with_logits (MaxText
+ * utils/max_utils.py) takes them in f32, and so they are held; but XLA for TPUs fuses the cast,
+ * the soft cap, exponentials and the one-hot targets into what reads and what writes logits in
+ * the format of the head's product (v5p, v6e and TPU7x, ahead of time, libtpu 0.0.42 and
+ * 0.0.52: 2 + 2 bytes a logit of bf16 whatever cast_logits_to_fp32, final_logits_soft_cap and
+ * z_loss_multiplier say; 4 for dtype float32, whose gradient is fused away: 8 are held here).
+ * Of all rows, or of one tile after the other (num_vocab_tiling cuts the rows in so many:
+ * utils/vocabulary_tiling.py). Ranks of "tensor_sequence" share the vocabulary too, not the
+ * rows (base.yml: activation_vocab). */
 static void declare_logits(const struct plan *plan, const struct maxtext_layer *layer)
 {
+    struct maxtext_layer held = *layer;
+    held.dtype = plan_on_tpu(plan) ? layer->dtype : DTYPE_F32;
     struct sizes *z = layer->z;
     struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
     struct size rows = layer->tokens;
@@ -329,9 +332,9 @@ static void declare_logits(const struct plan *plan, const struct maxtext_layer *
         rows = size_mul(z, rows, size_slot(z, SLOT_TP));
     if (plan->stack.cross_entropy == LOSS_CHUNKED)
         rows = size_ceil_div(z, rows, size_const(z, plan->stack.loss_chunks));
-    maxtext_declare(layer, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
+    maxtext_declare(&held, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
                     (struct size[]){rows, vocab});
-    maxtext_declare(layer, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
+    maxtext_declare(&held, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
                     (struct size[]){rows, vocab});
 }
 
