@@ -134,7 +134,7 @@ static void read_row(struct runs *r, const struct csv *csv, size_t row)
     struct plan *plan = arena_alloc(&r->arena, 1, sizeof *plan);
     const struct quantity *quantity = quantity_find(csv_cell(csv, row, "quantity"));
     struct err err = {0};
-    double value;
+    double value = 0;
     published_load(csv, row, &r->arena, plan);
     plan->moe.routing.samples = SAMPLES;
     /* C4 has constants of its own; without skew the last rank count is a ceiling's again */
