@@ -44,6 +44,7 @@ static const struct engine_release releases_vllm[] = {
      .times_joined = true,
      .doubles_batch = true,
      .limits_batch = true,
+     .caches_states = true,
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
 };
 

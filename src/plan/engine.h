@@ -50,7 +50,9 @@ struct engine_release {
     bool experts_by_model;       /* the default of moe_config.backend is AUTO, not CUTLASS */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
     bool limits_batch;           /* by default no more tokens than all sequences can have */
-    uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
+    bool caches_states;        /* prefixes of models with recurrent and other layers are cached
+                                * unless it is told not to, with two states a sequence */
+    uint64_t outside_bytes[2]; /* not torch's, made after the snapshot: alone, with tp */
 };
 
 /* Whether some release of the engine has these kernels for experts in precision.weights, on the
@@ -132,6 +134,10 @@ uint64_t engine_sglang_prompt_graph_tokens(const struct plan *plan);
 double engine_sglang_attention_share(const struct plan *plan);
 /* Bytes that its fraction leaves to steps and graphs. */
 uint64_t engine_sglang_kept(const struct plan *plan);
+/* Whether the engine caches prefixes of the model's recurrent layers unless it is told not to.
+ */
+bool engine_caches_states(const struct plan *plan);
+
 /* Of its pool: tokens of window layers to those of full ones (1 for other engines), the share
  * that recurrent layers' states take (mem_cache/kv_cache_configurator.py), states a rank keeps
  * when that is said in number, and states that a running sequence may take. */

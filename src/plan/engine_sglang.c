@@ -226,8 +226,21 @@ uint64_t engine_state_slots(const struct plan *plan)
     return plan->memory.state_slots / ranks;
 }
 
+/* vLLM config/model.py of 0.33, is_prefix_caching_supported: not of recurrences alone; models/
+ * config.py, MambaModelConfig: their mode is align (pull request 50991). */
+bool engine_caches_states(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    bool attends = false;
+    for (unsigned i = 0; i < MIXER_COUNT; i++)
+        attends = attends || (i != MIXER_LINEAR && i != MIXER_NONE &&
+                              model_has_mixer(model, (enum mixer)i));
+    return engine_release(plan)->caches_states && attends &&
+           model_has_mixer(model, MIXER_LINEAR);
+}
+
 uint64_t engine_state_copies(const struct plan *plan)
 {
-    uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : 1;
+    uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : engine_caches_states(plan) ? 2 : 1;
     return plan->memory.state_copies ? plan->memory.state_copies : own;
 }

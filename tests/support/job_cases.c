@@ -687,6 +687,41 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/image.Dockerfile", "cluster=h200",
      "parallel.tp=4 workload.micro_batch=64 precision.weights=fp8_channel", 0},
+    {"vllm/tagged.Dockerfile", "cluster=h100", "stack.version=\"0.11.2\" parallel.tp=2", 0},
+    {"vllm/server.service", "cluster=h100",
+     "parallel.tp=4 workload.context_length=65536 precision.kv_cache=fp8 "
+     "precision.weights=fp8_channel",
+     0},
+    {"vllm/tagged.container", "cluster=h100",
+     "stack.version=\"0.11.2\" parallel.tp=2 workload.speculation.tokens=3 "
+     "workload.speculation.method=ngram",
+     0},
+    {"vllm/json-in-a-file.yaml", "cluster=h200",
+     "workload.speculation.tokens=2 workload.speculation.method=mtp "
+     "workload.tokens_per_sequence=3",
+     0},
+    {"vllm/modules.sh", "cluster=h200",
+     "workload.speculation.tokens=1 workload.tokens_per_sequence=2 model.max_position=262144 "
+     "workload.context_length=200000",
+     1},
+    {"vllm/long-context.sh", "cluster=h100",
+     "workload.context_length=65536 model.max_position=40960 precision.kv_cache=fp8", 0},
+    {"trtllm/long-context.sh", "cluster=h100", "workload.context_length=40960", 1},
+    {"trtllm/ignored.yaml", "",
+     "parallel.tp=2 precision.weights=bf16 precision.kv_cache=bf16 "
+     "workload.context_length=8192",
+     0},
+    {"vllm/uncached-states.sh", "cluster=h200",
+     "stack.version=\"0.33.0\" memory.state_copies=1", 0},
+    {"sglang/own-steps.sh", "cluster=h200",
+     "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
+     "workload.speculation.method=mtp",
+     0},
+    {"sglang/chain.sh", "cluster=h200",
+     "workload.tokens_per_sequence=3 workload.speculation.tokens=2 "
+     "workload.speculation.method=mtp",
+     0},
+    {"vllm/no-window.sh", "cluster=h100", "workload.context_length=4096", 0},
     {"vllm/shell.Dockerfile", "cluster=h100", "parallel.tp=2 workload.micro_batch=32", 0},
     {"vllm/serve.mk", "cluster=h100",
      "parallel.tp=2 parallel.ep=1 workload.micro_batch=48 stack.graphs=none", 0},

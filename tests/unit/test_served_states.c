@@ -62,6 +62,8 @@ static void states_are_as_the_flags_say(void **state)
         {"model.linear.conv_state=f32 model.linear.state=bf16", 560, 1}, /* 2^20 + 98,304 */
         {"model.linear.state=f32", 1056, 1}, /* 2^21 + 49,152: 1,048 */
         {"memory.state_copies=2", 544, 2},
+        {"stack.version='0.33'", 544, 2}, /* prefixes are cached */
+        {"stack.version='0.33' memory.state_copies=1", 544, 1},
         {"memory.state_block=64", 576, 15},   /* 9 x 64, ceil(8,192 / 576) */
         {"memory.state_block=1000", 2000, 5}, /* lcm(1,000, 16) */
         {"workload.speculation.tokens=2 workload.speculation.method=ngram", 560, 3},

@@ -211,9 +211,10 @@ static void warn_of_size(struct job *job, const struct draft_item *item,
     const char *asked = item->words[0];
     job_warn(job, item->mark,
              "the job starts %" PRIu64
-             " ranks, and so many are planned: cluster.node.devices=%" PRIu64
+             " rank%s, and so many are planned: cluster.node.devices=%" PRIu64
              " and cluster.nodes=%" PRIu64 " plan all of '%s'",
-             job->size.world, given->node.devices, given->nodes, asked);
+             job->size.world, job->size.world == 1 ? "" : "s", given->node.devices,
+             given->nodes, asked);
 }
 
 /* A cluster of another size: as many of its nodes, or of a node's devices, as the job's ranks

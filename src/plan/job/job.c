@@ -368,6 +368,8 @@ static enum status read_scripted(const struct input *in, bool *read)
     *read = true;
     if (dockerfile_is(in->name, in->text))
         dockerfile_script(in->text, in->length, &script);
+    else if (unit_file_is(in->name, in->text))
+        unit_file_script(in->text, in->length, &script);
     else if (makefile_is(in->name))
         makefile_script(in->text, in->length, &script);
     else if (justfile_is(in->name))

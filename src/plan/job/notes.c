@@ -1,6 +1,7 @@
 /* What of a job was not read, and what matters and is not modelled. */
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/job/reader.h"
 
 enum { NEAR_NAME = 64 };
@@ -111,6 +112,14 @@ static bool warn_of_mapping(struct job *job, const struct setting *s)
     return true;
 }
 
+/* A word where a mapping is expected, which nobody read; a number is a level (-O 3). */
+static bool lacks_mapping(const struct setting *s)
+{
+    double level;
+    return s->flag->shape == JOB_JSON && s->flag->read == JOB_RULE && !s->off && !s->trouble &&
+           !(s->n == 1 && number_real(s->values[0], &level));
+}
+
 static void note_setting(struct job *job, struct setting *s)
 {
     const struct job_flag *flag = s->flag;
@@ -127,6 +136,9 @@ static void note_setting(struct job *job, struct setting *s)
     }
     if (matters(flag) && !says_default(s))
         warn_of(job, s, s->said, flag);
+    else if (lacks_mapping(s))
+        job_warn(job, s->mark, "'%s' is not read: it takes a mapping, '{\"key\": value}'",
+                 s->said);
     else if (flag->read == JOB_NEITHER && flag->note)
         job_note(job, false, s->mark, arena_printf(job->arena, "%s: %s", s->said, flag->note));
     else

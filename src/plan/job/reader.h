@@ -176,6 +176,10 @@ enum status job_add_words(struct job *job, const struct shell_word *words, size_
 enum status job_add_node(struct job *job, const char *prefix, const struct node *node);
 /* A mapping as a value: its entries are settings of their own, which stand where it does. */
 enum status job_add_mapping(struct job *job, const char *prefix, const struct setting *setting);
+/* The same of a flag whose value a framework reads as JSON, on a command line or as a text in a
+ * file: whether it is one, and its entries; STATUS_INPUT for what no parser of JSON takes. */
+bool job_holds_json(const struct setting *setting);
+enum status job_add_json(struct job *job, const char *prefix, const struct setting *setting);
 void job_add(struct job *job, struct setting setting);
 
 /* Megatron-LM's own tests have a command line as a mapping, MODEL_ARGS: {--bf16: true}

@@ -154,6 +154,8 @@ static enum status add_leaf(struct job *job, const char *name, const struct node
     if (values[0] && values[0] != node->text && text_equal(values[0], "null"))
         setting.null = true;
     setting.used = setting.null; /* as if it were not there, in the layers below either */
+    if (job_holds_json(&setting))
+        return job_add_json(job, name, &setting);
     job_add(job, setting);
     return added(job);
 }
@@ -280,22 +282,6 @@ static const char *said(struct job *job, const struct shell_word *word,
     return text_string(&text);
 }
 
-enum status job_add_mapping(struct job *job, const char *prefix, const struct setting *setting)
-{
-    struct node *root = NULL;
-    struct err refused = {0};
-    if (source_read_option(setting->said, setting->values[0], job->arena, &root, &refused) !=
-            STATUS_OK ||
-        root->kind != NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, setting->mark, "'%s' holds no mapping: %s",
-                      setting->said, refused.text[0] ? refused.text : "a value");
-    size_t first = job->n_settings;
-    TRY(job_add_node(job, prefix, root));
-    for (size_t i = first; i < job->n_settings; i++)
-        job->settings[i].mark = setting->mark;
-    return STATUS_OK;
-}
-
 /* Adds the flag at words[0]; *used is the number of words it took. */
 static enum status add_flag(struct job *job, const struct shell_word *words, size_t n,
                             size_t *used)
@@ -324,8 +310,8 @@ static enum status add_flag(struct job *job, const struct shell_word *words, siz
     }
     s.said = said(job, words, &s, own);
     *used = 1 + own;
-    if (s.flag && s.flag->shape == JOB_JSON && s.n == 1 && values[0][0] == '{' && !s.trouble)
-        return job_add_mapping(job, s.name, &s);
+    if (job_holds_json(&s))
+        return job_add_json(job, s.name, &s);
     job_add(job, s);
     return added(job);
 }

@@ -116,6 +116,23 @@ const char *unread_reason(const struct field *field, const struct unread_plan *o
     return n ? reason_of(rows, n, of, arena) : NULL;
 }
 
+/* A context that a launch allows beside requests of their own lengths: what is longer than it
+ * an engine refuses (vLLM renderers/params.py, SGLang managers/tokenizer_manager.py); NULL:
+ * none are. */
+static const char *outgrown(const struct field *field, const struct plan *plan,
+                            struct arena *arena)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t request = w->input_length + w->output_length;
+    if (w->mode != MODE_SERVE || request <= w->context_length ||
+        !text_equal(field->key, "workload.context_length"))
+        return NULL;
+    return arena_printf(arena,
+                        "requests of %" PRIu64 " tokens are longer than %" PRIu64
+                        ": an engine that is started so refuses them",
+                        request, w->context_length);
+}
+
 const struct note *unread_notes(const struct unread_plan *of, const struct origins *origins,
                                 struct arena *arena, size_t *n)
 {
@@ -127,8 +144,10 @@ const struct note *unread_notes(const struct unread_plan *of, const struct origi
         if (!origins_by_user(origins, &fields[i]))
             continue;
         const char *text = unread_reason(&fields[i], of, arena);
+        const char *loud = text ? outgrown(&fields[i], of->plan, arena) : NULL;
         if (text)
-            notes[(*n)++] = note_of(fields[i].key, text);
+            notes[(*n)++] =
+                loud ? note_loud(fields[i].key, loud) : note_of(fields[i].key, text);
     }
     return notes;
 }

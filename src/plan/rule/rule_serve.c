@@ -307,6 +307,15 @@ static uint32_t cache_formats(const struct plan *plan)
     return PLAIN_CACHES | fp8 | more;
 }
 
+/* vLLM's 4 bits before Blackwell: FlashInfer's kernels read none of heads of 64 or with sinks
+ * (v1/attention/backends/flashinfer.py, supports_combination), sparse latent attention none at
+ * all (backends/mla/flashmla_sparse.py, nvfp4_ds_mla). */
+static bool four_bits_broken(const struct plan *plan)
+{
+    const struct attention *a = &plan->model.attention;
+    return a->kind != ATTENTION_GQA || a->head_dim == 64 || a->sinks;
+}
+
 /* SGLang arg_groups/kv_cache_hook.py (mxfp8 on Blackwell, 4 bits on CUDA, where fp4_mx_block16
  * is as large as nvfp4); vLLM v1/attention/backends/flashinfer.py. TensorRT-LLM's attention in
  * 4 bits is Blackwell's. */
@@ -318,7 +327,9 @@ static bool cache_device_broken(const struct plan *plan)
     bool eight = format == DTYPE_MXFP8, four = format == DTYPE_NVFP4;
     if (generation == GENERATION_GFX942)
         return eight || four;
-    return older && (eight || (four && plan->stack.kind == STACK_TRTLLM));
+    bool refused = plan->stack.kind == STACK_TRTLLM ||
+                   (plan->stack.kind == STACK_VLLM && four_bits_broken(plan));
+    return older && (eight || (four && refused));
 }
 
 static bool cache_broken(const struct plan *plan, char *text, char *hint)

@@ -110,6 +110,13 @@ static bool hint_number(const struct reading *r)
     return counts;
 }
 
+/* A number or a truth value, which quotes alone make a text of. */
+static bool says_value(const char *text)
+{
+    double value;
+    return number_real(text, &value) || text_equal(text, "true") || text_equal(text, "false");
+}
+
 static enum status wrong_type(const struct reading *r)
 {
     const char *quote = r->quoted ? "\"" : "'";
@@ -117,7 +124,7 @@ static enum status wrong_type(const struct reading *r)
            schema_takes(r->field), quote, r->text, quote);
     if (r->field->unit != UNIT_NONE)
         return err_hint(r->err, "a number and one of the units %s", unit_names(r->field->unit));
-    if (r->quoted && r->field->type != FIELD_TEXT)
+    if (r->quoted && r->field->type != FIELD_TEXT && says_value(r->text))
         return err_hint(r->err, "remove the quotes: what stands in quotes is a text");
     bool number = r->field->type == FIELD_COUNT || r->field->type == FIELD_REAL;
     if (number && (hint_digits(r) || hint_number(r)))

@@ -1096,7 +1096,7 @@ const struct field schema_table[] = {
     COUNT(
         "memory.state_copies", memory.state_copies, 0, 100, "0",
         "states that a running sequence may take; 0: the engine's, sglang 3 (its radix cache), "
-        "vllm 1 (2 with --mamba-cache-mode align)"),
+        "vllm 1 (2 with --mamba-cache-mode align, the default of 0.33)"),
     COUNT("memory.state_block", memory.state_block, 0, 1e9, "0",
           "vllm: states are kept every so many tokens, or the multiple that a block has "
           "(--mamba-block-size, --mamba-cache-mode all); 0: of the last token alone"),

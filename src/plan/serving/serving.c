@@ -165,8 +165,9 @@ static const char quantizations[] =
 
 static const char cache_words[] =
     "auto=bf16 bfloat16=bf16 bf16=bf16 float16=f16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
-    "fp8_inc=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 nvfp4_4over6=nvfp4 "
-    "fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 int8_per_token_head=int8 "
+    "fp8_inc=fp8 fp8_ds_mla=fp8 fp8_per_token_head=fp8 mxfp8=mxfp8 nvfp4=nvfp4 "
+    "nvfp4_4over6=nvfp4 nvfp4_ds_mla=nvfp4 fp4_e2m1=nvfp4 fp4_mx_block16=nvfp4 int8=int8 "
+    "int8_per_token_head=int8 "
     "int4_per_token_head=int4";
 
 const char *serving_cache_format(const struct job *job, const char *word)
@@ -323,27 +324,109 @@ enum status serving_set_offload(struct job *job, const char *flag)
     return STATUS_OK;
 }
 
+/* "rope_parameters" since transformers 5, before it "rope_scaling". */
+static const char *const ropes[] = {".rope_scaling", ".rope_parameters"};
+
+enum { ROPES = sizeof ropes / sizeof *ropes };
+
+static const char *rope_factor(struct job *job, const char *prefix, size_t rope)
+{
+    return arena_printf(job->arena, "%s%s.factor", prefix, ropes[rope]);
+}
+
+static bool scales_rope(struct job *job, const char *prefix)
+{
+    for (size_t i = 0; i < ROPES; i++)
+        if (job_given(job, rope_factor(job, prefix, i)))
+            return true;
+    return false;
+}
+
+static enum status set_rope(struct job *job, const char *prefix, size_t rope)
+{
+    const char *factor = rope_factor(job, prefix, rope);
+    const char *original =
+        arena_printf(job->arena, "%s%s.original_max_position_embeddings", prefix, ropes[rope]);
+    uint64_t first = 0;
+    double times = 0;
+    TRY(job_real(job, factor, &times));
+    TRY(job_count(job, original, &first));
+    double all = times * (double)first;
+    if (all >= 1 && all < 1e9)
+        job_set_count(job, "model.max_position", (uint64_t)all, factor);
+    return STATUS_OK;
+}
+
 enum status serving_set_overrides(struct job *job, const char *prefix)
 {
     const char *layers = arena_join(job->arena, prefix, ".num_hidden_layers");
     const char *longest = arena_join(job->arena, prefix, ".max_position_embeddings");
-    const char *factor = arena_join(job->arena, prefix, ".rope_scaling.factor");
-    const char *original =
-        arena_join(job->arena, prefix, ".rope_scaling.original_max_position_embeddings");
-    uint64_t n = 0, positions = 0, first = 0;
-    double times = 0;
+    uint64_t n = 0, positions = 0;
     TRY(job_count(job, layers, &n));
     TRY(job_count(job, longest, &positions));
-    TRY(job_real(job, factor, &times));
-    TRY(job_count(job, original, &first));
-    double all = times * (double)first;
     if (n)
         job_set_count(job, "model.layers", n, layers);
     if (positions)
         job_set_count(job, "model.max_position", positions, longest);
-    if (all >= 1 && all < 1e9)
-        job_set_count(job, "model.max_position", (uint64_t)all, factor);
+    for (size_t i = 0; i < ROPES; i++)
+        TRY(set_rope(job, prefix, i));
     return STATUS_OK;
+}
+
+/* The context that a flag asks for and the model's own; both 0 where one is not known, or the
+ * user says otherwise. */
+static enum status read_contexts(struct job *job, const char *flag, uint64_t *said,
+                                 uint64_t *most)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_count(job, flag, said));
+    TRY(job_part(job, "model", plan, &known));
+    *most = job_drafted(job, "model.max_position", known ? plan->model.max_position : 0);
+    if (!*most || job_requested(job, "model.max_position") ||
+        job_requested(job, "workload.context_length"))
+        *said = *most = 0;
+    return STATUS_OK;
+}
+
+static bool is_allowed(const struct job *job, const char *variable)
+{
+    static const char *const on[] = {"1", "true", "True", "yes", "y"};
+    const struct shell_word *word = job_environment_word(job, variable);
+    for (size_t i = 0; word && i < sizeof on / sizeof *on; i++)
+        if (text_equal(word->text, on[i]))
+            return true;
+    return false;
+}
+
+enum status serving_limit_context(struct job *job, const char *flag, const char *prefix,
+                                  const char *variable)
+{
+    uint64_t said = 0, most = 0;
+    TRY(read_contexts(job, flag, &said, &most));
+    if (said <= most || is_allowed(job, variable) || scales_rope(job, prefix))
+        return STATUS_OK;
+    job_fail(job, flag,
+             "a context of %" PRIu64 " tokens is more than the model's %" PRIu64
+             ", which the engine refuses",
+             said, most);
+    return err_hint(job->err,
+                    "up to %" PRIu64 ", %s=1 in front of the launch, or positions that a "
+                    "scaled rope has (--set model.max_position=%" PRIu64 ")",
+                    most, variable, said);
+}
+
+enum status serving_cut_context(struct job *job, const char *flag, const char *variable)
+{
+    uint64_t said = 0, most = 0;
+    TRY(read_contexts(job, flag, &said, &most));
+    if (said <= most || is_allowed(job, variable))
+        return STATUS_OK;
+    job_warn(job, job_setting(job, flag)->mark,
+             "a context of %" PRIu64 " tokens is more than the model's %" PRIu64
+             ", which the engine takes in its place (%s=1 keeps it)",
+             said, most, variable);
+    return serving_own_context(job, flag);
 }
 
 void serving_write_offload(struct job_writer *writer)

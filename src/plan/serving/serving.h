@@ -74,6 +74,15 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 enum status serving_set_context(struct job *job, const char *flag);
 enum status serving_own_context(struct job *job, const char *flag); /* whatever it says */
 
+/* A context beyond the model's own: STATUS_INPUT unless a scaled rope under `prefix` or a
+ * variable in front of the launch allows it (vLLM config/model.py, _get_and_verify_max_len;
+ * SGLang configs/model_config.py, _derive_context_length), or a warning and the model's own
+ * (TensorRT-LLM _torch/pyexecutor/ model_engine.py, _init_max_seq_len). What the user says of
+ * the plan is taken. */
+enum status serving_limit_context(struct job *job, const char *flag, const char *prefix,
+                                  const char *variable);
+enum status serving_cut_context(struct job *job, const char *flag, const char *variable);
+
 /* memory.weight_offload of a flag in GiB; what entries of the model's configuration under
  * `prefix` change: its layers, and positions, also by rope scaling. */
 enum status serving_set_offload(struct job *job, const char *flag);

@@ -284,17 +284,52 @@ static enum status set_ends_of_draft(struct job *job, const char *algorithm)
     return STATUS_OK;
 }
 
+static const char steps_flag[] = "speculative-num-steps",
+                  verified_flag[] = "speculative-num-draft-tokens";
+
+/* Steps of a draft, and tokens that a step of the model verifies, one more where the draft is
+ * no tree. Where a launch says neither: 3 and 4 of modules and of whole models, 5 and 8 of
+ * Llama's and Grok's drafts, which have none (speculative_hook.py, _handle_eagle_family,
+ * _auto_choose_speculative_params). */
+static enum status read_steps(struct job *job, const char *algorithm, uint64_t *steps,
+                              uint64_t *verified)
+{
+    enum draft_method method = method_of(job, algorithm);
+    bool auto_steps = method == DRAFT_MTP || text_equal(algorithm, "STANDALONE");
+    uint64_t width = 0;
+    TRY(job_count(job, verified_flag, verified));
+    TRY(job_count(job, steps_flag, steps));
+    TRY(job_count(job, "speculative-eagle-topk", &width));
+    if (auto_steps && !job_given(job, steps_flag) && !job_given(job, verified_flag))
+        *steps = 3;
+    bool chain = width == 1 || !job_given(job, steps_flag);
+    if (method == DRAFT_NGRAM || !*steps || !chain || *verified == *steps + 1)
+        return STATUS_OK;
+    if (job_given(job, verified_flag))
+        job_warn(job, job_setting(job, verified_flag)->mark,
+                 "SGLang verifies a token more than --speculative-num-steps where "
+                 "--speculative-eagle-topk is 1: %" PRIu64,
+                 *steps + 1);
+    *verified = *steps + 1;
+    job_set_count(job, "workload.tokens_per_sequence", *verified,
+                  "speculative-num-steps speculative-algorithm");
+    return STATUS_OK;
+}
+
 /* The last token of a step is the model's own; a tree has more of them than steps. */
 static enum status set_draft(struct job *job)
 {
     const char *algorithm = "";
     uint64_t verified = 0, steps = 0;
     TRY(job_word(job, "speculative-algorithm", &algorithm));
-    TRY(job_count(job, "speculative-num-draft-tokens", &verified));
-    TRY(job_count(job, "speculative-num-steps", &steps));
+    if (algorithm[0])
+        TRY(read_steps(job, algorithm, &steps, &verified));
+    const char *told = job_given(job, verified_flag) ? verified_flag
+                       : job_given(job, steps_flag)  ? steps_flag
+                                                     : "speculative-algorithm";
     const struct serving_draft draft = {steps && steps < verified ? steps : verified - 1,
                                         method_of(job, algorithm),
-                                        "speculative-num-draft-tokens",
+                                        told,
                                         "speculative-draft-model-path",
                                         "speculative-draft-model-quantization",
                                         "speculative-draft-kv-cache-dtype"};
@@ -416,6 +451,8 @@ static enum status sglang_finish(struct job *job)
     TRY(set_draft(job));
     TRY(set_encoder(job));
     TRY(serving_set_context(job, "context-length"));
+    TRY(serving_limit_context(job, "context-length", "json-model-override-args",
+                              "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"));
     TRY(sglang_set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }

@@ -9,16 +9,24 @@
 #include "plan/layers.h"
 
 /* Sparse attention keeps its cache in fp8 on Blackwell unless told otherwise (server_args.py,
- * "KV cache dtype for DeepSeek DSA"). */
+ * "KV cache dtype for DeepSeek DSA"), and in no other format but bf16
+ * (arg_groups/overrides.py). */
 enum status sglang_set_sparse_cache(struct job *job)
 {
     struct plan *model = arena_alloc(job->arena, 1, sizeof *model);
     struct plan *cluster = arena_alloc(job->arena, 1, sizeof *cluster);
+    static const char words[] = "auto=auto bf16=bf16 bfloat16=bf16 fp8_e4m3=fp8";
     const char *cache = "auto";
     bool named, sized;
     TRY(job_word(job, "kv-cache-dtype", &cache));
     TRY(job_part(job, "model", model, &named));
     TRY(job_part(job, "cluster", cluster, &sized));
+    if (named && model->model.indexer.heads && model->model.attention.kind == ATTENTION_MLA &&
+        !job_convert(job, words, cache))
+        return job_fail(job, "kv-cache-dtype",
+                        "SGLang keeps a cache of sparse attention in bfloat16 or fp8_e4m3, not "
+                        "in '%s'",
+                        cache);
     if (named && sized && text_equal(cache, "auto") && model->model.indexer.heads &&
         plan_generation(cluster) == GENERATION_SM100)
         draft_set(&job->draft, "precision.kv_cache", "fp8", (struct mark){0},

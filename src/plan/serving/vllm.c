@@ -47,47 +47,14 @@ static enum status set_whole_prompts(struct job *job, uint64_t *batched)
     uint64_t longest = job_drafted(job, "workload.context_length", 0);
     if (chunks || longest <= *batched)
         return STATUS_OK;
+    if (job_given(job, "max-num-batched-tokens"))
+        return job_fail(job, "max-num-batched-tokens",
+                        "fewer tokens than the context has, %" PRIu64
+                        ", which vLLM refuses without chunked prefill",
+                        longest);
     *batched = longest;
     job_set_count(job, "workload.max_num_batched_tokens", longest, "enable-chunked-prefill");
     return STATUS_OK;
-}
-
-static enum status check_draft_ranks(struct job *job)
-{
-    const char *flag = "speculative-config.draft_tensor_parallel_size";
-    uint64_t tp = 1, own = 0;
-    TRY(job_count(job, "tensor-parallel-size", &tp));
-    TRY(job_count(job, flag, &own));
-    if (own && own != tp)
-        job_warn(job, job_setting(job, flag)->mark,
-                 "a draft over %" PRIu64 " ranks of %" PRIu64 " matters to memory and is not "
-                 "modelled: it is split as the model is, as vLLM's draft models have to be",
-                 own, tp);
-    return STATUS_OK;
-}
-
-/* Without a method, a model is a draft (config/speculative.py). */
-static enum status set_draft(struct job *job, uint64_t tokens)
-{
-    const char *method = NULL, *model = NULL;
-    struct serving_draft draft = {tokens,
-                                  DRAFT_MODEL,
-                                  "speculative-config.num_speculative_tokens",
-                                  "speculative-config.model",
-                                  "speculative-config.quantization",
-                                  "speculative-config.kv-cache-dtype"};
-    TRY(job_word(job, "speculative-config.method", &method));
-    TRY(job_word(job, draft.model_flag, &model));
-    if (!method && model &&
-        text_equal(model, "[ngram]")) /* until 0.9, as --speculative-model */
-        method = "ngram";
-    if (method ? strstr(method, "mtp") != NULL : !job_given(job, draft.model_flag))
-        draft.method = DRAFT_MTP;
-    else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
-        draft.method = DRAFT_NGRAM;
-    if (tokens)
-        TRY(check_draft_ranks(job));
-    return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 
 /* Behind low-latency kernels every rank has slots for a whole step of all others
@@ -158,7 +125,7 @@ static enum status set_batch(struct job *job)
     if (!job_given(job, "max-num-batched-tokens"))
         TRY(limit_batch(job, sequences, &batched));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
-    TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    TRY(vllm_draft_tokens(job, &tokens));
     TRY(set_whole_prompts(job, &batched));
     if (job_given(job, "max-num-seqs") && sequences > batched)
         return job_fail(job, "max-num-seqs",
@@ -166,7 +133,7 @@ static enum status set_batch(struct job *job)
                         "%" PRIu64 "), which vLLM refuses",
                         batched);
     sequences = lesser(sequences, batched);
-    TRY(set_draft(job, tokens));
+    TRY(vllm_set_draft(job, tokens));
     bool prefill = false;
     TRY(job_switch(job, "is-prefill-worker", &prefill));
     prefill = prefill || text_equal(role, "kv_producer");
@@ -186,7 +153,7 @@ static enum status set_batch(struct job *job)
     TRY(serving_set_batch(job, sequences, "max-num-seqs"));
     if (tokens)
         job_set_count(job, "workload.tokens_per_sequence", tokens + 1,
-                      "speculative-config.num_speculative_tokens");
+                      VLLM_DRAFT_TOKENS " " VLLM_DRAFT_METHOD);
     return STATUS_OK;
 }
 
@@ -309,7 +276,7 @@ static enum status set_captured(struct job *job)
     static const char flag[] = "compilation-config.cudagraph_capture_sizes",
                       most_flag[] = "max-cudagraph-capture-size";
     uint64_t tokens = 0, most = 0, limit = 0;
-    TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    TRY(vllm_draft_tokens(job, &tokens));
     TRY(serving_largest(job, flag, &most));
     TRY(job_count(job, most_flag, &limit));
     if (most == 0)
@@ -397,7 +364,8 @@ static enum status set_context(struct job *job)
         TRY(job_count(job, flag, &tokens));
     if (!fitted) {
         job_set_count(job, "workload.context_length", tokens, flag);
-        return STATUS_OK;
+        return serving_limit_context(job, flag, "hf-overrides",
+                                     "VLLM_ALLOW_LONG_MAX_MODEL_LEN");
     }
     if (job_given(job, flag))
         job_warn(job, job_setting(job, flag)->mark,
@@ -405,6 +373,44 @@ static enum status set_context(struct job *job)
                  "stands here, and predict's pool says how many tokens there are",
                  said);
     return serving_own_context(job, flag);
+}
+
+/* Scales that a checkpoint in fp8 may have are of the other fp8 (layers/attention/attention.py;
+ * compressed-tensors', a scale a channel here, may say that there are none). */
+static enum status check_cache(struct job *job)
+{
+    static const char flag[] = "kv-cache-dtype";
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    const char *word = "auto", *format = weights ? weights->words[0] : "";
+    TRY(job_word(job, flag, &word));
+    if (!text_equal(word, "fp8_e5m2") ||
+        (!text_equal(format, "fp8") && !text_equal(format, "fp8_block")))
+        return STATUS_OK;
+    job_fail(job, flag, "vLLM keeps no cache in fp8_e5m2 of a checkpoint in fp8");
+    return err_hint(job->err, "--kv-cache-dtype fp8 is as large");
+}
+
+/* Without its window a model reads no more than it (config/model.py, _get_and_verify_max_len),
+ * and layers that slid keep all of that. */
+static enum status limit_window(struct job *job)
+{
+    static const char flag[] = "disable-sliding-window";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool off = false, known;
+    TRY(job_switch(job, flag, &off));
+    TRY(job_part(job, "model", plan, &known));
+    uint64_t window = known ? plan->model.attention.window : 0;
+    uint64_t longest = job_drafted(job, "workload.context_length", window);
+    if (!off || !window || longest <= window)
+        return STATUS_OK;
+    if (!job_given(job, "max-model-len")) {
+        job_set_count(job, "workload.context_length", window, flag);
+        return STATUS_OK;
+    }
+    return job_fail(job, "max-model-len",
+                    "a context of %" PRIu64 " tokens is more than the window of %" PRIu64
+                    ", to which --disable-sliding-window limits it",
+                    longest, window);
 }
 
 static enum status vllm_finish(struct job *job)
@@ -419,37 +425,19 @@ static enum status vllm_finish(struct job *job)
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_windows(job));
-    TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
+    TRY(set_captured(job));
     TRY(set_encoder(job));
     TRY(set_layout(job));
     TRY(set_context(job));
+    TRY(limit_window(job));
     TRY(set_batch(job));
     TRY(serving_set_formats(job));
+    TRY(check_cache(job));
     TRY(vllm_set_experts(job));
     TRY(vllm_set_states(job));
     TRY(vllm_set_host_cache(job));
     return set_path(job);
-}
-
-static void write_draft(struct job_writer *writer)
-{
-    static const char *const methods[] = {"ngram", "mtp", "draft_model"};
-    const struct workload *w = &writer->plan->workload;
-    const struct speculation *s = &w->speculation;
-    const char *path = serving_draft_path(writer->plan);
-    uint64_t tokens = s->tokens ? s->tokens : w->tokens_per_sequence - 1;
-    if (tokens)
-        writer_count(writer, "speculative-config.num_speculative_tokens", tokens);
-    if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))
-        return;
-    writer_flag(writer, "speculative-config.method", methods[s->method]);
-    if (s->method == DRAFT_MODEL)
-        writer_flag(writer, "speculative-config.model", path);
-    if (s->weights == DTYPE_FP8)
-        writer_flag(writer, "speculative-config.quantization", "fp8");
-    if (s->kv_cache == DTYPE_BF16 || s->kv_cache == DTYPE_FP8)
-        writer_flag(writer, "speculative-config.kv-cache-dtype", words_dtype[s->kv_cache]);
 }
 
 static void write_adapters(struct job_writer *writer)
@@ -508,7 +496,7 @@ static enum status vllm_write(struct job_writer *writer)
         writer_count(writer, "eplb-config.num_redundant_experts", plan->moe.redundant_experts);
     }
     vllm_write_experts(writer);
-    write_draft(writer);
+    vllm_write_draft(writer);
     if (plan->memory.cache_bytes)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     write_adapters(writer);

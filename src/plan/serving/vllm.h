@@ -15,12 +15,27 @@ void vllm_write_states(struct job_writer *writer);
 enum status vllm_set_host_cache(struct job *job);
 void vllm_write_host_cache(struct job_writer *writer);
 
+#define VLLM_DRAFT_TOKENS "speculative-config.num_speculative_tokens"
+#define VLLM_DRAFT_METHOD "speculative-config.method"
+
+/* Tokens of a draft: those of the flag, else as many as the model has prediction modules; of
+ * drafts of another kind vLLM refuses to have none (config/speculative.py, n_predict). And the
+ * draft of so many (0: there is none), into the draft of a plan and as flags. */
+enum status vllm_draft_tokens(struct job *job, uint64_t *tokens);
+enum status vllm_set_draft(struct job *job, uint64_t tokens);
+void vllm_write_draft(struct job_writer *writer);
+
 /* Chunks of experts and of the dispatch on a path, by the environment. */
 enum status vllm_set_chunks(struct job *job, const char *path);
 
 /* The release that runs: as asked for, by the image, or the newest known. */
 struct engine_release;
 const struct engine_release *vllm_release(struct job *job);
+
+/* The stack with the release that the plan will have, whose caches are counted: that of the
+ * stack's file unless one is asked for. */
+struct plan;
+enum status vllm_set_stack(struct job *job, struct plan *plan);
 
 /* stack.version of the image that the launch runs in, where its tag says one. */
 void vllm_set_release(struct job *job);

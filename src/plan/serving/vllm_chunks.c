@@ -26,6 +26,17 @@ const struct engine_release *vllm_release(struct job *job)
     return engine_release(plan);
 }
 
+enum status vllm_set_stack(struct job *job, struct plan *plan)
+{
+    struct plan *stack = arena_alloc(job->arena, 1, sizeof *stack);
+    const char *version = version_of(job);
+    TRY(job_part_named(job, "stack", job->framework->stack, job_place(job), stack));
+    plan->stack = stack->stack;
+    if (version[0])
+        snprintf(plan->stack.version, sizeof plan->stack.version, "%s", version);
+    return STATUS_OK;
+}
+
 static enum status set_chunk(struct job *job, const char *name, const char *key, bool is_read)
 {
     const struct shell_word *word = job_environment_word(job, name);

@@ -74,6 +74,10 @@ const struct job_flag vllm_flags[] = {
     RULE("hf-overrides.rope_scaling.original_max_position_embeddings "
          "rope-scaling.original-max-position-embeddings",
          JOB_VALUE, "model.max_position", "x factor", ENGINE),
+    RULE("hf-overrides.rope_parameters.factor", JOB_VALUE, "model.max_position",
+         "x original_max_position_embeddings", ENGINE),
+    RULE("hf-overrides.rope_parameters.original_max_position_embeddings", JOB_VALUE,
+         "model.max_position", "x factor", ENGINE),
     NEITHER("hf-overrides.architectures", JOB_LIST, ENGINE),
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
@@ -188,8 +192,8 @@ const struct job_flag vllm_flags[] = {
     TIME("dp-sync-interval", JOB_VALUE, "16", NULL, PARALLEL_CONFIG),
     TIME("disable-custom-all-reduce disable-nccl-for-dp-synchronization", JOB_SWITCH, NULL,
          NULL, PARALLEL_CONFIG),
-    MEMORY("disable-sliding-window", JOB_SWITCH, NULL, "layers slide as the model says here",
-           ENGINE),
+    RULE("disable-sliding-window", JOB_SWITCH, "workload.context_length",
+         "no longer than the window", ENGINE),
     MEMORY("engram-config", JOB_JSON, NULL, "tables of embeddings are on the device here",
            ENGINE),
     TIME("gdn-prefill-backend kda-prefill-backend kda-decode-backend mamba-backend "

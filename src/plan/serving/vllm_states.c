@@ -8,6 +8,7 @@
 
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
 #include "plan/layers.h"
@@ -31,17 +32,35 @@ static bool is_mamba(const struct plan *plan)
     return plan->model.linear.kind == LINEAR_MAMBA2 || plan->model.linear.kind == LINEAR_MAMBA1;
 }
 
-/* none, all or align: as said, or as --enable-prefix-caching has it. */
+/* none, all or align: as said, or as prefix caching has it. Releases that cache states by
+ * default align those of all models, and keep no more where caching is off (MambaModelConfig).
+ */
 static enum status find_mode(struct job *job, const struct plan *plan, const char **mode)
 {
-    bool caching = false;
+    bool aligns = engine_release(plan)->caches_states, caching = engine_caches_states(plan);
     *mode = "none";
     TRY(job_switch(job, "enable-prefix-caching", &caching));
     if (caching || job_given(job, "mamba-block-size"))
-        *mode = is_mamba(plan) ? "all" : "align";
+        *mode = is_mamba(plan) && !aligns ? "all" : "align";
     TRY(job_word(job, "mamba-cache-mode", mode));
     if (!text_equal(*mode, "none") && !text_equal(*mode, "all") && !text_equal(*mode, "align"))
         return job_fail(job, "mamba-cache-mode", "takes none, all or align, not '%s'", *mode);
+    if (aligns && caching == text_equal(*mode, "none"))
+        *mode = caching ? "align" : "none";
+    return STATUS_OK;
+}
+
+static enum status set_mode(struct job *job, const struct plan *plan, const char *mode)
+{
+    static const char flags[] = "mamba-block-size mamba-cache-mode enable-prefix-caching";
+    bool aligned = text_equal(mode, "align");
+    uint64_t block = 0;
+    TRY(job_count(job, "mamba-block-size", &block));
+    if (text_equal(mode, "all"))
+        job_set_count(job, "memory.state_block", block ? block : plan->model.linear.chunk,
+                      flags);
+    else if (aligned != engine_caches_states(plan))
+        job_set_count(job, "memory.state_copies", aligned ? 2 : 1, flags);
     return STATUS_OK;
 }
 
@@ -59,13 +78,9 @@ enum status vllm_set_states(struct job *job)
         return STATUS_OK;
     TRY(set_format(job, "mamba-ssm-cache-dtype", "model.linear.state"));
     TRY(set_format(job, "mamba-cache-dtype", "model.linear.conv_state"));
+    TRY(vllm_set_stack(job, plan));
     TRY(find_mode(job, plan, &mode));
-    if (text_equal(mode, "all"))
-        job_set_count(job, "memory.state_block", block ? block : plan->model.linear.chunk,
-                      "mamba-block-size mamba-cache-mode enable-prefix-caching");
-    else if (text_equal(mode, "align"))
-        job_set(job, "memory.state_copies", "2", "mamba-cache-mode enable-prefix-caching");
-    return STATUS_OK;
+    return set_mode(job, plan, mode);
 }
 
 void vllm_write_states(struct job_writer *writer)
@@ -84,6 +99,9 @@ void vllm_write_states(struct job_writer *writer)
     if (plan->memory.state_block) {
         writer_flag(writer, "mamba-cache-mode", "all");
         writer_count(writer, "mamba-block-size", plan->memory.state_block);
+    } else if (engine_caches_states(plan)) {
+        if (plan->memory.state_copies == 1)
+            writer_flag(writer, "no-enable-prefix-caching", NULL);
     } else if (plan->memory.state_copies == 2) {
         writer_flag(writer, "mamba-cache-mode", "align");
     }

@@ -184,8 +184,9 @@ static unsigned lines_of(const char *at, const char *end)
     return n;
 }
 
-/* FROM's first word that is no option. */
-static void append_image(const struct instruction *of, struct text *out)
+/* FROM's first word that is no option; `kept`: characters that a shell has other uses for, and
+ * stay. */
+static void append_image(const struct instruction *of, const char *kept, struct text *out)
 {
     const char *at = of->at;
     while (at && at < of->end && (isspace((unsigned char)*at) || *at == '-'))
@@ -194,8 +195,21 @@ static void append_image(const struct instruction *of, struct text *out)
         else
             while (at < of->end && !isspace((unsigned char)*at))
                 at++;
-    for (; at && at < of->end && !isspace((unsigned char)*at); at++)
-        text_printf(out, "%c", strchr("'\"$`\\;|&<>(){}#", *at) ? '_' : *at);
+    for (; at && at < of->end && !isspace((unsigned char)*at); at++) {
+        bool bare = !strchr("'\"$`\\;|&<>(){}#", *at) || strchr(kept, *at);
+        text_printf(out, "%c", bare ? *at : '_');
+    }
+}
+
+/* The release of an engine may be in its tag, "${TAG}" of an ARG in front. A stage's name has
+ * neither folders nor a tag: the image that stands already holds. */
+static void export_image(const struct instruction *of, struct text *out)
+{
+    struct text image = {.arena = out->arena};
+    append_image(of, "${}", &image);
+    const char *name = text_string(&image);
+    if (strpbrk(name, "/:$"))
+        text_printf(out, "export %s=\"%s\"", CONTAINER_IMAGE, name);
 }
 
 /* A stage begins without what the one before it starts. */
@@ -223,7 +237,7 @@ static void write_start(const struct starts *starts, unsigned line, struct text 
     } else if (command->at) {
         go_to(out, &line, command->line, "\n");
         text_append(out, "docker run ");
-        append_image(&starts->image, out);
+        append_image(&starts->image, "", out);
     } else {
         return;
     }
@@ -238,11 +252,15 @@ void dockerfile_script(const char *text, size_t length, struct text *script)
     unsigned line = 1;
     char name[16];
     while (next_instruction(&r, name, &found)) {
-        bool env = text_equal(name, "ENV");
+        bool env = text_equal(name, "ENV"), image = text_equal(name, "FROM");
         note(&starts, name, &found);
-        if (!env && !text_equal(name, "ARG"))
+        if (!env && !image && !text_equal(name, "ARG"))
             continue;
         go_to(script, &line, found.line, "\n");
+        if (image) {
+            export_image(&found, script);
+            continue;
+        }
         append_environment(&found, env, script);
         line += lines_of(found.at, found.end);
     }

@@ -1,7 +1,8 @@
 /* Launches in files that have commands without being scripts, as a script whose words stand on
  * the lines that they have in the file: Dockerfiles (the command that a container starts with),
- * Makefiles and justfiles (their recipes and variables), notebooks (lines behind '!', cells of
- * "%%bash", files of "%%writefile"). */
+ * units of systemd (what a service or podman's container starts), Makefiles and justfiles
+ * (their recipes and variables), notebooks (lines behind '!', cells of "%%bash", files of
+ * "%%writefile"). */
 #ifndef MOEPLAN_PLAN_TEXT_SCRIPTED_H
 #define MOEPLAN_PLAN_TEXT_SCRIPTED_H
 
@@ -13,11 +14,13 @@
 
 /* By the file's name, or for a text without one by how it begins. */
 bool dockerfile_is(const char *name, const char *text);
+bool unit_file_is(const char *name, const char *text);
 bool makefile_is(const char *name);
 bool justfile_is(const char *name);
 bool notebook_is(const char *name, const char *text, size_t length);
 
 void dockerfile_script(const char *text, size_t length, struct text *script);
+void unit_file_script(const char *text, size_t length, struct text *script);
 void makefile_script(const char *text, size_t length, struct text *script);
 void justfile_script(const char *text, size_t length, struct text *script);
 

@@ -218,8 +218,10 @@ void screen_layout(struct screen *screen)
     else
         append_sequences(screen, &text);
     if (plan_speculates(plan))
-        text_printf(&text, "; %" PRIu64 " tokens drafted by %s, %.3g a step (unvalidated)",
-                    plan->workload.speculation.tokens, drafter_name(plan), plan_accepted(plan));
+        text_printf(&text, "; %" PRIu64 " token%s drafted by %s, %.3g a step (unvalidated)",
+                    plan->workload.speculation.tokens,
+                    plan->workload.speculation.tokens == 1 ? "" : "s", drafter_name(plan),
+                    plan_accepted(plan));
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
     if (screen->brief < BRIEF_LAYOUT)
@@ -292,9 +294,9 @@ static void print_pool(struct screen *screen)
     append_pool(screen, r, &text);
     text_printf(&text,
                 ": %" PRIu64 " blocks of %" PRIu64 ", %" PRIu64 " tokens, %" PRIu64
-                " sequences of %" PRIu64,
+                " sequence%s of %" PRIu64,
                 r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
-                r->context_tokens);
+                r->sequences == 1 ? "" : "s", r->context_tokens);
     const struct workload *w = &screen->view->plan->workload;
     if (r->running > r->sequences) /* their windows no longer hold a prompt's chunk */
         text_printf(&text, ", %" PRIu64 " past their prompts", r->running);

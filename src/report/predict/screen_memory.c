@@ -187,10 +187,10 @@ static const char *pool_text(const struct screen *screen, const struct pool_repo
                 screen_amount(screen, m->total_bytes), screen_amount(screen, m->limit_bytes),
                 screen->scale.unit);
     if (cache->present)
-        text_printf(&text,
-                    "; cache %s %s, %" PRIu64 " tokens, %" PRIu64 " sequences of %" PRIu64,
-                    screen_amount(screen, cache->cache_bytes), screen->scale.unit,
-                    cache->cache_tokens, cache->sequences, cache->context_tokens);
+        text_printf(
+            &text, "; cache %s %s, %" PRIu64 " tokens, %" PRIu64 " sequence%s of %" PRIu64,
+            screen_amount(screen, cache->cache_bytes), screen->scale.unit, cache->cache_tokens,
+            cache->sequences, cache->sequences == 1 ? "" : "s", cache->context_tokens);
     if (m->wall)
         text_printf(&text, "; first to cross the limit: %s", m->wall->name);
     if (shown)

@@ -74,10 +74,11 @@ static const char *cut_groups(const struct plan *plan, struct arena *arena)
  * model's. */
 static const char *long_context(const struct plan *plan, struct arena *arena)
 {
-    uint64_t most = plan->model.max_position, context = plan->workload.context_length;
-    bool vllm = plan->stack.kind == STACK_VLLM;
-    bool read = plan->workload.mode == MODE_DECODE || plan->workload.mode == MODE_PREFILL;
-    if (!read || !most || context <= most || plan->stack.kind == STACK_TRTLLM)
+    const struct workload *w = &plan->workload;
+    bool vllm = plan->stack.kind == STACK_VLLM, serves = w->mode == MODE_SERVE;
+    uint64_t most = plan->model.max_position;
+    uint64_t context = serves ? w->input_length + w->output_length : w->context_length;
+    if (!most || context <= most || plan->stack.kind == STACK_TRTLLM)
         return NULL;
     return arena_printf(arena,
                         "the model was built for %llu tokens: %s=1 or a scaled rope "
@@ -185,25 +186,26 @@ size_t notes_engine(const struct plan *plan, struct arena *arena,
     static const struct {
         const char *key;
         const char *(*text)(const struct plan *plan, struct arena *arena); /* NULL: none */
+        bool weighs; /* an engine that is started so refuses it */
     } table[NOTES_ENGINE] = {
-        {"precision.weights", upcast},
-        {"stack.experts", other_experts},
-        {"stack.experts", plain_behind_deepep},
-        {"precision.weights", cut_groups},
-        {"workload.context_length", long_context},
-        {"precision.kv_cache", young_cache},
-        {"lora.slots", spread_adapters},
-        {"moe.dispatch_tokens", small_slots},
-        {"parallel.etp", joined_dense},
-        {"moe.overlap", halves},
-        {"moe.overlap_single", single},
+        {"precision.weights", upcast, false},
+        {"stack.experts", other_experts, false},
+        {"stack.experts", plain_behind_deepep, false},
+        {"precision.weights", cut_groups, false},
+        {"workload.context_length", long_context, true},
+        {"precision.kv_cache", young_cache, false},
+        {"lora.slots", spread_adapters, false},
+        {"moe.dispatch_tokens", small_slots, false},
+        {"parallel.etp", joined_dense, false},
+        {"moe.overlap", halves, false},
+        {"moe.overlap_single", single, false},
     };
     size_t n = 0;
     bool serves = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
     for (size_t i = 0; serves && i < NOTES_ENGINE; i++) {
         const char *text = table[i].text(plan, arena);
         if (text)
-            notes[n++] = note_of(table[i].key, text);
+            notes[n++] = (struct note){table[i].key, text, table[i].weighs};
     }
     return n;
 }

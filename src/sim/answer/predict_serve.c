@@ -192,6 +192,23 @@ static void warn_start(const struct plan *plan, struct arena *arena, struct pred
     prepend_notes(&note, 1, arena, out);
 }
 
+/* SGLang starts with a pool that holds no request of the whole context, and takes shorter ones
+ * (managers/tp_worker.py, max_req_len); NULL: it holds one. */
+static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
+                            struct arena *arena)
+{
+    if (plan->stack.kind != STACK_SGLANG || !pool->present || pool->sequences ||
+        !serve_starts(plan, pool))
+        return NULL;
+    return arena_printf(
+        arena,
+        "the cache holds no request of %llu tokens: SGLang starts, and refuses "
+        "or cuts those longer than %llu; the step here is of one that would not "
+        "fit",
+        (unsigned long long)pool->context_tokens,
+        (unsigned long long)remaining(pool->cache_tokens, 1));
+}
+
 /* A step, of fewer sequences where the others wait for the cache. */
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
@@ -203,7 +220,11 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
         judge_start(plan, "workload.queue", arena, out);
     warn_start(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
-    if (!waiting)
+    const char *cut = plan->workload.queue ? cut_text(plan, &out->serving, arena) : NULL;
+    const struct note short_pool = note_loud("workload.context_length", cut);
+    if (cut)
+        prepend_notes(&short_pool, 1, arena, out);
+    if (!waiting || cut)
         return STATUS_OK;
     const char *text = arena_printf(
         arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens",
