@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/unit.h"
 
 static const void *member(const struct column *column, const void *record)
@@ -64,6 +65,8 @@ static bool applies(const struct column *column, const void *record)
         return isfinite(real_of(column, record));
     if (column->type == COLUMN_TEXT || column->type == COLUMN_NAME)
         return text_of(column, record) != NULL;
+    if (column->type == COLUMN_CELL)
+        return text_of(column, record) && *text_of(column, record);
     return true;
 }
 
@@ -99,6 +102,16 @@ static void json_of_bool(struct json *json, const struct column *column, const v
 static void json_of_text(struct json *json, const struct column *column, const void *record)
 {
     json_string(json, column->key, text_of(column, record));
+}
+
+static void json_of_cell(struct json *json, const struct column *column, const void *record)
+{
+    double value;
+    const char *text = text_of(column, record);
+    if (number_real(text, &value))
+        json_real(json, column->key, value);
+    else
+        json_string(json, column->key, text);
 }
 
 static void json_of_counts(struct json *json, const struct column *column, const void *record)
@@ -209,6 +222,7 @@ static const struct printer printers[] = {
     [COLUMN_REAL] = {json_of_real, csv_of_real, people_real, true},
     [COLUMN_BOOL] = {json_of_bool, csv_of_bool, people_bool, false},
     [COLUMN_TEXT] = {json_of_text, csv_of_text, people_text, false},
+    [COLUMN_CELL] = {json_of_cell, csv_of_text, people_text, false},
     [COLUMN_NAME] = {json_of_text, csv_of_text, people_text, false},
     [COLUMN_COUNTS] = {json_of_counts, csv_of_counts, people_counts, false},
 };

@@ -22,6 +22,7 @@ enum column_type {
     COLUMN_REAL,    /* double */
     COLUMN_BOOL,    /* bool */
     COLUMN_TEXT,    /* const char * */
+    COLUMN_CELL,    /* const char *; in JSON a number where it is one; "" does not apply */
     COLUMN_NAME,    /* name(record): the text of an enum or anything computed */
     COLUMN_COUNTS   /* uint64_t[], its length an `unsigned` at length_offset */
 };

@@ -44,9 +44,11 @@ function time_lines() {
   const by = names.profile ? ` by ${names.profile}` : "";
   const range = low_s ? `, ${seconds(low_s)} to ${seconds(high_s)}${by}` +
     (time.calibrated ? "" : " (uncalibrated)") : "";
-  const served = time.requests_per_s !== undefined ? [make("p", {}, "First token ", make("b", {},
-    seconds(time.ttft_s)), ", then ", make("b", {}, seconds(time.tpot_s)), " each; ",
-  `${time.requests_per_s.toPrecision(3)} requests/s`)] : [];
+  const further = time.tpot_s === undefined ? []
+    : [", then ", make("b", {}, seconds(time.tpot_s)), " each"];
+  const served = time.requests_per_s !== undefined ? [make("p", {}, "First token ",
+    make("b", {}, seconds(time.ttft_s)), ...further,
+    `; ${time.requests_per_s.toPrecision(3)} requests/s`)] : [];
   return [...served, make("p", {}, make("b", {}, seconds(time.step_s)), ` a step${range}; `,
     make("b", {}, time.tokens_per_s_per_device.toPrecision(4)), " tokens/s a device")];
 }

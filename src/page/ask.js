@@ -14,7 +14,7 @@ function hit_table(hits) {
     ["verdict", (hit) => make("span", { class: "t-" + hit.verdict }, hit.verdict)],
     ["total", (hit) => gib(hit.total_bytes), true],
     ...hits[0].serving ? [["first token", (hit) => seconds(hit.serving.ttft_s), true],
-      ["per token", (hit) => seconds(hit.serving.tpot_s), true]] : [],
+      ["per token", ({ serving }) => serving.tpot_s ? seconds(serving.tpot_s) : "", true]] : [],
     ["tokens/s a device", (hit) => (1 / hit.device_s_per_token).toFixed(0), true],
     ...hits.some((hit) => hit.error) ? [["give or take", (hit) => hit.error
       ? `${(100 * hit.error).toFixed(0)} %${hit.outside ? " *" : ""}` : "", true]] : [],

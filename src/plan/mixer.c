@@ -411,8 +411,26 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     return s;
 }
 
-/* Both products of one token with what lies in reach; an indexer reaches all, or all entries.
- */
+/* Scores of one token by an indexer, which reaches all, or all entries. */
+static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
+                               uint64_t sequence_length, bool *overflow)
+{
+    uint64_t ratio = mixer_ratio(model, mixer);
+    if (!model_has_indexer(model, mixer))
+        return 0;
+    return checked_mul3(model->indexer.heads, model->indexer.head_dim,
+                        sequence_length / (ratio ? ratio : 1), overflow);
+}
+
+struct indexer_flop mixer_indexer_flop(const struct model *model, enum mixer mixer,
+                                       uint64_t sequence_length, bool *overflow)
+{
+    return (struct indexer_flop){
+        checked_mul(2, indexer_matrices(model, mixer, overflow), overflow),
+        indexer_scores(model, mixer, sequence_length, overflow)};
+}
+
+/* Both products of one token with what lies in reach, and an indexer's scores. */
 static uint64_t attention_flop(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
@@ -420,13 +438,7 @@ static uint64_t attention_flop(const struct model *model, enum mixer mixer,
     uint64_t dims = checked_add(qk_dim(&a, overflow), a.v_head_dim, overflow);
     uint64_t core =
         checked_mul3(a.heads, dims, params_reach(model, mixer, sequence_length), overflow);
-    uint64_t ratio = mixer_ratio(model, mixer);
-    if (!model_has_indexer(model, mixer))
-        return core;
-    return checked_add(core,
-                       checked_mul3(model->indexer.heads, model->indexer.head_dim,
-                                    sequence_length / (ratio ? ratio : 1), overflow),
-                       overflow);
+    return checked_add(core, indexer_scores(model, mixer, sequence_length, overflow), overflow);
 }
 
 /* The convolution's taps are matrices already. */

@@ -26,6 +26,13 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
 uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
                     bool *overflow);
 
+/* What an indexer has of a token's forward FLOP: 0 of mixers without one. */
+struct indexer_flop {
+    uint64_t matrices, scores;
+};
+struct indexer_flop mixer_indexer_flop(const struct model *model, enum mixer mixer,
+                                       uint64_t sequence_length, bool *overflow);
+
 /* Widths of a layer of type linear, in elements per token: keys (and queries) K, values W, what
  * the input projection writes, what the convolution sees, Mamba-1's step with B and C. */
 struct linear_width {

@@ -113,6 +113,7 @@ uint64_t params_forward_flop_per_token(const struct model *model, uint64_t seque
 /* Of a token of the plan's workload, what MFU counts as useful: training, without the gradients
  * of weights that are frozen beside adapters (4 * active + 3 * params_attention_flop; the
  * adapters' own products left out), or the forward alone, in decode at the context's end.
+ * Indexers of sparse attention count forward alone, prediction modules in training alone.
  * Saturates. */
 uint64_t params_useful_flop_per_token(const struct plan *plan);
 

@@ -4,6 +4,8 @@
 
 #include "plan/derive.h"
 #include "plan/frozen.h"
+#include "plan/layers.h"
+#include "plan/mixer.h"
 #include "plan/params.h"
 
 void params_held(const struct plan *plan, struct params *params)
@@ -86,21 +88,62 @@ static uint64_t adapted_flop_per_token(const struct plan *plan, uint64_t length)
            2 * params_attention_flop_from(model, plan_first_back(plan), length);
 }
 
+/* Of indexers in layers from `first` on, prediction modules included. */
+static struct indexer_flop indexers_from(const struct model *model, uint64_t first,
+                                         uint64_t length)
+{
+    bool overflow = false;
+    uint64_t layers[KIND_COUNT] = {0};
+    struct indexer_flop sum = {0};
+    model_layers(model, first, model->layers, layers);
+    layers[model_mtp_kind(model)] += model->mtp_enabled ? model->mtp_layers : 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        struct indexer_flop one =
+            mixer_indexer_flop(model, kind_mixer((enum layer_kind)k), length, &overflow);
+        sum.matrices += layers[k] * one.matrices;
+        sum.scores += layers[k] * one.scores;
+    }
+    return sum;
+}
+
+/* What the others count of indexers' backward, which nobody runs: no gradient passes the choice
+ * of tokens, and indexers' own losses are not modelled. */
+static uint64_t indexers_back(const struct plan *plan, uint64_t length)
+{
+    const struct model *model = &plan->model;
+    struct indexer_flop rows = indexers_from(model, plan_first_back(plan), length);
+    uint64_t trained =
+        plan_trains_one_layer(plan) ? model->layers - 1 : plan_frozen_layers(plan);
+    bool weights = !plan->lora.rank && !plan_freezes_part(plan, FROZEN_ATTENTION);
+    return rows.matrices + 2 * rows.scores +
+           (weights ? indexers_from(model, trained, length).matrices : 0);
+}
+
+/* Training, as if indexers had a backward. */
+static uint64_t trained_flop_per_token(const struct plan *plan, uint64_t length)
+{
+    const struct model *model = &plan->model;
+    if (plan_freezes(plan))
+        return frozen_flop_per_token(plan, length);
+    if (plan->lora.rank && plan_first_back(plan))
+        return adapted_flop_per_token(plan, length);
+    uint64_t forward = params_forward_flop_per_token(model, length);
+    uint64_t all = params_flop_per_token(model, length);
+    return plan->lora.rank ? all - (forward - params_attention_flop(model, length)) : all;
+}
+
 uint64_t params_useful_flop_per_token(const struct plan *plan)
 {
     const struct model *model = &plan->model;
     uint64_t length = plan_attention_length(plan);
     if (plan->workload.mode == MODE_DECODE) /* a token meets all of its context, not half */
         length = 2 * plan->workload.context_length;
-    if (plan->workload.mode != MODE_TRAIN)
-        return params_forward_flop_per_token(model, length);
-    uint64_t all = params_flop_per_token(model, length);
-    if (plan_freezes(plan) && all != UINT64_MAX)
-        return frozen_flop_per_token(plan, length);
-    if (!plan->lora.rank || all == UINT64_MAX)
-        return all;
-    if (plan_first_back(plan))
-        return adapted_flop_per_token(plan, length);
-    return all - (params_forward_flop_per_token(model, length) -
-                  params_attention_flop(model, length));
+    if (plan->workload.mode != MODE_TRAIN) { /* drafts are no answer's work */
+        struct model answers = *model;
+        answers.mtp_enabled = false;
+        return params_forward_flop_per_token(&answers, length);
+    }
+    if (params_flop_per_token(model, length) == UINT64_MAX)
+        return UINT64_MAX;
+    return trained_flop_per_token(plan, length) - indexers_back(plan, length);
 }

@@ -281,8 +281,16 @@ static const char *const column_types[] = {
 static bool always_there(const struct column *column)
 {
     const enum column_type type = column->type;
-    return !column->present && type != COLUMN_TEXT && type != COLUMN_NAME &&
-           type != COLUMN_REAL && type != COLUMN_SECONDS;
+    return !column->present && type != COLUMN_TEXT && type != COLUMN_CELL &&
+           type != COLUMN_NAME && type != COLUMN_REAL && type != COLUMN_SECONDS;
+}
+
+static void cell_types(struct json *json)
+{
+    json_list(json, "type");
+    json_string(json, NULL, "number");
+    json_string(json, NULL, "string");
+    json_close(json);
 }
 
 void schema_json_columns(struct json *json, const struct column *columns, size_t n)
@@ -292,7 +300,10 @@ void schema_json_columns(struct json *json, const struct column *columns, size_t
         json_object(json, columns[i].key);
         if (columns[i].help)
             json_string(json, "description", columns[i].help);
-        json_string(json, "type", column_types[type]);
+        if (type == COLUMN_CELL)
+            cell_types(json);
+        else
+            json_string(json, "type", column_types[type]);
         if (type == COLUMN_COUNT || type == COLUMN_BYTES)
             json_count(json, "minimum", 0);
         if (type == COLUMN_COUNTS)
@@ -424,5 +435,40 @@ void schema_json_document(FILE *out, const char *name, const char *title,
     struct json json;
     open_document(&json, out, name, title);
     object_of(&json, parts, false);
+    json_close(&json);
+}
+
+/* Rows of a table, keys by what was swept or searched. */
+static void rows_form(struct json *json)
+{
+    json_object(json, NULL);
+    json_string(json, "type", "array");
+    json_object(json, "items");
+    json_string(json, "type", "object");
+    json_object(json, "additionalProperties");
+    json_list(json, "type");
+    json_string(json, NULL, "number");
+    json_string(json, NULL, "string");
+    json_string(json, NULL, "boolean");
+    json_close(json);
+    json_close(json);
+    json_close(json);
+    json_close(json);
+}
+
+void schema_json_forms(FILE *out, const char *name, const char *title,
+                       const struct schema_forms *forms)
+{
+    struct json json;
+    open_document(&json, out, name, title);
+    json_array(&json, "anyOf");
+    for (size_t i = 0; i < forms->n; i++) {
+        json_object(&json, NULL);
+        object_of(&json, forms->parts[i], false);
+        json_close(&json);
+    }
+    if (forms->rows)
+        rows_form(&json);
+    json_close(&json);
     json_close(&json);
 }

@@ -82,6 +82,16 @@ struct schema_part {
 void schema_json_document(FILE *out, const char *name, const char *title,
                           const struct schema_part *parts);
 
+/* A whole schema of what has several forms: an object of one of the n lists of parts, or, with
+ * rows, a list of flat objects by any keys. */
+struct schema_forms {
+    const struct schema_part *parts[2];
+    size_t n;
+    bool rows;
+};
+void schema_json_forms(FILE *out, const char *name, const char *title,
+                       const struct schema_forms *forms);
+
 /* "key": {"type": type} */
 void schema_json_type(struct json *json, const char *key, const char *type);
 

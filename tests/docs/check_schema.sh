@@ -64,18 +64,28 @@ few='--fix tp=1 --fix cp=1 --fix pp=1 --fix etp=1 --fix path=deepep --fix recomp
 {
     write search.trained search $seed000 $few
     write search.none search $seed000 $few --at-most memory=1GiB
+    write search.devices search $seed000 $few --devices 32,64
+    write search.every search $seed000 $few --every
+    write search.pools search examples/sglang-qwen3-30b-apart.yaml --best 1
     write search.served search examples/vllm-deepseek-v3-h200.yaml $served --fix tp=1 \
         --fix path=deepep_ll --fix ep=16
 }
 write frontier.sizes frontier $seed000 --over workload.micro_batch=4..6 --with time
 write frontier.words frontier $seed000 --over moe.path=capacity,deepep,ragged_a2a \
     --column model.parameters
+write frontier.switches frontier $seed000 --over parallel.sp=false,true
 write check.pass check $seed000
 write check.stop check $seed000 --min-margin 50%
 write check.oom check $seed000 --set workload.micro_batch=64
 write compare.sets compare $seed000 --with-set B:workload.micro_batch=4
 write compare.plans compare $seed000 examples/maxtext-mixtral-8x7b-v5p.yaml
+cat > "$scratch/trace" << 'END'
+{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1,
+                  "dur": 9}]}
+END
 write validate.one validate vllm_memory
+write validate.trace validate examples/megatron-qwen3-30b-h100.yaml \
+    --trace "$scratch/trace"
 write validate.verdicts validate memory_verdicts
 write explain.amount explain $seed000 --oom '28.00 GiB'
 write explain.line explain $seed000 \

@@ -62,14 +62,13 @@ static void check_memory(uint64_t seed, const struct plan *plan, const struct me
                 "a buffer's worst");
 }
 
-/* Convention counts FLOP as useful that are not executed: a backward as twice the forward of
- * what has less of one (an indexer that chooses keys), a token's scan by chunks, a prediction
- * module that inference leaves out. */
+/* Convention counts FLOP as useful that are not executed: a token's scan by chunks, all of a
+ * sequence's compressed entries, of a small model's modules in training part of the ends. */
 static bool is_plain(const struct plan *plan)
 {
-    const struct model *model = &plan->model;
-    return !plan_has_linear(plan) && model->indexer.heads == 0 && !plan_has_csa(plan) &&
-           !plan_has_hca(plan) && !model->mtp_enabled && plan->block.kind == BLOCK_MOE;
+    bool module = plan->model.mtp_enabled && plan->workload.mode == MODE_TRAIN;
+    return !plan_has_linear(plan) && !plan_has_csa(plan) && !plan_has_hca(plan) && !module &&
+           plan->block.kind == BLOCK_MOE;
 }
 
 static void check_time(uint64_t seed, const struct plan *plan, const struct time_report *t)

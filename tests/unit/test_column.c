@@ -82,6 +82,30 @@ static void json_leaves_out_what_does_not_apply(void **state)
                        "]\n");
 }
 
+/* Cells of tables that people write: a number is one in JSON, and an empty cell is none. */
+static void cells_of_numbers_are_numbers(void **state)
+{
+    (void)state;
+    static const struct column cell = {.key = "value", .type = COLUMN_CELL};
+    static const char *const cells[] = {"961.1", "8.84e-06", "fits", "<= 1000", "nan", ""};
+    struct sink sink;
+    struct json json;
+    json_init(&json, sink_open(&sink));
+    column_json_array(&json, NULL, &cell, 1, cells, COUNT_OF(cells), sizeof *cells);
+    sink_expect(&sink, "[\n"
+                       "  {\n    \"value\": 961.1\n  },\n"
+                       "  {\n    \"value\": 8.84e-06\n  },\n"
+                       "  {\n    \"value\": \"fits\"\n  },\n"
+                       "  {\n    \"value\": \"<= 1000\"\n  },\n"
+                       "  {\n    \"value\": \"nan\"\n  },\n"
+                       "  {}\n"
+                       "]\n");
+    sink_open(&sink);
+    column_csv_row(sink.out, &cell, 1, &cells[0]);
+    column_csv_row(sink.out, &cell, 1, &cells[5]);
+    sink_expect(&sink, "961.1\n\n");
+}
+
 static void csv_quotes_and_leaves_cells_empty(void **state)
 {
     (void)state;
@@ -141,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_leaves_out_what_does_not_apply),
+        cmocka_unit_test(cells_of_numbers_are_numbers),
         cmocka_unit_test(csv_quotes_and_leaves_cells_empty),
         cmocka_unit_test(csv_text_follows_rfc_4180),
         cmocka_unit_test(tables_are_aligned),

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
+#include "plan/derive.h"
 #include "plan/params.h"
 
 /* Training-model.md section 1: with the prediction module that the model was published with. */
@@ -65,6 +66,44 @@ static void a_decoded_token_meets_all_of_its_context(void **state)
     assert_int_equal(params_useful_flop_per_token(&plan), products + 2 * core * 6000);
     plan.workload.mode = MODE_PREFILL;
     assert_int_equal(params_useful_flop_per_token(&plan), products + core * 4096);
+}
+
+/* Tokens of answers are no module's work: only training multiplies by it. */
+static void modules_are_useful_in_training_alone(void **state)
+{
+    (void)state;
+    static const enum mode modes[] = {MODE_TRAIN, MODE_PREFILL, MODE_DECODE, MODE_SERVE};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct plan plan = plan_deepseek(1, 8);
+        plan.model.mtp_layers = 1;
+        plan.workload.mode = modes[i];
+        uint64_t without = params_useful_flop_per_token(&plan);
+        plan.model.mtp_enabled = true;
+        if (modes[i] == MODE_TRAIN)
+            assert_true(params_useful_flop_per_token(&plan) > without);
+        else
+            assert_int_equal(params_useful_flop_per_token(&plan), without);
+    }
+}
+
+/* DeepSeek-V3.2's: queries of 64 x 128 from 1536, keys of 128 and 64 weights from 7168; scores
+ * with half of the sequence on average, of queries by keys. No gradient passes the choice. */
+static void indexers_have_no_backward(void **state)
+{
+    (void)state;
+    struct plan plan = plan_deepseek(1, 8);
+    plan.model.indexer = (struct indexer){.heads = 64, .head_dim = 128, .top_k = 2048};
+    const uint64_t length = plan_attention_length(&plan);
+    const uint64_t matrices = 64 * 128 * 1536 + (128 + 64) * 7168, scores = 64 * 128 * length;
+    assert_int_equal(params_useful_flop_per_token(&plan),
+                     params_flop_per_token(&plan.model, length) -
+                         61 * (2 * 2 * matrices + 2 * scores));
+    plan.lora.rank = 8; /* the matrices' own gradients are counted of none */
+    assert_int_equal(params_useful_flop_per_token(&plan),
+                     params_flop_per_token(&plan.model, length) -
+                         (params_forward_flop_per_token(&plan.model, length) -
+                          params_attention_flop(&plan.model, length)) -
+                         61 * (2 * matrices + 2 * scores));
 }
 
 static void prediction_modules_count_only_when_enabled(void **state)
@@ -221,6 +260,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deepseek_v3_is_exact),
         cmocka_unit_test(useful_flop_matches_the_reference),
+        cmocka_unit_test(modules_are_useful_in_training_alone),
+        cmocka_unit_test(indexers_have_no_backward),
         cmocka_unit_test(a_decoded_token_meets_all_of_its_context),
         cmocka_unit_test(prediction_modules_count_only_when_enabled),
         cmocka_unit_test(gpt_oss_counts_its_biases),

@@ -68,7 +68,8 @@ static enum status read_measured(const struct csv *csv, size_t row, double *byte
     double scale = printed_unit(unit ? unit : "");
     if (!number_real(text, bytes) || !(*bytes > 0) || !(scale > 0))
         return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-                      "'%s %s' are no bytes", text, unit ? unit : "");
+                      "'%s%s%s' are no bytes", text, unit && unit[0] ? " " : "",
+                      unit ? unit : "");
     *bytes *= scale;
     return STATUS_OK;
 }

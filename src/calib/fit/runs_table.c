@@ -131,6 +131,8 @@ enum status runs_table_lacks(const struct csv *csv, struct err *err)
         return err_hint(err, "its columns are row,plan,set,quantity,published,unit");
     }
     TRY(runs_table_names(csv, err));
+    if (!csv->n_rows)
+        return err_at(err, STATUS_INPUT, head, "the table has no rows");
     err_at(err, STATUS_INPUT, head, "no line of the table has a time, a rate or a peak");
     return err_hint(err, "quantity is time.step_s, time.tokens_per_s_per_device, "
                          "time.tokens_per_s or memory.allocated_bytes");

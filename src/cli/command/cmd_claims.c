@@ -50,12 +50,17 @@ static const char *unit_of(const void *record)
         .title = heading                                                                       \
     }
 
+#define CELL(member)                                                                           \
+    {                                                                                          \
+        .key = #member, .type = COLUMN_CELL, .offset = offsetof(struct claim, member)          \
+    }
+
 static const struct column columns[] = {
     TEXT(table, NULL),
     TEXT(row, NULL),
     TEXT(quantity, NULL),
-    TEXT(published, NULL),
-    TEXT(predicted, NULL),
+    CELL(published),
+    CELL(predicted),
     {.key = "error_percent",
      .type = COLUMN_REAL,
      .offset = offsetof(struct claim, error_percent),

@@ -75,7 +75,8 @@ const struct command command_export = {
         "stands beside them.\n"
         "\n"
         "With --for the plan is taken as --set stack=STACK would give it. Stacks without "
-        "launch flags are refused with status 3.",
+        "launch flags are refused with status 3. Whatever the format asked for, it is the "
+        "launch.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

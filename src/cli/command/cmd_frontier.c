@@ -77,6 +77,17 @@ static enum status choose_less(const struct settings *settings, const struct swe
     return STATUS_OK;
 }
 
+static enum status find(const struct frontier *frontier, const struct invocation *call,
+                        struct err *err)
+{
+    const struct settings *settings = call->settings;
+    TRY(side_provenance_check(call, err));
+    enum status status = frontier_find(frontier, settings->find, settings->marginal, call, err);
+    if (status == STATUS_OK || status == STATUS_NOFIT)
+        TRY(frontier_provenance(frontier, call, err));
+    return status;
+}
+
 static enum status run_frontier(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -93,7 +104,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
             err, STATUS_USAGE,
             "option '--find' excludes --reduce and --part: it keeps one row of each");
     if (settings->find)
-        return frontier_find(&frontier, settings->find, settings->marginal, call, err);
+        return find(&frontier, call, err);
     if (settings->with && !text_equal(settings->with, "time"))
         return err_set(err, STATUS_USAGE, "option '--with' takes time, not '%s'",
                        settings->with);

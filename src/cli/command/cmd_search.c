@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cli/chart/pareto.h"
 #include "cli/command/commands.h"
+#include "cli/command/side.h"
 #include "cli/option/less.h"
 #include "cli/option/plan_argument.h"
 #include "cli/search/pools_print.h"
@@ -13,6 +14,7 @@
 #include "lib/search_variants.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "report/provenance.h"
 
 enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
@@ -339,17 +341,51 @@ static enum status run(const struct invocation *call, const struct request *requ
     return status;
 }
 
+/* ---- what stands beside a CSV ---- */
+
+struct beside {
+    const struct invocation *call;
+    const struct plan *plan;
+};
+
+static void write_list(struct json *json, const char *key, const struct option_list *list)
+{
+    json_list(json, key);
+    for (size_t i = 0; i < list->n; i++)
+        json_string(json, NULL, list->items[i]);
+    json_close(json);
+}
+
+static void write_provenance(struct json *json, const void *context)
+{
+    const struct beside *beside = context;
+    const struct settings *settings = beside->call->settings;
+    struct profile profile;
+    struct err none = {0};
+    bool timed = profile_load(beside->plan, beside->call->arena, &profile, &none) == STATUS_OK;
+    const struct provenance provenance =
+        request_provenance(beside->plan, timed ? profile.name : NULL);
+    provenance_json(json, &provenance);
+    json_string(json, "command", "search");
+    write_list(json, "set", &beside->call->general.set);
+    write_list(json, "fix", &settings->fix);
+    write_list(json, "over", &settings->over);
+}
+
 static enum status run_search(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins;
     struct request request;
+    TRY(side_provenance_check(call, err));
     TRY(plan_argument_request(call, 0, &request, err));
     TRY(request_load_searched(&request, call->arena, plan, &origins, err));
     struct pool *pool = pool_create((unsigned)settings->threads);
     enum status status = run(call, &request, plan, &origins, pool, err);
     pool_free(pool);
+    if (status == STATUS_OK || status == STATUS_NOFIT)
+        TRY(side_provenance(call, write_provenance, &(struct beside){call, plan}, err));
     return status;
 }
 
@@ -394,6 +430,7 @@ const struct command command_search = {
         "what makes each plan.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
+        "With -o FILE.csv the layouts are CSV, and FILE.json says what made it.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "
         "anywhere; but for their headers, joined in order, they are the bytes of one run, and "
         "a part in which nothing fits is none that failed:\n\n"

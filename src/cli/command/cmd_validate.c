@@ -59,8 +59,8 @@ static const struct column row_columns[] = {
     ROW(table, COLUMN_TEXT, NULL),
     ROW(row, COLUMN_TEXT, NULL),
     ROW(quantity, COLUMN_TEXT, NULL),
-    ROW(published, COLUMN_TEXT, NULL),
-    ROW(predicted, COLUMN_TEXT, NULL),
+    ROW(published, COLUMN_CELL, NULL),
+    ROW(predicted, COLUMN_CELL, NULL),
     {.key = "error_percent",
      .type = COLUMN_REAL,
      .offset = offsetof(struct validated, error_percent),
@@ -157,8 +157,9 @@ void validate_print_schema(FILE *out)
         SCHEMA_PROVENANCE, SCHEMA_TABLE("summaries", true, SCHEMA_RECORDS, summary_table),
         SCHEMA_TABLE("verdicts", true, SCHEMA_RECORDS, verdict_table),
         SCHEMA_TABLE("rows", true, SCHEMA_RECORDS, row_table), SCHEMA_END};
-    schema_json_document(out, "validate.schema.json",
-                         "what moeplan validate --format json writes", parts);
+    schema_json_forms(out, "validate.schema.json",
+                      "what moeplan validate --format json writes, of tables or with --trace",
+                      &(struct schema_forms){{parts, validate_trace_parts}, 2, false});
 }
 
 /* ---- output ---- */

@@ -12,6 +12,7 @@
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
 #include "lib/request.h"
+#include "report/provenance.h"
 
 #define FAMILY(member, kind, heading)                                                          \
     {                                                                                          \
@@ -26,6 +27,22 @@ static const struct column family_columns[] = {
     FAMILY(predicted_s, COLUMN_REAL, "predicted s"),
     FAMILY(error_percent, COLUMN_REAL, "error %"),
 };
+
+static const struct column *family_table(size_t *n)
+{
+    *n = COUNT_OF(family_columns);
+    return family_columns;
+}
+
+const struct schema_part validate_trace_parts[] = {
+    SCHEMA_PROVENANCE,
+    SCHEMA_COUNT("steps", true),
+    SCHEMA_REAL("step_s", true),
+    SCHEMA_REAL("predicted_step_s", true),
+    SCHEMA_REAL("kernels_s", true),
+    SCHEMA_REAL("not_placed_s", true),
+    SCHEMA_TABLE("families", true, SCHEMA_RECORDS, family_table),
+    SCHEMA_END};
 
 static enum status read_patterns(struct arena *arena, struct csv *csv, struct err *err)
 {

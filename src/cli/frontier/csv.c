@@ -57,7 +57,7 @@ void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *ou
         text_printf(out, "%s%s", results[i].name, i + 1 < N_RESULTS ? "," : "\n");
 }
 
-/* Swept keys and columns asked for are texts or numbers, by their plans. */
+/* Swept keys and columns asked for are texts, numbers or truth values, by their plans. */
 void frontier_print_schema(FILE *out)
 {
     struct json json;
@@ -75,6 +75,7 @@ void frontier_print_schema(FILE *out)
     json_list(&json, "type");
     json_string(&json, NULL, "string");
     json_string(&json, NULL, "number");
+    json_string(&json, NULL, "boolean");
     json_close(&json);
     json_close(&json);
     json_object(&json, "properties");

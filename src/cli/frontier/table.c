@@ -141,6 +141,8 @@ static void print_json(const struct csv *csv, const struct invocation *call)
                 json_count(&json, csv->columns[c], count);
             else if (number_real(text, &value))
                 json_real(&json, csv->columns[c], value);
+            else if (text_equal(text, "true") || text_equal(text, "false"))
+                json_bool(&json, csv->columns[c], text[0] == 't');
             else
                 json_string(&json, csv->columns[c], text);
         }

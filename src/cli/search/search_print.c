@@ -355,12 +355,23 @@ enum status search_print_every(const struct search_view *view, struct err *err)
 
 /* ---- sizes of a cluster ---- */
 
-static void size_row(const struct search_size *size, struct arena *arena, struct text *rows)
+/* What people read as "+-4% outside", programs as a fraction and whether runs were alike. */
+static void size_error(const struct search_hit *hit, bool table, struct text *rows)
+{
+    if (table)
+        text_printf(rows, ",+-%.0f%%%s", 100 * hit->error, hit->outside ? " outside" : "");
+    else
+        text_printf(rows, ",%.6g,%s", hit->error, hit->outside ? "true" : "false");
+}
+
+static void size_row(const struct search_size *size, bool table, struct arena *arena,
+                     struct text *rows)
 {
     const struct search_hit *hit = &size->hit;
     text_printf(rows, "%" PRIu64 ",", size->devices);
     if (size->refused) {
-        text_printf(rows, "invalid,,,,%s\n", frontier_csv_quote(size->refused, arena));
+        text_printf(rows, "invalid,,,%s,%s\n", table ? "" : ",",
+                    frontier_csv_quote(size->refused, arena));
         return;
     }
     bool told = size->fits || hit->verdict == VERDICT_MARGINAL; /* else more than is wanted */
@@ -369,9 +380,9 @@ static void size_row(const struct search_size *size, struct arena *arena, struct
     if (size->fits)
         text_printf(rows, "%.0f", tokens_per_s(hit) * (double)size->devices);
     if (size->fits)
-        text_printf(rows, ",+-%.0f%%%s", 100 * hit->error, hit->outside ? " outside" : "");
+        size_error(hit, table, rows);
     else
-        text_append(rows, ",");
+        text_append(rows, table ? "," : ",,");
     text_printf(rows, ",%s\n",
                 frontier_csv_quote(search_layout(size->variants, hit, arena), arena));
 }
@@ -382,9 +393,12 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
     const struct invocation *call = view->call;
     struct text rows = {.arena = call->arena};
     const struct search_size *smallest = NULL;
-    text_append(&rows, "devices,verdict,total_bytes,tokens/s,interval,layout\n");
+    bool table = frontier_is_table(call);
+    text_append(&rows, "devices,verdict,total_bytes,");
+    text_append(&rows,
+                table ? "tokens/s,interval,layout\n" : "tokens_per_s,error,outside,layout\n");
     for (size_t i = 0; i < n; i++) {
-        size_row(&sizes[i], call->arena, &rows);
+        size_row(&sizes[i], table, call->arena, &rows);
         if (sizes[i].fits && !smallest)
             smallest = &sizes[i];
     }

@@ -29,9 +29,9 @@ enum status published_sets(const struct csv *csv, size_t row, struct arena *aren
             return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
                           "\"%s\" is no key=value", set);
         *sets = arena_grow(arena, *sets, *n, &capacity, sizeof **sets);
-        (*sets)[(*n)++] =
-            (struct override){arena_strndup(arena, set, (size_t)(equal - set)), equal + 1,
-                              arena_printf(arena, "%s:%" PRIu32, csv->file, csv->lines[row])};
+        (*sets)[(*n)++] = (struct override){
+            arena_strndup(arena, set, (size_t)(equal - set)), equal + 1,
+            arena_printf(arena, "%s:%" PRIu32 ":1", csv->file, csv->lines[row])};
         at += length + strspn(at + length, " ");
     }
     return STATUS_OK;

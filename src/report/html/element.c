@@ -54,6 +54,7 @@ static const char *class_of(const struct column *column)
 {
     switch (column->type) {
     case COLUMN_TEXT:
+    case COLUMN_CELL:
         return "";
     case COLUMN_BOOL:
     case COLUMN_NAME:

@@ -19,12 +19,12 @@ static const char *profile_text(const struct time_report *t, struct arena *a)
     return arena_printf(a, "%s%s%s", t->profile, word ? ", " : "", word ? word : "");
 }
 
-/* A server that prefills gives no more than the first token. */
+/* A server that prefills gives no more than the first token, nor do answers of one. */
 static void print_requests(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     const struct serve_times *s = &t->serving;
-    bool prompts = screen->view->plan->workload.role == DUTY_PROMPTS;
+    bool prompts = isnan(s->tpot_s);
     struct text text = {.arena = a};
     text_printf(&text, "first token %s", screen_seconds(a, s->ttft_s));
     if (isfinite(s->ttft_p50_s))
@@ -45,13 +45,16 @@ static void print_arrivals(struct screen *screen, const struct time_report *t)
     struct text text = {.arena = a};
     if (s->utilization < 1) {
         print_requests(screen, t);
-        screen_item(
-            screen, "",
-            arena_printf(a, "p95, p99: first token %s, %s; each %s, %s; answer %s, %s",
-                         screen_seconds(a, s->ttft_p95_s), screen_seconds(a, s->ttft_p99_s),
-                         screen_seconds(a, s->tpot_p95_s), screen_seconds(a, s->tpot_p99_s),
-                         screen_seconds(a, s->latency_p95_s),
-                         screen_seconds(a, s->latency_p99_s)));
+        const char *each = isnan(s->tpot_s) ? ""
+                                            : arena_printf(a, "; each %s, %s",
+                                                           screen_seconds(a, s->tpot_p95_s),
+                                                           screen_seconds(a, s->tpot_p99_s));
+        screen_item(screen, "",
+                    arena_printf(a, "p95, p99: first token %s, %s%s; answer %s, %s",
+                                 screen_seconds(a, s->ttft_p95_s),
+                                 screen_seconds(a, s->ttft_p99_s), each,
+                                 screen_seconds(a, s->latency_p95_s),
+                                 screen_seconds(a, s->latency_p99_s)));
         text_printf(&text, "queue %s at %.1f %% of %.3g requests/s (unvalidated); %s tokens/s",
                     s->queue, 100 * s->utilization, s->capacity_per_s,
                     screen_rate(a, s->tokens_per_s));

@@ -135,7 +135,8 @@ static void json_hit(struct json *json, const char *key, const struct search_var
     if (hit->serving.present) {
         json_object(json, "serving");
         json_real(json, "ttft_s", hit->serving.ttft_s);
-        json_real(json, "tpot_s", hit->serving.tpot_s);
+        if (hit->serving.tpot_s > 0) /* answers of one token have none */
+            json_real(json, "tpot_s", hit->serving.tpot_s);
         json_real(json, "requests_per_s", hit->serving.requests_per_s);
         json_real(json, "tokens_per_s", hit->serving.tokens_per_s);
         json_count(json, "waiting", hit->serving.waiting);
@@ -273,6 +274,8 @@ void search_print_schema(FILE *out)
         SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, fix_columns),
         SCHEMA_END};
-    schema_json_document(out, "search.schema.json", "what moeplan search --format json writes",
-                         parts);
+    schema_json_forms(out, "search.schema.json",
+                      "what moeplan search --format json writes; with --every, --devices or a "
+                      "part prefill: rows",
+                      &(struct schema_forms){{parts}, 1, true});
 }

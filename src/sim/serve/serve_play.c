@@ -117,8 +117,18 @@ bool serve_keeps(const struct plan *plan, const struct serve_times *t)
     if (plan_arrives(plan))
         return t->utilization < 1 && !(t->within < limit->share); /* NAN: there is none */
     return (limit->ttft_s <= 0 || t->ttft_s <= limit->ttft_s) &&
-           (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s) &&
+           (limit->tpot_s <= 0 || !(t->tpot_s > limit->tpot_s)) && /* NAN: there is none */
            (limit->latency_s <= 0 || t->latency_s <= limit->latency_s);
+}
+
+void serve_leave_out_further(const struct plan *plan, struct serve_times *times)
+{
+    double *const further[] = {&times->tpot_s, &times->tpot_p95_s, &times->tpot_p99_s,
+                               &times->tpot_low_s, &times->tpot_high_s};
+    if (plan->workload.role != DUTY_PROMPTS && plan->workload.output_length > 1)
+        return;
+    for (size_t i = 0; i < sizeof further / sizeof *further; i++)
+        *further[i] = (double)NAN;
 }
 
 double serve_within(const struct serve_game *g, const struct scheduler_result *r,

@@ -53,6 +53,10 @@ struct serve_apart_side serve_side(const struct serve_game *game);
 /* Fills what requests see; the caller has set the load and the steps. */
 void serve_play(const struct serve_game *game, struct serve_times *out);
 
+/* Makes NAN of the times of further tokens where an answer of one token has none: when all that
+ * follows from them is known. */
+void serve_leave_out_further(const struct plan *plan, struct serve_times *times);
+
 /* Whether requests keep workload.limit: of those that arrive the part that has to, of a stable
  * queue; of those in flight the mean. */
 bool serve_keeps(const struct plan *plan, const struct serve_times *times);

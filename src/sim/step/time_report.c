@@ -42,10 +42,9 @@ static enum status overflow(struct time_report *out, struct err *err)
 static double useful_flop(const struct plan *plan)
 {
     double all = (double)params_useful_flop_per_token(plan);
-    if (plan->workload.mode != MODE_PREFILL)
-        return all;
     double head = 2 * (double)plan->model.vocab * (double)plan->model.hidden;
-    return all - head * (1 - 1 / (double)plan->workload.sequence_length);
+    bool prompts = plan->workload.mode == MODE_PREFILL;
+    return all - (prompts ? head * (1 - 1 / (double)plan->workload.sequence_length) : 0);
 }
 
 static void report_rates(struct context *c)
@@ -64,8 +63,8 @@ static void report_rates(struct context *c)
     out->mfu_executed = out->step.executed_flop * cores /
                         (time_beat_s(plan, &out->step) * out->peak_flop_per_s);
     out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
-    out->tpot_s =
-        plan->workload.mode == MODE_DECODE ? out->step_s / plan_accepted(plan) : (double)NAN;
+    bool decodes = plan->workload.mode == MODE_DECODE;
+    out->tpot_s = decodes ? out->step_s / plan_accepted(plan) : (double)NAN;
     out->requests_per_s = (double)NAN;
     for (unsigned i = 0; i < TIME_PARTS; i++)
         if (out->step.part_s[i] > 0)
@@ -555,6 +554,7 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
                     out->high_s / out->step_s, &out->serving);
+    serve_leave_out_further(plan, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = plan->prefill
                                        ? out->serving.apart.tokens_per_s_per_device
