@@ -3,7 +3,6 @@
 #include "exec/memory_left.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

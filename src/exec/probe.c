@@ -1,7 +1,6 @@
 /* Rounds of measurements; see probe.h. */
 #include "exec/probe.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,7 +276,8 @@ static enum status sample(struct probe *p, struct probe_point *point, uint64_t *
     return STATUS_OK;
 }
 
-double probe_amount(const struct probe_point *p)
+/* What a point's value counts in one repetition; 0: seconds. */
+static double probe_amount(const struct probe_point *p)
 {
     switch (p->kind) {
     case PROBE_GEMM:

@@ -52,9 +52,6 @@ struct probe_point {
     uint64_t groups;    /* of a GPU's product: experts with so many rows; 0: one */
 };
 
-/* What a point's value counts in one repetition; 0: seconds. */
-double probe_amount(const struct probe_point *point);
-
 /* Seconds of one repetition in every round, which are sorted here, as the point's value. */
 void probe_settle(struct probe_point *point, double seconds[PROBE_ROUNDS]);
 

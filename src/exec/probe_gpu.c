@@ -2,11 +2,11 @@
 #include "exec/probe_gpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "base/rng.h"
 #include "base/stat.h"
+#include "exec/gpu/clock.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/view.h"
 #include "exec/kernels/format.h"

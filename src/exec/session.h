@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/pool.h"
-#include "exec/backend/blas.h"
+#include "exec/kernels/blas.h"
 #include "exec/transport/transport.h"
 
 enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SHARE, TRANSPORT_MPI };

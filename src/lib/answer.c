@@ -9,7 +9,7 @@ const struct answer_ask answer_compared = {
 enum status answer_predict(const char *name, const struct answer_ask *ask, struct arena *arena,
                            struct answer *answer, struct err *err)
 {
-    TRY(routing_data_load(&answer->plan, NULL, arena, &answer->routing, err));
+    TRY(routing_data_load(&answer->plan, arena, &answer->routing, err));
     TRY(profile_load(&answer->plan, arena, &answer->profile, err));
     const struct time_ask time = {.routing = &answer->routing,
                                   .profile = &answer->profile,

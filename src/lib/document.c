@@ -8,7 +8,7 @@
 #include "report/compare/print.h"
 #include "report/predict/print.h"
 #include "report/schema_json.h"
-#include "report/search/print.h"
+#include "report/search/pools.h"
 
 const char *document_plan(const struct plan *plan, struct arena *arena)
 {
@@ -48,6 +48,7 @@ bool document_schema(const char *name, struct arena *arena, FILE *out)
     } schemas[] = {{"plan", plan_schema, NULL},
                    {"result", result_schema, NULL},
                    {"search", NULL, search_print_schema},
+                   {"pools", NULL, pools_print_schema},
                    {"compare", NULL, compare_print_schema}};
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
         if (!text_equal(schemas[i].name, name))

@@ -11,8 +11,8 @@
 /* The plan as a file with every key, under a head that says what it came from. */
 const char *document_plan(const struct plan *plan, struct arena *arena);
 
-/* JSON Schema of "plan", of "result" (what predict writes), "search" or "compare": what the
- * library writes; false for other names. */
+/* JSON Schema of "plan", of "result" (what predict writes), "search", "pools" (search of a plan
+ * with a part `prefill`) or "compare": what the library writes; false for other names. */
 bool document_schema(const char *name, struct arena *arena, FILE *out);
 
 #endif

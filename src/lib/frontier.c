@@ -9,10 +9,11 @@
 enum { JOINT_MOST = 1 << 16 };
 
 /* Every --set of the command line, then those of the values, through the loader: for keys that
- * are no plain field (model, cluster, stack, mappings), and for its error messages. */
+ * are no plain field (model, cluster, stack, mappings), and for its error messages. What
+ * prefills stands at *prefill, the same place each time: patches hold its address. */
 static enum status apply_by_loader(const struct frontier *f,
                                    const struct axis_value *const values[SWEEP_AXES],
-                                   struct plan *plan, struct err *err)
+                                   struct plan **prefill, struct plan *plan, struct err *err)
 {
     struct arena arena = {0};
     size_t n = f->n_overrides;
@@ -28,9 +29,10 @@ static enum status apply_by_loader(const struct frontier *f,
     enum status status =
         plan_load_unruled(f->file, f->root, overrides, n, f->shelf, &arena, plan, err);
     if (status == STATUS_OK && plan->prefill) {
-        struct plan *prefill = arena_alloc(f->arena, 1, sizeof *prefill);
-        *prefill = *plan->prefill;
-        plan->prefill = prefill;
+        if (!*prefill)
+            *prefill = arena_alloc(f->arena, 1, sizeof **prefill);
+        **prefill = *plan->prefill;
+        plan->prefill = *prefill;
     }
     arena_release(&arena);
     return status;
@@ -97,12 +99,13 @@ static enum status apply_joint(void *context, size_t number, struct plan *plan, 
 {
     const struct frontier *f = context;
     const struct axis_value *values[SWEEP_AXES] = {0};
+    struct plan **prefill = &f->prefills[number];
     for (size_t i = f->n_axes; i-- > 0;)
         if (f->sweep.joined[i]) {
             values[i] = &f->axes[i].values[number % f->axes[i].n_values];
             number /= f->axes[i].n_values;
         }
-    return apply_by_loader(f, values, plan, err);
+    return apply_by_loader(f, values, prefill, plan, err);
 }
 
 /* Keys from which others follow are set together, as --set would: what follows from two of
@@ -124,6 +127,7 @@ static enum status join_axes(struct frontier *f, struct err *err)
             return err_hint(err, "other keys follow from these; sweep fewer values of them");
         }
     }
+    f->prefills = arena_alloc(f->arena, n, sizeof(struct plan *));
     return sweep_joint_init(&sweep->joint, &f->base, n, apply_joint, f, f->arena, err);
 }
 
@@ -166,7 +170,7 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     f->shelf->arena = f->arena;
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->shelf, f->arena,
                           &f->base, err));
-    TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
+    TRY(routing_data_load(&f->base, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     TRY(join_axes(f, err));
     for (size_t i = 0; i < f->n_axes; i++) {
@@ -176,6 +180,24 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
                             all_slots(&f->axes[i]), apply_plain, &f->axes[i], f->arena, err));
     }
     return STATUS_OK;
+}
+
+enum status frontier_inherits(const struct frontier *f, const struct field *field,
+                              bool *inherits, struct err *err)
+{
+    struct arena arena = {0};
+    struct plan plan;
+    double own = schema_number(field, f->base.prefill);
+    struct override *sets = arena_alloc(&arena, f->n_overrides + 1, sizeof *sets);
+    for (size_t i = 0; i < f->n_overrides; i++)
+        sets[i] = f->overrides[i];
+    sets[f->n_overrides] = (struct override){
+        field->key, arena_printf(&arena, "%.0f", own > 1 ? own - 1 : own + 1), "--find"};
+    enum status status = plan_load_unruled(f->file, f->root, sets, f->n_overrides + 1, f->shelf,
+                                           &arena, &plan, err);
+    *inherits = status == STATUS_OK && schema_number(field, plan.prefill) != own;
+    arena_release(&arena);
+    return status;
 }
 
 void frontier_why(const struct plan *plan, char why[RULE_TEXT])

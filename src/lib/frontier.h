@@ -8,6 +8,7 @@
 #include "plan/data/trace.h"
 #include "plan/read/follow.h"
 #include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "sim/search/sweep.h"
 
 struct frontier {
@@ -22,6 +23,7 @@ struct frontier {
     size_t n_axes;
     struct axis axes[SWEEP_AXES];
     struct routing_data routing; /* files the base plan's routing names */
+    struct plan **prefills;      /* of each value of sweep.joint, where it has one */
     struct sweep sweep;
 };
 
@@ -43,6 +45,11 @@ enum status frontier_axes_read(struct frontier *frontier, const struct frontier_
  * The frontier must not move afterwards. */
 enum status frontier_init(struct frontier *frontier, const struct request *request,
                           struct err *err);
+
+/* Of a base plan with a part `prefill`: whether its servers have what the plan says of a key of
+ * whole numbers, so that a setting of it is of both. */
+enum status frontier_inherits(const struct frontier *frontier, const struct field *field,
+                              bool *inherits, struct err *err);
 
 /* Why a point has no verdict, at most RULE_TEXT bytes: the rule it breaks, or what its stack
  * refuses. */

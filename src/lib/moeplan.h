@@ -153,7 +153,7 @@ MOEPLAN_API int moeplan_write(const struct moeplan_plan *plan, const char *docum
 MOEPLAN_API int moeplan_compare(const struct moeplan_plan *a, const struct moeplan_plan *b,
                                 char **json, size_t *length, struct moeplan_error *error);
 
-/* JSON Schema of "plan", "result", "search" or "compare", or the catalogue's "models",
+/* JSON Schema of "plan", "result", "search", "pools" or "compare", or the catalogue's "models",
  * "clusters" or "stacks" as a list of {name, summary}. */
 MOEPLAN_API int moeplan_describe(const char *what, char **json, size_t *length,
                                  struct moeplan_error *error);
@@ -175,8 +175,9 @@ struct moeplan_search {
 };
 
 /* The layouts that fit the plan's cluster, cheapest first, as `moeplan search --format json`
- * lists them; search NULL: all the usual ones. Of a plan with a part `prefill`, those of
- * servers that decode. */
+ * lists them; search NULL: all the usual ones. Of a served plan with a part `prefill`, pairs of
+ * layouts of both pools with their numbers of servers: another document, "pools" of
+ * moeplan_describe. */
 MOEPLAN_API int moeplan_find(const struct moeplan_plan *plan,
                              const struct moeplan_search *search, char **json, size_t *length,
                              struct moeplan_error *error);

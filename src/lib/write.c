@@ -7,11 +7,11 @@
 #include "lib/document.h"
 #include "lib/handle.h"
 #include "lib/report.h"
-#include "lib/search_variants.h"
+#include "lib/search_pools.h"
 #include "plan/read/catalog.h"
 #include "report/compare/print.h"
 #include "report/plan_json.h"
-#include "report/search/print.h"
+#include "report/search/pools.h"
 
 enum { SEARCH_BEST = 10 };
 
@@ -182,40 +182,90 @@ int moeplan_compare(const struct moeplan_plan *a, const struct moeplan_plan *b, 
 
 /* ---- of a search ---- */
 
-static enum status find_json(struct handle_call *call)
+/* What a call asks of a search, its plan loaded. */
+struct find {
+    const struct moeplan_search *search;
+    struct search_wish wish;
+    struct request request;
+    struct answer *answer;
+    size_t best;
+    enum search_objective objective;
+};
+
+static enum status open_find(struct handle_call *call, struct find *find)
 {
     static const struct moeplan_search usual = {0};
     const struct moeplan_search *search = call->ask ? call->ask : &usual;
-    const struct search_wish wish = {.overs = search->overs,
-                                     .n_overs = search->n_overs,
-                                     .fixed = search->fixed,
-                                     .n_fixed = search->n_fixed,
-                                     .at_most = search->at_most,
-                                     .limits = search->limits,
-                                     .n_limits = search->n_limits};
-    struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
-    struct search_result result;
-    struct request request;
+    find->search = search;
+    find->wish = (struct search_wish){.overs = search->overs,
+                                      .n_overs = search->n_overs,
+                                      .fixed = search->fixed,
+                                      .n_fixed = search->n_fixed,
+                                      .at_most = search->at_most,
+                                      .limits = search->limits,
+                                      .n_limits = search->n_limits};
+    find->best = search->best ? search->best : SEARCH_BEST;
+    find->answer = arena_alloc(&call->arena, 1, sizeof *find->answer);
+    TRY(handle_read(call, call->plan, &find->request));
+    TRY(request_load_searched(&find->request, &call->arena, &find->answer->plan,
+                              &find->answer->origins, &call->err));
+    return search_wish_objective(search->objective, &find->objective, &call->err);
+}
+
+static struct provenance provenance_of(const struct find *find,
+                                       const struct search_variants *variants,
+                                       struct arena *arena)
+{
+    return request_provenance(&find->answer->plan,
+                              search_names(variants, SEARCH_PROFILE, arena));
+}
+
+static enum status find_pools(struct handle_call *call, const struct find *find)
+{
+    static const uint64_t any = 0;
+    const struct pools_ask ask = {.best = find->best,
+                                  .objective = find->objective,
+                                  .marginal = find->search->marginal != 0,
+                                  .pareto = true};
+    struct pools_ask *asks;
+    struct pools_result result;
     struct variant_plans v;
-    struct search_ask ask = {.best = search->best ? search->best : SEARCH_BEST,
-                             .progress = search->progress,
-                             .context = search->context,
-                             .marginal = search->marginal != 0,
-                             .fixes = true};
+    if (find->objective == SEARCH_BY_MEMORY)
+        return err_set(&call->err, STATUS_USAGE,
+                       "objective memory is of one pool: this plan has a part `prefill`");
+    TRY(search_pools_read(&find->wish, &find->request, &find->answer->plan,
+                          &find->answer->origins, &ask, &call->arena, &v, &asks, &call->err));
+    TRY(pools_search(asks, v.named.n, &any, 1, &call->arena, &result, &call->err));
+    const struct pools_found found = {&v.named, asks, &result, &any, 1};
+    const struct provenance provenance = provenance_of(find, &v.named, &call->arena);
+    pools_print_json(&found, &provenance, &call->arena, call->out);
+    return STATUS_OK;
+}
+
+static enum status find_json(struct handle_call *call)
+{
+    struct find find;
+    struct search_result result;
+    struct variant_plans v;
     struct search_ask *asks;
-    TRY(handle_read(call, call->plan, &request));
-    TRY(request_load_searched(&request, &call->arena, &answer->plan, &answer->origins,
-                              &call->err));
-    TRY(search_wish_objective(search->objective, &ask.objective, &call->err));
-    TRY(variant_plans_read(&wish, &request, &answer->plan, &answer->origins, &call->arena, &v,
-                           &call->err));
-    TRY(variant_plans_ask(&v, &wish, &ask, &call->arena, &asks, &call->err));
+    TRY(open_find(call, &find));
+    if (search_has_pools(&find.answer->plan))
+        return find_pools(call, &find);
+    struct search_ask ask = {.best = find.best,
+                             .objective = find.objective,
+                             .progress = find.search->progress,
+                             .context = find.search->context,
+                             .marginal = find.search->marginal != 0,
+                             .fixes = true};
+    TRY(variant_plans_read(&find.wish, &find.request, &find.answer->plan, &find.answer->origins,
+                           &call->arena, &v, &call->err));
+    TRY(variant_plans_ask(&v, &find.wish, &ask, &call->arena, &asks, &call->err));
     enum status found = search_run(asks, v.named.n, &call->arena, &result, &call->err);
     if (found == STATUS_INPUT)
-        search_wish_blame(&wish, v.plans, asks->space, v.origins, &call->arena, &call->err);
+        search_wish_blame(&find.wish, v.plans, asks->space, v.origins, &call->arena,
+                          &call->err);
     TRY(found);
-    const struct provenance provenance =
-        request_provenance(&answer->plan, search_names(&v.named, SEARCH_PROFILE, &call->arena));
+    const struct provenance provenance = provenance_of(&find, &v.named, &call->arena);
     search_print_json(&v.named, &provenance, &result, &call->arena, call->out);
     return STATUS_OK;
 }
@@ -262,7 +312,7 @@ static enum status describe(struct handle_call *call)
     }
     err_set(&call->err, STATUS_USAGE, "nothing is called '%s'", what);
     return err_hint(&call->err,
-                    "one of: plan, result, search, compare, models, clusters, stacks");
+                    "one of: plan, result, search, pools, compare, models, clusters, stacks");
 }
 
 int moeplan_describe(const char *what, char **json, size_t *length, struct moeplan_error *error)

@@ -24,8 +24,70 @@ function hit_table(hits) {
     ? "; * outside the runs that the profile was fitted to" : ""))];
 }
 
+/* Pairs of layouts of two pools. */
+function pair_table(hits) {
+  return [table([
+    ["", (hit) => button("Use", () => set_keys(hit.set), { "aria-label": "use this pair" })],
+    ["servers that prefill + that decode", (hit) => whole(hit.layout)],
+    ["devices", (hit) => hit.devices + "", true],
+    ["first token", (hit) => seconds(hit.ttft_s), true],
+    ["per token", (hit) => seconds(hit.tpot_s), true],
+    ["limited by", (hit) => hit.limited_by],
+    ["tokens/s a device", (hit) => hit.tokens_per_s_per_device.toFixed(0), true],
+    ["prefill", (hit) => gib(hit.prefill.total_bytes), true],
+    ["decode", (hit) => gib(hit.decode.total_bytes), true],
+  ], hits)];
+}
+
+/* Pairs by tokens/s and the time of a further token, their numbers of servers at the marks. */
+function draw_pairs(hits, width) {
+  const tall = 300, ms = (hit) => 1e3 * hit.tpot_s, rate = (hit) => hit.tokens_per_s_per_device;
+  const x = vendor.scaleLinear().domain([0, 1.05 * vendor.max(hits, ms)]).range([52, width - 40]);
+  const y = vendor.scaleLinear().domain([0, 1.1 * vendor.max(hits, rate)]).range([tall, 12]);
+  const svg = canvas(width, tall + 60, { role: "img",
+    "aria-label": "tokens/s a device against the time of a further token" });
+  put_axis(svg, vendor.axisBottom(x).ticks(Math.max(2, width / 110)), 0, tall);
+  put_axis(svg, vendor.axisLeft(y).ticks(6), 52, 0);
+  const place = (hit) => [x(ms(hit)), y(rate(hit))];
+  svg.selectAll("circle").data(hits).enter().append("circle").attr("class", "point v-fits")
+    .attr("cx", (hit) => place(hit)[0]).attr("cy", (hit) => place(hit)[1]).attr("r", 4.5);
+  const numbers = (hit) => `${hit.prefill.deployments}+${hit.decode.deployments}`;
+  const told = []; /* marks whose numbers lie on no other's */
+  for (const hit of hits) {
+    const [px, py] = place(hit);
+    if (told.every(([, ox, oy]) => Math.abs(px - ox) > 36 || Math.abs(py - oy) > 13))
+      told.push([hit, px, py]);
+  }
+  svg.append("g").selectAll("text").data(told).enter().append("text").attr("text-anchor", "middle")
+    .attr("x", ([, px]) => px).attr("y", ([, , py]) => py - 8).text(([hit]) => numbers(hit));
+  put_caption(svg, ["tokens/s a device over ms per further token",
+    "servers that prefill + that decode at the marks"], width, tall + 42);
+  return hover(svg, (px, py) => {
+    const far = (hit) => Math.hypot(place(hit)[0] - px, place(hit)[1] - py);
+    const near = [...hits].sort((a, b) => far(a) - far(b))[0];
+    return far(near) < 20 && { text: `${near.layout}: ${rate(near).toFixed(0)} tokens/s a ` +
+      `device, ${seconds(near.tpot_s)} per token, first after ${seconds(near.ttft_s)}`,
+    choose: () => set_keys(near.set) };
+  });
+}
+
+function pairs_found(found) {
+  const missed = found.missed ? [make("p", {}, `No layout of servers that ${found.missed.pool} ` +
+    "fits and keeps its limit; the least memory found: " + gib(found.missed.total_bytes))] : [];
+  return [make("p", { class: "about" }, `${found.pairs} pairs of layouts with numbers of ` +
+    `servers in ${(long.ms / 1000).toFixed(1)} s, of ${found.prefill.stay} layouts that ` +
+    `prefill and ${found.decode.stay} that decode (unvalidated). tokens/s: per device of both.`),
+  ...missed,
+  ...found.best.length ? [make("h2", {}, "Best first"), ...pair_table(found.best)] : [],
+  ...found.pareto.length ? [make("h2", {}, "Sooner for fewer tokens/s (Pareto set)"),
+    fitted((width) => draw_pairs(found.pareto, width)),
+    ...pair_table(found.pareto)] : []];
+}
+
 async function search(lines) {
   const found = JSON.parse(await long.ask("search", lines.join("\n")));
+  if (found.pairs !== undefined)
+    return pairs_found(found);
   const missed = found.nearest ? [make("p", {}, "Nothing fits; the least memory found: " +
     gib(found.nearest.total_bytes))] : [];
   return [make("p", { class: "about" }, `${found.combinations} combinations in ` +

@@ -25,10 +25,10 @@ struct sharers {
 struct sharers plan_sharers(const struct plan *plan);
 /* How many such groups hold the same. */
 struct sharers plan_replicas(const struct plan *plan);
-/* Whether copies of the shards stand in other groups: HSDP. */
 /* Parts of the sequence that dense networks take one after the other, in backward again (tiled
  * MLP of DeepSpeed's ALST, which axolotl has on FSDP too); 1: all at once. */
 uint64_t plan_mlp_tiles(const struct plan *plan);
+/* Whether copies of the shards stand in other groups: HSDP. */
 bool plan_shards_in_part(const struct plan *plan);
 /* Whether those share the optimizer's states out (Megatron-FSDP's HFSDP). */
 bool plan_shares_states_outside(const struct plan *plan);

@@ -9,7 +9,6 @@
  * _torch/modules/fused_moe/MOE_DEVELOPER_GUIDE.md 04c2347be3e4. */
 #include <stddef.h>
 
-#include "plan/derive.h"
 #include "plan/engine.h"
 
 #define OF(name) (1u << DTYPE_##name)

@@ -10,7 +10,6 @@
 #ifndef MOEPLAN_PLAN_HALVES_H
 #define MOEPLAN_PLAN_HALVES_H
 
-#include "plan/layers.h"
 #include "plan/plan.h"
 
 /* Whether an engine is asked for them, whatever it makes of that. */

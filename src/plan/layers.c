@@ -63,7 +63,9 @@ static bool is_part(enum layer_type type)
     return type == LAYER_DENSE || type == LAYER_MOE;
 }
 
-bool model_is_recurrent(const struct model *model)
+/* Whether all layers are recurrences without a network: the list names linear alone in a model
+ * without experts and dense width (Mamba). */
+static bool model_is_recurrent(const struct model *model)
 {
     const struct enum_list *list = &model->layer_types;
     if (!list->n || model->moe.experts || model->dense_intermediate)

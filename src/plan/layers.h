@@ -90,10 +90,6 @@ const char *kind_name(enum layer_kind kind);
 void model_layers(const struct model *model, uint64_t first, uint64_t end,
                   uint64_t count[KIND_COUNT]);
 
-/* Whether all layers are recurrences without a network: the list names linear alone in a model
- * without experts and dense width (Mamba). */
-bool model_is_recurrent(const struct model *model);
-
 /* Whether that is so, or the list of layers names dense or moe: each layer is then one part,
  * with the norms of one. */
 bool model_has_parts(const struct model *model);

@@ -2,7 +2,6 @@
 #include "plan/params.h"
 
 #include "base/checked.h"
-#include "plan/derive.h"
 #include "plan/mixer.h"
 
 static uint64_t part_total(struct params_part part, bool *overflow)

@@ -3,7 +3,6 @@
  * one evaluation: the nodes of the size list and two visits of each buffer. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "plan/read/load.h"

@@ -32,6 +32,7 @@ for template in "$root"/plots/*.gp; do
     esac
     plan=$root/examples/seed000-primus-turbo.yaml
     [ "$kind" != padding ] || plan=$root/examples/seed002-neuron-prefill.yaml
+    [ "$kind" != pools ] || plan=$root/examples/sglang-qwen3-30b-apart.yaml
     draws "$kind.svg" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.svg"
     draws again.svg "$MOEPLAN" plot "$kind" "$kind.csv" -o again.svg
     draws "$kind.txt" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.txt"

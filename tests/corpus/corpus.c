@@ -325,7 +325,7 @@ static enum status predict_plan(const struct plan *plan, struct arena *arena,
     const struct time_ask time = {.routing = &routing, .profile = &profile};
     const struct predict_options options = {
         .routing = &routing, .memory_only = true, .time = &time};
-    TRY(routing_data_load(plan, NULL, arena, &routing, err));
+    TRY(routing_data_load(plan, arena, &routing, err));
     TRY(profile_load(plan, arena, &profile, err));
     return predict(plan, &options, arena, prediction, err);
 }

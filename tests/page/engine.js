@@ -60,6 +60,10 @@ async function main() {
   const found = JSON.parse(engine.ask({ ...plan, question: "search", argument: "tp=1\ncp=1" }));
   same(found, command("search", `examples/${seed.name}`, "--fix", "tp=1", "--fix", "cp=1",
     "--format", "json"), "search");
+  const apart = engine.examples().find((one) => one.name.includes("apart"));
+  same(JSON.parse(engine.ask({ name: `examples/${apart.name}`, text: apart.text,
+    question: "search", argument: "tp=2" })), command("search", `examples/${apart.name}`,
+    "--fix", "tp=2", "--format", "json"), "both pools");
   const points = JSON.parse(engine.ask({ ...plan, question: "frontier",
     argument: "parallel.ep=1..64*2\nworkload.micro_batch=1..16" }));
   const rows = command("frontier", `examples/${seed.name}`, "--over", "parallel.ep=1..64*2",

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
-#include <stdio.h>
 #include <cmocka.h>
 
 #include "plan/data/profile.h"
@@ -18,7 +17,7 @@
 #include "sim/search/search_pools.h"
 #include "support/plans.h"
 
-enum { BEST = 3, COUNTS = 3 };
+enum { BEST = 3, COUNTS = 3, PARETO = 8 };
 
 static const char text[] =
     "model: qwen3-30b-a3b\ncluster: h200-4x1\n"
@@ -69,7 +68,8 @@ static struct asked *ask_of(const struct plan *plan, struct arena *arena)
     a->ask = (struct pools_ask){.plan = plan,
                                 .profile = &a->profile,
                                 .space = {&a->space[0], &a->space[1]},
-                                .best = BEST};
+                                .best = BEST,
+                                .pareto = true};
     return a;
 }
 
@@ -130,6 +130,28 @@ static void assert_predicted(const char *row, const struct asked *asked,
     }
 }
 
+static bool is_as_good(const struct pools_hit *a, const struct pools_hit *b)
+{
+    return a->device_s_per_token <= b->device_s_per_token &&
+           a->serving.ttft_s <= b->serving.ttft_s && a->serving.tpot_s <= b->serving.tpot_s;
+}
+
+/* None of them beats another, the first answers most, and what is best by one is no better than
+ * one of them. */
+static void assert_pareto(const struct pools_result *r)
+{
+    for (size_t i = 0; i < r->n_pareto; i++)
+        for (size_t j = 0; j < r->n_pareto; j++)
+            assert_true(i == j || !is_as_good(&r->pareto[i], &r->pareto[j]));
+    for (size_t i = 0; i < r->n_best; i++) {
+        bool any = false;
+        for (size_t j = 0; j < r->n_pareto; j++)
+            any = any || is_as_good(&r->pareto[j], &r->best[i]);
+        assert_true(any);
+    }
+    assert_true(r->pareto[0].device_s_per_token <= r->best[0].device_s_per_token);
+}
+
 static void search_says_what_predict_says(void **state)
 {
     (void)state;
@@ -144,11 +166,16 @@ static void search_says_what_predict_says(void **state)
         assert_int_equal(pools_search(&asked->ask, 1, devices, 2, &arena, results, &err),
                          STATUS_OK);
         assert_true(results[0].n_best > 0);
-        for (size_t j = 0; j < 2; j++)
+        for (size_t j = 0; j < 2; j++) {
             for (size_t k = 0; k < results[j].n_best; k++) {
                 assert_true(!devices[j] || results[j].best[k].devices <= devices[j]);
                 assert_predicted(rows[i], asked, &results[j].best[k], &arena);
             }
+            assert_pareto(&results[j]);
+            size_t every = results[j].n_pareto / PARETO + 1;
+            for (size_t k = 0; k < results[j].n_pareto; k += every)
+                assert_predicted(rows[i], asked, &results[j].pareto[k], &arena);
+        }
         arena_release(&arena);
     }
 }
@@ -179,9 +206,18 @@ static bool is_wanted(const struct plan *plan, const struct serve_times *t)
            (limit->tpot_s <= 0 || t->tpot_s <= limit->tpot_s);
 }
 
-/* The most tokens a second of a device, of requests in flight. */
+/* Better in all three, and by more than what is right at both ends of the load may be off in
+ * its middle: a layout that neither is the fastest full nor the soonest empty is not looked at
+ * (2.7 % at most in these rows). */
+static bool beats_clearly(const struct pools_hit *a, const struct pools_hit *b)
+{
+    return is_as_good(a, b) && a->device_s_per_token < 0.95 * b->device_s_per_token;
+}
+
+/* The most tokens a second of a device, of requests in flight; no pair beats one that was found
+ * not to be beaten. */
 static double most_of(const struct asked *asked, const struct search_result sides[2],
-                      struct arena *arena)
+                      const struct pools_result *found, struct arena *arena)
 {
     const struct plan *own = asked->ask.plan;
     struct plan *plans = arena_alloc(arena, 2, sizeof *plans);
@@ -201,8 +237,13 @@ static double most_of(const struct asked *asked, const struct search_result side
         if ((said[0] && said[0] != n[0]) || (said[1] && said[1] != n[1]))
             continue;
         pools_plan(&asked->ask, &hit, &plans[0], &plans[1]);
-        if (time_serve(&e, &plans[1], &asked->profile, &step, &t) && is_wanted(own, &t))
-            most = fmax(most, t.apart.tokens_per_s_per_device);
+        if (!time_serve(&e, &plans[1], &asked->profile, &step, &t) || !is_wanted(own, &t))
+            continue;
+        most = fmax(most, t.apart.tokens_per_s_per_device);
+        hit.serving = t;
+        hit.device_s_per_token = (1 + 1e-9) / t.apart.tokens_per_s_per_device;
+        for (size_t j = 0; j < found->n_pareto; j++)
+            assert_true(!beats_clearly(&hit, &found->pareto[j]));
     }
     evaluator_release(&e);
     return most;
@@ -227,7 +268,7 @@ static void nothing_better_is_missed(void **state)
         struct plan *pools = arena_alloc(&arena, 2, sizeof *pools);
         const struct search_result sides[] = {every_of(asked, &pools[0], 0, &arena),
                                               every_of(asked, &pools[1], 1, &arena)};
-        double most = most_of(asked, sides, &arena);
+        double most = most_of(asked, sides, &result, &arena);
         double found = result.best[0].serving.apart.tokens_per_s_per_device;
         print_message("%s: %zu x %zu layouts, %zu x %zu stay, %zu of %zu pairs: %.6g, all "
                       "%.6g\n",

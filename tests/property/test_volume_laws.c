@@ -18,6 +18,7 @@
 #include "support/listed.h"
 #include "work/layer/layer.h"
 #include "work/piece/lora.h"
+#include "work/piece/state.h"
 #include "work/stack/stack.h"
 
 enum { DRAWS = 480 };

@@ -149,6 +149,15 @@ class Sweeps(unittest.TestCase):
         with self.assertRaises(moeplan.UsageError):
             moeplan.Plan(SMALL).search(fixed={"tpp": 2})
 
+    def test_search_of_both_pools(self):
+        plan = moeplan.Plan("model: qwen3-30b-a3b\ncluster: h200-2x1\nstack: sglang\n"
+                            "workload: {mode: serve, concurrency: 64, input_length: 1000}\n"
+                            "prefill: {parallel: {tp: 2}}\n")
+        found = plan.search(fixed={"prefill.tp": 2, "pp": 1}, best=1)
+        self.assertEqual(found.best[0]["set"]["prefill.parallel.tp"], 2)
+        self.assertEqual(found.best[0].prefill.devices, 2)
+        self.assertGreaterEqual(len(found.pareto), 1)
+
 
 class Documents(unittest.TestCase):
     def test_writes(self):

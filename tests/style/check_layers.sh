@@ -5,7 +5,8 @@
 #   page, python -> lib: its public header alone
 #
 # `may` in layers.awk is that relation closed under transitivity, so checking each include line
-# checks every chain of includes. Rooms of plan, sim and calib have an order (`order` there).
+# checks every chain of includes. Rooms of plan, sim, exec and calib have an order (`order`
+# there).
 root=${1:?usage: check_layers.sh ROOT}
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$root" || exit 1

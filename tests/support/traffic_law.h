@@ -3,7 +3,6 @@
 #ifndef MOEPLAN_TESTS_SUPPORT_TRAFFIC_LAW_H
 #define MOEPLAN_TESTS_SUPPORT_TRAFFIC_LAW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "work/list/work.h"

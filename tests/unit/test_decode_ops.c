@@ -260,6 +260,46 @@ static void prompts_of_chosen_keys_stay_latent(void **state)
     }
 }
 
+/* A product of that name, wherever in the step it stands. */
+static const struct op_report *product(const struct step_ops *s, const char *name)
+{
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, name) && s->report.ops[i].k > 0)
+            return &s->report.ops[i];
+    fail_msg("no product '%s'", name);
+    return NULL;
+}
+
+/* Gemma-4-E2B: one product of the embedded tokens makes 256 columns for each of 35 layers; a
+ * layer's gate is [1536, 256], its way back the other way round. */
+static void embeddings_of_layers_are_made_at_once(void **state)
+{
+    (void)state;
+    struct step_ops s;
+    list_text("model: gemma-4-e2b\ncluster: h200-8x1\nstack: vllm\n"
+              "workload: {mode: decode, micro_batch: 64, context_length: 1024}\n",
+              &s);
+    assert_int_equal(product(&s, "layer_embeddings")->flop,
+                     UINT64_C(2) * BATCH * 1536 * 35 * 256);
+    assert_int_equal(product(&s, "layer_gate")->flop, 2 * BATCH * 1536 * 256);
+    assert_int_equal(product(&s, "layer_projection")->flop, 2 * BATCH * 256 * 1536);
+    arena_release(&s.arena);
+}
+
+/* Step-3: queries of 64 heads of 256 through a rank of 2,048; one head of keys and values is a
+ * product of the layer's input by itself. */
+static void queries_with_a_rank_leave_keys_apart(void **state)
+{
+    (void)state;
+    struct step_ops s;
+    list_text("model: step3\ncluster: h200-8x1\nstack: vllm\nparallel: {ep: 8}\n"
+              "workload: {mode: decode, micro_batch: 64, context_length: 1024}\n",
+              &s);
+    assert_int_equal(op(&s, "kv")->flop, UINT64_C(2) * BATCH * HIDDEN * 2 * 256);
+    assert_int_equal(op(&s, "q_up")->flop, UINT64_C(2) * BATCH * 2048 * 64 * 256);
+    arena_release(&s.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +310,8 @@ int main(void)
         cmocka_unit_test(parts_are_half_full),
         cmocka_unit_test(prompts_of_chosen_keys_stay_latent),
         cmocka_unit_test(empty_slots_are_not_multiplied),
+        cmocka_unit_test(embeddings_of_layers_are_made_at_once),
+        cmocka_unit_test(queries_with_a_rank_leave_keys_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

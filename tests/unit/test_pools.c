@@ -253,6 +253,31 @@ static void sweeps_see_both_pools(void **state)
     evaluator_release(&evaluator);
 }
 
+/* A step of so many tokens leaves servers that prefill no cache: they do not start, although
+ * they hold less than those that decode, which fit. */
+static void a_pool_that_does_not_start_does_not_fit(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct prediction *found = arena_alloc(&arena, 1, sizeof *found);
+    struct evaluator evaluator = {0};
+    struct evaluation result;
+    read_plan("model: qwen3-30b-a3b\ncluster: h200-2x1\nstack: sglang\nparallel: {tp: 2}\n"
+              "workload: {mode: serve, input_length: 3000, output_length: 500, "
+              "concurrency: 256}\n"
+              "prefill: {workload: {max_num_batched_tokens: 1000000000}}\n",
+              "", &arena, &plan);
+    predict_plan(&plan, &arena, found);
+    evaluate(&evaluator, &plan, 0, &result);
+    assert_int_equal(found->pools[1].memory.verdict, VERDICT_FITS);
+    assert_true(found->pools[0].memory.total_bytes < found->pools[1].memory.total_bytes);
+    assert_int_equal(found->memory.verdict, VERDICT_OOM);
+    assert_int_equal(result.verdict, VERDICT_OOM);
+    evaluator_release(&evaluator);
+    arena_release(&arena);
+}
+
 /* The file that trtllm-serve disaggregated takes, and the same servers by three launches. */
 static void a_description_is_its_launches(void **state)
 {
@@ -319,10 +344,12 @@ static struct serve_times play(const char *sets)
     plan_pool(&plan, DUTY_PROMPTS, 1, &pools[0]);
     plan_pool(&plan, DUTY_ANSWERS, 1, &pools[1]);
     const struct serve_load one = {.replicas = 1, .sequences = 4};
-    const struct serve_pools game = {&plan,
-                                     {&pools[0], &one, &played_costs, &rates},
-                                     {&pools[1], &one, &answers_costs, &rates}};
+    struct serve_pool prefill = {.game = {&pools[0], &one, &played_costs, &rates}};
+    struct serve_pool decode = {.game = {&pools[1], &one, &answers_costs, &rates}};
+    const struct serve_pools game = {&plan, &prefill, &decode};
     serve_pools_play(&game, &out);
+    serve_pool_release(&prefill);
+    serve_pool_release(&decode);
     arena_release(&arena);
     return out;
 }
@@ -455,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_part_is_held_to_the_rules),
         cmocka_unit_test(pools_are_their_servers_alone),
         cmocka_unit_test(sweeps_see_both_pools),
+        cmocka_unit_test(a_pool_that_does_not_start_does_not_fit),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
         cmocka_unit_test(servers_alone_do_their_part),

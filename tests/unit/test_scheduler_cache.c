@@ -1,6 +1,5 @@
 /* The schedulers' caches, played at costs whose answers are known by hand: who is let in, who
  * is taken out, and what is found again. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* search of a served plan: every objective's first layout is the best of all that predict would
  * say, limits leave out what is later, and latencies are predict's own. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

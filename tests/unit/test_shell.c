@@ -15,7 +15,8 @@ static const char *last_command(const char *script, struct arena *arena)
     struct shell shell;
     struct err err = {0};
     struct text out = {.arena = arena};
-    enum status status = shell_read("x.sh", script, strlen(script), arena, &shell, &err);
+    enum status status =
+        shell_read("x.sh", script, strlen(script), NULL, 0, arena, &shell, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, STATUS_OK);
     assert_true(shell.n_commands > 0);
@@ -217,7 +218,7 @@ static void places_are_those_of_the_script(void **state)
     struct arena arena = {0};
     struct shell shell;
     struct err err = {0};
-    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    shell_read("x.sh", script, sizeof script - 1, NULL, 0, &arena, &shell, &err);
     const struct shell_word *words = shell.commands[0].words.items;
     static const unsigned lines[] = {3, 1, 2, 4}, columns[] = {1, 4, 3, 13};
     assert_int_equal(shell.commands[0].words.n, 4);
@@ -239,7 +240,7 @@ static void documents_become_files(void **state)
     struct arena arena = {0};
     struct shell shell;
     struct err err = {0};
-    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    shell_read("x.sh", script, sizeof script - 1, NULL, 0, &arena, &shell, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(shell.n_files, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -258,7 +259,7 @@ static void variables_hold_from_where_they_stand(void **state)
     struct arena arena = {0};
     struct shell shell;
     struct err err = {0};
-    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    shell_read("x.sh", script, sizeof script - 1, NULL, 0, &arena, &shell, &err);
     const struct shell_command *first = &shell.commands[0];
     const struct shell_command *last = &shell.commands[shell.n_commands - 1];
     const struct shell_variable *x = shell_variable(&shell, first->n_variables, "X", false);
@@ -294,9 +295,9 @@ static void inner_shells_are_read(void **state)
         struct err err = {0};
         bool found = false;
         print_message("%s\n", inner[i].script);
-        assert_int_equal(
-            shell_read("x.sh", inner[i].script, strlen(inner[i].script), &arena, &shell, &err),
-            STATUS_OK);
+        assert_int_equal(shell_read("x.sh", inner[i].script, strlen(inner[i].script), NULL, 0,
+                                    &arena, &shell, &err),
+                         STATUS_OK);
         for (size_t j = 0; j < shell.n_commands; j++) {
             struct text out = {.arena = &arena};
             for (size_t k = 0; k < shell.commands[j].words.n; k++)

@@ -250,11 +250,11 @@ static void files_are_named(void **state)
     struct routing_data data;
     struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
     plan->moe.routing.distribution = DISTRIBUTION_TRACE;
-    assert_int_equal(routing_data_load(plan, NULL, &arena, &data, &err), STATUS_INPUT);
+    assert_int_equal(routing_data_load(plan, &arena, &data, &err), STATUS_INPUT);
     assert_string_equal(err.text, "moe.routing.distribution 'trace' needs moe.routing.file");
     err = (struct err){0};
     snprintf(plan->moe.routing.file, PLAN_PATH, "no/such/trace.csv");
-    assert_int_equal(routing_data_load(plan, "nowhere", &arena, &data, &err), STATUS_INPUT);
+    assert_int_equal(routing_data_load(plan, &arena, &data, &err), STATUS_INPUT);
     assert_string_equal(err.where, "no/such/trace.csv");
     arena_release(&arena);
 }

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "calib/claim/claim_value.h"
 #include "plan/read/load.h"
 
 enum status claim_call_read(struct claim_call *call, const char *text, struct err *err)

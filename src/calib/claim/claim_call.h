@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "calib/claim/claim_value.h"
 #include "plan/plan.h"
 
 enum { CLAIM_ARGUMENTS = 12 };

@@ -4,6 +4,7 @@
 #define MOEPLAN_CALIB_CLAIM_CLAIM_QUANTITY_H
 
 #include "calib/claim/claim_call.h"
+#include "calib/claim/claim_value.h"
 
 typedef struct claim_answer claim_function(struct claim_call *call);
 

@@ -1,5 +1,4 @@
 /* Quantities of time: what `predict` says of plans, by the profile of their stack. */
-#include <math.h>
 
 #include "base/text.h"
 #include "calib/claim/claim_quantity.h"

@@ -8,7 +8,6 @@
 #ifndef MOEPLAN_CALIB_FIT_CALIBRATE_H
 #define MOEPLAN_CALIB_FIT_CALIBRATE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "calib/table/curve.h"

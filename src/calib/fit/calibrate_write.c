@@ -1,7 +1,6 @@
 /* A calibration as a profile; see calibrate.h. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "calib/fit/calibrate.h"

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include "base/text.h"
-#include "exec/gpu/group.h"
 #include "exec/probe_gpu.h"
 #include "exec/stopwatch.h"
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/checked.h"
 #include "calib/run/run_block.h"
 #include "calib/run/run_shrink.h"
 
@@ -15,6 +16,19 @@ struct search {
     struct run_report *report;
 };
 
+/* Whether it needs too much whatever routing does, which is found without a sample of it: what
+ * one takes is beside the layer's peak, and counts where it is not little. */
+static bool is_hopeless(const struct search *s, const struct plan *plan,
+                        struct slice_ranks ranks)
+{
+    struct err err = {0};
+    uint64_t least, sample = slice_sample_bytes(plan);
+    uint64_t beside = sample > SLICE_LITTLE ? 0 : sample;
+    if (slice_least(plan, s->options->backward, ranks, &least, &err) != STATUS_OK)
+        return true;
+    return least - lesser(beside, least) > s->limit_bytes;
+}
+
 /* Adds a fix when its peak fits; false when it does not, or cannot be performed at all. */
 static bool try(struct search *s, const struct plan *plan, struct slice_ranks ranks,
                 const char *set)
@@ -23,10 +37,7 @@ static bool try(struct search *s, const struct plan *plan, struct slice_ranks ra
     struct slice list;
     struct memory_peak peak = {.total_bytes = UINT64_MAX};
     struct err err = {0};
-    uint64_t least = 0;
-    if (slice_sample_bytes(plan) > SLICE_LITTLE &&
-        (slice_least(plan, s->options->backward, ranks, &least, &err) != STATUS_OK ||
-         least > s->limit_bytes))
+    if (is_hopeless(s, plan, ranks))
         return false;
     if (slice_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
                    &err) == STATUS_OK)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "calib/run/run_block.h"
-#include "sim/memory/slice_memory.h"
 #include "sim/step/ops.h"
 #include "sim/time/price.h"
 

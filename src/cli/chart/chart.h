@@ -19,6 +19,7 @@
     X(timeline, "timeline")                                                                    \
     X(roofline, "roofline")                                                                    \
     X(pareto, "pareto")                                                                        \
+    X(pools, "pools")                                                                          \
     X(losses, "time-to-loss")                                                                  \
     X(waterfall, "waterfall")                                                                  \
     X(load, "load")                                                                            \
@@ -87,6 +88,10 @@ void chart_titles(struct picture *picture, const struct chart_names *names, cons
 
 /* A number of a cell; 0 when there is none. */
 double chart_number(const struct csv *csv, size_t row, const char *column);
+
+/* Rows of a list (column "list"), at most so many of them and spread over it, into rows[most];
+ * how many they are. */
+size_t chart_spread(const struct csv *csv, const char *list, size_t most, size_t *rows);
 
 /* Where a numbered point stands in the picture, 0 to 1 along each axis. */
 struct chart_place {

@@ -151,7 +151,7 @@ static enum status predict_step(const struct csv *csv, size_t row, struct arena 
     const char *file = plan_file(csv, cell_of(csv, row, "plan"), arena);
     TRY(published_sets(csv, row, arena, &sets, &n, err));
     TRY(plan_load(file, sets, n, arena, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, arena, &routing, err));
+    TRY(routing_data_load(plan, arena, &routing, err));
     TRY(profile_load(plan, arena, &profile, err));
     const struct time_ask ask = {.routing = &routing, .profile = &profile};
     TRY(time_of(plan, &ask, arena, &time, err));

@@ -5,7 +5,6 @@
 
 #include "cli/option/plan_argument.h"
 #include "plan/layers.h"
-#include "plan/schema/schema.h"
 #include "plan/data/trace.h"
 #include "sim/step/plan_spans.h"
 #include "work/stack/stack.h"
@@ -109,7 +108,7 @@ static enum status load(const struct chart_request *request, struct layer *layer
     struct arena *arena = request->call->arena;
     struct origins origins;
     TRY(plan_argument_load(request->call, 0, &layer->plan, &origins, err));
-    TRY(routing_data_load(&layer->plan, NULL, arena, &layer->routing, err));
+    TRY(routing_data_load(&layer->plan, arena, &layer->routing, err));
     TRY(profile_load(&layer->plan, arena, &layer->profile, err));
     layer->segment = plan_spans_layer(&layer->plan.model);
     const struct plan_spans_ask ask = {&layer->routing, &layer->profile, 0, layer->segment};

@@ -59,7 +59,13 @@ static enum status make(const struct chart_request *request, struct chart_names 
     struct search_result result;
     struct routing_data routing = {0};
     TRY(plan_argument_load_searched(request->call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
+    if (plan->prefill) {
+        err_set(err, STATUS_INPUT,
+                "chart 'pareto' draws one pool: this plan has a part "
+                "`prefill`");
+        return err_hint(err, "`moeplan plot pools` draws both");
+    }
+    TRY(routing_data_load(plan, p->arena, &routing, err));
     TRY(profile_load(plan, p->arena, &profile, err));
     search_space_default(plan, space);
     const struct search_ask ask = {.plan = plan,
@@ -139,23 +145,16 @@ static struct chart_place place_of(const struct csv *csv, size_t row, double fas
 /* Rows that get a number and a line of the legend: the Pareto set's, spread over it. */
 static void add_labels(const struct csv *csv, double fastest, struct picture *p)
 {
+    size_t *spread = arena_alloc(p->arena, LABELS, sizeof *spread);
     const char **rows = arena_alloc(p->arena, LABELS + 1, sizeof *rows);
     const char **titles = arena_alloc(p->arena, LABELS + 1, sizeof *titles);
     struct chart_place places[LABELS];
     bool layouts = csv_column(csv, "layout") != SIZE_MAX;
-    size_t found = 0, seen = 0, n = 0;
-    for (size_t row = 0; row < csv->n_rows; row++)
-        found += text_equal(csv_cell(csv, row, "list"), "pareto");
-    for (size_t row = 0; row < csv->n_rows && n < LABELS && layouts; row++) {
-        if (!text_equal(csv_cell(csv, row, "list"), "pareto"))
-            continue;
-        bool takes = found <= LABELS || seen * (LABELS - 1) >= n * (found - 1);
-        seen++;
-        if (!takes)
-            continue;
-        rows[n] = arena_printf(p->arena, "%zu", row);
-        titles[n] = arena_printf(p->arena, "%zu%s", n + 1, layout_of(csv, row, p->arena));
-        places[n++] = place_of(csv, row, fastest);
+    size_t n = layouts ? chart_spread(csv, "pareto", LABELS, spread) : 0;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = arena_printf(p->arena, "%zu", spread[i]);
+        titles[i] = arena_printf(p->arena, "%zu%s", i + 1, layout_of(csv, spread[i], p->arena));
+        places[i] = place_of(csv, spread[i], fastest);
     }
     picture_list(p, "label_words", chart_numbered(places, n, p->arena));
     picture_list(p, "labelled", rows);

@@ -161,3 +161,18 @@ const char **chart_numbered(const struct chart_place *places, size_t n, struct a
     }
     return words;
 }
+
+size_t chart_spread(const struct csv *csv, const char *list, size_t most, size_t *rows)
+{
+    size_t found = 0, seen = 0, n = 0;
+    for (size_t row = 0; row < csv->n_rows; row++)
+        found += text_equal(csv_cell(csv, row, "list"), list);
+    for (size_t row = 0; row < csv->n_rows && n < most; row++) {
+        if (!text_equal(csv_cell(csv, row, "list"), list))
+            continue;
+        if (found <= most || seen * (most - 1) >= n * (found - 1))
+            rows[n++] = row;
+        seen++;
+    }
+    return n;
+}

@@ -1,7 +1,6 @@
 /* What a step's time is made of, stacked, a bar per configuration. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/chart/bars.h"
 #include "sim/answer/predict.h"

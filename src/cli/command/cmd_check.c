@@ -245,7 +245,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
     struct margin least;
     TRY(read_margin(settings->least_margin, call->arena, &least, err));
     TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    TRY(routing_data_load(plan, call->arena, &routing, err));
     const struct predict_options ask = {
         .routing = &routing, .origins = &origins, .memory_only = true};
     if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)
@@ -281,18 +281,14 @@ const struct command command_check = {
     .description =
         "Says in one line whether a plan, or a framework's job file in its place, may start: "
         "'pass' with status 0, or 'stop' with status 4 and the reason. A plan that does not "
-        "fit "
-        "stops whatever the options allow; they only ask for more.\n"
-        "\n"
+        "fit stops whatever the options allow; they only ask for more.\n\n"
         "Of an engine whose sequences wait for the cache (workload.queue, mode serve) "
-        "--min-margin "
-        "asks what the cache holds beyond one sequence: its step takes what it has.\n"
-        "\n"
+        "--min-margin asks what the cache holds beyond one sequence: its step takes what it "
+        "has.\n\n"
         "What deserves a look without stopping anything goes to standard error: keys that are "
         "set and not read, flags of a job that matter and are not modelled, a verdict within "
         "the stack's stated error of the limit. Any other status is an error: nothing was "
-        "decided.\n"
-        "\n"
+        "decided.\n\n"
         "--max-oom-probability is of a step, over moe.routing.samples samples: 3 / samples "
         "where none runs out. It asks nothing of plans whose memory no routing changes.",
     .examples = examples,

@@ -1,5 +1,4 @@
 /* moeplan claims: every worked number of the seed documents, recomputed. */
-#include <string.h>
 
 #include "base/column.h"
 #include "calib/claim/claims.h"

@@ -58,7 +58,7 @@ static enum status predict_memory(const struct invocation *call, bool fixes, str
     struct origins origins = {0};
     struct routing_data routing = {0};
     TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    TRY(routing_data_load(plan, call->arena, &routing, err));
     const struct predict_options asked = {
         .routing = &routing, .fixes = fixes, .memory_only = true};
     if (predict(plan, &asked, call->arena, prediction, err) == STATUS_OK)
@@ -171,24 +171,18 @@ const struct command command_explain = {
     .description =
         "Matches a failed allocation with the buffers of the plan: one copy, all copies, "
         "several copies (up to 64), or the sum of two of one layer. An amount alone and "
-        "torch's "
-        "are segments of the CUDA caching allocator: a request rounded to 512 bytes, then 2 "
-        "MiB "
-        "up to 1 MiB, 20 MiB below 10 MiB, else a multiple of 2 MiB. Those of XLA, NVSHMEM and "
-        "NCCL are taken as printed, and so is an amount alone that is no such segment. An "
-        "allocation that matches nothing says so.\n"
-        "\n"
+        "torch's are segments of the CUDA caching allocator: a request rounded to 512 bytes, "
+        "then 2 MiB up to 1 MiB, 20 MiB below 10 MiB, else a multiple of 2 MiB. Those of XLA, "
+        "NVSHMEM and NCCL are taken as printed, and so is an amount alone that is no such "
+        "segment. An allocation that matches nothing says so.\n\n"
         "Where the text says what the process had in use, that is compared with the predicted "
         "peak, and what is beyond it matched the same way. When the plan itself does not fit, "
-        "the changes that make it fit follow. The status does not depend on the verdict.\n"
-        "\n"
+        "the changes that make it fit follow. The status does not depend on the verdict.\n\n"
         "With --report the buffers that XLA or torch list are set beside the plan's one by "
-        "one: "
-        "those of the same size, to the byte where the report gives it (XLA by the shape, "
-        "torch "
-        "by the size asked for), what matched nothing on either side, and the sums. Equal "
-        "sizes "
-        "may be chance: 'others' counts the plan's other buffers of that size.",
+        "one: those of the same size, to the byte where the report gives it (XLA by the "
+        "shape, torch by the size asked for), what matched nothing on either side, and the "
+        "sums. Equal sizes may be chance: 'others' counts the plan's other buffers of that "
+        "size.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -63,17 +63,14 @@ const struct command command_export = {
     .summary = "the launch flags of a plan for its stack",
     .description =
         "Writes a plan as the launch of its stack: a MaxText configuration, a Megatron-LM "
-        "command line, overrides of a Megatron-Bridge recipe, a torchtitan TOML file, a launch "
-        "of DeepSpeed or Accelerate with its "
-        "file, "
-        "a vLLM, SGLang or TensorRT-LLM launch. What the stack has no "
-        "flag for stands in '#moeplan key=value' lines, so that reading the launch gives the "
-        "same resolved plan, which is checked before anything is written.\n"
-        "\n"
+        "command line, overrides of a Megatron-Bridge recipe, a torchtitan TOML file, a "
+        "launch of DeepSpeed or Accelerate with its file, a vLLM, SGLang or TensorRT-LLM "
+        "launch. What the stack has no flag for stands in '#moeplan key=value' lines, so that "
+        "reading the launch gives the same resolved plan, which is checked before anything is "
+        "written.\n\n"
         "Of a plan with a part `prefill` it writes a launch of each pool into one script, or "
         "TensorRT-LLM's file of context and generation servers; how many servers there are "
-        "stands beside them.\n"
-        "\n"
+        "stands beside them.\n\n"
         "With --for the plan is taken as --set stack=STACK would give it. Stacks without "
         "launch flags are refused with status 3. Whatever the format asked for, it is the "
         "launch.",

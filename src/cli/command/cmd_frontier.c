@@ -159,17 +159,15 @@ const struct command command_frontier = {
         "FILE.csv.2.partial.\n\n"
         "--reduce keeps memory and files small however many points there are. What is fastest "
         "is by tokens_per_s_per_device, as predict has it. Parts of a sweep run anywhere; but "
-        "for their headers, joined in order, they are the bytes of one run (of pareto, top and "
-        "count: of each part):\n\n"
+        "for their headers, joined in order, they are the bytes of one run (of pareto, top "
+        "and count: of each part):\n\n"
         "  parallel -k moeplan frontier --over KEY=1..1000000 --part {}/8 --format csv "
-        "plan.yaml "
-        "'|' tail -n +2 ::: 1 2 3 4 5 6 7 8\n\n"
+        "plan.yaml '|' tail -n +2 ::: 1 2 3 4 5 6 7 8\n\n"
         "With --find the status is 4 when no point has a value that fits; where one has none, "
         "bytes and last column are of the value nearest to it. Every value up to 4,096 that "
         "could is tried (`smaller_values` says whether all fit); beyond, the value is one of "
         "which the next 1,024 do not fit, or the largest that the key may have, and smaller "
-        "ones "
-        "are `not tried`.",
+        "ones are `not tried`.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

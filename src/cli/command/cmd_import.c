@@ -199,7 +199,7 @@ static enum status import_job(const struct invocation *call, struct job_result *
         STATUS_OK)
         return draft_blame(&job->draft, err);
     TRY(request_build(file, plan, &origins, call->arena, err));
-    plan_argument_notes(job, file, false);
+    plan_argument_notes(job, file);
     if (call->general.format == FORMAT_TEXT) {
         write_job_yaml(call, job);
     } else if (call->general.format == FORMAT_CSV) {

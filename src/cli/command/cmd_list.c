@@ -227,9 +227,7 @@ const struct command command_list = {
     .summary = "list models, clusters, stacks, paths, keys or devices",
     .description =
         "Lists what a plan can name, with a line on each. Files of your own are found beside "
-        "the "
-        "plan, in the folder that MOEPLAN_DATA names and in ./models.\n"
-        "\n"
+        "the plan, in the folder that MOEPLAN_DATA names and in ./models.\n\n"
         "A cluster of any size is composed from its device: h200-8x4 is four nodes of eight.",
     .words = words,
     .examples = examples,

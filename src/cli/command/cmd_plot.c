@@ -1,5 +1,4 @@
 /* moeplan plot: draws one kind of chart from a plan or from a saved table. */
-#include <string.h>
 
 #include "base/file.h"
 #include "cli/chart/chart.h"
@@ -135,6 +134,7 @@ const struct command command_plot = {
         "  timeline      one layer along time by the profile, a lane for each stream\n"
         "  roofline      the layer's ops under the device's roofs, share of its time\n"
         "  pareto        layouts found by search, and which no other beats\n"
+        "  pools         servers that prefill and decode: tokens/s against both times\n"
         "  time-to-loss  hours to a loss, and from when a run is ahead\n"
         "  waterfall     what changes between two plans: what `compare --plot` wrote\n"
         "  load          rows per expert and the fullest rank under skew\n"

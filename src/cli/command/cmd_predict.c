@@ -128,21 +128,16 @@ const struct command command_predict = {
     .description =
         "Expands the plan into the buffers of one rank and says whether they fit: the verdict "
         "with its numbers, where the memory goes, the first allocation that crosses the limit "
-        "with its formula, and the changes that would make the plan fit, each evaluated.\n"
-        "\n"
+        "with its formula, and the changes that would make the plan fit, each evaluated.\n\n"
         "A verdict within the stack's stated error of the limit is 'marginal'. With static "
         "shapes the total is the worst case, which such stacks always allocate. The plan may "
         "be '-', the standard input, a framework's job ('moeplan help import'), of several "
-        "launches FILE:LINE, or a model alone: its name here or at a hub, its file, the folder "
-        "of its checkpoint. The status is 4 when the plan does not fit.\n"
-        "\n"
+        "launches FILE:LINE, or a model alone: its name here or at a hub, its file, the "
+        "folder of its checkpoint. The status is 4 when the plan does not fit.\n\n"
         "Keys that the plan's text or an option sets and that this plan does not read stand "
-        "under 'notes', with the reason; they change none of its numbers.\n"
-        "\n"
+        "under 'notes', with the reason; they change none of its numbers.\n\n"
         "The time is that of a step by the stack's profile, with what it may be off; of a "
-        "served "
-        "plan also the first token's and each one's after it.\n"
-        "\n"
+        "served plan also the first token's and each one's after it.\n\n"
         "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
     .examples = examples,
     .min_operands = 1,

@@ -1,5 +1,4 @@
 /* moeplan probe: what this machine can do, as a cluster and a profile. */
-#include <string.h>
 
 #include "base/column.h"
 #include "base/output.h"

@@ -32,11 +32,9 @@ const struct command command_report = {
     .summary = "one HTML file of a plan's answer, for tickets and mails",
     .description =
         "Writes what `predict` says as one page that needs nothing else: the verdict, memory "
-        "by "
-        "category against the limit, the wall, fixes, the same plan at other micro-batches (or "
-        "context lengths), every buffer, the ops of a step, what was assumed, and the plan. "
-        "Figures are part of the page; it has no script and asks no address.\n"
-        "\n"
+        "by category against the limit, the wall, fixes, the same plan at other micro-batches "
+        "(or context lengths), every buffer, the ops of a step, what was assumed, and the "
+        "plan. Figures are part of the page; it has no script and asks no address.\n\n"
         "The same plan gives the same bytes. The status does not depend on the verdict.",
     .examples = examples,
     .min_operands = 1,

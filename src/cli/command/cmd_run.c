@@ -1,7 +1,6 @@
 /* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "calib/run/run.h"
 #include "calib/run/run_block.h"
@@ -197,7 +196,7 @@ static enum status load(const struct invocation *call, struct state *state, stru
     if (settings->shrink != 1)
         TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
     TRY(run_check_rank(&state->plan, &state->options, err));
-    return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
+    return routing_data_load(&state->plan, call->arena, &state->routing, err);
 }
 
 static enum status open_session(const struct settings *settings, struct state *state,
@@ -360,49 +359,38 @@ const struct command command_run = {
     .operands = "<plan.yaml>",
     .summary = "perform the plan's MoE layer here, checked, beside its prediction",
     .description =
-        "Performs the ops of one MoE layer of the plan, the same that 'predict' prices, on the "
-        "ranks of its expert-parallel group. Results are held against a reference before "
+        "Performs the ops of one MoE layer of the plan, the same that 'predict' prices, on "
+        "the ranks of its expert-parallel group. Results are held against a reference before "
         "anything is timed; FLOP, bytes, rows, drops and memory are counted while the layer "
         "runs and must equal what was predicted. The plan's path is taken in every mode; its "
-        "stack is 'host', in which every byte is a buffer of the list.\n"
-        "\n"
+        "stack is 'host', in which every byte is a buffer of the list.\n\n"
         "Products multiply operands as they are stored and add in f32, whatever "
         "precision.compute says. Of what tp or etp splits, one rank's share is performed and "
         "named; the sum over the ranks is not. An MLP beside the experts reads the rows that "
-        "the experts read. What cannot be performed as the plan says is refused by name.\n"
-        "\n"
+        "the experts read. What cannot be performed as the plan says is refused by name.\n\n"
         "With block.kind other than moe it is one matmul, or an MLP, spread over "
-        "tensor-parallel "
-        "ranks; block.collective says how they reduce and gather.\n"
-        "\n"
+        "tensor-parallel ranks; block.collective says how they reduce and gather.\n\n"
         "With --backend gpu the ops are performed on a GPU, through CUDA, HIP or OpenCL: "
-        "kernels are "
-        "compiled "
-        "when they are first needed, memory is the device's, and the time of an op is the "
-        "device's "
-        "own. Ranks are dealt to the devices of --device in order. Those that share one take "
-        "turns, each alone, and the slowest counts; exchanges between them are copies in its "
-        "memory, and their times say nothing about a network. Between devices rows are copied "
-        "by their driver, directly where it links them. A process of mpirun takes one of the "
-        "devices, by its number on its machine.\n"
-        "\n"
+        "kernels are compiled when they are first needed, memory is the device's, and the "
+        "time of an op is the device's own. Ranks are dealt to the devices of --device in "
+        "order. Those that share one take turns, each alone, and the slowest counts; "
+        "exchanges between them are copies in its memory, and their times say nothing about a "
+        "network. Between devices rows are copied by their driver, directly where it links "
+        "them. A process of mpirun takes one of the devices, by its number on its machine.\n\n"
         "With --rank N one rank of the group is performed alone: it has the experts, tokens, "
         "rows and bytes that it has in the full run, and its peers are absent. Counts and row "
         "records that they send follow from the routing; their rows of numbers are made up, "
         "all alike for one peer, so that every result can be known. Exchanges are copies in "
         "memory then, and their times say nothing about a network; on a GPU, where these rows "
-        "come through the host's memory, they are not timed.\n"
-        "\n"
+        "come through the host's memory, they are not timed.\n\n"
         "Time is compared with what stack.profile predicts, a profile as 'probe --profile' "
-        "writes one. Where the plan names none, CPU or GPU is probed at the first run, in some "
-        "seconds, and what it reached is kept in the user's cache folder ($MOEPLAN_CACHE, "
-        "$XDG_CACHE_HOME/moeplan or ~/.cache/moeplan), unless other work took part of the CPU. "
-        "Over MPI and with --probe never it is the roofline of the cluster's figures: FLOP "
-        "over "
-        "peak, bytes over bandwidth.\n"
-        "\n"
-        "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
-        "layer does not fit this machine, with what would.",
+        "writes one. Where the plan names none, CPU or GPU is probed at the first run, in "
+        "some seconds, and what it reached is kept in the user's cache folder "
+        "($MOEPLAN_CACHE, $XDG_CACHE_HOME/moeplan or ~/.cache/moeplan), unless other work "
+        "took part of the CPU. Over MPI and with --probe never it is the roofline of the "
+        "cluster's figures: FLOP over peak, bytes over bandwidth.\n\n"
+        "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when "
+        "the layer does not fit this machine, with what would.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -7,7 +7,7 @@
 
 static const char *const words[] = {"plan",     "result", "run",     "search",
                                     "frontier", "check",  "compare", "validate",
-                                    "explain",  "report", NULL};
+                                    "explain",  "report", "pools",   NULL};
 
 static enum status run_schema(const struct invocation *call, struct err *err)
 {
@@ -45,7 +45,9 @@ const struct command command_schema = {
     .summary = "a JSON Schema of the plan file, or of what a command writes as JSON",
     .description =
         "Writes a JSON Schema (draft 2020-12): 'plan' of the plan file, 'result' of what "
-        "predict writes with --format json, 'report' of explain --report; of run, search, "
+        "predict writes with --format json, 'report' of explain --report, 'pools' of what "
+        "search "
+        "does of a plan with a part prefill; of run, search, "
         "frontier, check, compare, validate and explain by their names. Whatever the format "
         "asked for, it is JSON.\n"
         "\n"

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "cli/chart/pareto.h"
+#include "cli/chart/pools.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/option/less.h"
@@ -266,14 +267,28 @@ static enum status search_sizes(const struct invocation *call, const struct requ
 
 static enum status check_pools(const struct settings *settings, struct err *err)
 {
-    if (settings->every || settings->part || settings->plot)
+    if (settings->every || settings->part)
         return err_set(err, STATUS_USAGE,
-                       "--every, --part and --plot are of one pool: this plan has a part "
-                       "`prefill`");
+                       "--every and --part are of one pool: this plan has a part `prefill`");
     if (settings->objective == SEARCH_BY_MEMORY)
         return err_set(err, STATUS_USAGE,
                        "--objective memory is of one pool: this plan has a part `prefill`");
     return STATUS_OK;
+}
+
+/* The same of what search of one pool draws. */
+static enum status draw_pools(const struct pools_view *view, struct picture *picture, bool any,
+                              struct err *err)
+{
+    const struct invocation *call = view->call;
+    const struct settings *settings = call->settings;
+    const struct pools_found *found = &view->found;
+    if (!settings->plot || !any)
+        return STATUS_OK;
+    chart_pools_table(found, call->arena, &picture->data);
+    return chart_pools_draw(found->asks->plan,
+                            search_names(found->variants, SEARCH_PROFILE, call->arena), picture,
+                            call, err);
 }
 
 static enum status run_pools(const struct invocation *call, const struct request *request,
@@ -284,18 +299,24 @@ static enum status run_pools(const struct invocation *call, const struct request
     const struct search_wish wish = wish_of(settings);
     struct pools_ask *asks, ask = {.pool = pool, .marginal = settings->marginal};
     struct variant_plans v;
+    struct picture picture = {.data = {.arena = call->arena}};
     uint64_t counts[SIZES];
     size_t n;
     ask.objective = (enum search_objective)settings->objective;
     ask.best = settings->best ? settings->best : 1;
     TRY(check_pools(settings, err));
+    if (settings->plot)
+        TRY(picture_init(&picture, settings->plot, call, err));
     TRY(read_counts(call, counts, &n, err));
+    ask.pareto = n == 1 || settings->plot;
     struct pools_result *results = arena_alloc(call->arena, n, sizeof *results);
     TRY(search_pools_read(&wish, request, plan, origins, &ask, call->arena, &v, &asks, err));
     TRY(pools_search(asks, v.named.n, counts, n, call->arena, results, err));
     search_variants_notes(&v.named, call->arena, stderr);
-    const struct pools_view view = {call, &v.named, asks, results, counts, n};
-    return pools_print(&view, err);
+    const struct pools_view view = {call, {&v.named, asks, results, counts, n}};
+    enum status status = pools_print(&view, err);
+    TRY(draw_pools(&view, &picture, status == STATUS_OK, err));
+    return status;
 }
 
 /* Options that only a ranking has. */
@@ -424,7 +445,8 @@ const struct command command_search = {
         "layouts those stay of which no other answers as many requests for its devices and as "
         "soon. Pairs of them, with numbers of servers that balance (those of "
         "workload.deployments, or within --devices), are evaluated as the plan of both, best "
-        "tokens/s a device first, or in all within --devices. --fix and --over take keys of "
+        "tokens/s a device first, or in all within --devices; then the Pareto set of tokens/s, "
+        "first tokens and further ones. --fix and --over take keys of "
         "who prefills as prefill.tp; --limit is the plan's workload.limit, and requests in "
         "flight are workload.concurrency, whatever the numbers. CSV and JSON have in `set` "
         "what makes each plan.\n\n"

@@ -1,6 +1,5 @@
 /* moeplan validate: predictions beside measurements. */
 #include <math.h>
-#include <string.h>
 
 #include "base/column.h"
 #include "calib/validate/validate.h"

@@ -104,7 +104,7 @@ static enum status compare(const struct invocation *call, const struct plan *pla
     struct plan_spans *spans = arena_alloc(call->arena, 1, sizeof *spans);
     struct routing_data routing = {0};
     struct profile profile;
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    TRY(routing_data_load(plan, call->arena, &routing, err));
     TRY(profile_load(plan, call->arena, &profile, err));
     const struct plan_spans_ask ask = {&routing, &profile, SIZE_MAX, SEGMENT_COUNT};
     enum status status = plan_spans_of(plan, &ask, call->arena, spans, err);

@@ -6,13 +6,13 @@
  * next, and every value of the FIND_NEXT behind what that finds. */
 #include "cli/frontier/find.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "plan/engine.h"
+#include "plan/pools.h"
 #include "plan/read/follow.h"
 #include "plan/schema/schema.h"
 
@@ -33,9 +33,14 @@ struct nearest {
     const char *why; /* "" where the device's own bytes say it */
 };
 
+/* Whose key it is, of a plan with a part `prefill`. */
+enum whose { OF_PLAN, OF_PREFILL, OF_BOTH };
+
 struct finder {
+    const char *key; /* as typed */
     const struct field *field;
-    struct plan plan;
+    enum whose whose;
+    struct plan plan, prefill;
     struct evaluator evaluator;
     uint64_t structure;
     bool slot;
@@ -60,7 +65,10 @@ static void keep_nearest(struct nearest *nearest, uint64_t value, const struct e
 
 static bool fits(struct finder *finder, uint64_t value, struct evaluation *result)
 {
-    memcpy((char *)&finder->plan + finder->field->offset, &value, sizeof value);
+    if (finder->whose != OF_PREFILL)
+        memcpy((char *)&finder->plan + finder->field->offset, &value, sizeof value);
+    if (finder->whose != OF_PLAN)
+        memcpy((char *)&finder->prefill + finder->field->offset, &value, sizeof value);
     finder->structure += !finder->slot;
     evaluate(&finder->evaluator, &finder->plan, finder->structure, result);
     if (!result->valid)
@@ -183,18 +191,43 @@ static void find(struct finder *finder, struct found *found)
     found->largest = found->value == limit;
 }
 
-static enum status read_what(const char *what, const struct field **field, struct err *err)
+static enum status read_what(const char *what, const struct frontier *frontier,
+                             struct finder *finder, struct err *err)
 {
+    const struct plan *prefill = frontier->base.prefill;
     if (!text_starts(what, "max:")) {
         err_set(err, STATUS_USAGE, "--find \"%s\" is not max:KEY", what);
         return err_hint(err, "for example --find max:workload.micro_batch");
     }
-    *field = schema_find(what + strlen("max:"));
-    if (*field && (*field)->type == FIELD_COUNT)
-        return STATUS_OK;
-    err_set(err, STATUS_USAGE, "--find \"%s\": %s", what,
-            *field ? "the key takes no whole number" : "there is no such key");
-    return err_hint(err, "for example --find max:workload.micro_batch");
+    finder->key = what + strlen("max:");
+    bool own = prefill && text_starts(finder->key, POOL_PREFIX), both = false;
+    finder->field = schema_find(finder->key + (own ? strlen(POOL_PREFIX) : 0));
+    if (!finder->field || finder->field->type != FIELD_COUNT) {
+        err_set(err, STATUS_USAGE, "--find \"%s\": %s", what,
+                finder->field ? "the key takes no whole number" : "there is no such key");
+        return err_hint(err, "for example --find max:workload.micro_batch");
+    }
+    if (follow_from(finder->field->key, frontier->follows)) {
+        err_set(err, STATUS_USAGE, "--find \"%s\": other keys follow from %s", what,
+                finder->key);
+        return err_hint(err, "sweep it: --over %s=1,2,4,8", finder->key);
+    }
+    if (prefill && !own)
+        TRY(frontier_inherits(frontier, finder->field, &both, err));
+    finder->whose = own ? OF_PREFILL : both ? OF_BOTH : OF_PLAN;
+    return STATUS_OK;
+}
+
+/* The plan of a point, what prefills a copy of its own. */
+static void take_point(struct finder *finder, const struct frontier *frontier,
+                       const size_t indices[SWEEP_AXES])
+{
+    sweep_plan(&frontier->sweep, indices, &finder->plan);
+    if (finder->plan.prefill) {
+        finder->prefill = *finder->plan.prefill;
+        finder->plan.prefill = &finder->prefill;
+    }
+    finder->structure++;
 }
 
 static void print_none(const struct nearest *nearest, struct text *out)
@@ -240,25 +273,18 @@ enum status frontier_find(const struct frontier *frontier, const char *what, boo
     bool any = false;
     struct frontier_csv csv;
     struct text rows = {.arena = call->arena};
-    TRY(read_what(what, &finder.field, err));
-    if (follow_from(finder.field->key, frontier->follows)) {
-        err_set(err, STATUS_USAGE, "--find \"%s\": other keys follow from %s", what,
-                finder.field->key);
-        return err_hint(err, "sweep it: --over %s=1,2,4,8", finder.field->key);
-    }
+    TRY(read_what(what, frontier, &finder, err));
     finder.slot = evaluate_is_slot(finder.field->key);
     frontier_csv_init(&csv, frontier->axes, frontier->n_axes, call->arena);
     for (size_t i = 0; i < frontier->n_axes; i++)
         text_printf(&rows, "%s,", frontier->axes[i].column);
-    text_printf(&rows, "%s,verdict,total_bytes,limit_bytes,smaller_values\n",
-                finder.field->key);
+    text_printf(&rows, "%s,verdict,total_bytes,limit_bytes,smaller_values\n", finder.key);
     uint64_t points = sweep_points(&frontier->sweep);
     for (uint64_t point = 0; point < points; point++) {
         size_t indices[SWEEP_AXES] = {0};
         struct found found;
         sweep_indices(&frontier->sweep, point, indices);
-        sweep_plan(&frontier->sweep, indices, &finder.plan);
-        finder.structure++;
+        take_point(&finder, frontier, indices);
         find(&finder, &found);
         any = any || found.value;
         for (size_t i = 0; i < frontier->n_axes; i++)

@@ -6,9 +6,7 @@
 #ifndef MOEPLAN_CLI_OPTION_OPTION_H
 #define MOEPLAN_CLI_OPTION_OPTION_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -51,17 +51,16 @@ enum status plan_argument_sets(const struct invocation *call, struct published_s
     return STATUS_OK;
 }
 
-void plan_argument_notes(const struct job_result *job, const char *file, bool all)
+void plan_argument_notes(const struct job_result *job, const char *file)
 {
     if (job->taken_for)
         fprintf(stderr, "%s: read as %s\n", file, job->taken_for);
     for (size_t i = 0; i < job->notes.n; i++) {
         const struct job_note *note = &job->notes.items[i];
         struct err place = {0};
-        if (!note->warning && !all)
+        if (!note->warning)
             continue;
-        err_at(&place, STATUS_INPUT, note->mark, "%s%s", note->warning ? "warning: " : "",
-               note->text);
+        err_at(&place, STATUS_INPUT, note->mark, "warning: %s", note->text);
         err_print(&place, stderr);
     }
 }
@@ -73,7 +72,7 @@ enum status plan_argument_request(const struct invocation *call, size_t i,
     *request = (struct request){.name = call->operands[i]};
     TRY(plan_argument_overrides(call, &request->sets, &request->n_sets, err));
     TRY(request_read(request, call->arena, &job, err));
-    plan_argument_notes(&job, call->operands[i], false);
+    plan_argument_notes(&job, call->operands[i]);
     return STATUS_OK;
 }
 

@@ -29,7 +29,7 @@ enum status plan_argument_sets(const struct invocation *call, struct published_s
 enum status plan_argument_request(const struct invocation *call, size_t i,
                                   struct request *request, struct err *err);
 
-/* What a job was taken for and its warnings, on standard error; all: what was not read too. */
-void plan_argument_notes(const struct job_result *job, const char *file, bool all);
+/* What a job was taken for and its warnings, on standard error. */
+void plan_argument_notes(const struct job_result *job, const char *file);
 
 #endif

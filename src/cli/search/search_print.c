@@ -8,7 +8,6 @@
 #include "cli/frontier/table.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/schema/schema.h"
 #include "report/fixes.h"
 
 enum { PARETO_SHOWN = 12, FIXES_SHOWN = 5 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "exec/gpu/clock.h"
 #include "exec/gpu/engine.h"
 #include "exec/gpu/guard.h"
 #include "exec/gpu/kernels.h"

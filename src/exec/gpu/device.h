@@ -7,7 +7,6 @@
 #ifndef MOEPLAN_EXEC_GPU_DEVICE_H
 #define MOEPLAN_EXEC_GPU_DEVICE_H
 
-#include "exec/gpu/clock.h"
 #include "exec/gpu/driver.h"
 #include "work/list/kernel.h"
 

@@ -2,7 +2,6 @@
 #include "exec/gpu/guard.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

@@ -3,8 +3,6 @@
 #ifndef MOEPLAN_EXEC_GPU_IMAGES_H
 #define MOEPLAN_EXEC_GPU_IMAGES_H
 
-#include <stdint.h>
-
 struct gpu_image {
     const char *architecture, *compiler; /* "sm_90a", "nvcc"; NULL ends the table */
     const unsigned char *bytes, *end;

@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "exec/gpu/sources.h"
-#include "exec/kernels/gemm_tile.h"
 
 /* As in the kernels' sources. */
 enum { GPU_MOST_GROUPS = 1 << 20 };

@@ -3,7 +3,7 @@
 #ifndef MOEPLAN_EXEC_GPU_NATIVE_CUDA_H
 #define MOEPLAN_EXEC_GPU_NATIVE_CUDA_H
 
-#include "exec/gpu/driver.h"
+#include <stdint.h>
 
 enum { CUDA_LACKS = -1 };
 

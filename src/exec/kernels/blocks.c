@@ -92,8 +92,8 @@ static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, s
     uint64_t valid = (uint64_t)plan.first[e];
     if (valid > N)
         return map_overflow(call, valid * B, N * B, err);
-    map_fill(&call->of[ROLE_INDEX], -1);
-    map_fill(&call->of[ROLE_PLACE], -1);
+    map_clear(&call->of[ROLE_INDEX]);
+    map_clear(&call->of[ROLE_PLACE]);
     for (uint64_t b = 0; b < N; b++) {
         uint64_t x = 0;
         while (x + 1 < e && b >= (uint64_t)plan.first[x + 1])
@@ -126,8 +126,8 @@ static enum status table_run(struct call *call, uint64_t unit, void *scratch, st
     (void)err;
     const struct tensor *phys = &call->of[ROLE_PHYS];
     uint64_t e = call->task->sample->local, K = phys->width;
-    map_fill(&call->of[ROLE_PLACE], -1);
-    map_fill(&call->of[ROLE_INDEX], -1);
+    map_clear(&call->of[ROLE_PLACE]);
+    map_clear(&call->of[ROLE_INDEX]);
     for (uint64_t i = 0; i < phys->rows * K; i++) {
         uint64_t expert = (uint64_t)tensor_i32(phys)[i];
         if (expert / e != call->rank)
@@ -145,7 +145,7 @@ static enum status hits_run(struct call *call, uint64_t unit, void *scratch, str
     (void)scratch;
     int32_t *hits = tensor_i32(&call->of[ROLE_HITS]), *map = tensor_i32(&call->of[ROLE_MAP]),
             n = 0;
-    map_fill(&call->of[ROLE_HITS], -1);
+    map_clear(&call->of[ROLE_HITS]);
     for (uint64_t x = 0; x < call->of[ROLE_SIZES].rows; x++) {
         bool hit = tensor_i64(&call->of[ROLE_SIZES])[x] > 0;
         if (hit && (uint64_t)n == call->of[ROLE_HITS].rows)

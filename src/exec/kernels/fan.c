@@ -46,8 +46,8 @@ static enum status fan_run(struct call *call, uint64_t unit, void *scratch, stru
     map_align(rows, e, 1, offsets);
     if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
         return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
-    map_fill(&call->of[ROLE_INDEX], -1);
-    map_fill(&call->of[ROLE_PLACE], -1);
+    map_clear(&call->of[ROLE_INDEX]);
+    map_clear(&call->of[ROLE_PLACE]);
     map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < n; i++) {
         int64_t expert = local_number(call, tensor_i32(phys)[i]);
@@ -78,7 +78,7 @@ static enum status layout_run(struct call *call, uint64_t unit, void *scratch, s
     int64_t *sends = tensor_i64(&call->of[ROLE_SENDS]),
             *handle = tensor_i64(&call->of[ROLE_HANDLE]);
     int64_t *cursor = scratch;
-    map_fill(&call->of[ROLE_POSITION], -1);
+    map_clear(&call->of[ROLE_POSITION]);
     map_zero(&call->of[ROLE_SENDS]);
     for (uint64_t i = 0; i < T * K; i++) {
         uint64_t at = i / K * R + owner_of(call, i);
@@ -88,8 +88,8 @@ static enum status layout_run(struct call *call, uint64_t unit, void *scratch, s
     int64_t n = map_prefix(sends, R, cursor);
     if ((uint64_t)n > call->of[ROLE_INDEX].rows)
         return map_overflow(call, (uint64_t)n, call->of[ROLE_INDEX].rows, err);
-    map_fill(&call->of[ROLE_INDEX], -1);
-    map_fill(&call->of[ROLE_SLOT], -1);
+    map_clear(&call->of[ROLE_INDEX]);
+    map_clear(&call->of[ROLE_SLOT]);
     for (uint64_t at = 0; at < T * R; at++) {
         if (position[at] < 0)
             continue;
@@ -149,8 +149,8 @@ static enum status pool_records(struct call *call, uint64_t unit, void *scratch,
     map_align(rows, e, call->args.group.alignment.n, offsets);
     if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
         return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
-    map_fill(&call->of[ROLE_INDEX], -1);
-    map_fill(&call->of[ROLE_PLACE], -1);
+    map_clear(&call->of[ROLE_INDEX]);
+    map_clear(&call->of[ROLE_PLACE]);
     map_zero(&call->of[ROLE_SIZES]);
     map_zero(&call->of[ROLE_GATES]);
     for (uint64_t i = 0; i < n; i++) {

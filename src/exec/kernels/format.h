@@ -7,7 +7,6 @@
 #ifndef MOEPLAN_EXEC_KERNELS_FORMAT_H
 #define MOEPLAN_EXEC_KERNELS_FORMAT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/plan.h"

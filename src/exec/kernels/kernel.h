@@ -8,8 +8,8 @@
 #define MOEPLAN_EXEC_KERNELS_KERNEL_H
 
 #include "base/err.h"
-#include "exec/backend/blas.h"
-#include "exec/verify/inputs.h"
+#include "exec/kernels/blas.h"
+#include "exec/kernels/inputs.h"
 #include "plan/plan.h"
 #include "work/list/kernel.h"
 #include "work/layer/layer_sample.h"

@@ -4,7 +4,7 @@
 
 #include "exec/kernels/kernel.h"
 
-void map_fill(const struct tensor *map, int32_t value); /* every element */
+void map_clear(const struct tensor *map); /* every element -1: no row */
 void map_zero(const struct tensor *tensor);
 
 /* counts -> the start of each, in `cursor`; returns their sum. */

@@ -6,11 +6,11 @@
 
 #include "base/checked.h"
 
-void map_fill(const struct tensor *map, int32_t value)
+void map_clear(const struct tensor *map)
 {
     int32_t *at = map->data;
     for (uint64_t i = 0; map->data && i < map->rows * map->width; i++)
-        at[i] = value;
+        at[i] = -1;
 }
 
 void map_zero(const struct tensor *tensor)
@@ -105,8 +105,8 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
         return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
     if ((uint64_t)arrived > call->of[ROLE_PLACE].rows)
         return map_overflow(call, (uint64_t)arrived, call->of[ROLE_PLACE].rows, err);
-    map_fill(&call->of[ROLE_INDEX], -1);
-    map_fill(&call->of[ROLE_PLACE], -1);
+    map_clear(&call->of[ROLE_INDEX]);
+    map_clear(&call->of[ROLE_PLACE]);
     map_zero(&call->of[ROLE_SIZES]);
     int32_t at = 0;
     for (uint64_t i = 0; i < R * e; i++) {
@@ -133,7 +133,7 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
     uint64_t groups = call->args.slots.groups.n, per_group = s->T / groups * s->K;
     uint64_t *used = scratch;
     int64_t dropped = 0;
-    map_fill(&call->of[ROLE_INDEX], -1);
+    map_clear(&call->of[ROLE_INDEX]);
     for (uint64_t i = 0; i < n; i++) {
         if (i % per_group == 0)
             memset(used, 0, n_experts * sizeof *used);

@@ -55,7 +55,7 @@ static enum status begin(struct local *local, unsigned slot, size_t parts,
                          const struct parcel *parcels, struct err *err)
 {
     struct flight *flight = &local->flights[slot];
-    TRY(transport_check_ready(&local->base, "exchange", err));
+    TRY(transport_check_ready(&local->base, err));
     assert(flight->n_tasks == 0);
     TRY(transport_check_pairs(&local->base, parcels, err));
     flight->parcels = parcels;

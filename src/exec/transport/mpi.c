@@ -237,7 +237,7 @@ static enum status mpi_start(struct transport *transport, unsigned slot,
     struct mpi *mpi = mpi_of(transport);
     struct flight *flight = &mpi->flights[slot];
     int n = (int)transport->n_ranks, own = (int)transport->first;
-    TRY(transport_check_ready(transport, "exchange", err));
+    TRY(transport_check_ready(transport, err));
     assert(flight->done == flight->n_pieces);
     flight->n_pieces = flight->done = 0;
     if (transport->moves) /* MPI does not wait for what writes the rows */

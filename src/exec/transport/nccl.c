@@ -270,7 +270,7 @@ static enum status nccl_start(struct transport *transport, unsigned slot,
 {
     struct nccl *nccl = nccl_of(transport);
     (void)slot;
-    TRY(transport_check_ready(transport, "exchange", err));
+    TRY(transport_check_ready(transport, err));
     if (transport->n_local == transport->n_ranks)
         TRY(transport_check_pairs(transport, parcels, err));
     TRY(send_group(nccl, parcels, err));

@@ -37,7 +37,7 @@ static enum status share_exchange(struct transport *transport, const struct parc
 {
     struct share *share = share_of(transport);
     uint64_t self = transport->first;
-    TRY(transport_check_ready(transport, "exchange", err));
+    TRY(transport_check_ready(transport, err));
     share->parcel = parcels;
     TRY(absent_check(share->absent, parcels, err));
     if (parcels->send_bytes[self] != parcels->receive_bytes[self])

@@ -7,12 +7,11 @@ void transport_close(struct transport *transport)
         transport->ops->close(transport);
 }
 
-enum status transport_check_ready(const struct transport *transport, const char *what,
-                                  struct err *err)
+enum status transport_check_ready(const struct transport *transport, struct err *err)
 {
     if (transport->ready)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "%s before set-up: transport \"%s\" has no group yet", what,
+    err_set(err, STATUS_INPUT, "exchange before set-up: transport \"%s\" has no group yet",
             transport->ops->name);
     return err_hint(err, "call session_setup once, before the first step");
 }

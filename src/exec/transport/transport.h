@@ -117,7 +117,6 @@ enum status transport_check_pairs(const struct transport *transport,
                                   const struct parcel *parcels, struct err *err);
 
 /* STATUS_INPUT before set-up: an exchange would not know its group and sizes. */
-enum status transport_check_ready(const struct transport *transport, const char *what,
-                                  struct err *err);
+enum status transport_check_ready(const struct transport *transport, struct err *err);
 
 #endif

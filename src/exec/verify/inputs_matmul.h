@@ -3,7 +3,7 @@
 #ifndef MOEPLAN_EXEC_VERIFY_INPUTS_MATMUL_H
 #define MOEPLAN_EXEC_VERIFY_INPUTS_MATMUL_H
 
-#include "exec/verify/inputs.h"
+#include "exec/kernels/inputs.h"
 #include "plan/plan.h"
 
 struct inputs_matmul {

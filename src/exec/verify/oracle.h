@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "exec/verify/inputs.h"
+#include "exec/kernels/inputs.h"
 #include "plan/plan.h"
 #include "work/layer/layer_sample.h"
 

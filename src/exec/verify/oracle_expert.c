@@ -2,7 +2,6 @@
 #include "exec/verify/oracle_expert.h"
 
 #include <math.h>
-#include <string.h>
 
 static void load_bias(float *bias, uint64_t n, const struct oracle_setup *setup, enum fill fill,
                       uint64_t number)

@@ -3,7 +3,7 @@
 #define MOEPLAN_EXEC_VERIFY_ORACLE_MATMUL_H
 
 #include "base/arena.h"
-#include "exec/verify/inputs.h"
+#include "exec/kernels/inputs.h"
 #include "plan/plan.h"
 
 struct oracle_matmul {

@@ -3,7 +3,6 @@
 #include "exec/verify/oracle_router.h"
 
 #include <math.h>
-#include <string.h>
 
 void oracle_router_init(struct oracle_router *router, const struct oracle_setup *setup,
                         struct arena *arena)

@@ -1,6 +1,5 @@
 /* Reading a profile's file: every row complete, in range, and no faster than the device; see
  * profile.h and models/profiles/README.md. */
-#include <math.h>
 #include <string.h>
 
 #include "base/csv.h"

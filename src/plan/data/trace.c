@@ -2,38 +2,22 @@
  * trace_csv.c and trace_npy.c. */
 #include "plan/data/trace.h"
 
-#include <unistd.h>
-
 #include "base/file.h"
 #include "base/text.h"
 
 enum { FILE_LIMIT = 1 << 30 };
 
-/* *name: the file that is read, for messages. */
-static enum status read_beside(const char *file, const char *folder, struct arena *arena,
-                               const char **name, char **text, size_t *length, struct err *err)
-{
-    *name = arena_strdup(arena, file);
-    if (folder && *file != '/' && access(file, R_OK) != 0) {
-        const char *beside = arena_printf(arena, "%s/%s", folder, file);
-        if (access(beside, R_OK) == 0)
-            *name = beside;
-    }
-    return file_read(*name, FILE_LIMIT, arena, text, length, err);
-}
-
-static enum status load_trace(const char *file, const char *folder, struct arena *arena,
-                              const struct trace **out, struct err *err)
+static enum status load_trace(const char *file, struct arena *arena, const struct trace **out,
+                              struct err *err)
 {
     char *text;
     size_t length;
     struct trace *trace = arena_alloc(arena, 1, sizeof *trace);
-    const char *name;
-    TRY(read_beside(file, folder, arena, &name, &text, &length, err));
+    TRY(file_read(file, FILE_LIMIT, arena, &text, &length, err));
     if (text_ends(file, ".npy"))
-        TRY(trace_read_npy(name, (const unsigned char *)text, length, arena, trace, err));
+        TRY(trace_read_npy(file, (const unsigned char *)text, length, arena, trace, err));
     else
-        TRY(trace_read_csv(name, text, length, arena, trace, err));
+        TRY(trace_read_csv(file, text, length, arena, trace, err));
     *out = trace;
     return STATUS_OK;
 }
@@ -54,14 +38,14 @@ static enum status check_trace(const struct plan *plan, const struct trace *trac
     return STATUS_OK;
 }
 
-static enum status load_table(const struct plan *plan, const char *folder, struct arena *arena,
+static enum status load_table(const struct plan *plan, struct arena *arena,
                               struct routing_data *out, struct err *err)
 {
-    const char *file = plan->moe.routing.placement_file, *name;
+    const char *file = plan->moe.routing.placement_file;
     char *text;
     size_t length;
-    TRY(read_beside(file, folder, arena, &name, &text, &length, err));
-    TRY(placement_read_csv(name, text, length, arena, &out->owner, &out->n_owner, err));
+    TRY(file_read(file, FILE_LIMIT, arena, &text, &length, err));
+    TRY(placement_read_csv(file, text, length, arena, &out->owner, &out->n_owner, err));
     if (out->n_owner != plan->model.moe.experts)
         return err_at(err, STATUS_INPUT, (struct mark){file, 0, 0},
                       "the placement has %llu experts, the model %llu",
@@ -76,7 +60,7 @@ static enum status load_table(const struct plan *plan, const char *folder, struc
     return STATUS_OK;
 }
 
-enum status routing_data_load(const struct plan *plan, const char *folder, struct arena *arena,
+enum status routing_data_load(const struct plan *plan, struct arena *arena,
                               struct routing_data *out, struct err *err)
 {
     const struct routing *routing = &plan->moe.routing;
@@ -85,7 +69,7 @@ enum status routing_data_load(const struct plan *plan, const char *folder, struc
         if (!*routing->file)
             return err_set(err, STATUS_INPUT,
                            "moe.routing.distribution 'trace' needs moe.routing.file");
-        TRY(load_trace(routing->file, folder, arena, &data.trace, err));
+        TRY(load_trace(routing->file, arena, &data.trace, err));
         TRY(check_trace(plan, data.trace, err));
     }
     if (routing->placement == PLACEMENT_TABLE) {
@@ -93,7 +77,7 @@ enum status routing_data_load(const struct plan *plan, const char *folder, struc
             return err_set(err, STATUS_INPUT,
                            "moe.routing.placement 'table' needs "
                            "moe.routing.placement_file");
-        TRY(load_table(plan, folder, arena, &data, err));
+        TRY(load_table(plan, arena, &data, err));
     }
     *out = data;
     return STATUS_OK;

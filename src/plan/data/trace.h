@@ -11,7 +11,6 @@
 #ifndef MOEPLAN_PLAN_DATA_TRACE_H
 #define MOEPLAN_PLAN_DATA_TRACE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,10 +35,9 @@ struct routing_data {
 };
 
 /* Reads the files that plan->moe.routing names (trace for distribution trace, table for
- * placement table), relative names first as given, then beside `folder` (NULL: none). Checks
- * them against experts, top_k and ep. Memory from the arena. STATUS_INPUT with
- * file:line:column. */
-enum status routing_data_load(const struct plan *plan, const char *folder, struct arena *arena,
+ * placement table), as they are named. Checks them against experts, top_k and ep. Memory from
+ * the arena. STATUS_INPUT with file:line:column. */
+enum status routing_data_load(const struct plan *plan, struct arena *arena,
                               struct routing_data *out, struct err *err);
 
 /* Parsers of text and bytes in memory (tests, fuzzing); `name` stands for the file. */

@@ -1,7 +1,6 @@
 /* Megatron-Bridge's configurations in Python: a script that calls a recipe's function or builds
  * a ConfigContainer, and sets fields of what it gives. Read as text, never run; what is not
  * understood is warned of at its place. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 

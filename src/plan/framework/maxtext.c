@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/read/catalog.h"
-
 enum { BASES = 8 };
 
 /* ---- files and variables ---- */

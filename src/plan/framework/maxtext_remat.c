@@ -58,8 +58,9 @@ static void set_away(struct job *job, const char *const *words, size_t n, const 
         job_set_list(job, "recompute.offload", words, n > PLAN_NAMES ? PLAN_NAMES : n, flag);
 }
 
-static void set_kept(struct job *job, const char *const *words, size_t n, const char *flag)
+static void set_kept(struct job *job, const char *const *words, size_t n)
 {
+    static const char flag[] = "remat_policy";
     if (n == 0) {
         job_set(job, "recompute.kind", "full", flag);
         return;
@@ -92,7 +93,7 @@ static enum status set_custom(struct job *job)
             job_warn(job, job_setting(job, name)->mark,
                      "'%s: %s' matters to memory and is not modelled", name, where);
     }
-    set_kept(job, kept, n, "remat_policy");
+    set_kept(job, kept, n);
     set_away(job, away, n_away, "remat_policy decoder_layer_input");
     return STATUS_OK;
 }
@@ -106,7 +107,7 @@ static void set_policy(struct job *job, const struct policy *policy)
         kept[n++] = arena_strndup(job->arena, at, length);
         at += length + (at[length] == ' ');
     }
-    set_kept(job, kept, policy->host ? 0 : n, "remat_policy");
+    set_kept(job, kept, policy->host ? 0 : n);
     if (policy->host)
         set_away(job, kept, n, "remat_policy");
 }

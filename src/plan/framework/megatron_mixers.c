@@ -4,7 +4,6 @@
  * Read at NVIDIA/Megatron-LM d98e8a64ddf3: core/transformer/transformer_config.py
  * (window_attn_skip_freq, linear_attention_freq, dsa_indexer_*), core/ssm/mamba_mixer.py and
  * core/models/hybrid (mamba_*, hybrid_layer_pattern). */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

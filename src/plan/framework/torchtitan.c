@@ -2,13 +2,11 @@
  * with the same overrides. Read at pytorch/torchtitan 238fa9953e4a and b5bcd76c66d0. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "plan/framework/primus.h"
 #include "plan/framework/torchtitan.h"
 #include "plan/job/rows.h"
-#include "plan/schema/schema.h"
 
 #define OLD "torchtitan/config/job_config.py"
 #define NEW "torchtitan/config/configs.py"

@@ -4,7 +4,6 @@
 #include "plan/hf/import_hf_format.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Rules between the keys of config.json that no table of fields can say. */
-#include <stdlib.h>
 
 #include "base/number.h"
 #include "base/text.h"

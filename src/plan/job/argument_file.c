@@ -1,5 +1,4 @@
 /* Command lines that stand in a file as a mapping; see reader.h. */
-#include <string.h>
 
 #include "plan/job/reader.h"
 

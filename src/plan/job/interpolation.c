@@ -1,6 +1,5 @@
 /* What settings say by way of others: OmegaConf's "${a.b}" and "${mul:${a.b},2}", Primus's
  * "${NAME:default}". Environments are not asked: their defaults stand in. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 

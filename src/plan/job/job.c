@@ -92,7 +92,7 @@ static enum status read_script(const struct input *in, const char *script, size_
     const struct shell_given *given;
     size_t n_given;
     TRY(job_given_values(&job, in->text, in->length, script, &given, &n_given));
-    TRY(shell_read_given(job.file, script, length, given, n_given, in->arena, &shell, in->err));
+    TRY(shell_read(job.file, script, length, given, n_given, in->arena, &shell, in->err));
     if (script != in->text)
         keep_columns(in, &shell);
     if (!in->request->line && launch_pools(&job, &shell, &prefill, &decode))

@@ -1,7 +1,6 @@
 /* Two launches of one deployment as one plan: the plan is what decodes, its part `prefill` what
  * the launch that prefills has otherwise. Both launches are read as each by itself would be,
  * and what the part leaves out is what both have: its plan is that of the launch alone. */
-#include <string.h>
 
 #include "plan/job/reader.h"
 #include "plan/pools.h"

@@ -97,7 +97,7 @@ void python_set_arguments(struct python_walk *walk, const char *prefix,
 }
 
 /* What was said of a part's fields is gone when another part takes its place. */
-void python_set_anew(struct python_walk *walk, const char *part)
+static void python_set_anew(struct python_walk *walk, const char *part)
 {
     struct job *job = walk->job;
     size_t kept = 0, n = strlen(part);

@@ -20,9 +20,6 @@ void python_set_null(struct python_walk *walk, const char *name, struct mark mar
 void python_set_arguments(struct python_walk *walk, const char *prefix,
                           const struct python_value *call, struct mark mark);
 
-/* What was said of a part's fields is gone when another part takes its place. */
-void python_set_anew(struct python_walk *walk, const char *part);
-
 /* Does the framework's table know a field, or one below it, that matters? For the walk. */
 bool python_set_matters(const struct python_walk *walk, const char *field);
 

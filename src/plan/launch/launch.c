@@ -365,8 +365,8 @@ static enum status read_text(struct job *job, const struct shell_command *outer,
                              struct shell **inner)
 {
     struct shell *read = arena_alloc(job->arena, 1, sizeof *read);
-    TRY(shell_read_given(job->file, start, strlen(start), job->shell->given,
-                         job->shell->n_given, job->arena, read, job->err));
+    TRY(shell_read(job->file, start, strlen(start), job->shell->given, job->shell->n_given,
+                   job->arena, read, job->err));
     for (size_t i = 0; i < read->n_commands; i++) {
         struct shell_command *command = &read->commands[i];
         struct shell_words words = {0};

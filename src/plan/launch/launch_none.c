@@ -1,5 +1,4 @@
 /* Scripts without a launch that is read: what they have in its place. */
-#include <string.h>
 
 #include "plan/job/reader.h"
 

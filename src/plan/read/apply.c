@@ -41,13 +41,14 @@ static const char *component(const char *key, const char *group, size_t *length)
     return start;
 }
 
+enum { NAMES_MAX = 64 };
+
 /* The names that may stand in a group, each once, in the table's order. */
-static size_t group_names(struct arena *arena, const char *group, const char **names,
-                          size_t most)
+static size_t group_names(struct arena *arena, const char *group, const char *names[NAMES_MAX])
 {
     size_t n_fields, n = 0, length;
     const struct field *fields = schema_fields(&n_fields);
-    for (size_t i = 0; i < n_fields && n < most; i++) {
+    for (size_t i = 0; i < n_fields && n < NAMES_MAX; i++) {
         const char *name = component(fields[i].key, group, &length);
         if (!name)
             continue;
@@ -97,8 +98,6 @@ static const char *key_at(const void *fields, size_t i)
     return ((const struct field *)fields)[i].key;
 }
 
-enum { NAMES_MAX = 64 };
-
 /* How far a field lies from what people name first: those of the plan itself, by depth. */
 static size_t remoteness(const struct field *field)
 {
@@ -138,7 +137,7 @@ static enum status suggest(struct loader *loader, const char *key)
     const char *name = dot ? dot + 1 : key;
     const char *group = dot ? arena_strndup(loader->arena, key, (size_t)(dot - key)) : "";
     const char *names[NAMES_MAX];
-    size_t n = group_names(loader->arena, group, names, NAMES_MAX), n_fields;
+    size_t n = group_names(loader->arena, group, names), n_fields;
     const struct field *fields = schema_fields(&n_fields);
     const char *nearest = text_nearest(name, n, name_at, names);
     const struct field *elsewhere = field_of_name(name);
@@ -278,7 +277,7 @@ static enum status apply_group(struct loader *loader, const char *key, const str
     const char *names[NAMES_MAX];
     err_at(loader->err, STATUS_INPUT, value->mark, "'%s' takes a mapping, not %s", key,
            node_kind_name(value->kind));
-    return hint_names(loader, key, names, group_names(loader->arena, key, names, NAMES_MAX));
+    return hint_names(loader, key, names, group_names(loader->arena, key, names));
 }
 
 /* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown

@@ -9,7 +9,6 @@
 #include "plan/lay_experts.h"
 #include "plan/layers.h"
 #include "plan/speculation.h"
-#include "plan/schema/schema.h"
 
 static bool is_given(const struct loader *loader, const char *key)
 {

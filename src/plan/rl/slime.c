@@ -5,7 +5,6 @@
  * 028e29090ec8 (backends/megatron_utils/actor.py). */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"

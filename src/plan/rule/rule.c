@@ -160,8 +160,9 @@ static void say_pair(const struct rule *rule, const struct plan *plan, char *tex
     }
 }
 
-bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
-                 char hint[RULE_TEXT])
+/* Whether the plan breaks one rule; text and hint are filled then. */
+static bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                        char hint[RULE_TEXT])
 {
     if (rule->applies && !rule->applies(plan))
         return false;

@@ -50,10 +50,6 @@ struct rule {
  */
 const struct rule *rule_at(size_t i);
 
-/* Whether the plan breaks one rule; text and hint are filled then. */
-bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
-                 char hint[RULE_TEXT]);
-
 /* First broken rule, or NULL; text and hint filled. No allocation: sweeps call it per point. */
 const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
                               char hint[RULE_TEXT]);

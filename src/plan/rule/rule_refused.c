@@ -8,7 +8,7 @@
 #include "plan/layers.h"
 #include "plan/layout.h"
 #include "plan/rule/rule_parts.h"
-#include "plan/schema/schema.h"
+#include "base/text.h"
 
 static bool is_training(const struct plan *plan)
 {

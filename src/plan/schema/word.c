@@ -1,9 +1,6 @@
 /* Tables of words; see word.h. */
 #include "plan/schema/word.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "plan/paths.h"
 #include "plan/schema/schema.h"

@@ -6,11 +6,9 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/job/rows.h"
 #include "plan/serving/engine_script.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/sglang.h"
-#include "plan/layers.h"
 #include "plan/schema/schema.h"
 
 struct degrees {

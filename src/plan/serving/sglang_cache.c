@@ -2,9 +2,7 @@
  * layers, the format of sparse attention's cache. Sources as in sglang.c. */
 #include <string.h>
 
-#include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/serving/serving.h"
 #include "plan/serving/sglang.h"
 #include "plan/layers.h"
 

@@ -1,8 +1,6 @@
 /* What computes the experts of an SGLang launch (arg_groups/choices.py of 0.5.23,
  * MOE_RUNNER_BACKEND_CHOICES; layers/quantization/mxfp4.py). */
-#include "plan/serving/serving.h"
 #include "plan/serving/sglang.h"
-#include "plan/schema/schema.h"
 
 /* Humming's rows are in 16 bits as Marlin's, and its kernels take what DeepEP sends. */
 static const char backends[] =

@@ -6,9 +6,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "plan/derive.h"
 #include "plan/layers.h"
-#include "plan/serving/serving.h"
 #include "plan/serving/trtllm.h"
 
 static const char modules_flag[] = "lora-config.lora-target-modules";

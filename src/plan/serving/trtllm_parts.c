@@ -2,13 +2,10 @@
  * for a second cache in host memory. Read at llmapi/llm_args.py 00043967
  * (CacheTransceiverConfig, TorchLlmArgs, KvCacheConfig) and commands/serve.py. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "plan/derive.h"
 #include "plan/layers.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/trtllm.h"
-#include "plan/schema/schema.h"
 
 /* The C++ transceiver holds buffers, the Python one sends in place: which of them runs is said,
  * or follows: the first with other backends than NIXL, and in releases that gave its buffers a

@@ -4,14 +4,10 @@
  * keeps all states of models that support it, Mamba's, and aligned ones of others);
  * and for a second cache in host memory (config/cache.py, kv_offloading_size: GiB over all
  * ranks of tensor parallelism and stages). */
-#include <string.h>
-
 #include "base/unit.h"
-#include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/serving/serving.h"
-#include "plan/serving/vllm.h"
 #include "plan/layers.h"
+#include "plan/serving/vllm.h"
 
 static const char formats[] = "auto=none float32=f32 bfloat16=bf16 float16=f16";
 

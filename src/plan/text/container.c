@@ -228,12 +228,11 @@ static struct choice chosen_of(const struct node *accelerators, struct arena *ar
     return all;
 }
 
-static void write_count(struct container_writer *w, const char *name, const struct node *node,
-                        const char *otherwise)
+/* How many nodes; one where nothing is said. */
+static void write_nodes(struct container_writer *w, const char *name, const struct node *node)
 {
-    const char *text = node && node->kind == NODE_SCALAR ? node->text : otherwise;
-    if (text)
-        container_export(w, name, strlen(name), text);
+    container_export(w, name, strlen(name),
+                     node && node->kind == NODE_SCALAR ? node->text : "1");
 }
 
 /* The device of a task, and its environment with how many there are: not where it is a choice.
@@ -266,7 +265,7 @@ static void write_task(struct container_writer *w, const struct node *root,
     container_export_env(w);
     write_device(w, chosen_of(node_get(resources, "accelerators"), w->out->arena),
                  "SKYPILOT_NUM_GPUS_PER_NODE");
-    write_count(w, "SKYPILOT_NUM_NODES", node_get(root, "num_nodes"), "1");
+    write_nodes(w, "SKYPILOT_NUM_NODES", node_get(root, "num_nodes"));
     write_text(w, run);
 }
 
@@ -288,7 +287,7 @@ static void write_run(struct container_writer *w, const struct node *root,
     w->env = node_get(root, "env");
     container_export_env(w);
     write_device(w, device, "DSTACK_GPUS_PER_NODE");
-    write_count(w, "DSTACK_NODES_NUM", node_get(root, "nodes"), "1");
+    write_nodes(w, "DSTACK_NODES_NUM", node_get(root, "nodes"));
     for (const struct node *c = commands->first; c; c = c->next) {
         if (c->kind != NODE_SCALAR)
             continue;

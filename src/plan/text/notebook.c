@@ -1,7 +1,6 @@
 /* Cells of a notebook, as Python and as commands of a shell, on the lines that they have in the
  * file; see scripted.h. nbformat.readthedocs.io, and IPython's "system shell access" and "cell
  * magics". */
-#include <ctype.h>
 #include <string.h>
 
 #include "plan/encoding.h"

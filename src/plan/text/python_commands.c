@@ -143,9 +143,24 @@ static void look_into(struct text *out, const struct python *python,
         look_into(out, python, &v->items[i].value, depth + 1);
 }
 
+/* "H100" of @app.function(gpu="H100:8"), as Modal and Beam have it; NULL: it says none, or a
+ * choice. */
+static const char *device_of(const struct python *python, struct arena *arena)
+{
+    for (size_t i = 0; i < python->n; i++) {
+        const struct python_statement *s = &python->statements[i];
+        for (size_t j = 0; s->decorates && j < s->value.n; j++) {
+            const struct python_argument *a = &s->value.items[j];
+            if (a->name && text_equal(a->name, "gpu") && a->value.quoted)
+                return arena_strndup(arena, a->value.text, strcspn(a->value.text, ":!"));
+        }
+    }
+    return NULL;
+}
+
 void python_commands(const struct python *python, struct text *script)
 {
-    const char *device = python_device(python, script->arena);
+    const char *device = device_of(python, script->arena);
     unsigned line = 1;
     for (size_t i = 0; i < python->n; i++) {
         struct text command = {.arena = script->arena};
@@ -162,19 +177,4 @@ void python_commands(const struct python *python, struct text *script)
         text_append(script, text_string(&command));
     }
     text_append(script, line > 1 || script->length ? "\n" : "");
-}
-
-/* ---- the device ---- */
-
-const char *python_device(const struct python *python, struct arena *arena)
-{
-    for (size_t i = 0; i < python->n; i++) {
-        const struct python_statement *s = &python->statements[i];
-        for (size_t j = 0; s->decorates && j < s->value.n; j++) {
-            const struct python_argument *a = &s->value.items[j];
-            if (a->name && text_equal(a->name, "gpu") && a->value.quoted)
-                return arena_strndup(arena, a->value.text, strcspn(a->value.text, ":!"));
-        }
-    }
-    return NULL;
 }

@@ -11,8 +11,4 @@
  * variable of its name, or a command's output. Nothing where it starts none. */
 void python_commands(const struct python *python, struct text *script);
 
-/* "H100" of @app.function(gpu="H100:8"), as Modal and Beam have it; NULL: it says none, or a
- * choice. */
-const char *python_device(const struct python *python, struct arena *arena);
-
 #endif

@@ -506,9 +506,9 @@ static enum status read_passes(const char *name, const char *text, size_t length
     return STATUS_OK;
 }
 
-enum status shell_read_given(const char *name, const char *text, size_t length,
-                             const struct shell_given *given, size_t n_given,
-                             struct arena *arena, struct shell *shell, struct err *err)
+enum status shell_read(const char *name, const char *text, size_t length,
+                       const struct shell_given *given, size_t n_given, struct arena *arena,
+                       struct shell *shell, struct err *err)
 {
     const struct shell begin = {.given = given, .n_given = n_given};
     return read_passes(name, text, length, &begin, arena, shell, err);
@@ -520,10 +520,4 @@ enum status shell_read_raw(const char *name, const char *text, size_t length,
 {
     const struct shell begin = {.given = given, .n_given = n_given, .raw = true};
     return read_passes(name, text, length, &begin, arena, shell, err);
-}
-
-enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
-                       struct shell *shell, struct err *err)
-{
-    return shell_read_given(name, text, length, NULL, 0, arena, shell, err);
 }

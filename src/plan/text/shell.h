@@ -76,14 +76,10 @@ struct shell {
 };
 
 /* STATUS_INPUT with a place: an open quote or bracket, too many assignments, texts that grow
- * without end. */
-enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
+ * without end. `given`: variables from outside, which are kept in `shell`. */
+enum status shell_read(const char *name, const char *text, size_t length,
+                       const struct shell_given *given, size_t n_given, struct arena *arena,
                        struct shell *shell, struct err *err);
-
-/* The same with variables from outside, which are kept in `shell`. */
-enum status shell_read_given(const char *name, const char *text, size_t length,
-                             const struct shell_given *given, size_t n_given,
-                             struct arena *arena, struct shell *shell, struct err *err);
 
 /* The mark of a place that a raw reading does not know: an "object replacement character". */
 #define SHELL_UNKNOWN "\xef\xbf\xbc"

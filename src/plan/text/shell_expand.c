@@ -398,7 +398,8 @@ static enum status expand_dollar(struct building *b, struct cursor *cursor, bool
 
 /* ---- words ---- */
 
-const char *shell_quote_end(const struct cursor *cursor)
+/* The closing quote of the one that the cursor stands on; NULL: there is none. */
+static const char *shell_quote_end(const struct cursor *cursor)
 {
     char quote = *cursor->at;
     for (struct cursor c = {cursor->at + 1, cursor->end, cursor->mark}; c.at < c.end; c.at++) {

@@ -70,9 +70,6 @@ size_t shell_name_length(const char *at, const char *end);
 /* Reads one word at the cursor and adds the fields it splits into (none, one or several). */
 enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields);
 
-/* The closing quote of the one that the cursor stands on; NULL: there is none. */
-const char *shell_quote_end(const struct cursor *cursor);
-
 /* The script that a word of quotes and of what stands between them is, 'a '\''b'\'' c'. Its
  * lines are those of the word, its columns where nothing is escaped. The cursor steps behind
  * the word; false: a quote is not closed. */

@@ -1,8 +1,6 @@
 /* See shell_function.h. */
 #include "plan/text/shell_function.h"
 
-#include <string.h>
-
 #include "base/number.h"
 #include "plan/text/shell_branch.h"
 

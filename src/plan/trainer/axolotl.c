@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/trainer/axolotl.h"

@@ -1,7 +1,6 @@
 /* DeepSpeed configurations, alone or named by a launch. Read at deepspeedai/DeepSpeed
  * edaa72212672. "auto" belongs to the trainer's flags, of which HuggingFace's are read. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "plan/trainer/trainer.h"
 #include "plan/schema/schema.h"

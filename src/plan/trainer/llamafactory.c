@@ -2,7 +2,6 @@
  * neither. Read at hiyouga/LLaMA-Factory 00577a85775a (hparams) and 01d87b8267b9
  * (model/adapter.py). */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "plan/framework/frozen_names.h"

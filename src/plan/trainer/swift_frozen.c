@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/trainer/swift.h"
 #include "plan/trainer/trainer.h"

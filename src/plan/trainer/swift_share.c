@@ -1,7 +1,6 @@
 /* What ms-swift's trainer and Megatron-SWIFT do alike; see swift.h. Sources: ms-swift
  * swift/arguments/rlhf_args.py, swift/rlhf_trainers, swift/megatron/trainers/rlhf_mixin.py. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"

@@ -3,7 +3,6 @@
  * (swift/megatron/arguments/megatron_args.py) and 00840e65ad86 (its older one, with load and
  * train_type). */
 #include "plan/trainer/swift.h"
-#include "plan/trainer/trainer.h"
 
 #define MODEL "ms-swift swift/arguments/base_args/model_args.py"
 #define BASE "ms-swift swift/arguments/base_args/base_args.py"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "plan/serving/serving.h"
 #include "plan/schema/schema.h"
 
 /* ---- Accelerate ---- */

@@ -4,7 +4,6 @@
  * (fused_losses/cross_entropy_loss.py), 0355f6f171c9 (training_utils.py). */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "base/text.h"

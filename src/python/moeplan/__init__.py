@@ -250,8 +250,10 @@ class Plan:
                limits: Mapping[str, str] | None = None, marginal: bool = False) -> Record:
         """Layouts that fit the cluster, fastest first: `best`, `pareto`, and how many were
         tried. fixed: keys to keep ({"ep": 8}); over: values to try, of any key of the plan;
-        at_most: "200GiB"; marginal: list what is within the stack's error of the limit, too. Of a served plan:
-        objective "tokens", "tpot", "ttft" or "memory"; limits {"tpot": "50ms"}."""
+        at_most: "200GiB"; marginal: list what is within the stack's error of the limit, too. Of a
+        served plan: objective "tokens", "tpot", "ttft" or "memory"; limits {"tpot": "50ms"}; one
+        with a part `prefill` is searched for pairs of layouts of both pools, whose keys are
+        prefill.tp and tp ("pools" of describe)."""
         fixed_texts, n_fixed = _library.strings(_axis(k, [v]) for k, v in (fixed or {}).items())
         over_texts, n_over = _library.strings(_axis(k, v) for k, v in (over or {}).items())
         limit = f"memory={at_most}".encode() if at_most else None

@@ -6,7 +6,6 @@
 #include "base/unit.h"
 #include "report/fixes.h"
 #include "report/page.h"
-#include "report/predict/print.h"
 #include "report/schema_json.h"
 
 #define MATCH(record) ((const struct failure_match *)(record))

@@ -1,7 +1,6 @@
 /* Figures as inline SVG, readable without colour too: each shape has a title, each figure a
  * label, and the numbers stand in the text beside it. See element.h. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/unit.h"
 #include "report/html/element.h"

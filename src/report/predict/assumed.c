@@ -10,7 +10,6 @@
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
 #include "report/amount.h"
-#include "work/stack/stack.h"
 
 /* The equation of verdict_limit, term by term, without those that are nothing. */
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)

@@ -6,7 +6,6 @@
 
 #include "base/unit.h"
 #include "report/page.h"
-#include "plan/schema/schema.h"
 
 enum { TERM_COLUMN = 12, SUMMARY_COLUMN = 10 };
 

@@ -1,6 +1,5 @@
 /* Fixes on the first screen, by what they cost; see screen.h. */
 #include "report/fixes.h"
-#include "report/predict/print.h"
 #include "report/predict/screen.h"
 
 enum { FIXES_SHOWN = 5 };

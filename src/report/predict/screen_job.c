@@ -7,7 +7,6 @@
 #include "plan/engine.h"
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
-#include "sim/time/comm.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
 

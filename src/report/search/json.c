@@ -161,7 +161,7 @@ static void json_hits(struct json *json, const char *key,
     json_close(json);
 }
 
-static void json_refused(struct json *json, const struct search_variants *variants)
+void search_json_refused(struct json *json, const struct search_variants *variants)
 {
     if (!variants->n_refused)
         return;
@@ -197,7 +197,7 @@ void search_print_json(const struct search_variants *variants,
     json_count(&json, "too_large", r->too_large);
     json_count(&json, "evaluated", r->exact);
     json_count(&json, "marginal_left_out", r->marginal);
-    json_refused(&json, variants);
+    search_json_refused(&json, variants);
     json_hits(&json, "best", variants, r->best, r->n_best, arena);
     json_hits(&json, "pareto", variants, r->pareto, r->n_pareto, arena);
     if (r->missed)

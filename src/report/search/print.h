@@ -37,6 +37,9 @@ void search_print_json(const struct search_variants *variants,
 
 void search_print_schema(FILE *out); /* of that JSON */
 
+/* Its member "not_searched", where settings made no plan. */
+void search_json_refused(struct json *json, const struct search_variants *variants);
+
 /* "products +33.3 %": where a hit loses most against another, of the other's whole time. */
 const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
                         struct arena *arena);

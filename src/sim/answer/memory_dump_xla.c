@@ -1,5 +1,4 @@
 /* XLA's texts: buffer assignments, peak buffers, largest allocations; see memory_dump.h. */
-#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -8,7 +8,6 @@
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/notes.h"
-#include "work/list/dtype.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 

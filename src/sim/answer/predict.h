@@ -12,7 +12,6 @@
 #include "plan/read/unread.h"
 #include "sim/moe/collective.h"
 #include "sim/search/fix.h"
-#include "sim/memory/memory.h"
 #include "sim/step/ops.h"
 #include "sim/memory/overflow.h"
 #include "sim/moe/predict_moe.h"

@@ -274,6 +274,13 @@ static void join_notes(const struct prediction *prefill, struct arena *arena,
     out->n_notes = n;
 }
 
+/* Of two servers: one that does not start does not fit, however little it holds. */
+static bool server_is_worse(const struct prediction *a, const struct prediction *b)
+{
+    enum verdict own = a->memory.verdict, other = b->memory.verdict;
+    return own != other ? own > other : over_limit(a) > over_limit(b);
+}
+
 /* Both pools; the answer is that of a server that decodes, its memory that of the pool that has
  * less to spare. */
 static enum status predict_apart(const struct plan *plan, const struct predict_options *options,
@@ -294,7 +301,7 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
     out->pools = pools;
     out->n_pools = 2;
     join_notes(&other, arena, out);
-    if (over_limit(&other) > over_limit(out))
+    if (server_is_worse(&other, out))
         out->memory = other.memory;
     const struct note ask = note_of(
         "workload.mode", "what requests see, and which pool limits: --set workload.mode=serve "

@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "base/stat.h"
-#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/layer/layer.h"
 #include "work/stack/stack.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "plan/derive.h"
 #include "sim/moe/chunks.h"
 #include "work/path/path.h"
 #include "work/piece/block_loop.h"

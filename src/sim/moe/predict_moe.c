@@ -151,10 +151,8 @@ static enum status fill_placement(struct moe_context *c, struct routing_report *
 /* How a cold router with a selection bias finds back; only on demand, it costs a second. */
 static void fill_recovery(struct moe_context *c, struct routing_report *r)
 {
-    enum {
-        WINDOW_ROWS = 64,
-        WINDOW = 10
-    }; /* rows per expert that make a window's maximum known */
+    /* Steps of a window, and the rows an expert has in it: enough to know the largest. */
+    enum { WINDOW = 10, WINDOW_ROWS = 64 };
     const struct rows_spec *s = &c->rows->spec;
     if (!c->options->exact || s->scenario != SCENARIO_COLD || !s->router.bias)
         return;
@@ -162,7 +160,7 @@ static void fill_recovery(struct moe_context *c, struct routing_report *r)
     const struct balance_ask ask = {
         .tokens = ceil_div(WINDOW_ROWS * s->experts, WINDOW * s->top_k),
         .steps = RECOVERY_STEPS,
-        .rate = 0.001,
+        .rate = 0.001, /* Megatron transformer_config.py, moe_router_bias_update_rate */
         .goal = 1.5,
     };
     balance_recover(c->rows, &ask, c->arena, &found);

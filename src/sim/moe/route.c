@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "plan/derive.h"
-
 /* Physical experts are numbered rank * e + number on the rank, replicas by logical expert. A
  * rank with fewer than e experts leaves numbers that no token chooses. */
 static void place(struct route *r, struct arena *arena)

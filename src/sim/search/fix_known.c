@@ -12,6 +12,7 @@
 #include "sim/moe/predict_moe.h"
 #include "sim/search/fix_parts.h"
 #include "work/list/shape.h"
+#include "work/piece/state.h"
 #include "work/stack/stack.h"
 
 enum { WORDS_MOST = 32, BLOCK = 32 };

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/pools.h"
-#include "sim/search/fix_parts.h"
+#include "sim/search/fix.h"
 #include "sim/step/time.h"
 
 enum { MOST_ADDED = 32 };

@@ -7,6 +7,7 @@
 
 #include "plan/derive.h"
 #include "plan/pools.h"
+#include "sim/search/search_servers.h"
 
 enum { BATCH = 16, MOST_TOGETHER = 16, AROUND = 2 };
 
@@ -22,7 +23,8 @@ struct pool_found {
     struct search_ask ask;
     struct search_hit *front;
     size_t n;
-    uint64_t devices; /* of a server */
+    struct servers *servers; /* of each of them */
+    uint64_t devices;        /* of a server */
 };
 
 struct pair {
@@ -30,17 +32,18 @@ struct pair {
     const struct search_hit *side[2];
     uint64_t count[2]; /* 0: as many as the plan's rate needs */
     double bound;      /* of its score */
+    double least_s;    /* of its device_s_per_token */
     size_t number;     /* breaks ties */
 };
 
+/* A server that is to be filled, as one pair has it. */
 struct task {
     const struct pair *pair;
-    struct pools_hit hit;
-    bool taken;
+    unsigned side;
+    struct server_slot *slot;
 };
 
 struct worker {
-    struct evaluator evaluator;
     struct plan plan, prefill;
 };
 
@@ -51,9 +54,10 @@ struct search {
     struct pool_found (*found)[2]; /* [n] */
     struct arena *arena;
     struct pair *pairs;
-    size_t n_pairs, capacity;
-    struct task tasks[BATCH];
+    size_t n_pairs, capacity, pareto_room;
+    struct task tasks[2 * BATCH];
     struct worker *workers;
+    struct evaluator evaluator; /* of memory */
     struct pools_result *result;
 };
 
@@ -96,7 +100,7 @@ static bool is_late(const struct plan *pool, const struct search_hit *hit)
     return most > 0 && hit->alone.latency_s > most;
 }
 
-static void keep_front(struct pool_found *found, struct search_result *r)
+static void keep_front(struct pool_found *found, struct search_result *r, struct arena *arena)
 {
     double soonest = HUGE_VAL;
     qsort(r->best, r->n_best, sizeof *r->best, by_rate);
@@ -108,6 +112,8 @@ static void keep_front(struct pool_found *found, struct search_result *r)
         soonest = hit->alone.latency_s;
         found->front[found->n++] = *hit;
     }
+    found->servers = arena_alloc(arena, 1, sizeof *found->servers);
+    servers_init(found->servers, found->n, arena);
 }
 
 static bool is_alike(const struct pool_found *a, const struct pool_found *b)
@@ -128,13 +134,14 @@ static enum status search_pool(struct search *s, size_t variant, unsigned side, 
             continue;
         own->front = other->front;
         own->n = other->n;
+        own->servers = other->servers;
         return STATUS_OK;
     }
     enum status status = search_run(&own->ask, 1, s->arena, &r, &why);
     if (status != STATUS_OK)
         return err_set(err, status, "servers that %s: %s", side ? "decode" : "prefill",
                        why.text);
-    keep_front(own, &r);
+    keep_front(own, &r, s->arena);
     struct search_result *sum = &s->result->side[side];
     sum->points += r.points;
     sum->invalid += r.invalid;
@@ -161,17 +168,13 @@ static double counted(const struct search *s, const struct pools_ask *ask, uint6
 
 /* Of what arrives the fewest servers that keep up; of requests in flight at most what both
  * pools do when they are full, and no more than if none of them waited. */
-static double bound_of(const struct search *s, const struct pair *pair)
+static double least_of(const struct search *s, const struct pair *pair)
 {
     const struct pools_ask *ask = &s->asks[pair->variant];
     const struct serve_alone *p = &pair->side[0]->alone, *d = &pair->side[1]->alone;
     double output = serve_apart_output(&ask->plan->workload),
            rate = ask->plan->workload.request_rate;
     struct pair least = *pair;
-    if (ask->objective == SEARCH_BY_TPOT)
-        return d->latency_s;
-    if (ask->objective == SEARCH_BY_TTFT)
-        return p->latency_s;
     if (plan_arrives(ask->plan)) {
         for (unsigned i = 0; i < 2; i++)
             if (!least.count[i])
@@ -187,9 +190,13 @@ static double bound_of(const struct search *s, const struct pair *pair)
 
 static void add_pair(struct search *s, struct pair pair)
 {
+    enum search_objective objective = s->asks[pair.variant].objective;
     if (s->devices && devices_of(s, &pair) > s->devices)
         return;
-    pair.bound = bound_of(s, &pair);
+    pair.least_s = least_of(s, &pair);
+    pair.bound = objective == SEARCH_BY_TPOT   ? pair.side[1]->alone.latency_s
+                 : objective == SEARCH_BY_TTFT ? pair.side[0]->alone.latency_s
+                                               : pair.least_s;
     pair.number = s->n_pairs;
     s->pairs = arena_grow(s->arena, s->pairs, s->n_pairs, &s->capacity, sizeof *s->pairs);
     s->pairs[s->n_pairs++] = pair;
@@ -294,36 +301,60 @@ void pools_plan(const struct pools_ask *ask, const struct pools_hit *hit, struct
 
 /* ---- exactly ---- */
 
-static double score_of(const struct search *s, const struct pools_ask *ask,
-                       const struct pools_hit *hit)
+/* The server of a pair's side, which others may have, too. */
+static struct server_slot *slot_of(struct search *s, const struct pair *pair, unsigned side)
+{
+    const struct pool_found *found = &s->found[pair->variant][side];
+    bool arrives = plan_arrives(s->asks[pair->variant].plan);
+    size_t layout = (size_t)(pair->side[side] - found->front);
+    return servers_slot(found->servers, layout, arrives ? 0 : pair->count[side], s->arena);
+}
+
+static void plan_of_pair(const struct search *s, const struct pair *pair, struct worker *w)
+{
+    const struct pool_found *found = s->found[pair->variant];
+    fill_plan((const struct search_ask[]){found[0].ask, found[1].ask}, pair->side, pair->count,
+              &w->prefill, &w->plan);
+}
+
+static void fill_slot(void *arg, size_t number, unsigned worker)
+{
+    struct search *s = arg;
+    const struct task *task = &s->tasks[number];
+    struct worker *w = &s->workers[worker];
+    const struct pools_ask *ask = &s->asks[task->pair->variant];
+    const struct serve_ask served = {.routing = ask->routing, .profile = ask->profile};
+    plan_of_pair(s, task->pair, w);
+    server_fill(task->slot, &w->plan, duties[task->side], &served);
+}
+
+static double score_of(const struct pools_ask *ask, const struct pools_hit *hit)
 {
     const struct serve_times *t = &hit->serving;
     return ask->objective == SEARCH_BY_TPOT   ? t->tpot_s
            : ask->objective == SEARCH_BY_TTFT ? t->ttft_s
-                                              : counted(s, ask, hit->devices) / t->tokens_per_s;
+                                              : hit->device_s_per_token;
 }
 
-static void evaluate_pair(void *arg, size_t number, unsigned worker)
+/* False: a server cannot be priced, or the pair does not keep its limits. */
+static bool evaluate_pair(struct search *s, const struct pair *pair, struct pools_hit *hit)
 {
-    struct search *s = arg;
-    struct task *task = &s->tasks[number];
-    struct worker *w = &s->workers[worker];
-    const struct pair *pair = task->pair;
+    struct worker *w = s->workers;
     const struct pools_ask *ask = &s->asks[pair->variant];
-    const struct pool_found *found = s->found[pair->variant];
-    struct step_time step;
-    struct pools_hit *hit = &task->hit;
-    fill_plan((const struct search_ask[]){found[0].ask, found[1].ask}, pair->side, pair->count,
-              &w->prefill, &w->plan);
-    w->evaluator.routing = ask->routing;
+    struct server_slot *prefill = slot_of(s, pair, 0), *decode = slot_of(s, pair, 1);
+    if (!prefill->priced || !decode->priced)
+        return false;
     *hit =
         (struct pools_hit){.variant = pair->variant, .side = {*pair->side[0], *pair->side[1]}};
-    task->taken = time_serve(&w->evaluator, &w->plan, ask->profile, &step, &hit->serving) &&
-                  hit->serving.apart.present && serve_keeps(&w->plan, &hit->serving);
+    plan_of_pair(s, pair, w);
+    serve_servers_time(&w->plan, &prefill->server, &decode->server, &hit->serving);
     const struct serve_apart *a = &hit->serving.apart;
+    if (!a->present || !serve_keeps(&w->plan, &hit->serving))
+        return false;
     hit->devices = a->prefill * a->prefill_devices + a->decode * a->decode_devices;
-    hit->score = score_of(s, ask, hit);
-    task->taken = task->taken && (!s->devices || hit->devices <= s->devices);
+    hit->device_s_per_token = counted(s, ask, hit->devices) / hit->serving.tokens_per_s;
+    hit->score = score_of(ask, hit);
+    return !s->devices || hit->devices <= s->devices;
 }
 
 /* ---- the list ---- */
@@ -365,39 +396,116 @@ static void take(struct pools_result *r, const struct pools_hit *hit, size_t mos
     r->n_best = r->n_best > most ? most : r->n_best;
 }
 
-static void evaluate_pairs(struct search *s)
+/* Whether a is as good as b may be in all that is weighed. */
+static bool is_as_good(const struct pools_hit *a, double device_s, double ttft_s, double tpot_s)
+{
+    return a->device_s_per_token <= device_s && a->serving.ttft_s <= ttft_s &&
+           a->serving.tpot_s <= tpot_s;
+}
+
+static bool beats(const struct pools_hit *a, const struct pools_hit *b)
+{
+    return is_as_good(a, b->device_s_per_token, b->serving.ttft_s, b->serving.tpot_s);
+}
+
+/* The first of those that are alike stays. */
+static void take_pareto(struct search *s, const struct pools_hit *hit)
 {
     struct pools_result *r = s->result;
-    size_t most = s->asks->best;
-    for (size_t i = 0; i < s->n_pairs;) {
-        size_t n = s->n_pairs - i < BATCH ? s->n_pairs - i : BATCH;
-        if (r->n_best == most && s->pairs[i].bound > r->best[most - 1].score)
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_pareto; i++)
+        if (beats(&r->pareto[i], hit))
             return;
-        for (size_t j = 0; j < n; j++)
-            s->tasks[j].pair = &s->pairs[i + j];
-        pool_run(s->asks->pool, n, evaluate_pair, s);
-        for (size_t j = 0; j < n; j++)
-            if (s->tasks[j].taken)
-                take(r, &s->tasks[j].hit, most);
-        r->exact += n;
-        i += n;
+    for (size_t i = 0; i < r->n_pareto; i++)
+        if (!beats(hit, &r->pareto[i]))
+            r->pareto[n++] = r->pareto[i];
+    r->n_pareto = n;
+    r->pareto =
+        arena_grow(s->arena, r->pareto, r->n_pareto, &s->pareto_room, sizeof *r->pareto);
+    r->pareto[r->n_pareto++] = *hit;
+}
+
+/* Whether a pair may be listed, by what it cannot be better than. */
+static bool is_open(const struct search *s, const struct pair *pair)
+{
+    const struct pools_result *r = s->result;
+    size_t most = s->asks->best;
+    if (r->n_best < most || pair->bound <= r->best[most - 1].score)
+        return true;
+    for (size_t i = 0; s->asks->pareto && i < r->n_pareto; i++)
+        if (is_as_good(&r->pareto[i], pair->least_s, pair->side[0]->alone.latency_s,
+                       pair->side[1]->alone.latency_s))
+            return false;
+    return s->asks->pareto;
+}
+
+static void add_tasks(struct search *s, const struct pair *pair, size_t *n)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        struct server_slot *slot = slot_of(s, pair, side);
+        if (!slot->asked)
+            s->tasks[(*n)++] = (struct task){pair, side, slot};
+        slot->asked = true;
     }
 }
 
-/* A server's memory with its part of the requests. */
+static void evaluate_batch(struct search *s, const struct pair *const pairs[BATCH], size_t n)
+{
+    struct pools_result *r = s->result;
+    struct pools_hit hit;
+    size_t tasks = 0;
+    for (size_t i = 0; i < n; i++)
+        add_tasks(s, pairs[i], &tasks);
+    pool_run(s->asks->pool, tasks, fill_slot, s);
+    for (size_t i = 0; i < n; i++) {
+        if (!evaluate_pair(s, pairs[i], &hit))
+            continue;
+        take(r, &hit, s->asks->best);
+        if (s->asks->pareto)
+            take_pareto(s, &hit);
+    }
+    r->exact += n;
+}
+
+static void evaluate_pairs(struct search *s)
+{
+    const struct pair *pairs[BATCH];
+    for (size_t i = 0, n = 0; i < s->n_pairs || n; n = 0) {
+        for (; i < s->n_pairs && n < BATCH; i++)
+            if (is_open(s, &s->pairs[i]))
+                pairs[n++] = &s->pairs[i];
+        if (!n)
+            return;
+        evaluate_batch(s, pairs, n);
+    }
+}
+
+static int by_device_s(const void *a, const void *b)
+{
+    const struct pools_hit *x = a, *y = b;
+    if (x->device_s_per_token != y->device_s_per_token)
+        return x->device_s_per_token < y->device_s_per_token ? -1 : 1;
+    return by_score(a, b);
+}
+
+/* The memory of the servers of a hit, of the numbers that it has. */
 static void tell_memory(struct search *s, struct pools_hit *hit)
 {
     struct worker *w = s->workers;
-    struct plan *pool = arena_alloc(s->arena, 1, sizeof *pool);
+    const struct serve_apart *a = &hit->serving.apart;
     pools_plan(&s->asks[hit->variant], hit, &w->prefill, &w->plan);
     for (unsigned i = 0; i < 2; i++) {
-        struct evaluation result;
-        plan_pool(&w->plan, duties[i], plan_deployments(&w->plan, duties[i]), pool);
-        evaluate(&w->evaluator, pool, 0, &result);
-        hit->side[i].total_bytes = result.peak.total_bytes;
-        hit->side[i].state_bytes = result.peak.state_bytes;
-        hit->side[i].limit_bytes = result.limit_bytes;
-        hit->side[i].verdict = result.verdict;
+        const struct pool_found *found = &s->found[hit->variant][i];
+        size_t layout = 0;
+        while (found->front[layout].number != hit->side[i].number)
+            layout++;
+        struct server_slot *slot =
+            servers_slot(found->servers, layout, i ? a->decode : a->prefill, s->arena);
+        const struct server_memory *m = server_size(slot, &w->plan, duties[i], &s->evaluator);
+        hit->side[i].total_bytes = m->total_bytes;
+        hit->side[i].state_bytes = m->state_bytes;
+        hit->side[i].limit_bytes = m->limit_bytes;
+        hit->side[i].verdict = m->verdict;
     }
 }
 
@@ -415,9 +523,14 @@ static void pick(struct search *s, const struct pools_result *sides, uint64_t de
     result->best = arena_alloc(s->arena, s->asks->best + 1, sizeof *result->best);
     if (s->n_pairs)
         qsort(s->pairs, s->n_pairs, sizeof *s->pairs, by_bound);
+    s->pareto_room = 0;
     evaluate_pairs(s);
+    if (result->n_pareto)
+        qsort(result->pareto, result->n_pareto, sizeof *result->pareto, by_device_s);
     for (size_t i = 0; i < result->n_best; i++)
         tell_memory(s, &result->best[i]);
+    for (size_t i = 0; i < result->n_pareto; i++)
+        tell_memory(s, &result->pareto[i]);
 }
 
 enum status pools_search(const struct pools_ask *asks, size_t n, const uint64_t *devices,
@@ -438,7 +551,8 @@ enum status pools_search(const struct pools_ask *asks, size_t n, const uint64_t 
     sides.missed = !sides.front[0] ? 1 : !sides.front[1] ? 2 : 0;
     for (size_t i = 0; i < n_results; i++)
         pick(s, &sides, devices[i], &results[i]);
-    for (size_t i = 0; i < workers; i++)
-        evaluator_release(&s->workers[i].evaluator);
+    for (size_t i = 0; i < 2 * n; i++)
+        servers_release(s->found[i / 2][i % 2].servers);
+    evaluator_release(&s->evaluator);
     return STATUS_OK;
 }

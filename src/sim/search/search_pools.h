@@ -6,8 +6,14 @@
  * it is empty. Their pairs, with the numbers of servers that balance, are bounded from below by
  * what each pool does when it is full and by Little's law over requests that wait for nothing,
  * and are evaluated in the order of these bounds, like the plan of both itself, until no bound
- * is as good as what is listed. A layout that is neither is not looked at beside others: the
- * seconds of a decode step are taken to rise evenly with its sequences. Pure. */
+ * is as good as what is listed. Beside the best stands the Pareto set of what is left to be
+ * weighed: tokens a second for the devices, the first token, further ones; a pair is passed
+ * over where one that was evaluated is as good in all three as it can be. Pairs share their
+ * servers (search_servers.h).
+ *
+ * A layout that is neither is not looked at beside others: the seconds of a decode step are
+ * taken to rise evenly with its sequences. Between both ends pairs were up to 2.7 % better than
+ * one of the set (tests/property/test_pools_search). Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_POOLS_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_POOLS_H
 
@@ -23,6 +29,7 @@ struct pools_ask {
     bool marginal;                       /* the same */
     enum search_objective objective;     /* other than memory */
     size_t best;                         /* how many pairs of layouts to list */
+    bool pareto;                         /* and the Pareto set */
     struct pool *pool;                   /* or NULL */
 };
 
@@ -31,7 +38,7 @@ struct pools_ask {
  * (of all that may be used where that is said) over tokens a second. */
 struct pools_hit {
     size_t variant; /* which of the asked plans */
-    double score;
+    double score, device_s_per_token;
     struct search_hit side[2]; /* prefill, decode: value, splits, memory as predict says it */
     struct serve_times serving;
     uint64_t devices; /* of both */
@@ -43,6 +50,8 @@ struct pools_result {
     size_t pairs, exact;          /* pairs with their numbers; of them evaluated */
     struct pools_hit *best;       /* [n_best] best first */
     size_t n_best;
+    struct pools_hit *pareto; /* [n_pareto] most tokens a second for the devices first */
+    size_t n_pareto;
     size_t missed; /* pool of which no layout fits and keeps its limit: 1 prefill, 2 decode */
 };
 

@@ -1,5 +1,4 @@
 /* What a search tries; see search.h. */
-#include <assert.h>
 
 #include "base/text.h"
 #include "plan/derive.h"

@@ -1,8 +1,6 @@
 /* Sweeps; see sweep.h. */
 #include "sim/search/sweep.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

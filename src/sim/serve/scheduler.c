@@ -30,7 +30,7 @@ double cost_earlier(const struct step_costs *costs, double tokens, double pairs,
 }
 
 /* The fullest replica's step, with experts that the tokens of all choose. */
-static double decode_s(const struct player *p)
+static double decode_step_s(const struct player *p)
 {
     const struct step_costs *c = p->ask->costs;
     double fullest = 0, sum = 0;
@@ -45,8 +45,16 @@ static double decode_s(const struct player *p)
     return s - cost_at(&c->routed, fullest) + cost_at(&c->routed, mean);
 }
 
+/* The same as long as those that decode are the same. */
+static double decode_s(struct player *p)
+{
+    if (p->each_s <= 0)
+        p->each_s = decode_step_s(p);
+    return p->each_s;
+}
+
 /* The replica with most to do, beside experts that all of them share. */
-static double step_s(const struct player *p)
+static double step_s(struct player *p)
 {
     const struct step_costs *c = p->ask->costs;
     bool apart = p->ask->batching == BATCHING_APART;
@@ -161,14 +169,17 @@ static void issue(struct player *p, uint32_t replica, double arrived_s)
     at->last = number;
 }
 
-static void note(struct scheduler_result *out, const struct request *r, double now_s)
+static void note(struct player *p, const struct request *r)
 {
+    struct scheduler_result *out = p->out;
+    double now_s = p->now_s;
     out->input_tokens += r->input;
     out->output_tokens += r->output;
     out->ttft_s[out->n] = r->first_s - r->arrived_s;
     out->tpot_s[out->n] = r->output > 1 ? (now_s - r->first_s) / (double)(r->output - 1) : 0;
     out->latency_s[out->n] = now_s - r->arrived_s;
     out->ends_s[out->n++] = now_s;
+    p->settled = p->settled || (p->ask->settled && p->ask->settled(p->ask->context, out));
 }
 
 static void finish(struct player *p, uint32_t number)
@@ -177,9 +188,10 @@ static void finish(struct player *p, uint32_t number)
     struct replica *at = &p->replicas[r->replica];
     at->running--;
     at->decoding--;
+    p->each_s = 0;
     cache_leave(p, at, r);
     if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
-        note(p->out, r, p->now_s);
+        note(p, r);
     if (p->ask->in_flight && p->n_issued < p->most)
         issue(p, r->replica, p->now_s);
 }
@@ -308,6 +320,7 @@ static void begin_decodes(struct player *p, struct replica *at)
         r->finish = p->decode_steps + steps_of(p->ask, cache_answer(r));
         cache_join(p, r);
         at->decoding++;
+        p->each_s = 0;
         player_push(p, number);
     }
 }
@@ -334,15 +347,67 @@ static bool any_waits(const struct player *p)
     return false;
 }
 
+/* Whether whoever waits for its turn does so, too, after the next decode steps, however many:
+ * until somebody ends, arrives or is taken out. Looks between (poll_steps) and prompts that are
+ * held back go step by step. */
+static bool is_stuck(const struct player *p)
+{
+    const struct scheduler_ask *ask = p->ask;
+    if (ask->poll_steps > 1 || (ask->balance.timeout && ask->replicas > 1))
+        return false;
+    for (uint64_t i = 0; i < ask->replicas; i++) {
+        const struct replica *at = &p->replicas[i];
+        const struct request *r = &p->requests[at->first];
+        if (at->first == NOBODY || at->running == ask->slots)
+            continue;
+        if (r >= p->requests + p->known || r->started || !cache_is_shut(p, at, r))
+            return false;
+    }
+    return true;
+}
+
+static bool is_open(const struct player *p)
+{
+    return !p->ask->in_flight && p->n_issued < p->most;
+}
+
+static bool lacks_room(const struct player *p)
+{
+    for (uint64_t i = 0; i < p->ask->replicas; i++)
+        if (cache_lacks(p, &p->replicas[i]))
+            return true;
+    return false;
+}
+
+/* Steps in which nobody begins, each as if it were by itself: sums are rounded step by step. */
+static void decode_stuck(struct player *p, uint64_t most)
+{
+    double each = decode_s(p);
+    uint64_t n = 0;
+    do {
+        p->now_s += each;
+        cache_grow(p, 1);
+    } while (++n < most && !(is_open(p) && p->next_arrival_s <= p->now_s) && !lacks_room(p));
+    p->steps += n;
+    count_unseen(p, n);
+    p->decode_steps += n;
+}
+
 /* Steps that are alike: until the first answer ends or a request arrives. */
 static void decode(struct player *p)
 {
     double each = decode_s(p);
     uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
-    if (any_waits(p))
+    bool waits = any_waits(p);
+    if (waits && n > 1 && !p->ask->singly && is_stuck(p)) {
+        decode_stuck(p, n);
+        return;
+    }
+    if (waits)
         n = n ? 1 : 0;
-    n = lesser(n, cache_steps(p));
-    if (!p->ask->in_flight && p->n_issued < p->most && each > 0) {
+    if (n > 1)
+        n = lesser(n, cache_steps(p));
+    if (is_open(p) && each > 0) {
         double steps = ceil((p->next_arrival_s - p->now_s) / each);
         n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
     }
@@ -413,7 +478,7 @@ void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
     struct player p = {.ask = ask, .out = out, .unseen = ask->poll_steps};
     *out = (struct scheduler_result){.n = 0};
     begin(&p, arena);
-    while (out->n < ask->requests)
+    while (out->n < ask->requests && !p.settled)
         step(&p);
 }
 

@@ -68,6 +68,8 @@ struct step_costs {
 double cost_earlier(const struct step_costs *costs, double tokens, double pairs,
                     double earlier);
 
+struct scheduler_result;
+
 struct scheduler_ask {
     enum batching batching;
     uint64_t replicas, slots, budget; /* slots and tokens of a step: of a replica */
@@ -91,10 +93,15 @@ struct scheduler_ask {
     double accepted;     /* tokens of a sequence that a step yields, in the mean */
     uint64_t seed;
     const struct step_costs *costs;
+    /* NULL, or whether what was noted until now settles what is asked of the play, which then
+     * ends; asked after each request that is reported. */
+    bool (*settled)(void *context, const struct scheduler_result *until);
+    void *context;
+    bool singly; /* tests: one by one, too, steps in which nobody that waits can begin */
 };
 
 struct scheduler_result {
-    uint64_t n;
+    uint64_t n;                           /* fewer than were asked for: it was settled */
     double *ttft_s, *tpot_s, *latency_s;  /* [n] of whole requests, in the order they end */
     double *ends_s;                       /* [n] ascending, from the first arrival */
     uint64_t input_tokens, output_tokens; /* of these requests */

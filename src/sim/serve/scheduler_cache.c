@@ -101,6 +101,22 @@ bool cache_admits(const struct player *p, const struct replica *at, const struct
     return (double)whole(r) <= tokens - (double)at->wholes;
 }
 
+bool cache_is_shut(const struct player *p, const struct replica *at, const struct request *r)
+{
+    double tokens = (double)p->ask->cache.tokens;
+    if (!is_played(p) || !at->running)
+        return false;
+    switch (p->ask->cache.admits) {
+    case ADMIT_PROMPT: /* what is held only grows */
+        return (double)r->left > tokens - at->held - growth(p, at);
+    case ADMIT_PART: /* what is reserved falls */
+        return false;
+    case ADMIT_WHOLE:
+        break;
+    }
+    return (double)whole(r) > tokens - (double)at->wholes;
+}
+
 uint64_t cache_kept(const struct player *p, const struct replica *at, const struct request *r)
 {
     if (!p->ask->cache.keeps || r->started || r->behind <= 0)
@@ -210,6 +226,7 @@ static void take_out(struct player *p, struct replica *at, uint32_t number)
     if (decodes) {
         player_remove(p, number);
         at->decoding--;
+        p->each_s = 0;
         r->said += lesser(said + 1, cache_answer(r)); /* the first one was said before */
         r->prompt = r->input + r->said;
         enqueue(p, at, number);
@@ -253,6 +270,11 @@ static uint32_t said_least(const struct player *p, const struct replica *at)
         fewest = said;
     }
     return found;
+}
+
+bool cache_lacks(const struct player *p, const struct replica *at)
+{
+    return is_played(p) && at->held + growth(p, at) > (double)p->ask->cache.tokens;
 }
 
 static void relieve_newest(struct player *p, struct replica *at)

@@ -52,6 +52,8 @@ struct player {
     uint64_t waited, joined; /* steps that prompts of some replicas, of all, were held back */
     double now_s, next_arrival_s;
     struct rng arrivals;
+    bool settled;  /* as the ask has it */
+    double each_s; /* of a decode step of those that decode; 0: they are others now */
 };
 
 /* fmin and fmax, which are calls: there is no NaN here. */
@@ -90,6 +92,14 @@ void cache_take(struct player *player, struct replica *at, struct request *r, ui
 void cache_join(const struct player *player, struct request *r);
 void cache_grow(struct player *player, uint64_t n);
 void cache_leave(struct player *player, struct replica *at, const struct request *r);
+
+/* Whether a request that waits for room finds none either after any number of decode steps, as
+ * long as nobody else ends, begins or is taken out. */
+bool cache_is_shut(const struct player *player, const struct replica *at,
+                   const struct request *r);
+
+/* Whether a replica lacks room for the next decode step, so that somebody has to go. */
+bool cache_lacks(const struct player *player, const struct replica *at);
 
 /* Decode steps that all replicas have room for, at least one. */
 uint64_t cache_steps(const struct player *player);

@@ -9,6 +9,7 @@
 #include "plan/layers.h"
 #include "plan/pools.h"
 #include "plan/speculation.h"
+#include "sim/serve/serve_plays.h"
 
 /* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
  * requests of all. */
@@ -18,11 +19,6 @@ enum { ROUNDS = 10, MOST_REQUESTS = 20000 };
  * times those in flight; times those in flight that come before; rounds of all slots that
  * measure the capacity, after one that fills them. */
 enum { FEWEST_JUDGED = 5000, JUDGED = 4, BEFORE = 2, CAPACITY_ROUNDS = 4 };
-
-/* A fleet in which a request meets fewer others than this is as fast as it gets; the most of
- * it. */
-static const double alone = 0.01;
-enum { MOST_DEPLOYMENTS = 1 << 20 };
 
 /* Servers of one role: those that prefill give a request its first token, those that decode
  * have its prompt's cache sent, and find it in their steps as one token without work
@@ -222,9 +218,9 @@ double serve_capacity(const struct serve_game *g, double *tokens)
     return (double)(last - slots) / s;
 }
 
-/* A steady state at a rate below the capacity, at which `slots` are in flight. */
-void serve_play_rate(const struct serve_game *g, double rate, double capacity_per_s,
-                     struct arena *arena, struct scheduler_result *r)
+/* At the capacity `slots` are in flight. */
+struct scheduler_ask serve_rate_ask(const struct serve_game *g, double rate,
+                                    double capacity_per_s)
 {
     struct scheduler_ask ask = admitting_of(g);
     uint64_t slots = g->load->sequences * ask.replicas;
@@ -232,65 +228,7 @@ void serve_play_rate(const struct serve_game *g, double rate, double capacity_pe
     ask.rate = rate;
     ask.requests = JUDGED * in_flight > FEWEST_JUDGED ? JUDGED * in_flight : FEWEST_JUDGED;
     ask.first = BEFORE * in_flight > ask.requests / 10 ? BEFORE * in_flight : ask.requests / 10;
-    scheduler_play(&ask, arena, r);
-}
-
-/* What a play at a rate shows of limits; of a result that is not sorted. */
-static struct serve_shown shown_of(const struct serve_game *g, double rate,
-                                   const struct scheduler_result *r, struct arena *arena)
-{
-    double sum = 0;
-    for (size_t i = 0; i < r->n; i++)
-        sum += r->latency_s[i];
-    return (struct serve_shown){serve_within(g, r, arena), rate * sum / (double)r->n};
-}
-
-/* Whether a deployment with a part of the rate answers enough requests within the limits;
- * *others: requests it has in flight, in the mean. `one`: what one with all of it shows where
- * that was played, or NULL. */
-static bool suffices(const struct serve_game *g, uint64_t deployments, double capacity_per_s,
-                     const struct serve_shown *one, double *others)
-{
-    struct scheduler_result r;
-    struct arena arena = {0};
-    struct serve_shown shown;
-    double rate = g->plan->workload.request_rate / (double)deployments;
-    if (rate >= capacity_per_s)
-        return false;
-    if (deployments == 1 && one) {
-        shown = *one;
-    } else {
-        serve_play_rate(g, rate, capacity_per_s, &arena, &r);
-        shown = shown_of(g, rate, &r, &arena);
-    }
-    arena_release(&arena);
-    *others = shown.others;
-    return shown.within >= g->plan->workload.limit.share;
-}
-
-/* The fewest of these deployments that share the rate out evenly and keep the limits; without
- * limits, a stable queue. 0: a request alone does not keep them. */
-uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s,
-                      const struct serve_shown *one)
-{
-    double rate = g->plan->workload.request_rate, others = HUGE_VAL;
-    uint64_t below = (uint64_t)(rate / capacity_per_s), n = below + 1;
-    if (!serve_is_limited(g->plan))
-        return n;
-    while (!suffices(g, n, capacity_per_s, one, &others)) {
-        if (others < alone || n > MOST_DEPLOYMENTS)
-            return 0;
-        below = n;
-        n *= 2;
-    }
-    while (n - below > 1) {
-        uint64_t half = below + (n - below) / 2;
-        if (suffices(g, half, capacity_per_s, one, &others))
-            n = half;
-        else
-            below = half;
-    }
-    return n;
+    return ask;
 }
 
 void serve_overload(struct serve_times *out, double tokens)
@@ -305,17 +243,16 @@ void serve_overload(struct serve_times *out, double tokens)
     out->tokens_per_s = out->capacity_per_s * tokens;
 }
 
-static void play_stable(const struct serve_game *g, double tokens, struct serve_times *out,
-                        struct serve_shown *shown)
+static void play_stable(const struct serve_game *g, double tokens, struct serve_plays *plays,
+                        struct serve_times *out)
 {
-    struct scheduler_result r;
     struct arena arena = {0};
-    serve_play_rate(g, out->request_rate, out->capacity_per_s, &arena, &r);
+    const struct serve_played *played = serve_plays_of(plays, 1);
+    struct scheduler_result r = serve_copy(&played->result, &arena);
     out->requests_per_s = out->request_rate;
     out->tokens_per_s = out->request_rate * tokens;
     if (serve_is_limited(g->plan)) {
-        *shown = shown_of(g, out->request_rate, &r, &arena);
-        out->within = shown->within;
+        out->within = played->shown.within;
         out->goodput_per_s = out->within * out->request_rate;
     }
     serve_report(g, &r, out);
@@ -325,9 +262,9 @@ static void play_stable(const struct serve_game *g, double tokens, struct serve_
 static void play_open(const struct serve_game *g, struct serve_times *out)
 {
     double tokens;
-    struct serve_shown shown = {0};
     out->request_rate = g->plan->workload.request_rate;
     out->capacity_per_s = serve_capacity(g, &tokens);
+    struct serve_plays plays = {.game = g, .capacity_per_s = out->capacity_per_s};
     out->utilization = out->request_rate / out->capacity_per_s;
     bool overloaded = out->utilization >= 1;
     out->queue = overloaded                                      ? "overloaded"
@@ -336,8 +273,9 @@ static void play_open(const struct serve_game *g, struct serve_times *out)
     if (overloaded)
         serve_overload(out, tokens);
     else
-        play_stable(g, tokens, out, &shown);
-    out->deployments = serve_fewest(g, out->capacity_per_s, overloaded ? NULL : &shown);
+        play_stable(g, tokens, &plays, out);
+    out->deployments = serve_fewest(&plays);
+    arena_release(&plays.arena);
 }
 
 struct serve_apart_side serve_side(const struct serve_game *g)

@@ -19,20 +19,9 @@ void serve_report_intervals(const struct rates *rates, struct serve_times *out);
 /* Requests per second of a deployment while others wait; *tokens: of an answer, the mean. */
 double serve_capacity(const struct serve_game *g, double *tokens);
 
-/* A steady state at a rate below the capacity. */
-void serve_play_rate(const struct serve_game *g, double rate, double capacity_per_s,
-                     struct arena *arena, struct scheduler_result *r);
-
-/* What requests at a rate show: the part within all limits, those in flight in the mean. */
-struct serve_shown {
-    double within, others;
-};
-
-/* The fewest of these deployments that share the plan's rate out evenly and keep the limits;
- * without limits, a stable queue. 0: a request alone does not keep them. `one`: what one of
- * them shows at the plan's whole rate where that was played already, or NULL. */
-uint64_t serve_fewest(const struct serve_game *g, double capacity_per_s,
-                      const struct serve_shown *one);
+/* The play of a steady state at a rate below the capacity. */
+struct scheduler_ask serve_rate_ask(const struct serve_game *g, double rate,
+                                    double capacity_per_s);
 
 /* A queue that grows without end. */
 void serve_overload(struct serve_times *out, double tokens);

@@ -10,42 +10,55 @@
 /* Servers that are added one by one to two pools of which each keeps its limits alone. */
 enum { MOST_ADDED = 32 };
 
-/* Of one server of a pool, and how many there are. */
-struct pool {
-    const struct serve_game *game;
-    double capacity_per_s, tokens;
-    uint64_t n;
-};
-
+/* So many servers of each pool. */
 struct both {
     const struct serve_pools *pools;
-    struct pool prefill, decode;
+    uint64_t prefill, decode;
     double rate, exposed_s;
 };
 
-static double pool_per_s(const struct pool *pool)
+void serve_pool_release(struct serve_pool *pool)
 {
-    return (double)pool->n * pool->capacity_per_s;
+    arena_release(&pool->plays.arena);
+}
+
+static void find_capacity(struct serve_pool *pool)
+{
+    if (pool->plays.capacity_per_s > 0)
+        return;
+    pool->plays.game = &pool->game;
+    pool->plays.capacity_per_s = serve_capacity(&pool->game, &pool->tokens);
+}
+
+void serve_pool_play(struct serve_pool *pool)
+{
+    find_capacity(pool);
+    serve_fewest(&pool->plays);
 }
 
 /* ---- one request after the other ---- */
+
+static bool keeps_up(const struct both *b, const struct serve_pool *pool, uint64_t n)
+{
+    return b->rate / (double)n < pool->plays.capacity_per_s;
+}
 
 /* Of so many servers each; false: a queue grows without end. */
 static bool play(const struct both *b, uint64_t prefill, uint64_t decode, struct arena *arena,
                  struct scheduler_result *out)
 {
-    struct scheduler_result p, d;
-    double p_rate = b->rate / (double)prefill, d_rate = b->rate / (double)decode;
-    if (p_rate >= b->prefill.capacity_per_s || d_rate >= b->decode.capacity_per_s)
+    struct serve_pool *prompts = b->pools->prefill, *answers = b->pools->decode;
+    if (!keeps_up(b, prompts, prefill) || !keeps_up(b, answers, decode))
         return false;
-    serve_play_rate(b->prefill.game, p_rate, b->prefill.capacity_per_s, arena, &p);
-    serve_play_rate(b->decode.game, d_rate, b->decode.capacity_per_s, arena, &d);
-    uint64_t n = p.n < d.n ? p.n : d.n;
+    const struct scheduler_result *p = &serve_plays_of(&prompts->plays, prefill)->result;
+    struct scheduler_result d =
+        serve_copy(&serve_plays_of(&answers->plays, decode)->result, arena);
+    uint64_t n = p->n < d.n ? p->n : d.n;
     for (uint64_t i = 0; i < n; i++) {
-        d.ttft_s[i] += p.ttft_s[i] + b->exposed_s;
-        d.latency_s[i] += p.latency_s[i] + b->exposed_s;
+        d.ttft_s[i] += p->ttft_s[i] + b->exposed_s;
+        d.latency_s[i] += p->latency_s[i] + b->exposed_s;
     }
-    d.input_tokens = p.input_tokens / p.n * n;
+    d.input_tokens = p->input_tokens / p->n * n;
     d.output_tokens = d.output_tokens / d.n * n;
     d.n = n;
     *out = d;
@@ -56,8 +69,9 @@ static double kept(const struct both *b, uint64_t prefill, uint64_t decode)
 {
     struct arena arena = {0};
     struct scheduler_result r;
-    double share =
-        play(b, prefill, decode, &arena, &r) ? serve_within(b->decode.game, &r, &arena) : 0;
+    double share = play(b, prefill, decode, &arena, &r)
+                       ? serve_within(&b->pools->decode->game, &r, &arena)
+                       : 0;
     arena_release(&arena);
     return share;
 }
@@ -70,8 +84,8 @@ static void find_fewest(const struct both *b, const struct serve_apart *a, uint6
                         uint64_t *decode)
 {
     double wanted = b->pools->plan->workload.limit.share;
-    uint64_t p = serve_fewest(b->prefill.game, b->prefill.capacity_per_s, NULL);
-    uint64_t d = serve_fewest(b->decode.game, b->decode.capacity_per_s, NULL);
+    uint64_t p = serve_fewest(&b->pools->prefill->plays);
+    uint64_t d = serve_fewest(&b->pools->decode->plays);
     *prefill = *decode = 0;
     if (!p || !d)
         return;
@@ -92,9 +106,9 @@ static void find_fewest(const struct both *b, const struct serve_apart *a, uint6
 
 /* Where the plan leaves a number open: the fewest that will do, or at least keep up. */
 static uint64_t number(uint64_t said, uint64_t fewest, const struct both *b,
-                       const struct pool *pool)
+                       const struct serve_pool *pool)
 {
-    uint64_t stable = (uint64_t)(b->rate / pool->capacity_per_s) + 1;
+    uint64_t stable = (uint64_t)(b->rate / pool->plays.capacity_per_s) + 1;
     return said ? said : fewest ? fewest : stable;
 }
 
@@ -105,52 +119,61 @@ static void report_rate(const struct both *b, struct serve_times *out)
     struct arena arena = {0};
     struct scheduler_result r;
     out->requests_per_s = b->rate;
-    out->tokens_per_s = b->rate * b->decode.tokens;
-    if (!play(b, b->prefill.n, b->decode.n, &arena, &r)) {
-        serve_overload(out, b->decode.tokens);
+    out->tokens_per_s = b->rate * b->pools->decode->tokens;
+    if (!play(b, b->prefill, b->decode, &arena, &r)) {
+        serve_overload(out, b->pools->decode->tokens);
     } else {
         if (serve_is_limited(b->pools->plan)) {
-            out->within = serve_within(b->decode.game, &r, &arena);
+            out->within = serve_within(&b->pools->decode->game, &r, &arena);
             out->goodput_per_s = out->within * b->rate;
         }
-        serve_report(b->decode.game, &r, out);
+        serve_report(&b->pools->decode->game, &r, out);
     }
     arena_release(&arena);
+}
+
+/* What all servers can do beside what arrives. */
+static void report_queue(const struct both *b, struct serve_times *out)
+{
+    struct serve_apart *a = &out->apart;
+    double links =
+        fmin(a->link_per_s * (double)a->prefill, a->receive_per_s * (double)a->decode);
+    double prompts = (double)b->prefill * b->pools->prefill->plays.capacity_per_s;
+    double answers = (double)b->decode * b->pools->decode->plays.capacity_per_s;
+    double error = b->pools->decode->game.rates->error;
+    out->request_rate = b->rate;
+    out->capacity_per_s = fmin(links, fmin(prompts, answers));
+    out->utilization = b->rate / out->capacity_per_s;
+    out->queue = out->utilization >= 1                 ? "overloaded"
+                 : out->utilization * (1 + error) >= 1 ? "marginal"
+                                                       : "stable";
+    a->limited_by = answers <= fmin(prompts, links) ? "decode"
+                    : links < prompts               ? "link"
+                                                    : "prefill";
+    a->prefill_busy = b->rate / prompts;
+    a->decode_busy = b->rate / answers;
 }
 
 static void play_open(const struct serve_pools *g, const struct serve_apart_ask *ask,
                       struct serve_times *out)
 {
     struct serve_apart *a = &out->apart;
-    struct both b = {.pools = g, .prefill.game = &g->prefill, .decode.game = &g->decode};
+    struct both b = {.pools = g};
     struct serve_apart_ask said = *ask;
     b.rate = g->plan->workload.request_rate;
     b.exposed_s = a->exposed_s;
-    b.prefill.capacity_per_s = serve_capacity(&g->prefill, &b.prefill.tokens);
-    b.decode.capacity_per_s = serve_capacity(&g->decode, &b.decode.tokens);
+    find_capacity(g->prefill);
+    find_capacity(g->decode);
     uint64_t p, d;
     find_fewest(&b, a, &p, &d);
-    said.n_prefill = b.prefill.n = number(ask->n_prefill, p, &b, &b.prefill);
-    said.n_decode = b.decode.n = number(ask->n_decode, d, &b, &b.decode);
+    said.n_prefill = b.prefill = number(ask->n_prefill, p, &b, g->prefill);
+    said.n_decode = b.decode = number(ask->n_decode, d, &b, g->decode);
     serve_apart_of(&said, a);
     a->fewest_prefill = p;
     a->fewest_decode = d;
-    double links =
-        fmin(a->link_per_s * (double)a->prefill, a->receive_per_s * (double)a->decode);
-    double prompts = pool_per_s(&b.prefill), answers = pool_per_s(&b.decode);
-    out->request_rate = b.rate;
-    out->capacity_per_s = fmin(links, fmin(prompts, answers));
-    out->utilization = b.rate / out->capacity_per_s;
-    out->queue = out->utilization >= 1                                  ? "overloaded"
-                 : out->utilization * (1 + g->decode.rates->error) >= 1 ? "marginal"
-                                                                        : "stable";
-    a->limited_by = answers <= fmin(prompts, links) ? "decode"
-                    : links < prompts               ? "link"
-                                                    : "prefill";
-    a->prefill_busy = b.rate / prompts;
-    a->decode_busy = b.rate / answers;
+    report_queue(&b, out);
     if (out->utilization >= 1)
-        serve_overload(out, b.decode.tokens);
+        serve_overload(out, g->decode->tokens);
     else
         report_rate(&b, out);
 }
@@ -185,8 +208,8 @@ static void settle_closed(const struct serve_pools *g, const struct serve_apart_
 void serve_pools_play(const struct serve_pools *g, struct serve_times *out)
 {
     const struct serve_apart_ask ask = {
-        .prefill = serve_side(&g->prefill),
-        .decode = serve_side(&g->decode),
+        .prefill = serve_side(&g->prefill->game),
+        .decode = serve_side(&g->decode->game),
         .n_prefill = plan_deployments(g->plan, DUTY_PROMPTS),
         .n_decode = plan_deployments(g->plan, DUTY_ANSWERS),
     };
@@ -202,7 +225,7 @@ void serve_pools_play(const struct serve_pools *g, struct serve_times *out)
         play_open(g, &ask, out);
     else
         settle_closed(g, &ask, out);
-    serve_report_intervals(g->decode.rates, out);
+    serve_report_intervals(g->decode->game.rates, out);
     a->tokens_per_s_per_device = out->tokens_per_s / (double)(a->prefill * a->prefill_devices +
                                                               a->decode * a->decode_devices);
 }

@@ -488,6 +488,13 @@ static const struct evaluation *evaluate_pool(struct evaluator *e, const struct 
     return &p->result[i];
 }
 
+/* Of two servers: one that does not start does not fit, however little it holds. */
+static bool server_is_worse(const struct evaluation *prefill, const struct evaluation *decode)
+{
+    bool judged = prefill->valid && decode->valid && prefill->verdict != decode->verdict;
+    return judged ? prefill->verdict > decode->verdict : prefill_is_worse(prefill, decode);
+}
+
 /* A server of the pool that has less to spare, as predict says it; a step is of who decodes. */
 static void evaluate_pools(struct evaluator *e, const struct plan *plan, struct evaluation *out)
 {
@@ -495,7 +502,7 @@ static void evaluate_pools(struct evaluator *e, const struct plan *plan, struct 
         e->pools = arena_alloc(&e->kept, 1, sizeof *e->pools);
     const struct evaluation *prefill = evaluate_pool(e, plan, DUTY_PROMPTS);
     const struct evaluation *decode = evaluate_pool(e, plan, DUTY_ANSWERS);
-    *out = prefill_is_worse(prefill, decode) ? *prefill : *decode;
+    *out = server_is_worse(prefill, decode) ? *prefill : *decode;
     out->by = decode->by;
 }
 

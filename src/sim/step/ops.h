@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "sim/memory/memory.h"
 #include "sim/moe/demand.h"
 #include "sim/step/slice.h"
 #include "work/list/work.h"

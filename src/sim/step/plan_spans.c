@@ -3,6 +3,7 @@
 
 #include "plan/layers.h"
 #include "sim/serve/serve.h"
+#include "sim/step/time.h"
 #include "sim/time/step_draft.h"
 
 enum segment plan_spans_layer(const struct model *model)

@@ -4,7 +4,6 @@
 #define MOEPLAN_SIM_STEP_PLAN_SPANS_H
 
 #include "sim/time/step_spans.h"
-#include "sim/step/time.h"
 
 struct plan_spans {
     struct stepper stepper; /* with the list, its values and what prices it */

@@ -25,6 +25,7 @@ struct serve_step {
     struct stepper stepper;
     struct plan plan;  /* of the size at hand */
     unsigned n, n_few; /* few: the first ones, of one sequence on some replicas */
+    unsigned used;     /* the first ones, which are sampled and priced */
     struct knot {
         uint64_t sequences, length, tokens; /* tokens: of time_routing */
         struct demand full;
@@ -84,7 +85,7 @@ static enum status sample_knots(struct serve_step *s, uint64_t last_samples,
                                 const struct routing_data *data, const struct rows *laws,
                                 struct arena *arena, struct err *err)
 {
-    for (unsigned k = 0; k < s->n; k++) {
+    for (unsigned k = 0; k < s->used; k++) {
         struct knot *knot = &s->knots[k];
         const struct time_routing routing = {data, laws, knot->tokens};
         set_size(s, knot);
@@ -183,6 +184,19 @@ static void list_prefill(struct serve_step *s)
     }
 }
 
+/* Of a server that prefills alone its steps beside no answer: of decode steps the shortest,
+ * which none of them is shorter than (step_s of the scheduler). */
+static void choose_used(struct serve_model *m, bool alone)
+{
+    enum duty role = m->plan->workload.role;
+    m->decode->used = m->decode->n;
+    m->prefill->used = m->prefill->n;
+    if (alone && role == DUTY_ANSWERS)
+        m->prefill->used = 0;
+    if (alone && role == DUTY_PROMPTS)
+        m->decode->used = m->decode->n_few + 1;
+}
+
 enum status serve_open(struct serve_model *model, const struct plan *plan,
                        const struct serve_ask *ask, struct arena *arena, struct err *err)
 {
@@ -196,6 +210,7 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
     list_decode(model->decode, model->load.sequences,
                 serve_timed_tokens(plan, model->load.sequences));
     list_prefill(model->prefill);
+    choose_used(model, ask->alone);
     const struct rows *laws;
     uint64_t samples = plan->moe.routing.samples;
     TRY(prepare_laws(model->decode, ask, arena, &laws, err));
@@ -276,11 +291,11 @@ static bool price_earlier(const struct plan *plan, struct serve_step *s,
 {
     struct step_time alone, after;
     unsigned k = 0;
-    while (k + 1 < s->n && s->knots[k + 1].sequences == 1)
+    while (k + 1 < s->used && s->knots[k + 1].sequences == 1)
         k++;
     double n = (double)s->knots[k].length;
-    if (!s->n || !price(s, k, &alone))
-        return !s->n;
+    if (!s->used || !price(s, k, &alone))
+        return !s->used;
     costs->earlier.token_s = expand_s(&s->stepper) / n;
     uint64_t prompt = serve_prompt(plan), earlier = plan->workload.shared_prefix;
     earlier += prompt > s->knots[k].length ? prompt / 2 : 0;
@@ -329,7 +344,7 @@ static bool price_decode(struct serve_model *m, struct step_costs *costs,
     costs->filler = serve_filler(m->plan);
     if (!price_few(m, &costs->routed))
         return false;
-    for (unsigned k = s->n_few; k < s->n; k++) {
+    for (unsigned k = s->n_few; k < s->used; k++) {
         double x = (double)s->knots[k].sequences;
         if (!price(s, k, full))
             return false;
@@ -351,7 +366,7 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
     struct step_time step;
     if (!price_decode(m, costs, full))
         return false;
-    for (unsigned k = 0; k < m->prefill->n; k++) {
+    for (unsigned k = 0; k < m->prefill->used; k++) {
         const struct knot *knot = &m->prefill->knots[k];
         double x = (double)(knot->sequences * knot->length);
         if (!price(m->prefill, k, &step))
@@ -377,6 +392,7 @@ bool serve_price(struct serve_model *m, const struct profile *profile, struct st
                  struct step_time *step, double *prefill_s)
 {
     *costs = (struct step_costs){.decode = {.n = 0}};
+    *prefill_s = 0;
     *step = (struct step_time){.step_s = 0};
     for (unsigned i = 0; i < 2; i++)
         stepper_price(&m->decode[i].stepper, profile, NULL);
@@ -418,57 +434,57 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
 
 /* ---- prefill apart ---- */
 
-/* Both priced and played. */
-static bool time_pools(const struct plan *plan, const struct serve_ask *ask,
-                       struct serve_model *prefill, struct serve_model *decode,
-                       struct serve_times *out, struct step_time *step)
+enum status serve_server_price(const struct plan *plan, enum duty duty,
+                               const struct serve_ask *ask, struct serve_server *out,
+                               struct err *err)
 {
-    struct step_costs costs[2];
-    struct step_time full[2];
-    double prompts_s, unused_s;
-    *out = times_of(decode);
-    if (!serve_price(prefill, ask->profile, &costs[0], &full[0], &prompts_s) ||
-        !serve_price(decode, ask->profile, &costs[1], &full[1], &unused_s))
-        return false;
-    out->waiting = 0;
-    out->step_tokens = times_of(prefill).step_tokens;
-    out->prefill_step_s = prompts_s;
-    out->decode_step_s = full[1].step_s;
-    const struct serve_pools pools = {
-        plan,
-        {prefill->plan, &prefill->load, &costs[0], &prefill->decode->stepper.pricing.rates},
-        {decode->plan, &decode->load, &costs[1], &decode->decode->stepper.pricing.rates}};
-    serve_pools_play(&pools, out);
-    if (step)
-        *step = full[1];
-    return true;
+    bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
+    const struct serve_ask own = {
+        .routing = ask->routing, .profile = ask->profile, .alone = true};
+    struct arena arena = {0};
+    struct serve_model m;
+    plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, &out->plan);
+    enum status status = serve_open(&m, &out->plan, &own, &arena, err);
+    if (status == STATUS_OK &&
+        !serve_price(&m, ask->profile, &out->costs, &out->step, &out->prefill_s))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    if (status == STATUS_OK) {
+        out->times = times_of(&m);
+        out->load = m.load;
+        out->rates = m.decode->stepper.pricing.rates;
+        out->pool =
+            (struct serve_pool){.game = {&out->plan, &out->load, &out->costs, &out->rates}};
+    }
+    serve_close(&m);
+    arena_release(&arena);
+    return status;
 }
 
-/* A deployment of a pool. Its routing is of other tokens: it has laws of its own. */
-static enum status open_pool(const struct plan *plan, enum duty duty,
-                             const struct serve_ask *ask, struct arena *arena,
-                             struct serve_model *model, struct err *err)
+void serve_servers_time(const struct plan *plan, struct serve_server *prefill,
+                        struct serve_server *decode, struct serve_times *out)
 {
-    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
-    const struct serve_ask own = {ask->routing, ask->profile, NULL};
-    bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
-    plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, pool);
-    return serve_open(model, pool, &own, arena, err);
+    const struct serve_pools pools = {plan, &prefill->pool, &decode->pool};
+    *out = decode->times;
+    out->waiting = 0;
+    out->step_tokens = prefill->times.step_tokens;
+    out->prefill_step_s = prefill->prefill_s;
+    out->decode_step_s = decode->step.step_s;
+    serve_pools_play(&pools, out);
 }
 
 static enum status times_of_pools(const struct plan *plan, const struct serve_ask *ask,
                                   struct arena *arena, struct serve_times *out,
                                   struct step_time *step, struct err *err)
 {
-    struct serve_model prefill = {0}, decode = {0};
-    enum status status = open_pool(plan, DUTY_PROMPTS, ask, arena, &prefill, err);
-    if (status == STATUS_OK)
-        status = open_pool(plan, DUTY_ANSWERS, ask, arena, &decode, err);
-    if (status == STATUS_OK && !time_pools(plan, ask, &prefill, &decode, out, step))
-        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
-    serve_close(&prefill);
-    serve_close(&decode);
-    return status;
+    struct serve_server *servers = arena_alloc(arena, 2, sizeof *servers);
+    TRY(serve_server_price(plan, DUTY_PROMPTS, ask, &servers[0], err));
+    TRY(serve_server_price(plan, DUTY_ANSWERS, ask, &servers[1], err));
+    serve_servers_time(plan, &servers[0], &servers[1], out);
+    if (step)
+        *step = servers[1].step;
+    for (unsigned i = 0; i < 2; i++)
+        serve_pool_release(&servers[i].pool);
+    return STATUS_OK;
 }
 
 enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
@@ -492,7 +508,8 @@ enum status serve_alone_times(const struct plan *plan, const struct serve_ask *a
     struct step_costs costs;
     struct step_time full;
     double prefill_s;
-    enum status status = serve_open(&model, plan, ask, arena, err);
+    const struct serve_ask own = {ask->routing, ask->profile, ask->rows, true};
+    enum status status = serve_open(&model, plan, &own, arena, err);
     if (status == STATUS_OK && !serve_price(&model, ask->profile, &costs, &full, &prefill_s))
         status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
     if (status == STATUS_OK) {

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "plan/derive.h"
@@ -89,7 +88,7 @@ double time_tokens_per_s_per_device(const struct plan *plan, const struct step_t
 bool time_serve(struct evaluator *e, const struct plan *plan, const struct profile *profile,
                 struct step_time *out, struct serve_times *times)
 {
-    const struct serve_ask ask = {e->routing, profile, NULL};
+    const struct serve_ask ask = {.routing = e->routing, .profile = profile};
     struct arena arena = {0};
     struct err err = {0};
     bool ok = serve_times_of(plan, &ask, &arena, times, out, &err) == STATUS_OK;
@@ -105,7 +104,7 @@ bool time_serve(struct evaluator *e, const struct plan *plan, const struct profi
 bool time_alone(const struct evaluator *e, const struct plan *plan,
                 const struct profile *profile, struct serve_alone *out)
 {
-    const struct serve_ask ask = {e->routing, profile, NULL};
+    const struct serve_ask ask = {.routing = e->routing, .profile = profile};
     struct arena arena = {0};
     struct err err = {0};
     bool ok = serve_alone_times(plan, &ask, &arena, out, &err) == STATUS_OK && out->per_s > 0;

@@ -1,36 +1,19 @@
-/* time_of: what is told of a step's seconds, their spread, and why (time.h). */
+/* time_of: what is told of a step's seconds and their spread (time.h); why: time_why.c. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/stat.h"
 #include "plan/derive.h"
+#include "plan/params.h"
 #include "plan/pools.h"
 #include "plan/speculation.h"
 #include "sim/step/interval.h"
 #include "sim/step/link_spread.h"
 #include "sim/step/range.h"
-#include "sim/step/time.h"
+#include "sim/step/time_parts.h"
 #include "sim/time/price.h"
-#include "sim/time/stretch.h"
-#include "plan/params.h"
 
-enum { LONGEST = 12, PLAYED_STEPS = 32 };
-
-struct context {
-    const struct plan *plan;
-    const struct time_ask *ask;
-    struct arena *arena;
-    struct stepper *stepper;
-    struct demand_spread spread;
-    bool routed;
-    struct time_report *out;
-};
-
-static const struct demand *expected(const struct context *c)
-{
-    return c->routed ? &c->spread.expected : NULL;
-}
+enum { PLAYED_STEPS = 32 };
 
 static enum status overflow(struct time_report *out, struct err *err)
 {
@@ -47,7 +30,7 @@ static double useful_flop(const struct plan *plan)
     return all - (prompts ? head * (1 - 1 / (double)plan->workload.sequence_length) : 0);
 }
 
-static void report_rates(struct context *c)
+static void report_rates(struct time_telling *c)
 {
     const struct plan *plan = c->plan;
     struct time_report *out = c->out;
@@ -73,12 +56,12 @@ static void report_rates(struct context *c)
 }
 
 /* The step's own error either way. */
-static void report_interval(struct context *c)
+static void report_interval(struct time_telling *c)
 {
     struct time_report *out = c->out;
     const struct profile *profile = c->ask->profile;
     double error = time_error(profile, &c->stepper->plan, NULL);
-    struct interval i = interval_of(c->stepper, profile, expected(c), out->step_s, error);
+    struct interval i = interval_of(c->stepper, profile, time_expected(c), out->step_s, error);
     out->error = error;
     out->low_s = out->step_s / i.less;
     out->high_s = out->step_s * i.more;
@@ -136,7 +119,7 @@ static void report_cost(const struct plan *plan, struct time_report *out)
 /* ---- links ---- */
 
 /* Of the demand that was timed last; `even`: the ops' seconds under balanced routing. */
-static void report_links(struct context *c, const double *even)
+static void report_links(struct time_telling *c, const double *even)
 {
     const struct stepper *s = c->stepper;
     struct time_link *links = arena_alloc(c->arena, s->work.n_ops + 1, sizeof *links);
@@ -170,17 +153,17 @@ static double over_layers(const double *steps, uint64_t n, uint64_t first, uint6
     return sum / (double)layers;
 }
 
-static double rows_of(const struct context *c, const struct demand *demand)
+static double rows_of(const struct time_telling *c, const struct demand *demand)
 {
     return demand ? (double)demand->rows
                   : (double)(plan_joined_tokens(c->plan) * c->plan->model.moe.top_k);
 }
 
 /* Of the demand that was timed last. */
-static void report_layer(struct context *c)
+static void report_layer(struct time_telling *c)
 {
     struct time_layer *layer = &c->out->layer;
-    layer_time_of(c->stepper, rows_of(c, expected(c)), &layer->at);
+    layer_time_of(c->stepper, rows_of(c, time_expected(c)), &layer->at);
     layer->present = layer->at.forward_s > 0;
     layer->forward_p50_s = layer->forward_p99_s = layer->at.forward_s;
     layer->forward_backward_p50_s = layer->forward_backward_p99_s =
@@ -233,7 +216,7 @@ static void spread_step(struct time_report *out, double *steps, size_t n,
 }
 
 /* Seconds of every routing sample; without routing the expected ones. */
-static bool play_samples(struct context *c, uint64_t n, double *steps, double *forward,
+static bool play_samples(struct time_telling *c, uint64_t n, double *steps, double *forward,
                          double *both)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -250,7 +233,7 @@ static bool play_samples(struct context *c, uint64_t n, double *steps, double *f
 }
 
 /* Links are those of the step that was timed last, the expected one. */
-static bool report_spread(struct context *c)
+static bool report_spread(struct time_telling *c)
 {
     struct time_report *out = c->out;
     uint64_t layers = plan_moe_layers(c->plan), n = c->routed && layers ? c->spread.n : 0;
@@ -281,213 +264,7 @@ static bool report_spread(struct context *c)
     return true;
 }
 
-/* ---- why ---- */
-
-static int by_seconds(const void *a, const void *b)
-{
-    const struct time_line *x = a, *y = b;
-    return x->seconds < y->seconds   ? 1
-           : x->seconds > y->seconds ? -1
-                                     : strcmp(x->name, y->name);
-}
-
-/* An op's seconds on the way, over the layers of its stage and the step's micro-batches, of
- * which each comes through one of DualPipe's two copies. */
-static double way_s(const struct context *c, size_t i)
-{
-    const struct op *op = &c->stepper->work.ops[i];
-    const struct parallel *p = &c->plan->parallel;
-    double copies = p->schedule == PIPELINE_DUALPIPE && p->pp > 1 ? 2 : 1;
-    double times = op->phase == PHASE_UPDATE ? 1 : c->out->step.micro_batches / copies;
-    return c->stepper->op_s[i] * (double)c->stepper->values[op->layers.node] * times;
-}
-
-/* How much of the exchanges of a part is waited for: the rest runs beside computation. */
-static double waited_share(const struct context *c, enum time_part part)
-{
-    const struct stepper *s = c->stepper;
-    double all = 0;
-    if (part != TIME_EXCHANGE && part != TIME_TENSOR)
-        return 1;
-    for (size_t i = 0; i < s->work.n_ops; i++)
-        if (stretch_part((enum profile_item)s->item[i], s->work.ops[i].group) == part)
-            all += way_s(c, i);
-    return all > c->out->step.part_s[part] ? c->out->step.part_s[part] / all : 1;
-}
-
-/* Ops on the compute stream of the stage whose slots the list has, over its layers and
- * micro-batches, and what it waits for. */
-static void report_path(struct context *c)
-{
-    const struct stepper *s = c->stepper;
-    const struct work *work = &s->work;
-    size_t n = 0;
-    double share[TIME_PARTS];
-    for (unsigned i = 0; i < TIME_PARTS; i++)
-        share[i] = waited_share(c, (enum time_part)i);
-    struct time_line *lines = arena_alloc(c->arena, work->n_ops + 3, sizeof *lines);
-    for (size_t i = 0; i < work->n_ops; i++) {
-        const struct op *op = &work->ops[i];
-        bool shards = process_group_is_data(op->group) || op->group == GROUP_PP;
-        double seconds =
-            way_s(c, i) * share[stretch_part((enum profile_item)s->item[i], op->group)];
-        if (shards || seconds <= 0)
-            continue;
-        const char *name = arena_printf(c->arena, "%s %s %s", segment_name(op->segment),
-                                        phase_name(op->phase), op->name);
-        lines[n++] = (struct time_line){name, seconds};
-    }
-    static const enum time_part waits[] = {TIME_SHARDING, TIME_PIPELINE, TIME_HOST};
-    static const char *const names[] = {"exposed sharding", "pipeline", "host"};
-    for (size_t i = 0; i < 3; i++)
-        if (c->out->step.part_s[waits[i]] > 0)
-            lines[n++] = (struct time_line){names[i], c->out->step.part_s[waits[i]]};
-    if (n)
-        qsort(lines, n, sizeof *lines, by_seconds);
-    c->out->path = lines;
-    c->out->n_path = n < LONGEST ? n : LONGEST;
-}
-
-static void faster_links(struct pricing *p)
-{
-    struct rates *r = &p->rates;
-    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
-        for (unsigned level = 0; level < PROFILE_LEVELS; level++)
-            r->link[i][level].bytes_per_s *= 2;
-    r->port_bytes_per_s *= 2;
-}
-
-static void free_network(struct pricing *p)
-{
-    struct rates *r = &p->rates;
-    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
-        r->link[i][PROFILE_SCALE_OUT] =
-            (struct link_rates){.efficiency = {.value = 1}, .folded = true};
-}
-
-static void even_network(struct pricing *p)
-{
-    for (unsigned g = 0; g < GROUP_COUNT; g++)
-        for (unsigned t = 0; t < NETWORK_TIERS; t++)
-            p->place[g].tier[t].over = 1;
-}
-
-static bool is_narrow(const struct plan *plan)
-{
-    bool narrow = false;
-    for (unsigned t = 0; t < NETWORK_TIERS; t++) {
-        const struct network_tier *tier = &plan->cluster.network.tier[t];
-        narrow = narrow || (tier->nodes && tier->oversubscription > 1);
-    }
-    return narrow;
-}
-
-/* Whether ranks send as routing says; of static shapes all that is reserved. */
-static bool exchanges(const struct plan *plan)
-{
-    return time_is_routed(plan) && plan->parallel.ep > 1 && !plan->stack.static_shapes;
-}
-
-static void free_host(struct pricing *p)
-{
-    struct rates *r = &p->rates;
-    r->launch_s = r->sync_s = r->graph_s = r->eager_s = 0;
-}
-
-static void faster_products(struct pricing *p)
-{
-    struct rates *r = &p->rates;
-    r->peak_flop_per_s *= 2;
-    r->wide_flop_per_s *= 2;
-    r->bf16_flop_per_s *= 2;
-    r->fp8_flop_per_s *= 2;
-    r->f32_flop_per_s *= 2;
-}
-
-static void faster_memory(struct pricing *p)
-{
-    p->rates.memory_bytes_per_s *= 2;
-}
-
-static bool report_whatifs(struct context *c)
-{
-    static const struct {
-        const char *name;
-        void (*change)(struct pricing *pricing);
-        bool (*asked)(const struct plan *plan); /* NULL: of every plan */
-        bool balanced, level_links;
-    } cases[] = {
-        {"links twice as fast", .change = faster_links},
-        {"no oversubscription", .change = even_network, .asked = is_narrow},
-        {"an infinite network", .change = free_network},
-        {"no launches and waits", .change = free_host},
-        {"products twice as fast", .change = faster_products},
-        {"memory twice as fast", .change = faster_memory},
-        {"balanced routing", .balanced = true},
-        {"balanced links", .asked = exchanges, .level_links = true},
-    };
-    size_t all = sizeof cases / sizeof *cases, n = 0;
-    struct time_line *lines = arena_alloc(c->arena, all, sizeof *lines);
-    struct pricing *pricing = &c->stepper->pricing, kept = *pricing;
-    for (size_t i = 0; i < all; i++) {
-        struct step_time step;
-        if (cases[i].asked && !cases[i].asked(&c->stepper->plan))
-            continue;
-        if (cases[i].change)
-            cases[i].change(pricing);
-        c->stepper->level_links = cases[i].level_links;
-        bool ok = stepper_time(c->stepper, cases[i].balanced ? NULL : expected(c), &step);
-        c->stepper->level_links = false;
-        *pricing = kept;
-        if (!ok)
-            return false;
-        lines[n++] = (struct time_line){cases[i].name, step.step_s};
-    }
-    c->out->whatifs = lines;
-    c->out->n_whatifs = n;
-    return true;
-}
-
-static int by_percent(const void *a, const void *b)
-{
-    const struct time_sensitivity *x = a, *y = b;
-    double m = fabs(x->percent), n = fabs(y->percent);
-    return m < n ? 1 : m > n ? -1 : strcmp(x->constant, y->constant);
-}
-
-/* Constants that move the step by a ten-thousandth when they are a tenth larger. */
-static bool report_constants(struct context *c)
-{
-    const struct profile *p = c->ask->profile;
-    struct time_sensitivity *rows = arena_alloc(c->arena, p->n + 1, sizeof *rows);
-    size_t n = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        const struct constant *constant = &p->constants[i];
-        const struct rates_try attempt = {constant, 1.1};
-        struct step_time step;
-        stepper_price(c->stepper, p, &attempt);
-        if (!stepper_time(c->stepper, expected(c), &step))
-            return false;
-        double percent = 100 * (step.step_s / c->out->step_s - 1);
-        if (fabs(percent) < 0.01)
-            continue;
-        rows[n++] =
-            (struct time_sensitivity){.constant = profile_constant_name(constant, c->arena),
-                                      .source = constant->source,
-                                      .value = constant->y[0],
-                                      .low = constant->y[0] * constant->low,
-                                      .high = constant->y[0] * constant->high,
-                                      .percent = percent};
-    }
-    stepper_price(c->stepper, p, NULL);
-    if (n)
-        qsort(rows, n, sizeof *rows, by_percent);
-    c->out->constants = rows;
-    c->out->n_constants = n;
-    return true;
-}
-
-static bool report_all(struct context *c)
+static bool report_all(struct time_telling *c)
 {
     struct step_time even;
     size_t n = c->stepper->work.n_ops;
@@ -496,7 +273,7 @@ static bool report_all(struct context *c)
     if (!stepper_time(c->stepper, c->ask->routed ? &fewer : NULL, &even))
         return false;
     memcpy(even_s, c->stepper->op_s, n * sizeof *even_s);
-    if (!stepper_time(c->stepper, expected(c), &c->out->step))
+    if (!stepper_time(c->stepper, time_expected(c), &c->out->step))
         return false;
     if (c->routed)
         report_links(c, even_s);
@@ -506,17 +283,17 @@ static bool report_all(struct context *c)
     report_cost(c->plan, c->out);
     report_layer(c);
     if (c->ask->path || c->ask->why)
-        report_path(c);
+        time_path(c);
     if (!report_spread(c))
         return false;
-    return !c->ask->why || (report_whatifs(c) && report_constants(c));
+    return !c->ask->why || time_why(c);
 }
 
 /* The deployment by the profile, and by the control: both price the same steps. */
 static enum status serve_both(const struct plan *plan, const struct time_ask *ask,
                               struct arena *arena, struct time_report *out, struct err *err)
 {
-    const struct serve_ask serve = {ask->routing, ask->profile, ask->rows};
+    const struct serve_ask serve = {ask->routing, ask->profile, ask->rows, false};
     struct serve_model model;
     if (plan->prefill) /* nothing is published that would judge it beside a control */
         return serve_times_of(plan, &serve, arena, &out->serving, NULL, err);
@@ -567,7 +344,7 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
 }
 
 /* What routing asks for: as it was drawn for memory, where that was of this plan. */
-static enum status ask_demand(struct context *c, bool drawn, struct err *err)
+static enum status ask_demand(struct time_telling *c, bool drawn, struct err *err)
 {
     const struct rates *rates = &c->stepper->pricing.rates;
     if (!drawn || !time_is_routed(c->plan))
@@ -588,7 +365,7 @@ enum status time_of(const struct plan *plan, const struct time_ask *ask, struct 
         return time_serving(plan, ask, arena, out, err);
     const struct plan *held = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
     struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
-    struct context c = {.plan = held, .ask = ask, .arena = arena, .stepper = stepper};
+    struct time_telling c = {.plan = held, .ask = ask, .arena = arena, .stepper = stepper};
     c.out = out;
     *out = (struct time_report){.present = true};
     stepper->routing = ask->routing;

@@ -7,7 +7,6 @@
 #define MOEPLAN_SIM_TIME_FORM_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Two resources that work beside each other: (a^n + b^n)^(1/n). n = 1: one after the other; the
  * larger n, the nearer to the longer of both, which is what a roofline says. */

@@ -3,11 +3,9 @@
 
 #include <math.h>
 
-#include "plan/derive.h"
 #include "sim/time/copies.h"
 #include "sim/time/launch.h"
 #include "sim/time/launched.h"
-#include "sim/time/paired.h"
 #include "sim/time/shards.h"
 #include "sim/time/step_halves.h"
 #include "sim/time/timeline.h"

@@ -3,7 +3,6 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/schema/schema.h"
 #include "work/list/dtype.h"
 #include "work/list/letters.h"
 #include "work/list/traffic.h"

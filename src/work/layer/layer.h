@@ -191,8 +191,10 @@ struct exchange {
 void layer_exchange(struct layer *l, const char *name, struct exchange exchange);
 /* The same, of rows on their way back to the rank whose tokens they are of. */
 void layer_return(struct layer *l, const char *name, struct exchange exchange);
-/* The same for activations: quantised on the way when precision.dispatch says so. */
-void layer_dispatch(struct layer *l, const char *name, struct exchange exchange);
+/* The same for activations, op "dispatch": quantised on the way when precision.dispatch says
+ * so.
+ */
+void layer_dispatch(struct layer *l, struct exchange exchange);
 /* src[R n] -> dst[R n], n = rows / R each way; what src holds beyond that stays. */
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
@@ -289,9 +291,9 @@ void layer_reorder(struct layer *l, const char *name, struct reorder reorder);
  * way; `used` rows of dst. */
 void layer_pack_slots(struct layer *l, const char *name, uint16_t index, uint16_t position,
                       uint16_t dst, struct size used);
-/* The way back: rows y of the slots added up with their gates, [T, H]. */
-uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint16_t index,
-                            uint16_t position, struct size used);
+/* The way back, op "combine": rows y of the slots added up with their gates, [T, H]. */
+uint16_t layer_unpack_slots(struct layer *l, uint16_t y, uint16_t index, uint16_t position,
+                            struct size used);
 
 /* Rows a rank may receive, rounded up per expert to multiples of `alignment`. */
 struct extent layer_padded(struct layer *l, uint64_t alignment);

@@ -78,9 +78,9 @@ uint16_t layer_cores_fetch(struct layer *l, const struct cores *cores, const cha
 
 uint16_t layer_cores_product(struct layer *l, const struct cores *cores, const char *name,
                              const char *result, uint16_t a, uint16_t operand, uint16_t bias,
-                             struct size n, enum category category, enum dtype dtype)
+                             struct size n, enum dtype dtype)
 {
-    uint16_t c = layer_rows(l, result, category, dtype, cores->rows, n);
+    uint16_t c = layer_rows(l, result, CATEGORY_EXPERT, dtype, cores->rows, n);
     struct gemm_shape shape = {
         .rows = cores->rows.used, .k = layer_width(l, a), .n = n, .groups = cores->count};
     layer_gemm(l, name, a, operand, bias, c, cores->groups, shape);

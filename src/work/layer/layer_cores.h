@@ -29,7 +29,7 @@ uint16_t layer_cores_fetch(struct layer *l, const struct cores *cores, const cha
 /* A product of every core's rows and operand, [c B, n] of a dtype. */
 uint16_t layer_cores_product(struct layer *l, const struct cores *cores, const char *name,
                              const char *result, uint16_t a, uint16_t operand, uint16_t bias,
-                             struct size n, enum category category, enum dtype dtype);
+                             struct size n, enum dtype dtype);
 
 /* Partial sums of two cores [2 m, n] into sum: [2 m, n] all of it on both cores, [2 m, n / 2] a
  * half of the columns on each, or [m, n] the same in one place. */

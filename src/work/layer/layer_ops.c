@@ -69,10 +69,10 @@ void layer_return(struct layer *l, const char *name, struct exchange x)
 }
 
 /* A buffer with the rows of `like` in the dtype of the wire. */
-static uint16_t wire_buffer(struct layer *l, const char *suffix, uint16_t like)
+static uint16_t wire_buffer(struct layer *l, uint16_t like)
 {
     struct buffer buffer = l->work->buffers[like];
-    buffer.name = arena_join(l->arena, buffer.name, suffix);
+    buffer.name = arena_join(l->arena, buffer.name, "_packed");
     buffer.category = CATEGORY_COMMUNICATION;
     buffer.dtype = l->wire;
     buffer.bytes = layer_bytes(l, buffer.dims[0], layer_width(l, like), l->wire);
@@ -86,19 +86,18 @@ static void convert(struct layer *l, enum kernel kernel, const char *name, uint1
              OPERANDS(IN(SRC, from), OUT(DST, to)));
 }
 
-void layer_dispatch(struct layer *l, const char *name, struct exchange x)
+void layer_dispatch(struct layer *l, struct exchange x)
 {
     if (l->wire == l->activation) {
-        layer_exchange(l, name, x);
+        layer_exchange(l, "dispatch", x);
         return;
     }
-    uint16_t packed = wire_buffer(l, "_packed", x.src),
-             arrived = wire_buffer(l, "_packed", x.dst);
+    uint16_t packed = wire_buffer(l, x.src), arrived = wire_buffer(l, x.dst);
     convert(l, KERNEL_QUANTIZE, "pack", x.src, packed);
     struct exchange wire = x;
     wire.src = packed;
     wire.dst = arrived;
-    layer_exchange(l, name, wire);
+    layer_exchange(l, "dispatch", wire);
     convert(l, KERNEL_DEQUANTIZE, "unpack", arrived, x.dst);
 }
 

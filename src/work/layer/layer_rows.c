@@ -102,12 +102,12 @@ void layer_pack_slots(struct layer *l, const char *name, uint16_t index, uint16_
                   l->gates);
 }
 
-uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint16_t index,
-                            uint16_t position, struct size used)
+uint16_t layer_unpack_slots(struct layer *l, uint16_t y, uint16_t index, uint16_t position,
+                            struct size used)
 {
     uint16_t out =
         layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_combine(l, name,
+    layer_combine(l, "combine",
                   (struct combine){.y = y,
                                    .position = position,
                                    .gates = layer_gates_out(l, l->gates),

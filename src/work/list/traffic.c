@@ -250,10 +250,10 @@ static struct size touched(struct work *work, const struct op *op, uint16_t numb
     return size_const(z, 0);
 }
 
-/* Whether a kernel of this row touches nothing but what crosses links, or says its bytes. */
-static bool is_apart(const struct op *op, enum traffic traffic)
+/* Whether the op's kernel touches nothing but what crosses links. */
+static bool is_link(const struct op *op)
 {
-    return rows[op->kernel].rest == traffic;
+    return rows[op->kernel].rest == TRAFFIC_LINK;
 }
 
 void traffic_set(struct work *work, struct op *op)
@@ -269,8 +269,8 @@ void traffic_set(struct work *work, struct op *op)
         if (o.written)
             written = size_add(z, written, touched(work, op, o.buffer, out));
     }
-    op->bytes_read = is_apart(op, TRAFFIC_LINK) ? op->bytes_sent : read;
-    op->bytes_written = is_apart(op, TRAFFIC_LINK) ? op->bytes_received : written;
+    op->bytes_read = is_link(op) ? op->bytes_sent : read;
+    op->bytes_written = is_link(op) ? op->bytes_received : written;
 }
 
 void work_fill_bytes(struct work *work)

@@ -189,7 +189,6 @@ const char *process_group_name(enum process_group group);
 /* Whether its ranks hold the same parameters, or share them out. */
 bool process_group_is_data(enum process_group group);
 
-/* Counts are per rank, for one layer of the segment and one micro-step. */
 /* How an engine's kernels do an op of its list, beside a kernel of its own for it; bits. */
 enum op_done {
     DONE_NOWHERE = 1, /* not at all: the list has it, the engine has not */
@@ -201,6 +200,7 @@ enum op_done {
         64 /* by every rank for the tokens of all that share them out in the list */
 };
 
+/* Counts are per rank, for one layer of the segment and one micro-step. */
 struct op {
     const char *name;
     enum op_kind kind;

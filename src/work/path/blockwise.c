@@ -178,13 +178,13 @@ static uint16_t compute_block(struct layer *l, const struct cores *cores, uint16
     uint16_t b13 = layer_cores_fetch(l, cores, "fetch_b13", l->b13, H, GI, panels);
     uint16_t b2 = layer_cores_fetch(l, cores, "fetch_b2", l->b2, I, H, 1);
     uint16_t to_h = layer_cores_product(l, cores, "gate_up", h ? "h_partial" : "h", x, w13, b13,
-                                        GI, CATEGORY_EXPERT, h ? DTYPE_F32 : l->activation);
+                                        GI, h ? DTYPE_F32 : l->activation);
     if (h)
         to_h = summed(l, cores, "exchange_gate_up", to_h, GI, "h", l->activation);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, cores->rows, I);
     layer_activation(l, "activation", to_h, a, cores->groups, cores->rows.used);
     uint16_t y = layer_cores_product(l, cores, "down", i ? "y_partial" : "y", a, w2, b2, H,
-                                     CATEGORY_EXPERT, i ? DTYPE_F32 : l->combined);
+                                     i ? DTYPE_F32 : l->combined);
     return i ? summed(l, cores, "scatter_down", y, half_if(l, i, H), "y", l->combined) : y;
 }
 

@@ -43,7 +43,7 @@ static uint16_t build(struct layer *l)
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, per_expert);
     uint16_t home = layer_rows(l, "y_slots", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_return_fixed(l, "return", back, home);
-    return layer_unpack_slots(l, "combine", home, index, position, slots.rows);
+    return layer_unpack_slots(l, home, index, position, slots.rows);
 }
 
 static bool drops_improbable(const struct plan *plan)

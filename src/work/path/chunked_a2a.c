@@ -95,7 +95,7 @@ static uint16_t build(struct layer *l)
              OPERANDS(IN(SRC, home), IN(INDEX, r.home), INOUT(DST, sums)));
     layer_loop_end(l);
 
-    return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);
+    return layer_unpack_slots(l, sums, s.order, s.position, l->TK);
 }
 
 /* Send [E, C, H] and receive [e, R C, H] of a round; a second pair where rounds overlap. */

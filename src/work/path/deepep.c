@@ -75,7 +75,7 @@ static uint16_t send(struct layer *l, const struct token_maps *o, const char *na
                                 size_slot(l->z, SLOT_TOKENS_SENT),
                                 size_slot(l->z, SLOT_TOKENS_FROM)};
     if (payload)
-        layer_dispatch(l, "dispatch", exchange);
+        layer_dispatch(l, exchange);
     else
         layer_exchange(l, arena_join(l->arena, "dispatch_", name), exchange);
     return in;

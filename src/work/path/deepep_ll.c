@@ -32,7 +32,7 @@ static uint16_t build(struct layer *l)
     layer_pack_slots(l, "pack", s.order, s.position, send, l->TK);
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
-    layer_dispatch(l, "dispatch",
+    layer_dispatch(l,
                    (struct exchange){send, s.sends, receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_slots", CATEGORY_DISPATCH, l->activation, slots, l->H);
     layer_op(l,
@@ -48,7 +48,7 @@ static uint16_t build(struct layer *l)
     uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
     layer_return(l, "return",
                  (struct exchange){back, receives, s.sends, home, WORK_NONE, from, sent});
-    return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
+    return layer_unpack_slots(l, home, s.order, s.position, l->TK);
 }
 
 /* num_max_dispatch_tokens_per_rank: what the stack sets, more when a rank has more tokens and

@@ -42,8 +42,7 @@ uint16_t ragged_build(struct layer *l, sparse_experts *sparse)
     layer_pack_slots(l, "permute", s.order, s.position, send, l->TK);
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, l->received, l->H);
     layer_dispatch(
-        l, "dispatch",
-        (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
+        l, (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, a.rows, l->H);
     layer_reorder(l, "fan_out",
                   (struct reorder){arrived, a.index, a.place, x, l->received.used});
@@ -58,7 +57,7 @@ uint16_t ragged_build(struct layer *l, sparse_experts *sparse)
     uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
     layer_return(l, "return",
                  (struct exchange){back, a.receives, s.sends, home, WORK_NONE, from, sent});
-    return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
+    return layer_unpack_slots(l, home, s.order, s.position, l->TK);
 }
 
 /* ---- what stacks hold ---- */

@@ -75,8 +75,7 @@ static uint16_t build(struct layer *l)
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
     layer_dispatch(
-        l, "dispatch",
-        (struct exchange){send, s.sends, p.receives, arrived, WORK_NONE, sent, from});
+        l, (struct exchange){send, s.sends, p.receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_pool", CATEGORY_DISPATCH, l->activation, padded, l->H);
     layer_reorder(l, "pool_rows",
                   (struct reorder){arrived, p.index, p.place, x, l->received.used});

@@ -1,4 +1,4 @@
-/* Models beside the one that is trained; see work/stack/stack.h. Sources: verl (b178a3cd) and
+/* Models beside the one that is trained; see state_parts.h. Sources: verl (b178a3cd) and
  * vLLM's sleep mode, training-stacks.md 7: reference and reward models are plain 16-bit
  * weights; an engine that sleeps discards weights and cache, or has its weights in pinned host
  * memory (level 1: cumem.py, CuMemAllocator.sleep), and takes both before it generates.
@@ -10,7 +10,7 @@
 #include "plan/derive.h"
 #include "plan/params.h"
 #include "work/piece/cache.h"
-#include "work/stack/stack.h"
+#include "work/piece/state_parts.h"
 
 enum { BYTES = 2 }; /* of a weight, frozen or the engine's */
 

@@ -2,7 +2,6 @@
 #include "work/piece/matmul.h"
 
 #include "work/list/dtype.h"
-#include "work/stack/stack.h"
 
 /* ---- what the host refuses ---- */
 

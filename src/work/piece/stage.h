@@ -8,7 +8,6 @@
 #ifndef MOEPLAN_WORK_PIECE_STAGE_H
 #define MOEPLAN_WORK_PIECE_STAGE_H
 
-#include "plan/layers.h"
 #include "plan/params.h"
 
 enum { STAGE_MOMENTS = 16 };

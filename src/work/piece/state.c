@@ -1,5 +1,5 @@
 /* State of a training step: weights, gradients, what the optimizer keeps, on the device or in
- * host memory, and what its step makes beside them; see work/stack/stack.h. Sources:
+ * host memory, and what its step makes beside them; see state.h. Sources:
  * training-stacks.md 1 and 2, with the files named there. */
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -8,7 +8,7 @@
 #include "work/piece/encoder.h"
 #include "work/piece/lora.h"
 #include "work/piece/recipe.h"
-#include "work/piece/state.h"
+#include "work/piece/state_parts.h"
 
 /* Ranks that hold the same parameters. */
 static struct shards all_holders(struct sizes *z)

@@ -1,53 +1,39 @@
-/* What the files of a training step's state share: buffers in pairs (dense parameters,
- * experts), and what each kind of optimizer keeps. */
+/* State of a training step: weights, gradients, what the optimizer keeps, sharded as
+ * parallel.zero says; what the update makes beside it. Shards are ceilings of the even part. */
 #ifndef MOEPLAN_WORK_PIECE_STATE_H
 #define MOEPLAN_WORK_PIECE_STATE_H
 
-#include "work/piece/dims.h"
-#include "work/piece/matrix.h"
-#include "work/stack/stack.h"
+#include "work/list/work.h"
 
-struct state {
-    const struct plan *plan;
-    struct work *work;
-    struct sizes *z;
-    uint16_t tick; /* the optimizer's */
+/* Elements of dense parameters and of experts. */
+struct shards {
+    struct size dense, experts;
 };
+/* Ranks that share out a copy of either. */
+struct shards step_sharers(const struct plan *plan, struct sizes *z);
+/* The parameters that a rank has where ranks share them out from a stage of zero on: of all of
+ * its stage; of any, of which `whole` are a rank's of the model; of what is trained, adapters
+ * or all. */
+struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
+struct shards step_share_out(const struct plan *plan, struct sizes *sizes, struct shards whole,
+                             unsigned from_zero);
+struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero);
 
-/* Names of the two; literals, so that buffers may keep them. */
-struct state_names {
-    const char *dense, *experts;
-};
+/* State: weights and, in training, master weights, moments, and gradients when they persist,
+ * dense and expert parameters apart; then copies of checkpoints, and models beside the trained
+ * one. gradients_persist: false where the stack holds gradients as part of temp (XLA). */
+void step_state(const struct plan *plan, struct work *work, bool gradients_persist);
 
-#define STATE_NAMES(name)                                                                      \
-    (struct state_names)                                                                       \
-    {                                                                                          \
-        name, "expert_" name                                                                   \
-    }
+/* Elements that stay on a device through the step, so many times, beside the state. */
+void step_reserve(struct work *work, const char *name, enum category category, enum dtype dtype,
+                  struct size elements, uint64_t count, const char *source);
 
-/* Elements that stay on the device, of both; none of no format, or where there are 0. */
-void state_keep(struct state *s, struct state_names names, struct shards shards,
-                enum category category, enum dtype dtype, uint64_t count);
+/* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
+ * step behind all layers; nothing where it makes none. */
+void step_optimizer(const struct plan *plan, struct work *work);
 
-/* Whether a part of the states is the host's. */
-bool state_offloads(const struct plan *plan);
-/* Ranks that share the optimizer's states out. */
-struct shards state_sharers(const struct plan *plan, struct sizes *z);
-
-/* A number of every matrix of the stage's layers, summed: dense ones, experts; `adapters`: of
- * those whose linear layers have adapters. */
-struct shards state_sum_matrices(struct state *s, struct dims *d, bool adapters,
-                                 struct size (*of)(struct state *s, const struct dims *d,
-                                                   const struct layer_matrix *m));
-
-/* Moments of a trained parameter: so many, in precision.moments or, where a library stores them
- * in few bits, in so many bits with an f32 scale per block. */
-struct kept_moments {
-    unsigned n, bits; /* bits 0: in the plan's format */
-};
-struct kept_moments state_moments(enum optimizer_kind kind);
-
-/* Moments of the parameters that a rank updates on the device. */
-void state_keep_moments(struct state *s, struct shards updated);
+/* Whether sharded weights are host memory's (FSDP2, ZeRO's stage 3): the device has what is
+ * gathered. */
+bool state_waits_there(const struct plan *plan);
 
 #endif

@@ -2,8 +2,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/piece/lora.h"
-#include "work/step/step.h"
-#include "work/stack/stack.h"
+#include "work/piece/state_parts.h"
 
 /* Of adapters a checkpoint has them and the modules trained whole; transposes are made again.
  */

@@ -1,6 +1,6 @@
 /* Modules that are trained whole beside adapters; see work/piece/lora.h. */
 #include "work/piece/lora.h"
-#include "work/piece/state.h"
+#include "work/piece/state_parts.h"
 
 /* Moments of an element of embedding or head: Muon steps them as Adam does, and where a library
  * keeps moments in bytes those of embeddings are f32 (transformers trainer.py), which of a head

@@ -1,11 +1,9 @@
-/* What an optimizer keeps of what it trains; see work/piece/state.h. Sources:
+/* What an optimizer keeps of what it trains; see state_parts.h. Sources:
  * training-stacks.md 2 for those with a name of their own there, and the files named here. */
-#include "plan/derive.h"
 #include "plan/frozen.h"
-#include "work/list/dtype.h"
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"
-#include "work/piece/state.h"
+#include "work/piece/state_parts.h"
 
 struct kept_moments state_moments(enum optimizer_kind kind)
 {

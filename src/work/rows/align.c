@@ -49,16 +49,6 @@ static uint64_t allocated_blocks(const struct align_ask *a)
     return blocks_tight(a->rows, a->experts, a->align) * a->align;
 }
 
-static uint64_t allocated_primus(const struct align_ask *a)
-{
-    return round_up(expanded(a) + a->experts * 255, 256);
-}
-
-static uint64_t allocated_mega(const struct align_ask *a)
-{
-    return round_up(expanded(a) + a->experts * 191, 384);
-}
-
 static uint64_t allocated_rdep(const struct align_ask *a)
 {
     return (allocated_sum(a) + a->align - 1) / a->align * a->align;
@@ -88,10 +78,6 @@ static const struct align_rule rules[ALIGN_COUNT] = {
                         group_up},
     [ALIGN_NEURON] = {"neuron blockwise", "N A, N = ceil((M - (e-1)) / A) + e - 1", 512,
                       allocated_blocks, group_up},
-    [ALIGN_PRIMUS_MEGA] = {"primus mega", "up(R T min(K, e) + 255 e, 256)", 256,
-                           allocated_primus, group_up},
-    [ALIGN_DEEPGEMM_MEGA] = {"deepgemm mega", "up(R T min(K, e) + 191 e, 384)", 192,
-                             allocated_mega, group_up},
     [ALIGN_RDEP] = {"rdep", "A floor((M + e (A-1) + A-1) / A)", 128, allocated_rdep, group_up},
 };
 

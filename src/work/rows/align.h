@@ -18,8 +18,6 @@ enum align_kind {
     ALIGN_VLLM_TRITON,    /* ids only: M + E (A - 1) */
     ALIGN_DEEPGEMM,       /* up(M + e (A - 1), A) */
     ALIGN_NEURON,         /* N B, N the tight worst case */
-    ALIGN_PRIMUS_MEGA,    /* up(R T min(K, e) + 255 e, 256) */
-    ALIGN_DEEPGEMM_MEGA,  /* up(R T min(K, e) + 191 e, 384) */
     ALIGN_RDEP,           /* A floor((M + e (A-1) + (A-1)) / A) */
     ALIGN_COUNT
 };

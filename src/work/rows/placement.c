@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 
-#include "base/checked.h"
 #include "work/rows/eplb.h"
 
 static void allocate(const struct placement_ask *ask, struct arena *arena,

@@ -1,8 +1,6 @@
 /* Preparing the sampler: kind, popularity, placement, alias tables, laws; see rows.h. */
 #include "work/rows/rows.h"
 
-#include <math.h>
-
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "work/rows/rows_parts.h"

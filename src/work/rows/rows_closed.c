@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "work/rows/rows_parts.h"
+#include "work/rows/rows.h"
 
 double rows_rosen(const double *p, uint64_t n, uint64_t k, double *pi)
 {

@@ -2,7 +2,6 @@
  *
  * A token that rejects too often (K near E, extreme skew) gets the rest of its experts by a
  * Gumbel race over those left: the same law, whatever the weights, in bounded time. */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "work/rows/rows_parts.h"
+#include "work/rows/rows.h"
 
 /* Quadrature gives chances to 1e-5, alias tables are true to E / 2^32. */
 static const double mean_error = 1e-4;

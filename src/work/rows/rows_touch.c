@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "work/rows/rows_parts.h"
+#include "work/rows/rows.h"
 
 enum { LANES = 4 };
 typedef double lanes __attribute__((vector_size(8 * LANES)));
@@ -246,8 +246,9 @@ static void init_products(const struct experts *experts, const struct race *race
     of->prefix = arena_take(arena, 2 * experts->k, sizeof(lanes));
 }
 
-/* Simpson's rule over log x, from well before to well after the k-th arrival. Before `from` no
- * k others have arrived. */
+/* Simpson's rule over log x, from e^-7 to e^4.5 of where k are expected to have arrived:
+ * before, no k others have, and behind, they have. The k-th arrival's law narrows as 1 /
+ * sqrt(k), and the points grow as sqrt(k): enough for the 1e-5 that rows.h says. */
 static void integrate(const struct experts *experts, const struct race *races, size_t n_races,
                       struct arena *arena)
 {

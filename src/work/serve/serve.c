@@ -5,7 +5,7 @@
 #include "plan/derive.h"
 #include "work/list/letters.h"
 #include "work/piece/cache.h"
-#include "work/stack/stack.h"
+#include "work/piece/segments.h"
 
 struct serve {
     const struct plan *plan;
@@ -352,7 +352,7 @@ static enum status layer(const struct serve *step, enum layer_kind kind, struct 
 static enum status layers(const struct serve *v, struct err *err)
 {
     bool kinds[KIND_COUNT];
-    stack_kinds(v->plan, kinds);
+    segments_kinds(v->plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (kinds[k])
             TRY(layer(v, (enum layer_kind)k, err));
@@ -438,7 +438,7 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
     struct size context = plan->workload.mode == MODE_DECODE ? size_slot(s, SLOT_CONTEXT)
                                                              : size_slot(s, SLOT_SEQUENCE_FULL);
     bool kinds[KIND_COUNT], mixers[MIXER_COUNT] = {false};
-    stack_kinds(plan, kinds);
+    segments_kinds(plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         for (unsigned m = 0; m < MIXER_COUNT; m++)
             mixers[m] |= kinds[k] && mixer_has(kind_mixer((enum layer_kind)k), (enum mixer)m);
@@ -482,7 +482,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .decode = plan->workload.mode == MODE_DECODE};
     if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, dims_token_ranks(s, plan));
-    step_segments(plan, work);
+    segments_use(plan, work);
     size_t first = work->n_buffers;
     serve_weights(plan, work, style);
     serve_offload(plan, work, first);

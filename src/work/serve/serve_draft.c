@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "plan/speculation.h"
 #include "work/piece/cache.h"
+#include "work/piece/segments.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
 
 static void hold(struct work *work, const char *name, enum category category, struct size count,
                  struct size bytes)
@@ -43,7 +43,7 @@ static uint64_t weights_bytes(const struct plan *plan, const struct plan *draft,
     uint64_t sum = 0;
     bool overflow = false;
     work_init(&work, arena);
-    step_segments(draft, &work);
+    segments_use(draft, &work);
     serve_weights(draft, &work, style);
     work_index(&work);
     uint64_t *values = arena_alloc(arena, work.sizes.n, sizeof *values);

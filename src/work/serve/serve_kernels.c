@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "work/list/dtype.h"
 #include "work/list/kernel.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"

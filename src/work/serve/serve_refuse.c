@@ -4,7 +4,6 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
-#include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/serve/serve.h"
 #include "work/stack/stack.h"

@@ -5,8 +5,8 @@
  * SortStable.cu): bytes per row and vocabulary entry are 38 sorted, 14 with either later
  * sampler; checked there against 15 printed peaks within 0.007 GiB. */
 #include "work/list/letters.h"
+#include "work/piece/segments.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
 
 struct sample {
     struct work *work;
@@ -93,7 +93,7 @@ void serve_blas(const struct plan *plan, struct work *work, enum segment segment
 static void multiply(const struct plan *plan, struct work *work)
 {
     bool kinds[KIND_COUNT];
-    stack_kinds(plan, kinds);
+    segments_kinds(plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (kinds[k])
             serve_blas(plan, work, segment_of_kind((enum layer_kind)k), 0, WORK_NONE);

@@ -9,7 +9,6 @@
  * the pool is sized by, too. */
 #include "base/checked.h"
 #include "base/unit.h"
-#include "plan/engine.h"
 #include "work/piece/cache.h"
 #include "work/serve/serve.h"
 

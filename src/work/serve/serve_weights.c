@@ -1,15 +1,14 @@
 /* Weights of a serving rank, component by component; see serve.h. */
 #include "base/text.h"
 #include "work/list/letters.h"
-#include "work/list/dtype.h"
 #include "plan/params.h"
 #include "work/piece/cache.h"
 #include "work/piece/matrix.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/speculation.h"
+#include "work/piece/segments.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
 
 /* ---- the matrices of one layer ---- */
 
@@ -338,7 +337,7 @@ static void shared_mixers(const struct plan *plan, struct work *work)
                 {MIXER_CSA, "csa_weights"},
                 {MIXER_HCA, "hca_weights"}};
     bool kinds[KIND_COUNT];
-    stack_kinds(plan, kinds);
+    segments_kinds(plan, kinds);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool has = false;
         for (unsigned k = 0; k < KIND_COUNT; k++)

@@ -5,12 +5,14 @@
  * rows of a table; recompute decides whether a tensor lives from forward to backward, or only
  * while its layer runs backward. The experts are the ops of the plan's path. */
 #include "work/piece/dims.h"
-#include "work/stack/stack.h"
+#include "work/piece/segments.h"
+#include "work/piece/state.h"
 
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/dispatch/dispatch.h"
 #include "work/serve/serve.h"
+#include "work/stack/stacks.h"
 
 enum width {
     WIDTH_HIDDEN,
@@ -294,8 +296,8 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     g.tokens = size_slot(g.z, SLOT_TOKENS);
     dims_fill(&g.d, plan, g.z);
     fill_widths(&g);
-    stack_kinds(plan, g.kinds);
-    step_segments(plan, work);
+    segments_kinds(plan, g.kinds);
+    segments_use(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, training);
     if (!training)

@@ -4,15 +4,17 @@
 #include "plan/plan.h"
 #include "work/pass/fuse.h"
 #include "work/pass/lives.h"
+#include "work/piece/segments.h"
+#include "work/piece/state.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err)
 {
     bool training = plan->workload.mode == MODE_TRAIN;
     if (training)
         TRY(stack_check_saved_ops(plan, err));
-    step_segments(plan, work);
+    segments_use(plan, work);
     step_state(plan, work, training);
     if (!training)
         serve_cache(plan, work, 1);

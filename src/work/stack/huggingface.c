@@ -10,7 +10,8 @@
 #include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
-#include "work/stack/stack.h"
+#include "work/piece/state.h"
+#include "work/stack/stacks.h"
 #include "work/train/train.h"
 
 static const struct train_tensor norms[] = {

@@ -2,7 +2,6 @@
  * told so, and searches pass by (stack_lacks). What every version refuses is a rule
  * (plan/rule/rule_train.c, rule_refused.c). */
 #include "plan/derive.h"
-#include "plan/schema/schema.h"
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/stack/stack.h"
 

@@ -7,8 +7,10 @@
  * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
  * of seed 000. */
 #include "work/path/path.h"
-#include "work/stack/stack.h"
+#include "work/piece/segments.h"
+#include "work/piece/state.h"
 #include "work/stack/maxtext.h"
+#include "work/stack/stacks.h"
 
 enum { RELAXED = 1u << 0, REMATERIALISED = 1u << 1 };
 
@@ -88,7 +90,7 @@ static void layer_init(const struct plan *plan, struct work *work,
     layer->inter = rank_part(layer, size_slot(z, SLOT_INTER));
     layer->dense_inter = rank_part(layer, size_slot(z, SLOT_DENSE_INTER));
     maxtext_take(plan, layer, MIXER_FULL);
-    stack_kinds(plan, layer->kinds);
+    segments_kinds(plan, layer->kinds);
     layer->n_rows = 1;
     layer->rows_rule = RULE_WORST;
     if (path->exchange == EXCHANGE_CAPACITY) {
@@ -395,7 +397,7 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     work->n_schedules = 2;
     work->schedule_name[0] = "relaxed";
     work->schedule_name[1] = "after rematerialisation";
-    step_segments(plan, work);
+    segments_use(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, false);
     declare_gradients(plan, work);

@@ -5,7 +5,7 @@
  * generate_masks and dense_matmul. */
 #include "work/list/kernel.h"
 #include "work/path/path.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 /* Kernels by which a path fills, empties and undoes slots. */
 static bool moves_slots(const struct op *op)

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "work/stack/maxtext.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 /* Where a tensor waits between its layer's passes. */
 enum place { ON_DEVICE, ON_DEVICE_PINNED, ON_HOST };

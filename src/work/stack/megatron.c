@@ -12,8 +12,9 @@
 #include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_deepep.h"
+#include "work/piece/state.h"
 #include "work/stack/megatron.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 #include "work/train/train.h"
 
 #define MOE CATEGORY_DISPATCH, IN_MOE

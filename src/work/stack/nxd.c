@@ -7,7 +7,7 @@
  * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
 #include "work/path/path.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 /* The all-to-all-v is announced (seed 002): a rank receives the tokens that use it, once. */
 const struct stack_path stack_nxd_paths[] = {

@@ -7,7 +7,7 @@
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why)
 {

@@ -77,31 +77,10 @@ enum expert_backend stack_experts(const struct plan *plan, const char **why);
 /* Whether the engine takes others than stack.experts says, which cannot run there: for
  * TensorRT-LLM moe_config.backend is a preference (fused_moe/moe_resolution.py). */
 bool stack_other_experts(const struct plan *plan);
-/* The choices of those that have one, each in its file. */
-enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why);
-enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why);
-enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why);
 
 /* The format in which the stack holds what precision.weights says of the checkpoint: another
  * where SGLang makes bf16 of mxfp4 experts while it loads them. */
 enum dtype stack_weights(const struct plan *plan);
-
-/* ---- pieces that several stacks share ---- */
-
-/* State: weights and, in training, master weights, moments, and gradients when they persist,
- * sharded as parallel.zero says, dense and expert parameters apart. gradients_persist: false
- * where the stack holds gradients as part of temp (XLA). */
-void step_state(const struct plan *plan, struct work *work, bool gradients_persist);
-
-/* Whether sharded weights are host memory's (FSDP2, ZeRO's stage 3): the device has what is
- * gathered. */
-bool state_waits_there(const struct plan *plan);
-
-/* The copy of an asynchronous checkpoint, of the state behind work->buffers[first]. */
-void step_checkpoint(const struct plan *plan, struct work *work, size_t first);
-
-/* Format of the second moment. */
-enum dtype state_moment2(const struct plan *plan);
 
 /* FSDP2: whether a layer's gathered weights stay from its forward to its backward. */
 bool stack_keeps_gathered(const struct plan *plan);
@@ -113,77 +92,5 @@ enum dtype stack_reduces_in(const struct plan *plan);
 /* The format in which whole gradients wait for a step's last micro-batch; DTYPE_NONE where each
  * micro-batch's are reduced. */
 enum dtype stack_accumulates_in(const struct plan *plan);
-
-/* What reinforcement learning keeps beside training (workload.colocated): frozen models, and an
- * engine that generates, all the time or between steps, when the trainer's state, buffers from
- * `first` on, makes room for it. */
-void step_colocated(const struct plan *plan, struct work *work, size_t first);
-
-/* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
- * step behind all layers; nothing where it makes none. */
-void step_optimizer(const struct plan *plan, struct work *work);
-
-/* Repeat counts and in-flight factors of the segments from the pipeline stage's slots. */
-void step_segments(const struct plan *plan, struct work *work);
-
-/* Kinds of layers whose buffers a stack holds: those of the model, and in one without a list
- * the dense ones, whatever dense_layers is. */
-void stack_kinds(const struct plan *plan, bool has[KIND_COUNT]);
-
-/* The parameters one rank's gradients cover, in elements: {dense, experts} after sharding. */
-struct shards {
-    struct size dense, experts;
-};
-/* Ranks that share out a copy of either. */
-struct shards step_sharers(const struct plan *plan, struct sizes *z);
-struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
-/* The same of any parameters of a rank of the model. */
-struct shards step_share_out(const struct plan *plan, struct sizes *sizes, struct shards whole,
-                             unsigned from_zero);
-/* Of what is trained: adapters, or all. */
-struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero);
-/* Elements that stay on a device through the step, so many times: of state, none of which there
- * is of no format; beside the state. */
-void step_keep(struct work *work, const char *name, enum category category, enum dtype dtype,
-               struct size elements, uint64_t count, const char *source);
-void step_reserve(struct work *work, const char *name, enum category category, enum dtype dtype,
-                  struct size elements, uint64_t count, const char *source);
-/* State of modules trained whole beside adapters (lora_saved). */
-void step_modules(const struct plan *plan, struct work *work, bool gradients_persist);
-
-/* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
-void stack_generic_again(const struct plan *plan, struct again *again);
-/* STATUS_INPUT when recompute.save names what no op of the list makes. */
-enum status stack_check_saved_ops(const struct plan *plan, struct err *err);
-void stack_maxtext_again(const struct plan *plan, struct again *again);
-void stack_host_realise(const struct plan *plan, struct work *work);
-void stack_maxtext_realise(const struct plan *plan, struct work *work);
-void stack_megatron_again(const struct plan *plan, struct again *again);
-void stack_torchtitan_again(const struct plan *plan, struct again *again);
-void stack_huggingface_again(const struct plan *plan, struct again *again);
-/* The paths of stacks that do not run all; in their files. */
-extern const struct stack_path stack_maxtext_paths[];
-extern const struct stack_path stack_megatron_paths[];
-extern const struct stack_path stack_torchtitan_paths[];
-extern const struct stack_path stack_fsdp_paths[];
-extern const struct stack_path stack_deepspeed_paths[];
-extern const struct stack_path stack_nxd_paths[];
-extern const struct stack_path stack_vllm_paths[];
-extern const struct stack_path stack_sglang_paths[];
-extern const struct stack_path stack_trtllm_paths[];
-
-/* Builders. */
-enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_deepspeed_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_trtllm_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err);
-enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
 
 #endif

@@ -3,11 +3,10 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/serve/serve_kernels.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 static const struct stack_system systems[] = {
     {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",

@@ -12,10 +12,11 @@
  * again. */
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/stack/stack.h"
+#include "work/piece/state.h"
 
 #include "base/text.h"
 #include "work/dispatch/dispatch_deepep.h"
+#include "work/stack/stacks.h"
 #include "work/train/train.h"
 
 #define MOE CATEGORY_DISPATCH, IN_MOE

@@ -6,7 +6,7 @@
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 /* Since 1.3 AUTO: _torch/model_config.py resolve_moe_backend (pull request 11074 of January
  * 2026) asks gpt-oss and DeepSeek-V4 (those of mxfp4) for other kernels, and fp8 blocks on

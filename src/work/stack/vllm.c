@@ -13,7 +13,7 @@
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/serve/serve.h"
-#include "work/stack/stack.h"
+#include "work/stack/stacks.h"
 
 /* ---- what computes the experts ---- */
 

@@ -12,7 +12,6 @@
 #include "work/pass/again.h"
 #include "work/piece/dims.h"
 #include "work/layer/layer.h"
-#include "work/piece/matrix.h"
 
 /* The encoder's forward: ops first .. middle - 1 of a layer, middle .. end - 1 of the
  * projector; end 0: none runs. What enters and leaves either. */

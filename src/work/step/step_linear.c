@@ -1,7 +1,6 @@
 /* Layers of type linear as ops: projections, a convolution over the sequence, the recurrence in
  * chunks (in decode token by token against its state), a gated norm. Sources: layer-kinds.md
  * 1.2 to 1.6. */
-#include "plan/mixer.h"
 #include "work/piece/cache.h"
 #include "work/step/step.h"
 

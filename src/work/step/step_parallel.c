@@ -4,6 +4,7 @@
 #include "plan/frozen.h"
 #include "plan/params.h"
 #include "work/piece/lora.h"
+#include "work/piece/state.h"
 #include "work/step/step.h"
 #include "work/stack/stack.h"
 

@@ -4,10 +4,10 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "work/list/dtype.h"
 #include "work/list/letters.h"
 #include "work/piece/lora.h"
 #include "work/piece/recipe.h"
+#include "work/piece/state.h"
 #include "work/step/step.h"
 #include "work/stack/stack.h"
 

@@ -7,7 +7,7 @@
 #include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_rows.h"
-#include "work/stack/stack.h"
+#include "work/piece/segments.h"
 
 /* ---- rows ---- */
 
@@ -131,9 +131,9 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
     t->d.facts |= exchange_of(path);
     fill_rows(t);
     fill_away(t);
-    step_segments(plan, work);
+    segments_use(plan, work);
     work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
-    stack_kinds(plan, t->kinds);
+    segments_kinds(plan, t->kinds);
     fill_mixers(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])

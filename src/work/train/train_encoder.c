@@ -9,7 +9,7 @@
 #include "work/piece/encoder.h"
 
 #include "plan/derive.h"
-#include "work/stack/stack.h"
+#include "work/pass/again.h"
 #include "work/train/train.h"
 
 enum encoder_tick {

@@ -8,7 +8,6 @@
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"
 #include "work/piece/recipe.h"
-#include "work/stack/stack.h"
 
 /* The embedding's gradient is one dense tensor before it is added to the main gradient. */
 static void add_embedding(struct train *t)

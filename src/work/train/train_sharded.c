@@ -6,6 +6,7 @@
 #include "work/list/dtype.h"
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"
+#include "work/piece/state.h"
 #include "work/stack/stack.h"
 #include "work/train/train.h"
 

@@ -5,7 +5,6 @@
  * of a rank's experts at once). Those of embedding and head stand with the ends. */
 #include "work/piece/frozen.h"
 #include "work/piece/lora.h"
-#include "work/stack/stack.h"
 #include "work/train/train.h"
 
 /* Of the matrices that an op multiplies the largest: autograd hands one on before it makes the

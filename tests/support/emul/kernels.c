@@ -1,5 +1,4 @@
 /* The GPU's kernels as plain C, performed by fibres: the very sources that devices compile. */
-#include <math.h>
 #include <stdint.h>
 
 #include "support/emul/fibre.h"

@@ -1,5 +1,5 @@
 /* The home of the CBLAS prototypes; see blas.h. */
-#include "exec/backend/blas.h"
+#include "exec/kernels/blas.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

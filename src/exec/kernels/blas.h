@@ -4,8 +4,8 @@
  * models that older releases lack, so the variable is set from cpuid before the library is
  * opened (a value the user set is kept). One thread per caller: the executor's workers are the
  * parallelism. */
-#ifndef MOEPLAN_EXEC_BACKEND_BLAS_H
-#define MOEPLAN_EXEC_BACKEND_BLAS_H
+#ifndef MOEPLAN_EXEC_KERNELS_BLAS_H
+#define MOEPLAN_EXEC_KERNELS_BLAS_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* What a run computes on: weights, tokens and gradients as pure functions of where they stand,
  * so that any rank can compute any rank's data and a reference needs no copy of it. Tokens are
  * numbered through the group, rank * T + t: how many ranks share them changes nothing. */
-#ifndef MOEPLAN_EXEC_VERIFY_INPUTS_H
-#define MOEPLAN_EXEC_VERIFY_INPUTS_H
+#ifndef MOEPLAN_EXEC_KERNELS_INPUTS_H
+#define MOEPLAN_EXEC_KERNELS_INPUTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
-/* Segments that every training stack shares; see work/stack/stack.h. */
-#include "plan/frozen.h"
-#include "work/stack/stack.h"
+/* See segments.h. */
+#include "work/piece/segments.h"
 
-void stack_kinds(const struct plan *plan, bool has[KIND_COUNT])
+#include "plan/frozen.h"
+
+void segments_kinds(const struct plan *plan, bool has[KIND_COUNT])
 {
     model_kinds(&plan->model, has);
     has[KIND_DENSE] |= !plan->model.layer_types.n;
@@ -28,13 +29,13 @@ static struct segment_use use_of_none(struct sizes *z)
     return (struct segment_use){none, full, none, full, none, full, none, none};
 }
 
-void step_segments(const struct plan *plan, struct work *work)
+void segments_use(const struct plan *plan, struct work *work)
 {
     struct sizes *z = &work->sizes;
     const bool frozen = plan_first_back(plan) > 0;
     const bool passes = plan_frozen_layers(plan) > plan_first_back(plan);
     bool kinds[KIND_COUNT];
-    stack_kinds(plan, kinds);
+    segments_kinds(plan, kinds);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         if (!kinds[k]) {

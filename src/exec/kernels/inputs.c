@@ -1,5 +1,5 @@
 /* Integer and random inputs; see inputs.h. */
-#include "exec/verify/inputs.h"
+#include "exec/kernels/inputs.h"
 
 #include <assert.h>
 #include <math.h>
