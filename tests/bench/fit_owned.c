@@ -1,13 +1,15 @@
 /* What `moeplan calibrate RUNS.csv` is worth on a user's own few runs, shown on published ones,
- * through the code that it calls: `fit_owned` prints the lines of the tables of
- * models/profiles/README.md, section "Whole steps", and the `unlike` of profile megatron.
+ * through the code that it calls: `fit_owned` prints the tables of models/profiles/README.md,
+ * section "Whole steps", and how wide the times of profile megatron are.
  *
  *   fit_owned layouts  of one model on one device each layout predicted from the others, by
  *                      three profiles to begin with
  *   fit_owned splits   some layouts drawn to calibrate on, the others asked of what is written
- *   fit_owned unlike   refitted without all runs of one kind
+ *   fit_owned whole    a layout or a model left out of all runs
+ *   fit_owned unlike   refitted without all runs that have one value of a key
  *
- * Without an argument all three; minutes on one CPU. */
+ * Without an argument all four; minutes on one CPU. Ends with 1 where the tables or
+ * tests/data/widths.csv say otherwise (MOEPLAN_REWRITE=1 takes it over). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +21,28 @@
 #include "base/stat.h"
 #include "base/text.h"
 #include "calib/fit/calibrate_runs.h"
+#include "calib/fit/left_out.h"
 #include "plan/read/catalog.h"
+#include "support/widths.h"
 
-enum { MOST_ROWS = 64, MOST_SPLITS = 40, DRAWS = 400, OWN = 5, RESAMPLES = 2000, SEED = 1 };
+enum {
+    MOST_ROWS = 64,
+    MOST_LEFT = 1024,
+    MOST_SPLITS = 40,
+    DRAWS = 400,
+    OWN = 5,
+    RESAMPLES = 2000,
+    SEED = 1
+};
 
 static const char assumed[] = "megatron-assumed", shipped[] = "megatron",
                   others_file[] = "fit_owned_others.yaml", own_file[] = "fit_owned_own.yaml";
+static const char
+    splits_head[] = "| runs | splits | own runs | before | after | 90 % |\n"
+                    "|---|---|---|---|---|---|\n",
+    layouts_head[] = "| runs | layouts | `megatron`; of the others a fit to all runs but these "
+                     "| held | half width | `megatron-assumed` | held | half width |\n"
+                     "|---|---|---|---|---|---|---|---|\n";
 
 static const struct owner {
     const char *name, *table, *device, *model;
@@ -155,21 +173,36 @@ static const char *unseen(const struct owner *owner)
 
 /* ---- each layout from the others ---- */
 
-static double left_out(const struct runs *r, const char *profile)
+struct judged {
+    double median, held, width; /* percent */
+};
+
+static struct judged left_out(const struct runs *r, const char *profile)
 {
     struct arena arena = {0};
     struct run_calibration c;
     calibrate(&r->csv, profile, RUN_JUDGED, &arena, &c);
-    double median = c.left_out.median;
+    const struct judged judged = {c.left_out.median, 100 * c.held, 100 * c.error};
     arena_release(&arena);
-    return median;
+    return judged;
 }
 
-static void say_layouts(const struct runs *r, const struct owner *owner, const char *prior)
+static void say_line(struct text *table, const char *line)
 {
-    printf("| %s: %zu | %u |", owner->name, r->csv.n_rows, (unsigned)r->n_layouts);
-    printf(" %.1f | %.1f |\n", left_out(r, prior), left_out(r, assumed));
+    text_printf(table, "%s", line);
+    fputs(line, stdout);
     fflush(stdout);
+}
+
+static void say_layouts(const struct runs *r, const struct owner *owner, const char *prior,
+                        struct text *table)
+{
+    const struct judged own = left_out(r, prior), other = left_out(r, assumed);
+    say_line(table, arena_printf(table->arena,
+                                 "| %s: %zu | %u | %.1f | %.0f %% | %.0f %% | %.1f | %.0f %% | "
+                                 "%.0f %% |\n",
+                                 owner->name, r->csv.n_rows, (unsigned)r->n_layouts, own.median,
+                                 own.held, own.width, other.median, other.held, other.width));
 }
 
 /* ---- many splits ---- */
@@ -248,7 +281,8 @@ static void ask(const struct runs *r, uint64_t own, const char *prior, struct as
     arena_release(&arena);
 }
 
-static void say_splits(const struct runs *r, const struct owner *owner, const char *prior)
+static void say_splits(const struct runs *r, const struct owner *owner, const char *prior,
+                       struct text *table)
 {
     static struct asked a;
     uint64_t seen[MOST_SPLITS];
@@ -274,10 +308,83 @@ static void say_splits(const struct runs *r, const struct owner *owner, const ch
         if (a.n[row])
             runs[n_runs++] = row;
     bootstrap(&a, runs, n_runs, ends);
-    printf("| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f |\n", owner->name, n, least,
-           most, median_of(a.before, a.n, runs, n_runs), median_of(a.after, a.n, runs, n_runs),
-           ends[0], ends[1]);
+    say_line(table,
+             arena_printf(table->arena,
+                          "| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f |\n",
+                          owner->name, n, least, most, median_of(a.before, a.n, runs, n_runs),
+                          median_of(a.after, a.n, runs, n_runs), ends[0], ends[1]));
+}
+
+/* ---- a layout or a model left out of all runs ---- */
+
+static const struct owner everyone = {"all", "megatron_train_throughput", NULL, NULL};
+
+/* What the shipped profile says of its runs. */
+static void tell_shipped(const struct runs *r, struct width *width, struct arena *arena)
+{
+    struct run_calibration c;
+    double told[MOST_ROWS], measured[MOST_ROWS];
+    calibrate(&r->csv, shipped, RUN_TOLD, arena, &c);
+    for (size_t i = 0; i < c.n; i++) {
+        told[i] = c.values[i].before;
+        measured[i] = c.values[i].measured;
+    }
+    widths_told(width, told, measured, c.n);
+}
+
+/* Groups of what was left out, errors of it: a line. */
+struct set_aside {
+    double told[MOST_LEFT], measured[MOST_LEFT];
+    uint32_t group[MOST_LEFT];
+    size_t n;
+};
+
+static bool say_left(struct widths *widths, const struct runs *r, const struct set_aside *left,
+                     const char *cut, uint64_t groups, double held, struct arena *arena)
+{
+    struct width width = {
+        .profile = shipped, .kind = "step", .cut = cut, .groups = groups, .held = held};
+    double *error = arena_alloc(arena, left->n + 1, sizeof *error);
+    for (size_t i = 0; i < left->n; i++)
+        error[i] = left_out_error(left->told[i], left->measured[i]);
+    width.width =
+        left_out_width(error, left->group, left->n, UINT32_MAX, left_out_rule(groups), arena);
+    widths_errors(&width, left->told, left->measured, left->n, arena);
+    tell_shipped(r, &width, arena);
+    printf("%s left out: median %.1f %%, p90 %.1f %%, width %.3f\n", cut, width.median,
+           width.p90, width.width);
     fflush(stdout);
+    return widths_say(widths, &width, arena);
+}
+
+static bool say_whole(struct widths *widths)
+{
+    static struct set_aside layouts, models;
+    struct arena arena = {0};
+    struct run_calibration c;
+    struct runs r;
+    open_runs(&r, &everyone, false);
+    calibrate(&r.csv, assumed, RUN_JUDGED, &arena, &c);
+    const char *seen[MOST_ROWS];
+    uint32_t n_models = 0;
+    for (size_t i = 0; i < c.n; i++) {
+        uint32_t k = 0;
+        while (k < n_models && !text_equal(seen[k], c.values[i].model))
+            k++;
+        if (k == n_models)
+            seen[n_models++] = c.values[i].model;
+        layouts.told[i] = c.values[i].left_out;
+        models.told[i] = c.values[i].model_out;
+        layouts.measured[i] = models.measured[i] = c.values[i].measured;
+        layouts.group[i] = r.layout[i];
+        models.group[i] = k;
+    }
+    layouts.n = models.n = c.n;
+    bool good = say_left(widths, &r, &layouts, "layout", r.n_layouts, c.held, &arena);
+    good = say_left(widths, &r, &models, "model", n_models, (double)NAN, &arena) && good;
+    arena_release(&r.arena);
+    arena_release(&arena);
+    return good;
 }
 
 /* ---- without all runs of one kind ---- */
@@ -344,49 +451,48 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-struct errors {
-    double percent[KINDS * MOST_ROWS], factor[KINDS * MOST_ROWS];
-    size_t n;
-};
-
-static void leave_kind(const struct runs *r, const struct kind *kind, struct errors *e)
+/* False: too few runs stay. */
+static bool leave_kind(const struct runs *r, uint32_t k, struct set_aside *e)
 {
+    const struct kind *kind = &kinds[k];
     struct arena arena = {0};
     struct csv kept = table_like(&r->csv, &arena), left = table_like(&r->csv, &arena);
     struct run_calibration c;
     struct stat percent = {0};
     for (size_t row = 0; row < r->csv.n_rows; row++)
         append_row(kind->is(&r->plans[row]) ? &left : &kept, &r->csv, row);
-    if (left.n_rows && 2 * kept.n_rows >= r->csv.n_rows) {
+    bool enough = left.n_rows && 2 * kept.n_rows >= r->csv.n_rows;
+    if (enough) {
         calibrate(&kept, assumed, RUN_FITTED, &arena, &c);
         write_profile(own_file, &c);
         calibrate(&left, own_file, RUN_TOLD, &arena, &c);
         for (size_t i = 0; i < c.n; i++) {
-            double ratio = c.values[i].before / c.values[i].measured;
-            e->percent[e->n] = 100 * fabs(ratio - 1);
-            e->factor[e->n++] = fmax(ratio, 1 / ratio) - 1;
-            stat_add(&percent, 100 * (ratio - 1));
+            e->told[e->n] = c.values[i].before;
+            e->measured[e->n] = c.values[i].measured;
+            e->group[e->n++] = k;
+            stat_add(&percent, 100 * (c.values[i].before / c.values[i].measured - 1));
         }
         printf("without %s: %zu runs, %+.1f %% on average\n", kind->name, left.n_rows,
                percent.mean);
         fflush(stdout);
     }
     arena_release(&arena);
+    return enough;
 }
 
-static void say_unlike(void)
+static bool say_unlike(struct widths *widths)
 {
-    static struct errors e;
-    static const struct owner everyone = {"all", "megatron_train_throughput", NULL, NULL};
+    static struct set_aside left;
+    struct arena arena = {0};
     struct runs r;
+    uint64_t groups = 0;
     open_runs(&r, &everyone, false);
-    for (unsigned i = 0; i < KINDS; i++)
-        leave_kind(&r, &kinds[i], &e);
-    stat_sort(e.percent, e.n);
-    stat_sort(e.factor, e.n);
-    printf("of a kind that was left out: median %.1f %%, unlike %.2f\n",
-           stat_percentile(e.percent, e.n, 0.5), stat_percentile(e.factor, e.n, 0.9));
+    for (uint32_t k = 0; k < KINDS; k++)
+        groups += leave_kind(&r, k, &left);
+    bool good = say_left(widths, &r, &left, "keys", groups, (double)NAN, &arena);
     arena_release(&r.arena);
+    arena_release(&arena);
+    return good;
 }
 
 /* A folder of its own for the profiles that it writes: several may run at once. */
@@ -400,27 +506,43 @@ static const char *enter_folder(struct arena *arena)
     return folder;
 }
 
+static bool asks(int argc, char **argv, const char *what)
+{
+    return argc < 2 || strcmp(argv[1], what) == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct arena arena = {0};
+    struct widths widths;
+    struct text by_layout = {.arena = &arena}, by_split = {.arena = &arena};
+    widths_read(&widths, &arena);
     const char *folder = enter_folder(&arena);
-    bool layouts = argc < 2 || strcmp(argv[1], "layouts") == 0,
-         splits = argc < 2 || strcmp(argv[1], "splits") == 0;
+    bool layouts = asks(argc, argv, "layouts"), splits = asks(argc, argv, "splits"),
+         good = true;
+    text_printf(&by_layout, "%s", layouts_head);
+    text_printf(&by_split, "%s", splits_head);
     for (unsigned i = 0; i < OWNERS && (layouts || splits); i++) {
         struct runs r;
         const char *prior = unseen(&owners[i]);
         open_runs(&r, &owners[i], false);
         if (layouts)
-            say_layouts(&r, &owners[i], prior);
+            say_layouts(&r, &owners[i], prior, &by_layout);
         if (splits)
-            say_splits(&r, &owners[i], prior);
+            say_splits(&r, &owners[i], prior, &by_split);
         arena_release(&r.arena);
     }
-    if (argc < 2 || strcmp(argv[1], "unlike") == 0)
-        say_unlike();
+    if (layouts)
+        good = widths_section(&widths, "own layouts", text_string(&by_layout), &arena);
+    if (splits)
+        good = widths_section(&widths, "own splits", text_string(&by_split), &arena) && good;
+    if (asks(argc, argv, "whole"))
+        good = say_whole(&widths) && good;
+    if (asks(argc, argv, "unlike"))
+        good = say_unlike(&widths) && good;
     remove(others_file);
     remove(own_file);
     rmdir(folder);
     arena_release(&arena);
-    return 0;
+    return !good;
 }

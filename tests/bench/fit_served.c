@@ -3,7 +3,8 @@
  * files but errors and assumed ones, says what is left on layouts (engine, device, model,
  * precision, tp, ep, etp, attention_dp), devices and models that were left out, how many of
  * their rows an interval holds that neither its fit nor its width has seen, and writes the rows
- * of a profile and the lines of models/profiles/README.md. Minutes on one CPU. */
+ * of a profile. Ends with 1 where tests/data/widths.csv says otherwise (MOEPLAN_REWRITE=1 takes
+ * it over). Minutes on one CPU. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "plan/schema/schema.h"
 #include "plan/speculation.h"
 #include "sim/step/serve_time.h"
+#include "support/widths.h"
 
 enum { MOST_RUNS = 400, MOST_GROUPS = 40, MOST_TTFT = 64, WORST = 12 };
 enum cut { BY_LAYOUT, BY_DEVICE, BY_MODEL, CUTS }; /* what is left out as a whole */
@@ -35,6 +37,9 @@ struct run {
     bool fresh; /* told is of the constants at hand */
     unsigned of[CUTS];
 };
+
+/* What a line of widths.csv says of each quantity. */
+static const char *const kinds[] = {"ttft", "tpot"};
 
 struct fit {
     struct arena arena;
@@ -55,7 +60,10 @@ struct fit {
     double
         measured[2 * MOST_RUNS]; /* seconds: [2 run] to the first token, [2 run + 1] a token */
     double last[FIT_CONSTANTS];
-    bool drafts; /* the runs that count are those that draft */
+    double shipped[2 * MOST_RUNS]; /* seconds told with the constants of the file */
+    bool drafts;                   /* the runs that count are those that draft */
+    struct widths *widths;
+    bool good; /* what widths.csv says was found */
 };
 
 /* ---- the constants ---- */
@@ -305,12 +313,6 @@ static void tell(struct fit *f, const double *values, double *told, enum cut cut
             told[row] = predict(f, values, row);
 }
 
-static double factor_of(const struct fit *f, const double *told, size_t row)
-{
-    double ratio = told[row] / f->measured[row];
-    return fmax(ratio, 1 / ratio);
-}
-
 /* ---- intervals, judged by what they have not seen ---- */
 
 /* Distances from 1 of a quantity's factors, by run; NaN: it does not count. */
@@ -318,7 +320,7 @@ static void errors_of(const struct fit *f, const double *told, unsigned token, d
 {
     for (size_t run = 0; run < f->n_runs; run++) {
         size_t row = 2 * run + token;
-        error[run] = counts(f, row) ? factor_of(f, told, row) - 1 : (double)NAN;
+        error[run] = counts(f, row) ? left_out_error(told[row], f->measured[row]) : (double)NAN;
     }
 }
 
@@ -352,54 +354,48 @@ static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
     for (unsigned token = 0; token < 2; token++) {
         errors_of(f, told, token, error);
         held[token] = (struct held){
-            left_out_held(&pairs[token], error, LEFT_OUT_STUDENT, &f->arena),
-            left_out_width(error, group, f->n_runs, UINT32_MAX, LEFT_OUT_STUDENT, &f->arena)};
+            left_out_held(&pairs[token], error, left_out_rule(n), &f->arena),
+            left_out_width(error, group, f->n_runs, UINT32_MAX, left_out_rule(n), &f->arena)};
         printf("%s left out, %s: %.0f %% held; error %.3f\n", cut_names[cut],
                token ? "a token" : "first token", 100 * held[token].share, held[token].width);
     }
     fflush(stdout);
 }
 
-/* One quantity of a line of the README's table: median and 90th percentile, the share held and
- * the half width where they could be judged. */
-static void say_cell(const struct judged *j, const struct held *held)
+static void say_width(struct fit *f, enum cut cut, const double *told,
+                      const struct held held[2])
 {
-    double errors[MOST_RUNS];
-    for (size_t i = 0; i < j->n; i++)
-        errors[i] = 100 * fabs(j->told[i] / j->measured[i] - 1);
-    stat_sort(errors, j->n);
-    printf(" %.1f / %.1f |", stat_percentile(errors, j->n, 0.5),
-           stat_percentile(errors, j->n, 0.9));
-    if (isnan(held->share))
-        printf("  | %.0f %% |", 100 * held->width);
-    else
-        printf(" %.0f %% | %.0f %% |", 100 * held->share, 100 * held->width);
-}
-
-static void say_line(const struct fit *f, enum cut cut, const double *told,
-                     const struct held held[2])
-{
-    struct judged judged[2] = {{.n = 0}, {.n = 0}};
+    struct judged judged[2] = {{.n = 0}, {.n = 0}}, shipped[2] = {{.n = 0}, {.n = 0}};
     judge(f, told, judged);
-    printf("| %s | %s |", f->name, cut_names[cut]);
-    for (unsigned token = 2; token-- > 0;)
-        say_cell(&judged[token], &held[token]);
-    printf("\n");
-    fflush(stdout);
+    judge(f, f->shipped, shipped);
+    for (unsigned token = 0; token < 2; token++) {
+        struct width width = {.profile = f->name,
+                              .kind = kinds[token],
+                              .cut = cut_names[cut],
+                              .groups = f->names[cut].n,
+                              .width = held[token].width,
+                              .held = held[token].share};
+        const struct judged *j = &judged[token], *s = &shipped[token];
+        widths_errors(&width, j->told, j->measured, j->n, &f->arena);
+        widths_told(&width, s->told, s->measured, s->n);
+        f->good = widths_say(f->widths, &width, &f->arena) && f->good;
+    }
 }
 
 static void say_worst(const struct fit *f, const double *told)
 {
-    double before = HUGE_VAL;
+    double before = HUGE_VAL, error[2 * MOST_RUNS];
+    for (size_t row = 0; row < 2 * f->n_runs; row++)
+        error[row] = left_out_error(told[row], f->measured[row]);
     for (unsigned i = 0; i < 2 * WORST; i++) {
         size_t worst = SIZE_MAX;
         for (size_t row = 0; row < 2 * f->n_runs; row++)
-            if (counts(f, row) && factor_of(f, told, row) < before &&
-                (worst == SIZE_MAX || factor_of(f, told, row) > factor_of(f, told, worst)))
+            if (counts(f, row) && error[row] < before &&
+                (worst == SIZE_MAX || error[row] > error[worst]))
                 worst = row;
         if (worst == SIZE_MAX)
             return;
-        before = factor_of(f, told, worst);
+        before = error[worst];
         const struct run *run = &f->runs[worst / 2];
         const struct workload *w = &run->plan.workload;
         printf("  %s %s, %d at once, %d in, %d out: %.4g s, measured %.4g\n",
@@ -463,7 +459,21 @@ static void leave_out(struct fit *f, enum cut cut, const struct fit_result *all,
     }
     say(f, arena_printf(&f->arena, "%s left out", cut_names[cut]), told);
     say_held(f, cut, all, told, held);
-    say_line(f, cut, told, held);
+    say_width(f, cut, told, held);
+}
+
+/* Whether every fit without a group has two values or more for a constant: three runs of one
+ * device say nothing of another. */
+static bool has_enough(const struct fit *f, enum cut cut)
+{
+    for (unsigned i = 0; i < f->names[cut].n; i++) {
+        size_t kept = 0;
+        for (size_t row = 0; row < 2 * f->n_runs; row++)
+            kept += counts(f, row) && f->runs[row / 2].of[cut] != i;
+        if (kept < 2 * f->n_groups)
+            return false;
+    }
+    return f->names[cut].n > 1;
 }
 
 static void fit_profile(struct fit *f, struct judged all_left_out[2])
@@ -472,8 +482,8 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
     struct fit_result all, *fits = arena_alloc(&f->arena, MOST_GROUPS, sizeof *fits);
     for (size_t g = 0; g < f->n_groups; g++)
         start[g] = start_of(f, g);
-    tell(f, start, told, BY_LAYOUT, UINT_MAX);
-    say(f, "as shipped", told);
+    tell(f, start, f->shipped, BY_LAYOUT, UINT_MAX);
+    say(f, "as shipped", f->shipped);
     fit(f, BY_LAYOUT, (const unsigned[]){UINT_MAX, UINT_MAX}, NULL, &all);
     tell(f, all.constants, told, BY_LAYOUT, UINT_MAX);
     say(f, "fitted", told);
@@ -481,7 +491,7 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
     say(f, "drafts, fitted without them", told);
     f->drafts = false;
     for (unsigned cut = BY_DEVICE; cut < CUTS; cut++)
-        if (f->names[cut].n > 1)
+        if (has_enough(f, (enum cut)cut))
             leave_out(f, (enum cut)cut, &all, fits, told);
     leave_out(f, BY_LAYOUT, &all, fits, told);
     say_worst(f, told);
@@ -492,11 +502,18 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
 int main(int argc, char **argv)
 {
     struct judged left_out[2] = {{.n = 0}, {.n = 0}};
+    struct arena arena = {0};
+    struct widths widths;
+    bool good = argc > 1;
+    widths_read(&widths, &arena);
     for (int i = 1; i < argc; i++) {
         struct fit *f = calloc(1, sizeof *f);
         if (!f || !open_fit(f, argv[i]))
             return 1;
+        f->widths = &widths;
+        f->good = true;
         fit_profile(f, left_out);
+        good = good && f->good;
         for (size_t k = 0; k < f->n_runs; k++)
             serve_close(&f->runs[k].model);
         arena_release(&f->arena);
@@ -504,5 +521,6 @@ int main(int argc, char **argv)
     }
     if (argc > 2)
         say_judged("layouts of all left out", left_out);
-    return argc < 2;
+    arena_release(&arena);
+    return !good;
 }

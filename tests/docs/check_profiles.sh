@@ -1,7 +1,9 @@
 #!/bin/sh
 # The error tables of models/profiles/README.md are what `moeplan calibrate` gives today for the
-# tables of kernels that the shipped profiles were fitted to, and `moeplan validate` for served
-# deployments. MOEPLAN_REWRITE=1 takes them over.
+# tables of kernels that the shipped profiles were fitted to, `moeplan validate` for served
+# deployments and steps, and what was left out of fits that take minutes
+# (tests/data/widths.csv); so are the errors that profiles of kernels state. MOEPLAN_REWRITE=1
+# takes them over.
 cd "${1:?usage: check_profiles.sh ROOT}" || exit 1
 readme=models/profiles/README.md
 folder=$(mktemp -d) || exit 1
@@ -10,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 # one line a family: the median and 90th percentile of each split, and what share an interval
 # holds of configurations that neither its fit nor its width has seen
 rows() {
-    "$MOEPLAN" calibrate "$1" --format csv | awk -F, -v table="$1" '
+    awk -F, -v table="$1" '
         function cell(family, out) { return (family, out) in error ? error[family, out] : "" }
         NR == 1 { next }
         !($1 in n) { order[++families] = $1; n[$1] = $3 }
@@ -23,14 +25,20 @@ rows() {
                     cell(f, "none"), cell(f, "half"), cell(f, "configuration"), held[f],
                     cell(f, "model"), cell(f, "device"), cell(f, "control")
             }
-        }'
+        }' "$folder/$1.csv"
 }
+
+tables='moe_kernels_hopper deepgemm_kernels ep_dispatch_combine collectives'
+for table in $tables; do
+    "$MOEPLAN" calibrate "$table" --format csv > "$folder/$table.csv" || exit 1
+    cat "$folder/$table.csv" >> "$folder/calibrated"
+done
 
 {
     printf '| table | family | values | fitted | half out | configuration out | held '
     echo '| model out | device out | 70 % roofline |'
     echo '|---|---|---|---|---|---|---|---|---|---|'
-    for table in moe_kernels_hopper deepgemm_kernels ep_dispatch_combine collectives; do
+    for table in $tables; do
         rows "$table" || exit 1
     done
 } > "$folder/table"
@@ -94,14 +102,109 @@ serving() {
     serving || exit 1
 } > "$folder/serving"
 [ "$(wc -l < "$folder/serving")" -eq 8 ] || { echo "validate gave no table"; exit 1; }
-# half widths of layouts left out are the errors that the profiles state
-for profile in vllm-serve sglang-serve trtllm-serve-hopper trtllm-serve-blackwell; do
-    stated=$(awk -F'[ ,]+' '/is: error/ { printf "%.0f ", 100 * $7 }' \
-        "models/profiles/$profile.yaml")
-    said=$(awk -F'|' -v profile=" $profile " '$2 == profile && $3 == " layout " {
-        print $6 + 0, $9 + 0, "" }' "$readme")
-    [ "$stated" = "$said" ] ||
-        { echo "$profile: errors of $stated, half widths of layouts left out $said"; exit 1; }
+# served deployments that no fit has seen, by what was left out of it
+{
+    printf '| profile | left out | a token | held | half width | first token | held '
+    echo '| half width |'
+    echo '|---|---|---|---|---|---|---|---|'
+    awk -F, '
+        function cell(key) {
+            return sprintf("%.1f / %.1f | %s | %.0f %%", median[key], p90[key],
+                held[key] == "" ? "" : sprintf("%.0f %%", 100 * held[key]), 100 * width[key])
+        }
+        $2 == "tpot" || $2 == "ttft" {
+            key = $1 SUBSEP $3 SUBSEP $2
+            median[key] = $6; p90[key] = $7; width[key] = $8; held[key] = $9
+        }
+        END {
+            k = split("vllm-serve sglang-serve trtllm-serve-hopper " \
+                "trtllm-serve-blackwell", name, " ")
+            split("layout device model", cut, " ")
+            for (i = 1; i <= k; i++)
+                for (j = 1; j <= 3; j++)
+                    if ((name[i], cut[j], "tpot") in median)
+                        printf "| %s | %s | %s | %s |\n", name[i], cut[j],
+                            cell(name[i] SUBSEP cut[j] SUBSEP "tpot"),
+                            cell(name[i] SUBSEP cut[j] SUBSEP "ttft")
+        }' tests/data/widths.csv
+} > "$folder/left"
+
+# whole steps that no fit has seen
+{
+    echo '| profile | left out | values | of | median | p90 | half width |'
+    echo '|---|---|---|---|---|---|---|'
+    awk -F, '
+        $2 == "step" {
+            what = $3 == "keys" ? "values of keys" : $3 "s"
+            printf "| %s | one of its %s | %d | %d | %.1f | %.1f | %.3g %% |\n", $1, what, $4,
+                $5, $6, $7, 100 * $8
+        }' tests/data/widths.csv
+} > "$folder/whole"
+
+# of every profile and kind of time: the share that lies within an interval which has not seen
+# it, and the median of half its width
+{
+    echo '| profile | time of | values | left out at a time | held | half width |'
+    echo '|---|---|---|---|---|---|'
+    awk -F, '
+        BEGIN {
+            kind["step"] = "a step"; kind["tpot"] = "a token"; kind["ttft"] = "a first token"
+        }
+        $3 == "layout" && $9 != "" {
+            printf "| %s | %s | %d | one of %d layouts | %.0f %% | %.3g %% |\n", $1,
+                $1 ~ /rdep/ ? "one layer" : kind[$2], $4, $5, 100 * $9, 100 * $8
+        }' tests/data/widths.csv
+    awk -F, '
+        $2 == "configuration" && $1 != "all" && $11 != "" {
+            profile = $1
+            sub("/.*", "", profile)
+            if (!(profile in n)) order[++k] = profile
+            n[profile] += $3
+            held[profile] += $3 * $10
+            # families by width, for the median over values
+            for (i = ++families[profile]; i > 1 && wide[profile, i - 1] > $11 + 0; i--) {
+                wide[profile, i] = wide[profile, i - 1]
+                many[profile, i] = many[profile, i - 1]
+            }
+            wide[profile, i] = $11 + 0
+            many[profile, i] = $3
+        }
+        END {
+            for (i = 1; i <= k; i++) {
+                p = order[i]
+                at = 0
+                for (f = 1; (at += many[p, f]) < n[p] / 2; f++);
+                printf "| %s | %s | %d | a fifth of its configurations | %.0f %% | %.3g %% |\n",
+                    p, p ~ /nccl/ ? "collectives" : p ~ /deepep/ ? "dispatch and combine" : \
+                    p ~ /deepgemm/ ? "products" : "experts", n[p], held[p] / n[p], wide[p, f]
+            }
+        }' "$folder/calibrated"
+} > "$folder/widths"
+
+# what profiles of kernels and collectives state is what calibrate gives
+for profile in models/profiles/*.yaml; do
+    awk -F, -v file="$profile" '
+        function part(pattern, skip) {
+            return match($0, pattern) ? "/" substr($0, RSTART + skip, RLENGTH - skip) : ""
+        }
+        FNR == NR {
+            if ($2 == "configuration" && $11 != "") error[$1] = sprintf("%.3g", $11 / 100)
+            next
+        }
+        /is: error/ && !/of: (step|request)/ {
+            key = file
+            sub(".*/", "", key)
+            sub("[.]yaml", "", key)
+            key = key part("of: (all|reduce)_[a-z_]*", 4) part("path: [a-z_]*", 6) \
+                part("dtype: [a-z0-9_]*", 7)
+            e = key in error ? error[key] : "unknown"
+            sub("value: .*", "value: " e ", interval: [" e ", " e "]}")
+        }
+        { print }' "$folder/calibrated" "$profile" > "$folder/profile"
+    cmp -s "$profile" "$folder/profile" && continue
+    diff "$profile" "$folder/profile"
+    [ -n "$MOEPLAN_REWRITE" ] || { echo "MOEPLAN_REWRITE=1 takes the errors over"; exit 1; }
+    cp "$folder/profile" "$profile"
 done
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
@@ -138,10 +241,14 @@ steps() {
     steps seed001_rdep '^(ceiling|skew)/' || exit 1
 } > "$folder/steps"
 
-awk -v table="$folder/table" -v serving="$folder/serving" -v steps="$folder/steps" '
+awk -v table="$folder/table" -v serving="$folder/serving" -v steps="$folder/steps" \
+    -v left="$folder/left" -v widths="$folder/widths" -v whole="$folder/whole" '
     /^<!-- errors -->$/ { print; while ((getline line < table) > 0) print line; skip = 1 }
     /^<!-- serving -->$/ { print; while ((getline line < serving) > 0) print line; skip = 1 }
     /^<!-- steps -->$/ { print; while ((getline line < steps) > 0) print line; skip = 1 }
+    /^<!-- left out -->$/ { print; while ((getline line < left) > 0) print line; skip = 1 }
+    /^<!-- widths -->$/ { print; while ((getline line < widths) > 0) print line; skip = 1 }
+    /^<!-- whole -->$/ { print; while ((getline line < whole) > 0) print line; skip = 1 }
     /^<!-- end -->$/ { skip = 0 }
     !skip { print }' "$readme" > "$folder/readme"
 cmp -s "$readme" "$folder/readme" && exit 0

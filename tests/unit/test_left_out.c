@@ -14,9 +14,9 @@ static void assert_close(double found, double expected)
         fail_msg("%.12g, expected %.12g", found, expected);
 }
 
-/* Errors 0.00 to 1.00: the percentile of a share is the share, without a group that of the
- * rest, and one that is not known does not count. */
-static void widths_are_percentiles(void **state)
+/* Errors 0.00 to 1.00, 101 of them: the 0.9 x 102nd is 0.01 x 90.8, without a group the 0.9 x
+ * 52nd of the rest; one that is not known does not count. Of eight, the largest. */
+static void widths_are_order_statistics(void **state)
 {
     (void)state;
     enum { N = 102 };
@@ -27,10 +27,12 @@ static void widths_are_percentiles(void **state)
         error[i] = i < 101 ? i / 100.0 : (double)NAN;
         group[i] = i > 50;
     }
-    assert_close(left_out_width(error, group, N, UINT32_MAX, 0.9, &arena), 0.9);
-    assert_close(left_out_width(error, group, N, 1, 0.9, &arena), 0.45);
+    assert_close(left_out_width(error, group, N, UINT32_MAX, LEFT_OUT_SHARE, &arena), 0.908);
+    assert_close(left_out_width(error, group, N, 1, LEFT_OUT_SHARE, &arena), 0.458);
+    assert_close(left_out_width(error, group, 8, 1, LEFT_OUT_SHARE, &arena), 0.07);
     assert_true(isnan(left_out_width(error, group, 0, 1, 0.9, &arena)));
-    assert_true(left_out_share(9) > left_out_share(10));
+    assert_true(left_out_rule(9) <= LEFT_OUT_STUDENT);
+    assert_true(left_out_rule(10) >= LEFT_OUT_SHARE);
     arena_release(&arena);
 }
 
@@ -90,7 +92,7 @@ static void held_by_those_who_have_not_seen_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_are_percentiles),
+        cmocka_unit_test(widths_are_order_statistics),
         cmocka_unit_test(few_groups_have_student_s_t),
         cmocka_unit_test(one_wrong_run_widens_nothing),
         cmocka_unit_test(held_by_those_who_have_not_seen_it),

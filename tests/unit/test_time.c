@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/fit.h"
 #include "base/stat.h"
 #include "base/text.h"
 #include "calib/table/printed_unit.h"
@@ -132,121 +131,6 @@ static void real_data_of_seed_000(void **state)
         if (c->real && error > 1.4)
             fail_msg("C4 %s: %.1f, published %.1f", c->path, c->predicted, c->published);
     }
-    arena_release(&arena);
-}
-
-/* ---- each of the 19 rates left out ---- */
-
-enum { FITTED = 4, RATES = 19 };
-
-/* The rates' plans on their expected fullest rank, priced with constants that a fit moves. */
-struct fitted {
-    struct stepper steppers[RATES];
-    struct demand_spread demands[RATES];
-    bool routed[RATES];
-    double published[RATES];
-    size_t n;
-    struct profile profile;
-    double *values; /* [FITTED] of the profile's own rows */
-};
-
-static void fitted_constants(struct fitted *f, struct arena *arena)
-{
-    static const struct {
-        enum profile_item of;
-        enum profile_quantity is;
-        int path;
-    } rows[FITTED] = {
-        {PROFILE_PRODUCT, PROFILE_EFFICIENCY, PROFILE_ANY},
-        {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY},
-        {PROFILE_MOVE, PROFILE_BANDWIDTH, PATH_RAGGED_A2A},
-        {PROFILE_MOVE, PROFILE_BANDWIDTH, PATH_DEEPEP},
-    };
-    struct constant *all = arena_alloc(arena, f->profile.n, sizeof *all);
-    memcpy(all, f->profile.constants, f->profile.n * sizeof *all);
-    f->profile.constants = all;
-    f->values = arena_alloc(arena, FITTED, sizeof *f->values);
-    for (size_t k = 0; k < FITTED; k++)
-        for (size_t i = 0; i < f->profile.n; i++)
-            if (all[i].depth == 0 && all[i].of == rows[k].of && all[i].is == rows[k].is &&
-                all[i].path == rows[k].path) {
-                f->values[k] = all[i].y[0];
-                all[i].y = &f->values[k];
-            }
-}
-
-static void fitted_read(struct fitted *f, struct arena *arena)
-{
-    struct csv csv;
-    struct err err = {0};
-    published_read("seed000_primus_turbo", arena, &csv);
-    for (size_t row = 0; row < csv.n_rows; row++) {
-        struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-        if (!text_equal(csv_cell(&csv, row, "quantity"), "time.tokens_per_s_per_device"))
-            continue;
-        published_load(&csv, row, arena, plan);
-        plan->moe.routing.samples = 20;
-        if (plan->workload.data == DATA_REAL)
-            continue;
-        assert_true(f->n < RATES);
-        if (!f->n)
-            assert_int_equal(profile_load(plan, arena, &f->profile, &err), STATUS_OK);
-        struct stepper *s = &f->steppers[f->n];
-        assert_int_equal(stepper_build(s, plan, &f->profile, arena, &err), STATUS_OK);
-        assert_int_equal(time_demand(plan, &s->pricing.rates, NULL, arena, &f->demands[f->n],
-                                     &f->routed[f->n], &err),
-                         STATUS_OK);
-        f->published[f->n++] = strtod(csv_cell(&csv, row, "published"), NULL);
-    }
-    assert_int_equal(f->n, RATES);
-    fitted_constants(f, arena);
-}
-
-static double fitted_rate(const void *context, const double *constants, size_t row)
-{
-    struct fitted *f = (struct fitted *)(uintptr_t)context;
-    struct stepper *s = &f->steppers[row];
-    struct step_time step;
-    memcpy(f->values, constants, FITTED * sizeof *constants);
-    stepper_price(s, &f->profile, NULL);
-    assert_true(stepper_time(s, f->routed[row] ? &f->demands[row].expected : NULL, &step));
-    return time_tokens_per_s_per_device(&s->plan, &step);
-}
-
-/* README: 1.6 % leave one out. */
-static void rates_left_out(void **state)
-{
-    (void)state;
-    struct arena arena = {0};
-    struct fitted *f = arena_alloc(&arena, 1, sizeof *f);
-    struct fit_bound bounds[FITTED];
-    uint32_t rows[RATES];
-    double sum = 0;
-    fitted_read(f, &arena);
-    for (size_t k = 0; k < FITTED; k++)
-        bounds[k] =
-            (struct fit_bound){f->values[k], f->values[k] / 2, fmin(1, 2 * f->values[k])};
-    for (size_t left = 0; left < RATES; left++) {
-        size_t n = 0;
-        for (size_t i = 0; i < RATES; i++)
-            if (i != left)
-                rows[n++] = (uint32_t)i;
-        const struct fit_problem problem = {.n_constants = FITTED,
-                                            .bounds = bounds,
-                                            .predict = fitted_rate,
-                                            .context = f,
-                                            .measured = f->published,
-                                            .rows = rows,
-                                            .n_rows = n,
-                                            .scale = 0.1};
-        struct fit_result result;
-        fit_run(&problem, NULL, &arena, &result);
-        sum += fabs(fitted_rate(f, result.constants, left) / f->published[left] - 1);
-    }
-    if (sum / RATES > 0.0165)
-        fail_msg("left out: mean error %.2f %%", 100 * sum / RATES);
-    for (size_t i = 0; i < RATES; i++)
-        stepper_release(&f->steppers[i]);
     arena_release(&arena);
 }
 
@@ -489,7 +373,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_seed_000),
         cmocka_unit_test(real_data_of_seed_000),
-        cmocka_unit_test(rates_left_out),
         cmocka_unit_test(rates_of_seed_001),
         cmocka_unit_test(orders_of_seed_002),
         cmocka_unit_test(all_to_all_v_sends_4_35_times_less),

@@ -252,7 +252,7 @@ static void judge_error(struct fitter *f, const struct fit_result *all,
     struct fit_result fit;
     uint32_t n = fold_by_configuration(f);
     double *error = arena_alloc(f->arena, f->family->n + 1, sizeof *error),
-           share = left_out_share(f->family->n); /* values of one err on their own */
+           share = LEFT_OUT_SHARE; /* values of one err on their own */
     for (size_t i = 0; i < f->family->n; i++) {
         error[i] = error_of(f, out->predicted[SPLIT_CONFIGURATION][i], i);
         f->fold[i] %= NESTED;
@@ -382,6 +382,21 @@ static double held_percent(const struct calibrated_family *families, size_t n)
     return values > 0 ? 100 * sum / values : (double)NAN;
 }
 
+/* The median over all values of half their interval. */
+static double width_percent(const struct calibrated_family *families, size_t n,
+                            struct arena *arena)
+{
+    size_t most = 0, at = 0;
+    for (size_t f = 0; f < n; f++)
+        most += families[f].family->n;
+    double *widths = arena_alloc(arena, most + 1, sizeof *widths);
+    for (size_t f = 0; f < n; f++)
+        for (size_t i = 0; i < families[f].family->n && !isnan(families[f].error); i++)
+            widths[at++] = 100 * families[f].error;
+    stat_sort(widths, at);
+    return at ? stat_percentile(widths, at, 0.5) : (double)NAN;
+}
+
 /* One line a split, then the control; lines without values are left out. */
 static void score_lines(struct calibration *c, const struct calibrated_family *families,
                         size_t n, const char *name, struct arena *arena)
@@ -402,10 +417,11 @@ static void score_lines(struct calibration *c, const struct calibrated_family *f
         }
         struct score score = score_of(measured, predicted, at, arena);
         const char *left_out = line < SPLIT_COUNT ? split_names[line] : "control";
+        bool widths = line == SPLIT_CONFIGURATION;
         if (score.n)
             c->scores[c->n_scores++] = (struct calibrated_score){
-                name, left_out, score,
-                line == SPLIT_CONFIGURATION ? held_percent(families, n) : (double)NAN};
+                name, left_out, score, widths ? held_percent(families, n) : (double)NAN,
+                widths ? width_percent(families, n, arena) : (double)NAN};
     }
 }
 

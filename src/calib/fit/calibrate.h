@@ -44,7 +44,8 @@ struct calibrated_pair {
 struct calibrated_score {
     const char *family, *left_out; /* a split, or "control": a roofline at 70 % of every peak */
     struct score score;
-    double held_percent; /* of configurations left out: calibrated_family.held; NaN */
+    double held_percent;  /* of configurations left out: calibrated_family.held; NaN */
+    double width_percent; /* half the interval that does: calibrated_family.error; NaN */
 };
 
 struct calibrated_family {

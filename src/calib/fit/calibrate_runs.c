@@ -6,59 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/stat.h"
 #include "base/text.h"
-#include "calib/table/printed_unit.h"
 #include "calib/fit/left_out.h"
 #include "calib/fit/runs_fit.h"
+#include "calib/fit/runs_table.h"
 #include "plan/schema/schema.h"
 
-static const char *const quantities[] = {"time.step_s", "time.tokens_per_s_per_device",
-                                         "time.tokens_per_s"};
-
-enum { N_QUANTITIES = sizeof quantities / sizeof *quantities, NESTED = 6, FEW = 10 };
-
-static size_t quantity_at(const struct csv *csv, size_t row)
-{
-    size_t i = 0;
-    while (i < N_QUANTITIES && !text_equal(csv_cell(csv, row, "quantity"), quantities[i]))
-        i++;
-    return i;
-}
+enum { NESTED = 6 };
 
 bool calibrate_is_runs(const struct csv *csv)
 {
-    if (csv_column(csv, "set") == SIZE_MAX || csv_column(csv, "quantity") == SIZE_MAX ||
-        csv_column(csv, "published") == SIZE_MAX || csv_column(csv, "row") == SIZE_MAX)
+    if (!published_is_runs(csv))
         return false;
     for (size_t row = 0; row < csv->n_rows; row++)
-        if (quantity_at(csv, row) < N_QUANTITIES)
+        if (runs_table_has_time(csv, row))
             return true;
     return false;
 }
 
 /* ---- reading runs ---- */
-
-/* Seconds of a step that a cell says. */
-static enum status measured_s(const struct csv *csv, size_t row, const struct plan *plan,
-                              double *seconds, struct err *err)
-{
-    const char *text = csv_cell(csv, row, "published"), *unit = csv_cell(csv, row, "unit");
-    double value, scale = printed_unit(unit ? unit : "");
-    if (!number_real(text, &value) || !(scale > 0) || !(value > 0))
-        return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-                      "'%s%s%s' is no time or rate", text, unit && unit[0] ? " " : "",
-                      unit ? unit : "");
-    struct step_time one = {.step_s = 1,
-                            .tokens = step_tokens(plan) * (double)step_micro_batches(plan)};
-    *seconds = value * scale;
-    if (quantity_at(csv, row) == 1)
-        *seconds = time_tokens_per_s_per_device(plan, &one) / *seconds;
-    else if (quantity_at(csv, row) == 2)
-        *seconds = time_tokens_per_s(plan, &one) / *seconds;
-    return STATUS_OK;
-}
 
 static bool is_chosen(const struct plan *plan, const struct run_choice *choice)
 {
@@ -103,7 +70,7 @@ static enum status read_run(struct reading *r, const struct csv *csv, size_t row
     }
     f->base = profile;
     struct run_value *value = &f->values[f->n];
-    TRY(measured_s(csv, row, &run->plan, &value->measured, err));
+    TRY(runs_table_seconds(csv, row, &run->plan, &value->measured, err));
     TRY(stepper_build(&run->stepper, &run->plan, profile, f->arena, err));
     TRY(time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, f->arena,
                     &run->demand, &run->any, err));
@@ -128,8 +95,9 @@ static enum status read_runs(struct reading *r, const struct csv *csv,
     f->values = arena_alloc(f->arena, most, sizeof *f->values);
     r->configurations = arena_alloc(f->arena, most, sizeof *r->configurations);
     r->models = arena_alloc(f->arena, most, sizeof *r->models);
+    TRY(runs_table_names(csv, err));
     for (size_t row = 0; row < csv->n_rows; row++)
-        if (quantity_at(csv, row) < N_QUANTITIES)
+        if (runs_table_has_time(csv, row))
             TRY(read_run(r, csv, row, choice, err));
     if (f->n)
         return STATUS_OK;
@@ -187,12 +155,6 @@ static struct score score(const struct fitter *f, size_t offset)
     return score_of(f->measured, value, f->n, f->arena);
 }
 
-/* A factor's distance from 1, either way. */
-static double error_of(double told, double measured)
-{
-    return fmax(told / measured, measured / told) - 1;
-}
-
 /* What pairs of folds say of each other; fewer folds than configurations keep it short. */
 static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *out)
 {
@@ -200,12 +162,11 @@ static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *ou
     struct left_out_pairs pairs;
     struct fit_result fit;
     uint32_t *group = arena_alloc(f->arena, f->n + 1, sizeof *group);
-    double *error = arena_alloc(f->arena, f->n + 1, sizeof *error),
-           share = n < FEW ? LEFT_OUT_STUDENT : left_out_share(n);
+    double *error = arena_alloc(f->arena, f->n + 1, sizeof *error), share = left_out_rule(n);
     for (size_t i = 0; i < f->n; i++) {
         group[i] = f->runs[i].configuration % folds;
-        error[i] =
-            error_of(n > 1 ? f->values[i].left_out : f->values[i].after, f->values[i].measured);
+        error[i] = left_out_error(n > 1 ? f->values[i].left_out : f->values[i].after,
+                                  f->values[i].measured);
     }
     out->error = left_out_width(error, group, f->n, UINT32_MAX, share, f->arena);
     left_out_open(&pairs, group, f->n, folds, f->arena);
@@ -217,7 +178,7 @@ static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *ou
             for (size_t i = 0; i < f->n; i++)
                 if (group[i] == a || group[i] == b)
                     pairs.error[group[i] == a ? b : a][i] =
-                        error_of(fitter_seconds(f, i), f->values[i].measured);
+                        left_out_error(fitter_seconds(f, i), f->values[i].measured);
         }
     out->held = left_out_held(&pairs, error, share, f->arena);
 }
@@ -267,14 +228,16 @@ enum status calibrate_runs(const struct csv *csv, const struct run_choice *choic
     out->profile = f.base;
     out->values = f.values;
     out->n = f.n;
+    out->n_configurations = r.n_configurations;
     out->before = score(&f, offsetof(struct run_value, before));
     out->after = score(&f, offsetof(struct run_value, after));
     out->left_out = score(&f, offsetof(struct run_value, left_out));
     out->model_out = score(&f, offsetof(struct run_value, model_out));
-    out->scores[0] = (struct run_score){"the profile as it was", out->before, (double)NAN};
-    out->scores[1] = (struct run_score){"nothing", out->after, (double)NAN};
-    out->scores[2] = (struct run_score){"configuration", out->left_out, 100 * out->held};
-    out->scores[3] = (struct run_score){"model", out->model_out, (double)NAN};
+    const double unknown = (double)NAN, width = 100 * out->error;
+    out->scores[0] = (struct run_score){"the profile as it was", out->before, unknown, unknown};
+    out->scores[1] = (struct run_score){"nothing", out->after, unknown, unknown};
+    out->scores[2] = (struct run_score){"configuration", out->left_out, 100 * out->held, width};
+    out->scores[3] = (struct run_score){"model", out->model_out, unknown, unknown};
     runs_had_init(&out->had, arena);
     for (size_t i = 0; i < f.n; i++) {
         runs_had_add(&out->had, &f.runs[i].plan);
@@ -339,6 +302,15 @@ static bool goes_before(const struct constant *nearer, const struct constant *ot
            (other->level == PROFILE_ANY || nearer->level == other->level);
 }
 
+/* A row that another of the same place hides: a profile's own goes before its base's. */
+static bool is_hidden(const struct profile *profile, const struct constant *row)
+{
+    const struct constant *first =
+        profile_find(profile, row->of, row->is, row->path, row->compute, row->level);
+    return first != row && first->of == row->of && first->path == row->path &&
+           first->compute == row->compute && first->level == row->level;
+}
+
 /* Rows of a file go before all of its base: what held in place of one that moved is said again.
  */
 static void write_nearer(FILE *out, const struct run_calibration *c)
@@ -348,7 +320,7 @@ static void write_nearer(FILE *out, const struct run_calibration *c)
         bool hidden = false;
         for (size_t k = 0; k < c->n_constants && !hidden; k++)
             hidden = goes_before(nearer, c->moved[k]);
-        if (hidden && !is_moved(c, nearer))
+        if (hidden && !is_moved(c, nearer) && !is_hidden(c->profile, nearer))
             write_row(out, nearer, 1, nearer->low, nearer->high);
     }
 }

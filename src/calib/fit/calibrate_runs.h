@@ -32,14 +32,14 @@ struct run_constant {
 struct run_calibration {
     const struct profile *profile;
     struct run_value *values;
-    size_t n;
+    size_t n, n_configurations;
     struct run_constant *constants; /* those that the runs move, most important first */
     size_t n_constants;
     struct run_score {
         const char *what;
         struct score score;
-        double held_percent; /* NaN: not known */
-    } scores[4];             /* before, fitted, configuration out, model out */
+        double held_percent, width_percent; /* NaN: not known */
+    } scores[4];                            /* before, fitted, configuration out, model out */
     struct score before, after, left_out, model_out;
     double error; /* relative half width of a step's interval, by configurations left out, or
                    * by the fit where there is one */

@@ -13,9 +13,14 @@ enum { FEW = 10, TENTH = 10 };
 static const double student[FEW] = {6.314, 2.920, 2.353, 2.132, 2.015,
                                     1.943, 1.895, 1.860, 1.833, 1.812};
 
-double left_out_share(size_t n)
+double left_out_rule(size_t n_groups)
 {
-    return n < FEW ? 0.95 : 0.9;
+    return n_groups < FEW ? LEFT_OUT_STUDENT : LEFT_OUT_SHARE;
+}
+
+double left_out_error(double told, double measured)
+{
+    return fmax(told / measured, measured / told) - 1;
 }
 
 /* Mean square of the logarithms of a group's factors, of which the largest tenth (whole values)
@@ -54,6 +59,16 @@ static double student_width(const double *error, const uint32_t *group, size_t n
     return expm1(t * sqrt(squares.mean));
 }
 
+/* Of n > 0 sorted values the share (n + 1)-th. */
+static double order_statistic(const double *sorted, size_t n, double share)
+{
+    double at = share * (double)(n + 1) - 1;
+    if (at >= (double)(n - 1))
+        return sorted[n - 1];
+    size_t below = (size_t)at;
+    return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
 double left_out_width(const double *error, const uint32_t *group, size_t n, uint32_t without,
                       double share, struct arena *arena)
 {
@@ -65,7 +80,7 @@ double left_out_width(const double *error, const uint32_t *group, size_t n, uint
         if (group[i] != without && !isnan(error[i]))
             kept[n_kept++] = error[i];
     stat_sort(kept, n_kept);
-    return n_kept ? stat_percentile(kept, n_kept, share) : (double)NAN;
+    return n_kept ? order_statistic(kept, n_kept, share) : (double)NAN;
 }
 
 void left_out_open(struct left_out_pairs *pairs, const uint32_t *group, size_t n,

@@ -9,19 +9,27 @@
 
 #include "base/arena.h"
 
-/* The share of other groups' values that the width is taken from: nine of ten, and of fewer
- * than ten 19 of 20, since few say less of one more (models/profiles/README.md has what other
- * rules hold). */
-double left_out_share(size_t n);
+/* What a width is taken from. Nine of ten values of the others: of n that were left out the
+ * 0.9 (n + 1)-th, between two by their distance, the largest of fewer than nine. One more value
+ * lies below the k-th of n with a chance of k / (n + 1), whatever they are distributed like
+ * (order statistics; Vovk et al., Algorithmic Learning in a Random World, 2005, section 2); the
+ * 0.9 quantile of few values holds fewer: of 18 those up to the 16.3th, 86 %. */
+#define LEFT_OUT_SHARE 0.9
 
 /* In its place where groups are few, whatever each has: the root mean square of the groups'
  * errors, each counted alike, as a factor, times Student's t of as many. Values of one group
  * err together, so what a share of all values stayed within says little of one more group. */
 #define LEFT_OUT_STUDENT 0.0
 
+/* Which of them where values of one group err together: Student's t below ten groups. */
+double left_out_rule(size_t n_groups);
+
+/* A factor's distance from 1, either way. */
+double left_out_error(double told, double measured);
+
 /* What that share of the errors (a factor's distance from 1) of all groups but one (UINT32_MAX:
- * of all) stays within; NaN errors do not count. NaN where there is none. Scratch memory from
- * the arena. */
+ * of all) stays within, or by Student's t; NaN errors do not count. NaN where there is none.
+ * Scratch memory from the arena. */
 double left_out_width(const double *error, const uint32_t *group, size_t n, uint32_t without,
                       double share, struct arena *arena);
 

@@ -7,10 +7,10 @@
 #include "calib/fit/calibrate.h"
 #include "calib/fit/calibrate_memory.h"
 #include "calib/fit/calibrate_runs.h"
+#include "calib/fit/runs_table.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
-#include "plan/data/published.h"
 #include "plan/read/catalog.h"
 #include "report/calibrate/memory.h"
 #include "report/calibrate/runs.h"
@@ -65,6 +65,11 @@ static bool has_held(const void *record)
     return !isnan(((const struct calibrated_score *)record)->held_percent);
 }
 
+static bool has_width(const void *record)
+{
+    return !isnan(((const struct calibrated_score *)record)->width_percent);
+}
+
 static const struct column score_columns[] = {
     COLUMN(calibrated_score, family, COLUMN_TEXT, NULL),
     COLUMN(calibrated_score, left_out, COLUMN_TEXT, "left out"),
@@ -80,6 +85,11 @@ static const struct column score_columns[] = {
      .offset = offsetof(struct calibrated_score, held_percent),
      .present = has_held,
      .title = "held %"},
+    {.key = "width_percent",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct calibrated_score, width_percent),
+     .present = has_width,
+     .title = "half width %"},
 };
 
 /* ---- output ---- */
@@ -252,21 +262,6 @@ static enum status check_date(const char *date, struct err *err)
     return err_hint(err, "for example --date 2026-01-31");
 }
 
-/* A table of neither kind: runs that say nothing to calibrate, or unknown columns. */
-static enum status refuse_table(const struct csv *csv, struct err *err)
-{
-    if (published_is_runs(csv)) {
-        err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
-               csv->n_rows ? "no row has a quantity that is calibrated"
-                           : "the table has no rows");
-        return err_hint(err, "rows of time.step_s, time.tokens_per_s_per_device or "
-                             "memory.allocated_bytes are");
-    }
-    err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
-           "these are not the columns of a table of measurements");
-    return err_hint(err, "models/README.md describes the tables that are read");
-}
-
 static enum status run_calibrate(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -287,7 +282,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     if (call->general.set.n || call->general.seed)
         return published_no_sets(&csv, err);
     if (!curve_is_table(&csv))
-        return refuse_table(&csv, err);
+        return runs_table_lacks(&csv, err);
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));
@@ -320,19 +315,22 @@ const struct command command_calibrate = {
         "them by hash (neighbours in size leak there), configurations, whole models, whole "
         "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
         "the jackknife's over configurations. The error that a profile gets is what nine of "
-        "ten values stayed within whose configuration was left out (19 of 20 where they are "
-        "fewer than ten); 'held' is the share of configurations that an interval so made "
-        "holds when neither its fit nor its width has seen them. Constants that the values "
+        "ten values stayed within whose configuration was left out (of n the 0.9 (n + 1)-th), "
+        "'half width'; 'held' is the share of configurations that an interval "
+        "so made holds when neither its fit nor its width has seen them. Constants that the "
+        "values "
         "cannot tell apart are listed. CSV has the errors alone.\n"
         "\n"
-        "A table of runs (plans by set, with time.step_s or time.tokens_per_s_per_device) goes "
-        "through the predictor: the plans' profile is what is known before, each constant "
-        "with its interval, and the runs move those that they say something about, each alone "
-        "and all together (another release is slower in everything), as far as predicts "
-        "these runs best from each other. Five to ten runs of your own software are enough "
-        "to be of use; --set stack.profile=NAME begins at another profile. Of fewer than ten "
-        "configurations the error is the root mean square of those left out, times Student's "
-        "t.\n"
+        "A table of runs goes through the predictor. It has the columns "
+        "row,plan,set,quantity,published,unit, a run a line: a plan's file beside the table, "
+        "keys that the run had otherwise, separated by spaces, and time.step_s (s, ms), "
+        "time.tokens_per_s_per_device or time.tokens_per_s (tokens/s). The plans' profile is "
+        "what is known before, each constant with its interval, and the runs move those that "
+        "they say something about, each alone and all together (another release is slower in "
+        "everything), as far as predicts these runs best from each other. Five to ten runs of "
+        "your own software are enough to be of use; --set stack.profile=NAME begins at another "
+        "profile. Of fewer than ten configurations the error is the root mean square of those "
+        "left out, times Student's t.\n"
         "\n"
         "A table of runs with measured peaks (memory.allocated_bytes and its like) calibrates "
         "the stack instead: how far off one more run will be, which narrows 'marginal' "

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
+
 bool published_is_runs(const struct csv *csv)
 {
     static const char *const needed[] = {"row", "set", "quantity", "published"};
@@ -66,6 +68,17 @@ static enum status all_sets(const struct csv *csv, size_t row,
     return STATUS_OK;
 }
 
+static enum status load_file(const struct csv *csv, size_t row, const char *file,
+                             const struct override *sets, size_t n, struct arena *arena,
+                             struct plan *plan, struct err *err)
+{
+    if (file_is_there(file))
+        return plan_load(file, sets, n, arena, plan, NULL, err);
+    err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+           "the plan '%s' is not there", file);
+    return err_hint(err, "the column 'plan' names a file beside the table");
+}
+
 enum status published_no_sets(const struct csv *csv, struct err *err)
 {
     return err_set(err, STATUS_USAGE, "'%s' has no plans that '--set' or '--seed' could change",
@@ -88,7 +101,7 @@ enum status published_plan_with(const struct csv *csv, size_t row,
     size_t n;
     enum status status = all_sets(csv, row, more, arena, &sets, &n, err);
     if (status == STATUS_OK && file && file[0])
-        status = plan_load(plan_file(csv, file, arena), sets, n, arena, plan, NULL, err);
+        status = load_file(csv, row, plan_file(csv, file, arena), sets, n, arena, plan, err);
     else if (status == STATUS_OK)
         status = plan_load_text("row", bare, sizeof bare - 1, sets, n, arena, plan, NULL, err);
     if (status == STATUS_OK)

@@ -34,6 +34,11 @@ static bool has_held(const void *record)
     return !isnan(((const struct run_score *)record)->held_percent);
 }
 
+static bool has_width(const void *record)
+{
+    return !isnan(((const struct run_score *)record)->width_percent);
+}
+
 static const struct column score_columns[] = {
     MEMBER(run_score, "left_out", what, COLUMN_TEXT, "left out"),
     MEMBER(run_score, "values", score.n, COLUMN_COUNT, NULL),
@@ -48,6 +53,11 @@ static const struct column score_columns[] = {
      .offset = offsetof(struct run_score, held_percent),
      .present = has_held,
      .title = "held %"},
+    {.key = "width_percent",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct run_score, width_percent),
+     .present = has_width,
+     .title = "half width %"},
 };
 
 /* Splits that had something to leave out: the last ones may not. */
@@ -59,13 +69,41 @@ static size_t n_scores(const struct run_calibration *c)
     return n;
 }
 
-/* Whether the runs say more of one another than the profile did; NULL: they do. */
-static const char *advice(const struct run_calibration *c)
+/* A run that the profile misses by more than this is more likely of another unit: two of our
+ * own tables' runs of one layout differ by 2.8 at most (models/README.md). */
+static const double ASTRAY = 4;
+
+/* The first run that is told so far off; NULL: none. */
+static const struct run_value *astray(const struct run_calibration *c)
 {
-    return c->left_out.n && c->left_out.median >= c->before.median
-               ? "the profile as it was predicts these runs no worse than they predict each "
-                 "other: keep it, or take more layouts, of one release"
-               : NULL;
+    for (size_t i = 0; i < c->n; i++) {
+        double ratio = c->values[i].measured / c->values[i].before;
+        if (fmax(ratio, 1 / ratio) > ASTRAY)
+            return &c->values[i];
+    }
+    return NULL;
+}
+
+/* What to do about runs that say little, or less of one another than the profile did; NULL:
+ * nothing. */
+static const char *advice(const struct runs_view *view)
+{
+    const struct run_calibration *c = view->calibration;
+    const struct run_value *run = astray(c);
+    if (run)
+        return arena_printf(view->arena,
+                            "run %s took %.3g times what the profile tells: check its unit, "
+                            "whether a rate is of one device or of all, and its plan",
+                            run->row, run->measured / run->before);
+    if (c->n_configurations < 3)
+        return c->n_configurations < 2
+                   ? "one layout does not say how far off another is told: take five or more"
+                   : "two layouts do not say how far a profile is to be moved: take five or "
+                     "more";
+    if (c->left_out.median >= c->before.median)
+        return "the profile as it was predicts these runs no worse than they predict each "
+               "other: keep it, or take more layouts, of one release";
+    return NULL;
 }
 
 void runs_print_text(const struct runs_view *view)
@@ -80,7 +118,7 @@ void runs_print_text(const struct runs_view *view)
     column_table(view->out, view->term, &constants, view->arena);
     fprintf(view->out, "\nerror on what was left out of the fit\n\n");
     column_table(view->out, view->term, &scores, view->arena);
-    const char *advised = advice(c);
+    const char *advised = advice(view);
     if (advised)
         fprintf(view->out, "\nadvice: %s\n", advised);
     fputc('\n', view->out);
@@ -100,8 +138,8 @@ void runs_print_json(const struct runs_view *view)
     json_object(&json, NULL);
     provenance_json(&json, &(struct provenance){.seed = 1, .profile = c->profile->name});
     json_string(&json, "table", view->table);
-    if (advice(c))
-        json_string(&json, "advice", advice(c));
+    if (advice(view))
+        json_string(&json, "advice", advice(view));
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         column_json_array(&json, keys[i], lists[i].columns, lists[i].n, lists[i].records,
                           lists[i].n_records, lists[i].record_size);
