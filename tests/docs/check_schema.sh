@@ -39,7 +39,7 @@ served="$served --set workload.output_length=128"
         --set cluster.device.price_per_hour=2 --set cluster.device.tdp_w=700 || exit 1
 }
 # ---- what the other commands write: NAME.WHICH.out beside NAME.schema
-for name in run search frontier check compare validate explain report; do
+for name in run search pools frontier check compare validate explain report; do
     "$MOEPLAN" schema $name > "$scratch/$name.schema" || exit 1
 done
 write() {
@@ -66,7 +66,8 @@ few='--fix tp=1 --fix cp=1 --fix pp=1 --fix etp=1 --fix path=deepep --fix recomp
     write search.none search $seed000 $few --at-most memory=1GiB
     write search.devices search $seed000 $few --devices 32,64
     write search.every search $seed000 $few --every
-    write search.pools search examples/sglang-qwen3-30b-apart.yaml --best 1
+    write pools.pairs search examples/sglang-qwen3-30b-apart.yaml --best 1
+    write pools.devices search examples/sglang-qwen3-30b-apart.yaml --best 1 --devices 16,32
     write search.served search examples/vllm-deepseek-v3-h200.yaml $served --fix tp=1 \
         --fix path=deepep_ll --fix ep=16
 }

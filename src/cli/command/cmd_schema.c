@@ -46,10 +46,8 @@ const struct command command_schema = {
     .description =
         "Writes a JSON Schema (draft 2020-12): 'plan' of the plan file, 'result' of what "
         "predict writes with --format json, 'report' of explain --report, 'pools' of what "
-        "search "
-        "does of a plan with a part prefill; of run, search, "
-        "frontier, check, compare, validate and explain by their names. Whatever the format "
-        "asked for, it is JSON.\n"
+        "search does of a plan with a part prefill; of run, search, frontier, check, compare, "
+        "validate and explain by their names. Whatever the format asked for, it is JSON.\n"
         "\n"
         "An editor with a YAML language server completes keys and words and shows their help "
         "where a plan starts with the line that `moeplan show` writes, and plan.schema.json "

@@ -275,7 +275,7 @@ void search_print_schema(FILE *out)
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, fix_columns),
         SCHEMA_END};
     schema_json_forms(out, "search.schema.json",
-                      "what moeplan search --format json writes; with --every, --devices or a "
-                      "part prefill: rows",
+                      "what moeplan search --format json writes; with --every or --devices: "
+                      "rows",
                       &(struct schema_forms){{parts}, 1, true});
 }
