@@ -86,6 +86,15 @@ enum status chart_table(const char *file, const char *const *columns, const char
 /* Title "subject: what" and the source line. */
 void chart_titles(struct picture *picture, const struct chart_names *names, const char *what);
 
+/* The line at the foot of what a search found; `note`: behind the profile's name, or "". */
+const char *chart_found_line(const struct plan *plan, const char *profile, const char *note,
+                             struct arena *arena);
+
+/* Fills a picture whose data is the table of such a search, and draws it. */
+enum status chart_found_draw(const struct chart_kind *kind, const struct plan *plan,
+                             const char *line, struct picture *picture,
+                             const struct invocation *call, struct err *err);
+
 /* A number of a cell; 0 when there is none. */
 double chart_number(const struct csv *csv, size_t row, const char *column);
 

@@ -40,15 +40,6 @@ void chart_pareto_rows(const struct search_variants *variants, const struct sear
     append("pareto", variants, r->pareto, r->n_pareto, devices, arena, out);
 }
 
-static const char *source_line(const struct plan *plan, const char *profile,
-                               struct arena *arena)
-{
-    return arena_printf(arena,
-                        "moeplan " MOEPLAN_VERSION
-                        ": modelled, profile %s; plan %s, stack %s; found by search",
-                        profile, plan->name, plan->stack_name);
-}
-
 static enum status make(const struct chart_request *request, struct chart_names *names,
                         struct picture *p, struct err *err)
 {
@@ -86,7 +77,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
                              "tries larger clusters");
     }
     *names = chart_names_of(plan, p->arena);
-    names->source = source_line(plan, profile.name, p->arena);
+    names->source = chart_found_line(plan, profile.name, "", p->arena);
     chart_pareto_header(&p->data);
     const struct search_variants own = {.n = 1, .plans = plan};
     chart_pareto_rows(&own, &result, plan_devices(plan), p->arena, &p->data);
@@ -198,11 +189,8 @@ static enum status fill(const char *file, const struct chart_names *names, struc
 enum status chart_pareto_draw(const struct plan *plan, const char *profile, struct picture *p,
                               const struct invocation *call, struct err *err)
 {
-    struct chart_names names = chart_names_of(plan, p->arena);
-    names.source = source_line(plan, profile, p->arena);
-    TRY(picture_plain(p, "search", err));
-    TRY(fill("search", &names, p, err));
-    return picture_draw(p, false, call, err);
+    const char *line = chart_found_line(plan, profile, "", p->arena);
+    return chart_found_draw(&chart_pareto, plan, line, p, call, err);
 }
 
 const struct chart_kind chart_pareto = {

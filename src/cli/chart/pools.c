@@ -62,16 +62,6 @@ static enum status append_answer(const struct plan *plan, const struct pools_ask
     return STATUS_OK;
 }
 
-static const char *source_line(const struct plan *plan, const char *profile,
-                               struct arena *arena)
-{
-    return arena_printf(
-        arena,
-        "moeplan " MOEPLAN_VERSION
-        ": modelled, profile %s, unvalidated; plan %s, stack %s; found by search",
-        profile, plan->name, plan->stack_name);
-}
-
 static enum status make(const struct chart_request *request, struct chart_names *names,
                         struct picture *p, struct err *err)
 {
@@ -100,7 +90,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
         return err_set(err, STATUS_INPUT, "no pair of layouts fits and keeps the limits");
     const struct pools_found found = {&v.named, asks, &result, &any, 1};
     *names = chart_names_of(plan, p->arena);
-    names->source = source_line(plan, v.profiles[0].name, p->arena);
+    names->source = chart_found_line(plan, v.profiles[0].name, ", unvalidated", p->arena);
     chart_pools_table(&found, p->arena, &p->data);
     return append_answer(plan, asks, p, err);
 }
@@ -248,11 +238,8 @@ static enum status fill(const char *file, const struct chart_names *names, struc
 enum status chart_pools_draw(const struct plan *plan, const char *profile, struct picture *p,
                              const struct invocation *call, struct err *err)
 {
-    struct chart_names names = chart_names_of(plan, p->arena);
-    names.source = source_line(plan, profile, p->arena);
-    TRY(picture_plain(p, "search", err));
-    TRY(fill("search", &names, p, err));
-    return picture_draw(p, false, call, err);
+    const char *line = chart_found_line(plan, profile, ", unvalidated", p->arena);
+    return chart_found_draw(&chart_pools, plan, line, p, call, err);
 }
 
 const struct chart_kind chart_pools = {

@@ -123,6 +123,26 @@ void chart_titles(struct picture *picture, const struct chart_names *names, cons
     picture_text(picture, "source_text", names->source);
 }
 
+const char *chart_found_line(const struct plan *plan, const char *profile, const char *note,
+                             struct arena *arena)
+{
+    return arena_printf(arena,
+                        "moeplan " MOEPLAN_VERSION
+                        ": modelled, profile %s%s; plan %s, stack %s; found by search",
+                        profile, note, plan->name, plan->stack_name);
+}
+
+enum status chart_found_draw(const struct chart_kind *kind, const struct plan *plan,
+                             const char *line, struct picture *p, const struct invocation *call,
+                             struct err *err)
+{
+    struct chart_names names = chart_names_of(plan, p->arena);
+    names.source = line;
+    TRY(picture_plain(p, "search", err));
+    TRY(kind->fill("search", &names, p, err));
+    return picture_draw(p, false, call, err);
+}
+
 double chart_number(const struct csv *csv, size_t row, const char *column)
 {
     const char *cell = csv_cell(csv, row, column);
