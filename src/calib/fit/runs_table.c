@@ -10,14 +10,13 @@
 #include "plan/data/published.h"
 #include "sim/step/time.h"
 
-/* In seconds of a step by what all devices or one of them do in it. */
 static const struct known {
     const char *name;
-    bool rate;
+    double (*rate)(const struct plan *plan, const struct step_time *step); /* NULL: a time */
 } quantities[] = {
-    {"time.step_s", false},
-    {"time.tokens_per_s_per_device", true},
-    {"time.tokens_per_s", true},
+    {"time.step_s", NULL},
+    {"time.tokens_per_s_per_device", time_tokens_per_s_per_device},
+    {"time.tokens_per_s", time_tokens_per_s},
 };
 
 enum { N_QUANTITIES = sizeof quantities / sizeof *quantities };
@@ -82,10 +81,8 @@ enum status runs_table_seconds(const struct csv *csv, size_t row, const struct p
     const struct step_time one = {
         .step_s = 1, .tokens = step_tokens(plan) * (double)step_micro_batches(plan)};
     *seconds = value * printed_unit(unit);
-    if (known == &quantities[1])
-        *seconds = time_tokens_per_s_per_device(plan, &one) / *seconds;
-    else if (known == &quantities[2])
-        *seconds = time_tokens_per_s(plan, &one) / *seconds;
+    if (known->rate)
+        *seconds = known->rate(plan, &one) / *seconds;
     return STATUS_OK;
 }
 

@@ -86,6 +86,14 @@ enum status chart_table(const char *file, const char *const *columns, const char
 /* Title "subject: what" and the source line. */
 void chart_titles(struct picture *picture, const struct chart_names *names, const char *what);
 
+/* Whether one of the words of text[length], apart by spaces, is word[n]. */
+bool chart_has_word(const char *text, size_t length, const char *word, size_t n);
+
+/* Sets "devices", the numbers of a column of that name; STATUS_INPUT above `most`, which a
+ * picture has room for. */
+enum status chart_list_devices(const char *file, const struct csv *csv, size_t most,
+                               struct picture *picture, struct err *err);
+
 /* The line at the foot of what a search found; `note`: behind the profile's name, or "". */
 const char *chart_found_line(const struct plan *plan, const char *profile, const char *note,
                              struct arena *arena);

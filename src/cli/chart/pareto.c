@@ -90,14 +90,8 @@ static enum status make(const struct chart_request *request, struct chart_names 
 static bool is_shared(const struct csv *csv, const char *word, size_t length)
 {
     for (size_t row = 0; row < csv->n_rows; row++) {
-        const char *at = csv_cell(csv, row, "layout");
-        bool found = false;
-        while (*at && !found) {
-            size_t n = strcspn(at, " ");
-            found = n == length && memcmp(at, word, n) == 0;
-            at += n + strspn(at + n, " ");
-        }
-        if (!found)
+        const char *layout = csv_cell(csv, row, "layout");
+        if (!chart_has_word(layout, strlen(layout), word, length))
             return false;
     }
     return true;
@@ -159,7 +153,6 @@ static enum status fill(const char *file, const struct chart_names *names, struc
                                           "device_s_per_token", NULL};
     static const char *const one[] = {"", NULL};
     struct csv csv;
-    size_t n = 1;
     double limit = 0, fastest = 0;
     TRY(chart_table(file, columns, chart_pareto.needs, p, &csv, err));
     for (size_t row = 0; row < csv.n_rows; row++) {
@@ -171,14 +164,12 @@ static enum status fill(const char *file, const struct chart_names *names, struc
         return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
                       "no row of the table has a time");
     bool sizes = csv_column(&csv, "devices") != SIZE_MAX;
-    const char *const *devices = sizes ? chart_distinct(&csv, "devices", p->arena, &n) : one;
-    if (n > PARETO_DEVICES)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                      "%zu numbers of devices are too many to read, at most %d", n,
-                      PARETO_DEVICES);
+    if (sizes)
+        TRY(chart_list_devices(file, &csv, PARETO_DEVICES, p, err));
+    else
+        picture_list(p, "devices", one);
     p->chart.kind = "pareto";
     chart_titles(p, names, "memory against speed of layouts");
-    picture_list(p, "devices", devices);
     picture_number(p, "by_devices", sizes);
     picture_number(p, "limit_gib", limit / GIB);
     picture_number(p, "fastest", fastest);

@@ -30,12 +30,10 @@ static void append_numbers(uint64_t devices, const char *list, size_t rank,
 static void append_hits(const struct pools_found *found, size_t i, bool pareto,
                         struct arena *arena, struct text *out)
 {
-    const struct pools_result *r = &found->results[i];
-    const struct pools_hit *hits = pareto ? r->pareto : r->best;
-    size_t n = pareto ? r->n_pareto : r->n_best;
-    for (size_t j = 0; j < n; j++)
-        append_numbers(found->devices[i], pareto ? "pareto" : "best", j + 1, &hits[j].serving,
-                       pools_layout(found, &hits[j], arena), out);
+    const struct pools_list list = pools_list(&found->results[i], pareto);
+    for (size_t j = 0; j < list.n; j++)
+        append_numbers(found->devices[i], list.name, j + 1, &list.hits[j].serving,
+                       pools_layout(found, &list.hits[j], arena), out);
 }
 
 void chart_pools_table(const struct pools_found *found, struct arena *arena, struct text *out)
@@ -144,23 +142,13 @@ static const char *side_of(const char *layout, unsigned side, size_t *length)
     return at;
 }
 
-static bool has_word(const char *text, size_t length, const char *word, size_t n)
-{
-    for (const char *at = text; at < text + length;) {
-        size_t own = strcspn(at, " ");
-        if (own == n && memcmp(at, word, n) == 0)
-            return true;
-        at += own + strspn(at + own, " ");
-    }
-    return false;
-}
-
 static bool is_shared(const struct csv *csv, unsigned side, const char *word, size_t n)
 {
     for (size_t row = 0; row < csv->n_rows; row++) {
         size_t length;
         const char *own = side_of(csv_cell(csv, row, "layout"), side, &length);
-        if (!text_equal(csv_cell(csv, row, "list"), "plan") && !has_word(own, length, word, n))
+        if (!text_equal(csv_cell(csv, row, "list"), "plan") &&
+            !chart_has_word(own, length, word, n))
             return false;
     }
     return true;
@@ -210,7 +198,6 @@ static enum status fill(const char *file, const struct chart_names *names, struc
         "ttft_s",  "tpot_s", "layout",  "tokens_per_s_per_device",
         NULL};
     struct csv csv;
-    size_t n;
     double fastest = 0;
     bool plan = false;
     TRY(chart_table(file, columns, chart_pools.needs, p, &csv, err));
@@ -221,14 +208,9 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     if (!(fastest > 0) || !isfinite(fastest))
         return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
                       "no row of the table has tokens a second");
-    const char *const *devices = chart_distinct(&csv, "devices", p->arena, &n);
-    if (n > MOST_DEVICES)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                      "%zu numbers of devices are too many to read, at most %d", n,
-                      MOST_DEVICES);
+    TRY(chart_list_devices(file, &csv, MOST_DEVICES, p, err));
     p->chart.kind = "pools";
     chart_titles(p, names, "tokens/s against what requests see");
-    picture_list(p, "devices", devices);
     picture_number(p, "fastest", fastest);
     picture_number(p, "has_plan", plan);
     add_labels(&csv, p);

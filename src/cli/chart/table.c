@@ -123,6 +123,29 @@ void chart_titles(struct picture *picture, const struct chart_names *names, cons
     picture_text(picture, "source_text", names->source);
 }
 
+bool chart_has_word(const char *text, size_t length, const char *word, size_t n)
+{
+    for (const char *at = text; at < text + length;) {
+        size_t own = strcspn(at, " ");
+        if (own == n && memcmp(at, word, n) == 0)
+            return true;
+        at += own + strspn(at + own, " ");
+    }
+    return false;
+}
+
+enum status chart_list_devices(const char *file, const struct csv *csv, size_t most,
+                               struct picture *p, struct err *err)
+{
+    size_t n;
+    const char *const *devices = chart_distinct(csv, "devices", p->arena, &n);
+    if (n > most)
+        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+                      "%zu numbers of devices are too many to read, at most %zu", n, most);
+    picture_list(p, "devices", devices);
+    return STATUS_OK;
+}
+
 const char *chart_found_line(const struct plan *plan, const char *profile, const char *note,
                              struct arena *arena)
 {

@@ -32,15 +32,13 @@ static struct hit_rows list_rows(const struct pools_view *view, bool pareto, siz
     struct hit_rows rows = {.n = 0};
     size_t room = 1;
     for (size_t i = 0; i < f->n; i++)
-        room += pareto ? f->results[i].n_pareto : f->results[i].n_best;
+        room += pools_list(&f->results[i], pareto).n;
     rows.items = arena_alloc(view->call->arena, room, sizeof *rows.items);
     for (size_t i = 0; i < f->n; i++) {
-        const struct pools_result *r = &f->results[i];
-        const struct pools_hit *hits = pareto ? r->pareto : r->best;
-        size_t n = pareto ? r->n_pareto : r->n_best;
-        for (size_t j = 0; j < n && j < most && (!j || f->n == 1); j++)
+        const struct pools_list list = pools_list(&f->results[i], pareto);
+        for (size_t j = 0; j < list.n && j < most && (!j || f->n == 1); j++)
             rows.items[rows.n++] =
-                (struct hit_row){&hits[j], pareto ? "pareto" : "best", j + 1, f->devices[i]};
+                (struct hit_row){&list.hits[j], list.name, j + 1, f->devices[i]};
     }
     return rows;
 }

@@ -13,6 +13,12 @@
 
 const char *const pools_sides[2] = {"prefill", "decode"};
 
+struct pools_list pools_list(const struct pools_result *result, bool pareto)
+{
+    return pareto ? (struct pools_list){"pareto", result->pareto, result->n_pareto}
+                  : (struct pools_list){"best", result->best, result->n_best};
+}
+
 uint64_t pools_count(const struct pools_hit *hit, unsigned side)
 {
     const struct serve_apart *a = &hit->serving.apart;
@@ -199,11 +205,9 @@ static void json_hits(struct json *json, const struct pools_found *found, bool p
 {
     json_array(json, pareto ? "pareto" : "best");
     for (size_t i = 0; i < found->n; i++) {
-        const struct pools_result *r = &found->results[i];
-        const struct pools_hit *hits = pareto ? r->pareto : r->best;
-        size_t n = pareto ? r->n_pareto : r->n_best;
-        for (size_t j = 0; j < n && (!j || found->n == 1); j++)
-            json_hit(json, found, &hits[j], found->devices[i], arena);
+        const struct pools_list list = pools_list(&found->results[i], pareto);
+        for (size_t j = 0; j < list.n && (!j || found->n == 1); j++)
+            json_hit(json, found, &list.hits[j], found->devices[i], arena);
     }
     json_close(json);
 }

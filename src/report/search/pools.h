@@ -14,6 +14,14 @@ struct pools_found {
     size_t n;
 };
 
+/* One of the two lists of a result, and what tables call it. */
+struct pools_list {
+    const char *name; /* "best" or "pareto" */
+    const struct pools_hit *hits;
+    size_t n;
+};
+struct pools_list pools_list(const struct pools_result *result, bool pareto);
+
 /* "prefill", "decode": of side 0 and 1. */
 extern const char *const pools_sides[2];
 
