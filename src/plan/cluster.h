@@ -30,6 +30,8 @@ struct cluster_node {
     double link_latency;          /* s */
     double port_bandwidth; /* bytes/s of the port that a device has for peers and network;
                               0: each has its own */
+    uint64_t link_devices; /* that the links join, those of other nodes too (a rack's NVLink);
+                              0: the node's own */
     double link_jitter;    /* relative standard deviation of what an exchange takes */
 };
 

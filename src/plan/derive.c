@@ -18,6 +18,22 @@ uint64_t plan_devices(const struct plan *plan)
     return checked_mul(plan->cluster.nodes, plan->cluster.node.devices, &overflow);
 }
 
+uint64_t plan_linked_devices(const struct plan *plan)
+{
+    const struct cluster *c = &plan->cluster;
+    uint64_t most = divide(c->node.link_devices, c->node.devices);
+    if (most <= 1 || !c->nodes)
+        return c->node.devices;
+    uint64_t domains = ceil_div(c->nodes, most);
+    bool overflow = false;
+    return checked_mul(c->node.devices, ceil_div(c->nodes, domains), &overflow);
+}
+
+bool plan_links_nodes(const struct plan *plan)
+{
+    return plan_linked_devices(plan) > plan->cluster.node.devices;
+}
+
 uint64_t plan_world(const struct plan *plan)
 {
     bool overflow = false;

@@ -1,5 +1,5 @@
 /* Tiers of a network (cluster.network.leaf, pod): where groups stand, what crosses, by hand. 16
- * nodes of 8, 4 nodes to a leaf, 8 to a pod. */
+ * nodes of 8, 4 nodes to a leaf, 8 to a pod. Links that join nodes (node.link_devices). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/read/load.h"
 #include "sim/step/time.h"
 #include "sim/time/comm.h"
@@ -174,6 +175,63 @@ static void a_pod_joins_whole_leaves(void **state)
     arena_release(&arena);
 }
 
+/* Racks of 72 devices in trays of 4: a job's trays stand evenly in as few as hold them. */
+static void links_join_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        uint64_t linked;
+        bool more;
+    } rows[] = {
+        {"cluster=gb200-4x1", 4, false},
+        {"cluster=gb200-4x16", 64, true},
+        {"cluster=gb200-4x18", 72, true},
+        {"cluster=gb200-4x19", 40, true},
+        {"cluster=gb200-4x64", 64, true},
+        {"cluster=gb300-4x36", 72, true},
+        {"cluster=gb200-8x2", 16, true},
+        {"cluster=gb200-64x4", 64, false},
+        {"cluster=gb200-72x2", 72, false},
+        {"cluster=h100-8x8", 8, false},
+        {"cluster=gb200-4x18 cluster.node.link_devices=32", 24, true},
+        {"cluster=gb200-4x18 cluster.node.link_devices=0", 4, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        char set[128];
+        snprintf(set, sizeof set, "%s workload.global_batch=0", rows[i].set);
+        plan_set(base, set, &arena, &plan);
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(plan_linked_devices(&plan), rows[i].linked);
+        assert_int_equal(plan_links_nodes(&plan), rows[i].more);
+        arena_release(&arena);
+    }
+}
+
+/* Two ways to say one machine: trays whose links are joined, or a rack as one node. */
+static void joined_trays_are_a_rack(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {
+        "parallel.ep=64", "parallel.ep=8 parallel.pp=4", "parallel.ep=32 parallel.tp=4",
+        "parallel.ep=16 parallel.tp=2 parallel.pp=2 parallel.zero=3"};
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+        char trays[128], racks[128], apart[192];
+        snprintf(trays, sizeof trays, "cluster=gb200-4x32 %s", layouts[l]);
+        snprintf(racks, sizeof racks, "cluster=gb200-64x2 %s", layouts[l]);
+        snprintf(apart, sizeof apart, "%s cluster.node.link_devices=0", trays);
+        for (unsigned group = 0; group < GROUP_COUNT; group++) {
+            struct comm_place tray = placed(trays, (enum process_group)group),
+                              rack = placed(racks, (enum process_group)group);
+            assert_true(comm_place_equal(&tray, &rack));
+        }
+        near(step_s(trays), step_s(racks));
+        assert_true(step_s(apart) > step_s(trays));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +240,8 @@ int main(void)
         cmocka_unit_test(seconds_by_hand),
         cmocka_unit_test(a_narrower_network_is_never_faster),
         cmocka_unit_test(a_pod_joins_whole_leaves),
+        cmocka_unit_test(links_join_nodes),
+        cmocka_unit_test(joined_trays_are_a_rack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,12 +192,14 @@ static bool slot_tokens_broken(const struct plan *plan, char *text, char *hint)
 
 /* ---- which ranks DeepEP's normal kernels reach ---- */
 
+enum { NVL_PEERS = 8 }; /* DeepEP csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS */
+
 static bool sends_tokens(const struct plan *plan)
 {
     enum moe_library library = plan->moe.library;
     return serves_experts(plan) && engine_sends_tokens(plan) &&
            (library == LIBRARY_AUTO || library == LIBRARY_DEEPEP) &&
-           !text_starts(device(plan), "gb"); /* one NVLink domain over nodes */
+           plan->cluster.node.link_devices <= NVL_PEERS; /* a rack's NVLink is one domain */
 }
 
 /* Ranks of an expert-parallel group that stand in a node: pipeline stages may lie between. */

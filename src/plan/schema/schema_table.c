@@ -376,6 +376,10 @@ const struct field schema_table[] = {
          "0", "link bandwidth inside a node, per device and direction"),
     RATE("cluster.node.link_latency", cluster.node.link_latency, UNIT_SECONDS, 0, 10, "1 us",
          "latency of a message inside a node"),
+    COUNT(
+        "cluster.node.link_devices", cluster.node.link_devices, 0, 1e6, "0",
+        "devices that a node's links join, those of other nodes too (72 of an NVL72 rack); the "
+        "nodes of a job stand evenly in as few such domains as hold them; 0: a node's own"),
     RATE("cluster.node.port_bandwidth", cluster.node.port_bandwidth, UNIT_BYTES_PER_S, 0, 1e18,
          "0",
          "bandwidth of one port through which a device reaches both its peers and the network "

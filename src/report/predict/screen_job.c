@@ -140,10 +140,22 @@ static void append_crossing(const struct plan *plan, const struct boundary *boun
         text_printf(out, n > 1 ? " cross %s" : " crosses %s", boundary->many);
 }
 
+/* ", links join 16 nodes": those of one domain, where there are several nodes in one. */
+static void append_linked(const struct plan *plan, struct text *out)
+{
+    uint64_t nodes = plan_linked_devices(plan) / plan->cluster.node.devices;
+    if (nodes == plan->cluster.nodes)
+        text_append(out, ", links join all");
+    else
+        text_printf(out, ", links join %" PRIu64 " nodes", nodes);
+}
+
 static void append_crossings(const struct plan *plan, struct text *out)
 {
-    static const struct boundary boundaries[] = {
-        {"nodes", joined_by_node}, {"leaves", joined_by_leaf}, {"pods", joined_by_pod}};
+    const struct boundary boundaries[] = {
+        {plan_links_nodes(plan) ? "links" : "nodes", joined_by_node},
+        {"leaves", joined_by_leaf},
+        {"pods", joined_by_pod}};
     for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++)
         append_crossing(plan, &boundaries[i], out);
 }
@@ -223,6 +235,8 @@ void screen_layout(struct screen *screen)
                     plan_accepted(plan));
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
+    if (plan_links_nodes(plan))
+        append_linked(plan, &text);
     if (screen->brief < BRIEF_LAYOUT)
         append_crossings(plan, &text);
     if (p->pp > 1 && screen->brief < BRIEF_STAGES)

@@ -67,11 +67,10 @@ static double ranks_apart(const struct plan *plan, const struct axes *axes,
     return stride;
 }
 
-/* Of so many ranks so far apart, those that stand in so many nodes. */
-static double joined(const struct plan *plan, uint64_t nodes, double ranks, double stride)
+/* Of so many ranks so far apart, those that stand on so many devices. */
+static double joined(const struct plan *plan, uint64_t devices, double ranks, double stride)
 {
-    double node = (double)(plan->cluster.node.devices * plan->cluster.device.logical_cores);
-    double most = node * (double)nodes / stride;
+    double most = (double)devices * (double)plan->cluster.device.logical_cores / stride;
     return most <= 1 ? 1 : most < ranks ? most : ranks;
 }
 
@@ -91,11 +90,12 @@ static struct comm_place one_rank(const struct plan *plan)
 static void repeat(const struct plan *plan, double ranks, double stride,
                    struct comm_place *place)
 {
+    const struct cluster *c = &plan->cluster;
     place->ranks *= ranks;
-    place->inside *= joined(plan, 1, ranks, stride);
+    place->inside *= joined(plan, plan_linked_devices(plan), ranks, stride);
     for (unsigned t = 0; t < NETWORK_TIERS; t++)
         place->tier[t].ranks *=
-            joined(plan, plan->cluster.network.tier[t].nodes, ranks, stride);
+            joined(plan, c->network.tier[t].nodes * c->node.devices, ranks, stride);
 }
 
 /* Shards, and those of a second copy, lie next to each other along dp, copies of them a group

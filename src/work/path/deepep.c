@@ -8,6 +8,7 @@
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/dispatch/dispatch_parts.h"
 #include "work/dispatch/dispatch_rows.h"
+#include "plan/derive.h"
 
 /* The layout of a dispatch. */
 struct token_maps {
@@ -167,7 +168,7 @@ static void heaps_v1(struct hold_path *p)
 static void heaps_elastic(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
-    uint64_t node = p->plan->cluster.node.devices * p->plan->cluster.device.logical_cores;
+    uint64_t node = plan_linked_devices(p->plan) * p->plan->cluster.device.logical_cores;
     enum elastic_layout layout = p->plan->parallel.ep <= node ? ELASTIC_NVLINK : ELASTIC_HYBRID;
     part_heap(p, "deepep_elastic_buffer", CATEGORY_COMMUNICATION,
               elastic_buffer_bytes(&p->x, layout, part_fp8_dispatch(p)),

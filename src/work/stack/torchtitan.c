@@ -232,7 +232,7 @@ static void elastic_buffer(struct train *t)
     if (path_system_of(t->path)->exchange != EXCHANGE_TOKENS || plan->parallel.ep == 1 ||
         !plan_has_moe(plan))
         return;
-    bool inside = plan->parallel.ep <= plan->cluster.node.devices;
+    bool inside = plan->parallel.ep <= plan_linked_devices(plan);
     work_buffer(t->work,
                 (struct buffer){.name = "deepep_elastic_buffer",
                                 .category = CATEGORY_COMMUNICATION,
