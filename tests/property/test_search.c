@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "plan/rule/rule.h"
+#include "sim/answer/predict.h"
 #include "sim/search/search.h"
 #include "support/draws.h"
 #include "support/random_plan.h"
@@ -341,6 +342,51 @@ static void check_named(const struct search_ask *asks, size_t n)
     arena_release(&arena);
 }
 
+/* What a listed layout drops is what predict says of it. */
+static void check_drops(const struct search_ask *ask, const struct search_hit *hits, size_t n,
+                        bool *drops, bool *keeps)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan plan;
+        struct prediction said;
+        const struct predict_options options = {.drops_mean = true};
+        search_plan(ask, &hits[i], &plan);
+        assert_int_equal(predict(&plan, &options, &arena, &said, &err), STATUS_OK);
+        assert_true(said.moe.routing.drop_fraction == hits[i].drop_fraction);
+        *drops = *drops || hits[i].drop_fraction > 0;
+        *keeps = *keeps || (plan.moe.path != PATH_CAPACITY && hits[i].drop_fraction <= 0);
+        arena_release(&arena);
+    }
+}
+
+static void test_drops(void **state)
+{
+    (void)state;
+    bool drops = false, keeps = false;
+    for (unsigned alpha = 0; alpha < 2; alpha++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct search_space space;
+        struct search_result result;
+        struct err err = {0};
+        small_plan(&plan, STACK_GENERIC);
+        plan.moe.routing.distribution = alpha ? DISTRIBUTION_ZIPF : DISTRIBUTION_UNIFORM;
+        plan.moe.routing.alpha = alpha;
+        plan.cluster.device.memory_bytes = UINT64_C(1) << 34;
+        assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
+        small_space(&plan, &space);
+        const struct search_ask ask = {
+            .plan = &plan, .profile = &profile, .space = &space, .best = BEST};
+        assert_int_equal(search_run(&ask, 1, &arena, &result, &err), STATUS_OK);
+        check_drops(&ask, result.best, result.n_best, &drops, &keeps);
+        check_drops(&ask, result.pareto, result.n_pareto, &drops, &keeps);
+        arena_release(&arena);
+    }
+    assert_true(drops && keeps);
+}
+
 /* Several plans in one search: none hides what another has, and each keeps what is its own. */
 static void test_plans(void **state)
 {
@@ -377,9 +423,8 @@ static void test_nothing_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_static),
-        cmocka_unit_test(test_routed),
-        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_static),       cmocka_unit_test(test_routed),
+        cmocka_unit_test(test_drops),        cmocka_unit_test(test_plans),
         cmocka_unit_test(test_nothing_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,15 @@ static bool any_outside(const struct search_hit *hits, size_t n)
     return false;
 }
 
+/* Whether some drop rows. */
+static bool any_drops(const struct search_hit *hits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hits[i].drop_fraction > 0)
+            return true;
+    return false;
+}
+
 static void hits_header(const struct search_view *view, const struct search_hit *hits, size_t n,
                         bool serves, bool outside, struct text *rows)
 {
@@ -59,8 +68,9 @@ static void hits_header(const struct search_view *view, const struct search_hit 
     for (size_t key = 0; key < v->n_keys; key++)
         if (labels_differ(v, hits, n, key))
             text_printf(rows, ",%s", v->keys[key]->key);
-    text_printf(rows, ",verdict,total_bytes%s,tokens/s%s,loses by\n",
-                serves ? ",first token ms,per token ms" : "", outside ? ",runs" : "");
+    text_printf(rows, ",verdict,total_bytes%s,tokens/s%s%s,loses by\n",
+                serves ? ",first token ms,per token ms" : "",
+                any_drops(hits, n) ? ",drops" : "", outside ? ",runs" : "");
 }
 
 static void hit_row(const struct search_view *view, const struct search_hit *hits, size_t n,
@@ -82,6 +92,11 @@ static void hit_row(const struct search_view *view, const struct search_hit *hit
     if (hit->serving.present)
         text_printf(rows, ",%.0f,%.2f", 1e3 * hit->serving.ttft_s, 1e3 * hit->serving.tpot_s);
     text_printf(rows, ",%.0f", tokens_per_s(hit));
+    if (any_drops(hits, n))
+        text_printf(rows, ",%s",
+                    hit->drop_fraction > 0
+                        ? arena_printf(arena, "%.2g %%", 100 * hit->drop_fraction)
+                        : "");
     if (outside)
         text_printf(rows, ",%s +-%.0f%%", hit->outside ? "outside" : "within",
                     100 * hit->error);
@@ -246,7 +261,7 @@ static enum status print_json(const struct search_view *view, struct err *err)
     return STATUS_OK;
 }
 
-/* The last column: what the layout brings along. */
+/* What the layout brings along. */
 static const char *split_of(const struct search_hit *hit)
 {
     return hit->splits ? "true" : "false";
@@ -256,7 +271,7 @@ static void csv_hits(const char *list, const struct search_variants *v,
                      const struct search_hit *hits, size_t n, struct arena *arena, FILE *out)
 {
     for (size_t i = 0; i < n; i++) {
-        char seconds[32];
+        char seconds[32], drops[32];
         fprintf(out, "%s,%zu", list, i + 1);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
@@ -264,12 +279,13 @@ static void csv_hits(const char *list, const struct search_variants *v,
             fprintf(out, ",%s",
                     frontier_csv_quote(search_label(v, hits[i].variant, key), arena));
         text_double(seconds, hits[i].seconds_per_token);
+        text_double(drops, hits[i].drop_fraction);
         fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s",
                 verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
                 hits[i].state_bytes, seconds, search_loss(&hits[i], &hits[0], arena));
         if (hits[i].serving.present)
             fprintf(out, ",%.6g,%.6g", hits[i].serving.ttft_s, hits[i].serving.tpot_s);
-        fprintf(out, ",%s\n", split_of(&hits[i]));
+        fprintf(out, ",%s,%s\n", split_of(&hits[i]), drops);
     }
 }
 
@@ -285,7 +301,7 @@ static enum status print_csv(const struct search_view *view, struct err *err)
         fprintf(out, ",%s", view->variants->keys[key]->key);
     fprintf(out,
             ",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by%s,"
-            "parallel.sp\n",
+            "parallel.sp,drop_fraction\n",
             view->plan->workload.mode == MODE_SERVE ? ",ttft_s,tpot_s" : "");
     csv_hits("best", view->variants, r->best, r->n_best, view->call->arena, out);
     csv_hits("pareto", view->variants, r->pareto, r->n_pareto, view->call->arena, out);

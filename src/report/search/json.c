@@ -130,6 +130,7 @@ static void json_hit(struct json *json, const char *key, const struct search_var
         json_string(json, "wall", hit->wall);
     json_real(json, "step_s", hit->time.step_s);
     json_real(json, "device_s_per_token", hit->seconds_per_token);
+    json_real(json, "drop_fraction", hit->drop_fraction);
     json_real(json, "error", hit->error);
     json_bool(json, "outside", hit->outside);
     if (hit->serving.present) {
@@ -254,6 +255,7 @@ void search_print_schema(FILE *out)
         SCHEMA_TEXT("wall", false),
         SCHEMA_REAL("step_s", false),
         SCHEMA_REAL("device_s_per_token", false),
+        SCHEMA_REAL("drop_fraction", false),
         SCHEMA_REAL("error", false),
         SCHEMA_BOOL("outside", true),
         SCHEMA_PARTS("serving", false, SCHEMA_OBJECT, serving_parts),

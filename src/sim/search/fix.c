@@ -125,16 +125,6 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
 
 /* ---- what a fix costs ---- */
 
-/* Share of the routed rows that the plan drops; only where it can drop any is it worth its
- * samples. */
-static double drops_of(struct fix_search *search, const struct plan *plan)
-{
-    struct rows rows;
-    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) &&
-               plan_is_routed(plan) && evaluate_rows(&search->evaluator, plan, &rows);
-    return can ? fix_drops(search, plan, &rows) : 0;
-}
-
 /* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */
 static double seconds_of(struct fix_search *search, const struct plan *plan)
 {
@@ -252,7 +242,7 @@ static void keep(struct fix_search *search, const struct fix_move *moves, size_t
         .verdict = result->verdict,
         .seconds_per_token = seconds,
         .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
-        .drop_fraction = drops_of(search, changed),
+        .drop_fraction = drops_of(&search->drops, changed),
     };
     describe(search, moves, n, changed, fix);
 }
@@ -518,6 +508,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     search->evaluator.banks = search->banks;
     search->evaluator.n_banks = FIX_BANKS;
     search->evaluator.rows_known = known;
+    search->drops = (struct drops){.evaluator = &search->evaluator, .arena = search->arena};
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
     fix_list_moves(plan, arena, moves);

@@ -1,8 +1,7 @@
 /* What the searches for fixes know already: single changes come back in pairs, pairs in threes,
  * and every change in what is needed of several. A plan is known by the words in which it
  * differs from the one to be fixed; see fix_parts.h. What it holds all the time is asked for
- * first, by a list of nothing else, which takes a fraction of the whole one's making. What a
- * path drops follows from its routing and its slots, which few changes touch. */
+ * first, by a list of nothing else, which takes a fraction of the whole one's making. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -181,33 +180,4 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed,
     found->known = true;
     *result = found->of;
     return found->routed;
-}
-
-/* ---- what it drops ---- */
-
-struct fix_drops {
-    struct fix_drops *next;
-    struct demand_key of;
-    uint64_t tokens; /* of a rank */
-    struct drops_unit unit;
-    double share;
-};
-
-double fix_drops(struct fix_search *search, const struct plan *plan, const struct rows *rows)
-{
-    const struct drops_unit unit = predict_unit(plan, rows);
-    struct demand_key key;
-    demand_key_of(plan, search->routing, &key);
-    for (const struct fix_drops *d = search->drops; d; d = d->next)
-        if (d->tokens == rows->spec.tokens && d->unit.tokens == unit.tokens &&
-            d->unit.slots == unit.slots && memcmp(&d->of, &key, sizeof key) == 0)
-            return d->share;
-    struct fix_drops *drops = arena_alloc(search->arena, 1, sizeof *drops);
-    memcpy(&drops->of, &key, sizeof key);
-    drops->tokens = rows->spec.tokens;
-    drops->unit = unit;
-    drops->share = predict_drops(rows, &unit, search->arena);
-    drops->next = search->drops;
-    search->drops = drops;
-    return drops->share;
 }

@@ -5,6 +5,7 @@
 #define MOEPLAN_SIM_SEARCH_FIX_PARTS_H
 
 #include "sim/step/evaluate.h"
+#include "sim/search/drops.h"
 #include "sim/search/fix.h"
 
 #define FIX_OFFLOAD "optimizer.offload" /* the key of what moves the states to the host */
@@ -26,7 +27,6 @@ struct fix_moves {
 };
 
 struct fix_known;
-struct fix_drops;
 
 struct fix_search {
     const struct plan *plan;
@@ -39,7 +39,7 @@ struct fix_search {
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
     struct fix_known *known[FIX_KNOWN], *last; /* by hash; what was evaluated last */
-    struct fix_drops *drops;                   /* shares of dropped rows, the last first */
+    struct drops drops;                        /* shares of dropped rows */
     double seconds_per_token;                  /* of the plan as it is, once it is timed */
     bool timed;
     struct fix *fixes;
@@ -82,9 +82,6 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed,
  * sampled only when the least that it can ask for fits. */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
-
-/* predict_drops of a plan whose sampler stands: once for a routing and its slots. */
-double fix_drops(struct fix_search *search, const struct plan *plan, const struct rows *rows);
 
 /* Bytes of them on the stage that has most; 0 where a size overflows. */
 uint64_t fix_state_bytes(struct fix_search *search, const struct plan *plan);

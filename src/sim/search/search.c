@@ -5,6 +5,7 @@
 
 #include "plan/engine.h"
 #include "plan/lay_experts.h"
+#include "sim/search/drops.h"
 #include "sim/search/search_hunt.h"
 
 /* ---- all of them ---- */
@@ -173,6 +174,32 @@ static void mend(const struct search *search, struct arena *arena, struct search
     result->fixes = fix_find(plan, ask->routing, ask->profile, NULL, arena, &result->n_fixes);
 }
 
+/* What the layouts that are listed by rank drop. */
+static void tell_drops(const struct search *search, struct search_hit *hits, size_t n,
+                       struct drops *drops)
+{
+    struct plan *plan = arena_alloc(drops->arena, 1, sizeof *plan);
+    for (size_t i = 0; i < n; i++) {
+        drops->evaluator->routing = search->asks[hits[i].variant].routing;
+        hunt_plan(&search->hunts[hits[i].variant], hits[i].value, plan);
+        hits[i].drop_fraction = drops_of(drops, plan);
+    }
+}
+
+static void tell_all_drops(const struct search *search, struct arena *arena,
+                           struct search_result *result)
+{
+    struct evaluator evaluator = {0};
+    struct drops drops = {.evaluator = &evaluator, .arena = arena};
+    if (search->asks->every || search->asks->alone)
+        return;
+    tell_drops(search, result->best, result->n_best, &drops);
+    tell_drops(search, result->pareto, result->n_pareto, &drops);
+    if (result->missed)
+        tell_drops(search, &result->nearest, 1, &drops);
+    evaluator_release(&evaluator);
+}
+
 enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,
                        struct search_result *result, struct err *err)
 {
@@ -197,7 +224,9 @@ enum status search_run(const struct search_ask *asks, size_t n, struct arena *ar
         status = refuse(&search, result, err);
     judge_release(search.judge);
     arena_release(&pile.arena);
-    if (pile.any)
+    if (pile.any) {
+        tell_all_drops(&search, arena, result);
         mend(&search, arena, result);
+    }
     return status;
 }

@@ -100,8 +100,9 @@ struct search_hit {
     bool outside;             /* of another device, model or key than the profile's runs had */
     uint64_t total_bytes, state_bytes, limit_bytes;
     enum verdict verdict;
-    bool splits;      /* tensor-parallel ranks split the sequence: parallel.sp */
-    const char *wall; /* of one that does not fit, or NULL */
+    double drop_fraction; /* of the routed rows, expected; of listed hits */
+    bool splits;          /* tensor-parallel ranks split the sequence: parallel.sp */
+    const char *wall;     /* of one that does not fit, or NULL */
 };
 
 /* What is asked of one plan. */
