@@ -65,7 +65,7 @@ unsigned rows_blocks(const struct rows *rows)
 {
     uint64_t draws = rows->spec.top_k;
     if (rows->kind == ROWS_GROUPED) /* experts of groups that are not kept, a few rejections */
-        draws += rows->groups + 4;
+        draws += (rows->alias ? rows->groups : 0) + 4;
     return (unsigned)ceil_div(draws, draws_halves(rows) ? 8 : 4);
 }
 
