@@ -25,13 +25,33 @@ void rng_block(uint64_t seed, const uint32_t counter[4], uint32_t out[4])
 struct fill {
     uint64_t seed;
     uint32_t rank, step, last; /* counter words 1 to 3 */
-    size_t stride;             /* words between tokens in out */
+    size_t stride;             /* words between tokens in out; across: between words of one */
 };
 
 enum { ROUNDS = 10 };
 
-/* Numbers of tokens token .. token + lanes - 1. */
+/* Numbers of tokens token .. token + 3. */
+enum { LANES = 4 };
 typedef void lanes_function(const struct fill *fill, uint32_t token, uint32_t *out);
+
+static void lanes_plain(const struct fill *fill, uint32_t token, uint32_t *out)
+{
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t counter[4] = {token + i, fill->rank, fill->step, fill->last};
+        rng_block(fill->seed, counter, out + i * fill->stride);
+    }
+}
+
+static void across_plain(const struct fill *fill, uint32_t token, uint32_t *out)
+{
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t counter[4] = {token + i, fill->rank, fill->step, fill->last};
+        uint32_t words[4];
+        rng_block(fill->seed, counter, words);
+        for (unsigned word = 0; word < 4; word++)
+            out[word * fill->stride + i] = words[word];
+    }
+}
 
 #if defined __x86_64__
 typedef uint64_t lanes4 __attribute__((vector_size(32)));
@@ -48,8 +68,9 @@ __attribute__((target("avx2"))) static inline lanes4 multiply_low(lanes4 a, uint
 #endif
 }
 
-__attribute__((target("avx2"))) static void lanes_avx2(const struct fill *fill, uint32_t token,
-                                                       uint32_t *out)
+/* A block of four tokens: word by word, a token in each lane. */
+__attribute__((target("avx2"))) static inline void block_avx2(const struct fill *fill,
+                                                              uint32_t token, lanes4 words[4])
 {
     lanes4 zero = {0}, c0 = {0, 1, 2, 3};
     c0 += token;
@@ -64,42 +85,93 @@ __attribute__((target("avx2"))) static void lanes_avx2(const struct fill *fill, 
         k0 += PHILOX_W32_0;
         k1 += PHILOX_W32_1;
     }
-    lanes4 low = (c0 & UINT32_MAX) | c1 << 32, high = (c2 & UINT32_MAX) | c3 << 32;
-    for (unsigned i = 0; i < 4; i++, out += fill->stride) {
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+__attribute__((target("avx2"))) static void lanes_avx2(const struct fill *fill, uint32_t token,
+                                                       uint32_t *out)
+{
+    lanes4 c[4];
+    block_avx2(fill, token, c);
+    lanes4 low = (c[0] & UINT32_MAX) | c[1] << 32, high = (c[2] & UINT32_MAX) | c[3] << 32;
+    for (unsigned i = 0; i < LANES; i++, out += fill->stride) {
         uint64_t word01 = low[i], word23 = high[i];
         memcpy(out, &word01, sizeof word01);
         memcpy(out + 2, &word23, sizeof word23);
     }
 }
 
-static unsigned best_lanes(lanes_function **function)
+__attribute__((target("avx2"))) static void across_avx2(const struct fill *fill, uint32_t token,
+                                                        uint32_t *out)
 {
-    *function = lanes_avx2;
-    return __builtin_cpu_supports("avx2") ? 4 : 0;
-}
-#else
-static unsigned best_lanes(lanes_function **function)
-{
-    *function = NULL;
-    return 0;
+    typedef uint32_t words4 __attribute__((vector_size(16)));
+    lanes4 c[4];
+    block_avx2(fill, token, c);
+    for (unsigned word = 0; word < 4; word++) {
+        words4 low = __builtin_convertvector(c[word], words4);
+        memcpy(out + word * fill->stride, &low, sizeof low);
+    }
 }
 #endif
+
+static bool has_avx2(void)
+{
+#if defined __x86_64__
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+static lanes_function *best_lanes(void)
+{
+#if defined __x86_64__
+    if (has_avx2())
+        return lanes_avx2;
+#endif
+    return lanes_plain;
+}
+
+static lanes_function *best_across(void)
+{
+#if defined __x86_64__
+    if (has_avx2())
+        return across_avx2;
+#endif
+    return across_plain;
+}
 
 void rng_fill(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank, uint32_t first,
               uint32_t n, unsigned first_block, unsigned n_blocks, uint32_t *out)
 {
-    lanes_function *function;
-    unsigned lanes = best_lanes(&function);
+    lanes_function *lanes = best_lanes();
     struct fill fill = {.seed = seed, .rank = rank, .step = step, .stride = 4ul * n_blocks};
     for (unsigned block = 0; block < n_blocks; block++, out += 4) {
         fill.last = purpose << 24 | (first_block + block);
         uint32_t i = 0;
-        for (; lanes && n - i >= lanes; i += lanes)
-            function(&fill, first + i, out + i * fill.stride);
+        for (; n - i >= LANES; i += LANES)
+            lanes(&fill, first + i, out + i * fill.stride);
         for (; i < n; i++) {
             const uint32_t counter[4] = {first + i, rank, step, fill.last};
             rng_block(seed, counter, out + i * fill.stride);
         }
+    }
+}
+
+void rng_fill_across(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank,
+                     uint32_t first, uint32_t n, unsigned first_block, unsigned n_blocks,
+                     uint32_t *out)
+{
+    lanes_function *across = best_across();
+    struct fill fill = {
+        .seed = seed, .rank = rank, .step = step, .stride = (n + LANES - 1) / LANES * LANES};
+    for (unsigned block = 0; block < n_blocks; block++, out += 4 * fill.stride) {
+        fill.last = purpose << 24 | (first_block + block);
+        for (uint32_t i = 0; i < n; i += LANES)
+            across(&fill, first + i, out + i);
     }
 }
 

@@ -18,6 +18,11 @@ void rng_block(uint64_t seed, const uint32_t counter[4], uint32_t out[4]);
 void rng_fill(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank, uint32_t first,
               uint32_t n, unsigned first_block, unsigned n_blocks, uint32_t *out);
 
+/* The same word by word: out [n_blocks][4][n up to a multiple of four]. */
+void rng_fill_across(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank,
+                     uint32_t first, uint32_t n, unsigned first_block, unsigned n_blocks,
+                     uint32_t *out);
+
 /* The words of successive blocks from counter[3] on; plain data, a copy is a second reader. */
 struct rng {
     uint64_t seed;

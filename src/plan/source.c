@@ -400,6 +400,8 @@ static size_t break_length(const char *text, const char *end)
 {
     static const char *const breaks[] = {"\n", "\r", "\xc2\x85", "\xe2\x80\xa8",
                                          "\xe2\x80\xa9"};
+    if (*text >= ' ' && *text <= '~') /* as nearly all is */
+        return 0;
     for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
         size_t length = strlen(breaks[i]);
         if ((size_t)(end - text) >= length && memcmp(text, breaks[i], length) == 0)

@@ -52,14 +52,19 @@ static void filling_is_the_streams(void **state)
     (void)state;
     for (uint32_t n = 1; n < 40; n += 3)
         for (unsigned blocks = 1; blocks < 6; blocks++) {
-            uint32_t out[40 * 6 * 4];
+            uint32_t out[40 * 6 * 4], across[40 * 6 * 4];
+            uint32_t stride = (n + 3) / 4 * 4;
             rng_fill(0x123456789abcdef0, 9, 8, 7, 1000, n, 2, blocks, out);
+            rng_fill_across(0x123456789abcdef0, 9, 8, 7, 1000, n, 2, blocks, across);
             for (uint32_t t = 0; t < n; t++) {
                 struct rng rng;
                 rng_init(&rng, 0x123456789abcdef0, 9, 8, 7, 1000 + t);
                 rng.counter[3] += 2;
-                for (unsigned w = 0; w < 4 * blocks; w++)
-                    assert_int_equal(out[t * blocks * 4 + w], rng_u32(&rng));
+                for (unsigned w = 0; w < 4 * blocks; w++) {
+                    uint32_t word = rng_u32(&rng);
+                    assert_int_equal(out[t * blocks * 4 + w], word);
+                    assert_int_equal(across[w * stride + t], word);
+                }
             }
         }
 }

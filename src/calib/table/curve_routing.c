@@ -245,12 +245,12 @@ static uint64_t regroup(const struct answer *a, uint32_t *chosen, uint64_t n)
     bool kept[MOST_GROUPS] = {false};
     uint32_t out[MOST_CHOICES];
     uint64_t each = a->law.experts / a->call.groups, left = a->call.kept, have = 0;
+    uint64_t scored = 0; /* a bit for each of MOST_GROUPS */
+    for (uint64_t i = 0; i < n; i++)
+        scored |= UINT64_C(1) << chosen[i] / each;
     for (unsigned pass = 0; pass < 2; pass++)
         for (uint64_t g = 0; g < a->call.groups && left; g++) {
-            bool scored = false;
-            for (uint64_t i = 0; i < n; i++)
-                scored = scored || chosen[i] / each == g;
-            if (kept[g] || (pass == 0 && !scored))
+            if (kept[g] || (pass == 0 && !(scored >> g & 1)))
                 continue;
             kept[g] = true;
             left--;

@@ -56,15 +56,33 @@ static const struct condition *failing(const struct unread_row *row,
 
 /* ---- rows of a key: neighbours ---- */
 
+/* Of the row that is the first of its key: how many that key has. */
+static size_t count_rows(const struct unread_row *first)
+{
+    size_t n = 1;
+    while (first + n < unread_rows + unread_rows_n && text_equal(first[n].key, first->key))
+        n++;
+    return n;
+}
+
 static const struct unread_row *rows_of(const struct field *field, size_t *n)
 {
     size_t first = 0;
-    *n = 0;
     while (first < unread_rows_n && !text_equal(unread_rows[first].key, field->key))
         first++;
-    while (first + *n < unread_rows_n && text_equal(unread_rows[first + *n].key, field->key))
-        ++*n;
+    *n = first < unread_rows_n ? count_rows(&unread_rows[first]) : 0;
     return *n ? &unread_rows[first] : NULL;
+}
+
+/* The same of all fields: the first row of each, NULL where it has none. */
+static const struct unread_row **rows_of_all(struct arena *arena)
+{
+    size_t n_fields;
+    const struct field *fields = schema_fields(&n_fields);
+    const struct unread_row **firsts = arena_alloc(arena, n_fields, sizeof *firsts);
+    for (size_t i = 0; i < unread_rows_n; i += count_rows(&unread_rows[i]))
+        firsts[schema_find(unread_rows[i].key) - fields] = &unread_rows[i];
+    return firsts;
 }
 
 /* ---- why ---- */
@@ -103,17 +121,24 @@ static const char *reason_of(const struct unread_row *rows, size_t n,
     return text_string(&text);
 }
 
-const char *unread_reason(const struct field *field, const struct unread_plan *of,
-                          struct arena *arena)
+/* Why none of n rows reads their key; NULL: one does, or there is none. */
+static const char *why_none(const struct unread_row *rows, size_t n,
+                            const struct unread_plan *of, struct arena *arena)
 {
-    size_t n;
-    const struct unread_row *rows = rows_of(field, &n);
     for (size_t i = 0; i < n; i++)
         if (!rows[i].never && !failing(&rows[i], of))
             return NULL;
     if (n && rows->never)
         return arena_printf(arena, "not read, %s", rows->never);
     return n ? reason_of(rows, n, of, arena) : NULL;
+}
+
+const char *unread_reason(const struct field *field, const struct unread_plan *of,
+                          struct arena *arena)
+{
+    size_t n;
+    const struct unread_row *rows = rows_of(field, &n);
+    return why_none(rows, n, of, arena);
 }
 
 /* A context that a launch allows beside requests of their own lengths: what is longer than it
@@ -139,11 +164,12 @@ const struct note *unread_notes(const struct unread_plan *of, const struct origi
     size_t n_fields;
     const struct field *fields = schema_fields(&n_fields);
     struct note *notes = arena_alloc(arena, n_fields, sizeof *notes);
+    const struct unread_row **rows = rows_of_all(arena);
     *n = 0;
     for (size_t i = 0; i < n_fields; i++) {
-        if (!origins_by_user(origins, &fields[i]))
+        if (!rows[i] || !origins_by_user(origins, &fields[i]))
             continue;
-        const char *text = unread_reason(&fields[i], of, arena);
+        const char *text = why_none(rows[i], count_rows(rows[i]), of, arena);
         const char *loud = text ? outgrown(&fields[i], of->plan, arena) : NULL;
         if (text)
             notes[(*n)++] =

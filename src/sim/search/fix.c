@@ -66,6 +66,24 @@ static bool set_keys(struct plan *plan, const char *set)
     return true;
 }
 
+void fix_resolve(struct fix_move *move)
+{
+    const char *equals = strchr(move->set, '=');
+    char key[64];
+    bool one = equals && !strchr(move->set, ' ');
+    move->field = one && word_to(key, sizeof key, move->set, equals) ? schema_find(key) : NULL;
+}
+
+static bool make_move(struct plan *plan, const struct fix_move *move)
+{
+    struct err err = {0};
+    if (!move->field)
+        return set_keys(plan, move->set);
+    const char *key = move->field->key, *value = move->set + move->field->key_length + 1;
+    return schema_set(move->field, plan, value, false, (struct mark){.file = key}, &err) ==
+           STATUS_OK;
+}
+
 static bool sets_key(const struct fix_move *moves, size_t n, const char *set)
 {
     for (size_t i = 0; i < n; i++)
@@ -80,7 +98,7 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
 {
     *changed = *plan;
     for (size_t i = 0; i < n; i++)
-        if (!set_keys(changed, moves[i].set))
+        if (!make_move(changed, &moves[i]))
             return false;
     bool moved = changed->optimizer.offload > 0 && plan->optimizer.offload == 0;
     if (moved && !stack_offloads(changed))
@@ -270,6 +288,7 @@ static bool beside_suffices(struct fix_search *search, const struct fix_move *mo
             continue;
         memcpy(tried, moves, n * sizeof *tried);
         tried[i].set = rest;
+        tried[i].field = NULL;
         if (fix_fits(search, tried, n, &result))
             return true;
     }
@@ -300,7 +319,7 @@ static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
     return (struct fix_move){
         key, arena_printf(search->arena, "%s=%llu", key, (unsigned long long)value),
         trains ? "more micro-steps for the same batch" : "fewer sequences at once",
-        FIX_THROUGHPUT};
+        FIX_THROUGHPUT, NULL};
 }
 
 /* Largest micro-batch that fits, by bisection below the plan's own. */
@@ -336,7 +355,7 @@ static void try_queue(struct fix_search *search)
 {
     const struct fix_move move = {"workload.queue", "workload.queue=true",
                                   "sequences that the engine's own pool does not hold wait",
-                                  FIX_THROUGHPUT};
+                                  FIX_THROUGHPUT, NULL};
     if (search->plan->workload.mode == MODE_DECODE && plan_is_engine(search->plan) &&
         !engine_queues(search->plan))
         fix_keep(search, &move, 1);

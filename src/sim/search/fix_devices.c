@@ -43,7 +43,7 @@ static struct fix_move grow(struct fix_search *search, const struct growth *grow
                              arena_printf(search->arena, "%s=%llu%s", growth->key,
                                           (unsigned long long)value,
                                           growth->slice ? grown_mesh(search, value) : ""),
-                             "more hardware", FIX_DEVICES};
+                             "more hardware", FIX_DEVICES, NULL};
 }
 
 /* What a number of devices needs beside itself, which comes first. */

@@ -40,6 +40,7 @@ static bool is_overstated(struct fix_search *search, const struct fix_move *thre
             continue;
         plain[i].set =
             arena_printf(search->arena, "%.*s", (int)(more - three[i].set), three[i].set);
+        plain[i].field = NULL;
         return fix_fits(search, plain, TRIPLE, &result);
     }
     return false;
@@ -59,15 +60,16 @@ static bool are_needed(struct fix_search *search, const struct fix_move *three)
     return true;
 }
 
-/* The candidate when it is faster than the best so far, and fits. */
+/* The candidate when it fits, needs all it changes and is faster than the best so far: what is
+ * known of two of its changes is known of all that share them, its time is not. */
 static void consider(struct fix_search *search, const struct fix_move *candidate,
                      struct best *best)
 {
     struct evaluation result;
-    if (!fix_fits(search, candidate, TRIPLE, &result))
+    if (!fix_fits(search, candidate, TRIPLE, &result) || !are_needed(search, candidate))
         return;
     double seconds = fix_seconds(search, candidate, TRIPLE);
-    if (seconds >= best->seconds_per_token || !are_needed(search, candidate))
+    if (seconds >= best->seconds_per_token)
         return;
     memcpy(best->moves, candidate, sizeof best->moves);
     best->seconds_per_token = seconds;

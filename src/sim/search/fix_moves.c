@@ -314,18 +314,21 @@ static const struct move_row {
 
 static void add_move(struct fix_moves *moves, struct fix_move move)
 {
-    if (moves->n < FIX_MOVES)
-        moves->list[moves->n++] = move;
+    if (moves->n == FIX_MOVES)
+        return;
+    if (!move.field)
+        fix_resolve(&move);
+    moves->list[moves->n++] = move;
 }
 
 /* A change of bytes per element must make it smaller; of any word, change it. */
-static bool is_change(const struct plan *plan, const struct plan *changed, const char *key)
+static bool is_change(const struct plan *plan, const struct plan *changed,
+                      const struct field *field)
 {
-    const struct field *field = schema_find(key);
     if (schema_is_list(field))
         return true;
     double before = schema_number(field, plan), after = schema_number(field, changed);
-    if (strncmp(key, "precision.", strlen("precision.")) == 0 && field->words == words_dtype)
+    if (text_starts(field->key, "precision.") && field->words == words_dtype)
         return dtype_bits((enum dtype)after) < dtype_bits((enum dtype)before);
     return before != after || field->number;
 }
@@ -333,16 +336,18 @@ static bool is_change(const struct plan *plan, const struct plan *changed, const
 static void list_row(const struct plan *plan, struct arena *arena, const struct move_row *row,
                      struct fix_moves *moves)
 {
+    const struct field *field = schema_find(row->key);
     enum fix_kind kind = row->kind;
     for (size_t i = 0; i < VALUES_MAX && row->values[i]; i++) {
         const char *value = row->values[i];
-        struct fix_move move = {row->key, value, row->note, kind};
+        struct fix_move move = {row->key, value, row->note, kind, NULL};
         struct plan changed;
         if (!strchr(value, '='))
             move.set = arena_printf(arena, "%s=%s", row->key, value);
+        move.field = strchr(value, '=') ? NULL : field;
         if (row->all) /* no value of the row is a step towards another */
             move.key = move.set;
-        if (!fix_apply(plan, &move, 1, &changed) || !is_change(plan, &changed, row->key) ||
+        if (!fix_apply(plan, &move, 1, &changed) || !is_change(plan, &changed, field) ||
             (row->applies && !row->applies(plan, &changed)))
             continue;
         if (has_slots(plan) != has_slots(&changed)) {
@@ -378,14 +383,16 @@ static void list_pipeline(const struct plan *plan, struct arena *arena, uint64_t
     const char *set = arena_printf(arena, "parallel.pp=%llu", (unsigned long long)stages);
     const char *split = plan->parallel.vpp == 1 ? lighter_ends(plan, stages, arena) : NULL;
     if (stages > plan->parallel.pp)
-        add_move(moves, (struct fix_move){"parallel.pp", set, "pipeline stages", FIX_LAYOUT});
+        add_move(moves,
+                 (struct fix_move){"parallel.pp", set, "pipeline stages", FIX_LAYOUT, NULL});
     if (!split)
         return;
     const char *stage_set = arena_printf(arena, "parallel.stages=%s", split);
     if (stages > plan->parallel.pp)
         stage_set = arena_printf(arena, "%s %s", set, stage_set);
-    add_move(moves, (struct fix_move){"parallel.pp", stage_set,
-                                      "fewer layers beside embedding and head", FIX_LAYOUT});
+    add_move(moves,
+             (struct fix_move){"parallel.pp", stage_set,
+                               "fewer layers beside embedding and head", FIX_LAYOUT, NULL});
 }
 
 /* Twice the present value, and so on up to a limit. */
@@ -395,7 +402,7 @@ static void list_scale(struct arena *arena, const char *key, uint64_t present, u
     for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
         add_move(moves, (struct fix_move){
                             key, arena_printf(arena, "%s=%llu", key, (unsigned long long)value),
-                            note, kind});
+                            note, kind, NULL});
 }
 
 static void list_axis(struct arena *arena, const char *key, uint64_t present, uint64_t limit,
@@ -413,7 +420,8 @@ static void list_recomputed(const struct plan *plan, struct arena *arena,
     if (plan->workload.mode != MODE_TRAIN || plan->recompute.kind != RECOMPUTE_FULL || !layers)
         return;
     list_scale(arena, key, layers, remaining(all, 1), recomputes, FIX_THROUGHPUT, moves);
-    add_move(moves, (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT});
+    add_move(moves,
+             (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT, NULL});
 }
 
 /* A context by halves, where an engine refuses a cache that does not hold one. */
@@ -425,7 +433,8 @@ static void list_contexts(const struct plan *plan, struct arena *arena, struct f
         return;
     for (uint64_t n = w->context_length / 2; n >= CONTEXT_MIN; n /= 2) {
         const char *set = arena_printf(arena, "%s=%llu", key, (unsigned long long)n);
-        add_move(moves, (struct fix_move){key, set, "shorter requests at most", FIX_NUMERICS});
+        add_move(moves,
+                 (struct fix_move){key, set, "shorter requests at most", FIX_NUMERICS, NULL});
     }
 }
 
@@ -436,7 +445,7 @@ static void list_offload(const struct plan *plan, struct arena *arena, struct fi
         arena, "%s=1%s%s", FIX_OFFLOAD,
         plan->optimizer.aware == AWARE_NONE ? " optimizer.precision_aware=native" : "",
         plan->parallel.zero ? "" : " parallel.zero=1");
-    struct fix_move move = {FIX_OFFLOAD, set, steps_on_host, FIX_THROUGHPUT};
+    struct fix_move move = {FIX_OFFLOAD, set, steps_on_host, FIX_THROUGHPUT, NULL};
     struct plan changed;
     if (plan->workload.mode == MODE_TRAIN && plan_is_megatron(plan) &&
         plan->optimizer.offload == 0 && fix_apply(plan, &move, 1, &changed))

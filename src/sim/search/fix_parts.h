@@ -19,6 +19,8 @@ struct fix_move {
     const char *set;  /* "a=1" or "a=1 b=2" */
     const char *note; /* what it costs, in words */
     enum fix_kind kind;
+    const struct field
+        *field; /* of the only key that is set; NULL: several, or not looked up */
 };
 
 struct fix_moves {
@@ -49,6 +51,9 @@ struct fix_search {
 /* The changes that would lessen the memory of a plan, but the micro-batch, which is found by
  * bisection, and more devices. */
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves);
+
+/* Looks up what a move sets, so that it need not be read whenever the move is made. */
+void fix_resolve(struct fix_move *move);
 
 /* The moves of all keys but one. */
 struct fix_moves *fix_moves_but(const struct fix_moves *moves, const char *key,

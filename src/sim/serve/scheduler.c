@@ -371,23 +371,16 @@ static bool is_open(const struct player *p)
     return !p->ask->in_flight && p->n_issued < p->most;
 }
 
-static bool lacks_room(const struct player *p)
-{
-    for (uint64_t i = 0; i < p->ask->replicas; i++)
-        if (cache_lacks(p, &p->replicas[i]))
-            return true;
-    return false;
-}
-
 /* Steps in which nobody begins, each as if it were by itself: sums are rounded step by step. */
 static void decode_stuck(struct player *p, uint64_t most)
 {
     double each = decode_s(p);
-    uint64_t n = 0;
-    do {
+    bool open = is_open(p);
+    uint64_t n = 0, room = cache_steps_singly(p, most);
+    do
         p->now_s += each;
-        cache_grow(p, 1);
-    } while (++n < most && !(is_open(p) && p->next_arrival_s <= p->now_s) && !lacks_room(p));
+    while (++n < room && !(open && p->next_arrival_s <= p->now_s));
+    cache_grow_singly(p, n);
     p->steps += n;
     count_unseen(p, n);
     p->decode_steps += n;

@@ -158,15 +158,54 @@ void cache_join(const struct player *p, struct request *r)
     r->joined = p->decode_steps;
 }
 
+/* What is reserved of answers to come falls by so much a step, to no less than this. */
+static double least_ratio(const struct player *p)
+{
+    return first_ratio(p) * LEAST_SHARE;
+}
+
+static double ratio_fall(const struct player *p)
+{
+    return (first_ratio(p) - least_ratio(p)) / RATIO_STEPS;
+}
+
 void cache_grow(struct player *p, uint64_t n)
 {
-    double first = first_ratio(p), last = first * LEAST_SHARE;
-    double fall = (first - last) / RATIO_STEPS;
+    double last = least_ratio(p), fall = ratio_fall(p);
     for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
         struct replica *at = &p->replicas[i];
         at->held += (double)n * growth(p, at);
         at->taken += (double)n * growth(p, at);
         at->ratio = higher(at->ratio - (double)n * fall, last);
+    }
+}
+
+/* Sums of whole numbers are not rounded, and need not be made one by one. */
+static bool is_whole(double x)
+{
+    return x >= 0 && x < 0x1p52 && (double)(uint64_t)x == x;
+}
+
+static double add_singly(double sum, double each, uint64_t n)
+{
+    if (is_whole(sum) && is_whole(each))
+        return sum + (double)n * each;
+    for (uint64_t i = 0; i < n; i++)
+        sum += each;
+    return sum;
+}
+
+void cache_grow_singly(struct player *p, uint64_t n)
+{
+    double last = least_ratio(p), fall = ratio_fall(p);
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
+        struct replica *at = &p->replicas[i];
+        at->held = add_singly(at->held, growth(p, at), n);
+        at->taken = add_singly(at->taken, growth(p, at), n);
+        uint64_t falls = 0;
+        do
+            at->ratio = higher(at->ratio - fall, last);
+        while (++falls < n && at->ratio > last);
     }
 }
 
@@ -192,6 +231,28 @@ uint64_t cache_steps(const struct player *p)
             steps = lower(steps, ((double)p->ask->cache.tokens - at->held) / growth(p, at));
     }
     return is_played(p) ? (uint64_t)higher(steps, 1) : UINT64_MAX;
+}
+
+/* Of steps one by one the first after which a replica has no room for the next. */
+static uint64_t room_steps(const struct player *p, const struct replica *at, uint64_t most)
+{
+    double each = growth(p, at), held = at->held, tokens = (double)p->ask->cache.tokens;
+    uint64_t n = 0;
+    if (is_whole(held) && is_whole(each) && each > 0) {
+        uint64_t steps = held < tokens ? (uint64_t)(tokens - held) / (uint64_t)each : 0;
+        return lesser(steps ? steps : 1, most);
+    }
+    do
+        held += each;
+    while (++n < most && held + each <= tokens);
+    return n;
+}
+
+uint64_t cache_steps_singly(const struct player *p, uint64_t most)
+{
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++)
+        most = room_steps(p, &p->replicas[i], most);
+    return most;
 }
 
 /* ---- no room ---- */
@@ -270,11 +331,6 @@ static uint32_t said_least(const struct player *p, const struct replica *at)
         fewest = said;
     }
     return found;
-}
-
-bool cache_lacks(const struct player *p, const struct replica *at)
-{
-    return is_played(p) && at->held + growth(p, at) > (double)p->ask->cache.tokens;
 }
 
 static void relieve_newest(struct player *p, struct replica *at)

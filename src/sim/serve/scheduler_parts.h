@@ -98,11 +98,13 @@ void cache_leave(struct player *player, struct replica *at, const struct request
 bool cache_is_shut(const struct player *player, const struct replica *at,
                    const struct request *r);
 
-/* Whether a replica lacks room for the next decode step, so that somebody has to go. */
-bool cache_lacks(const struct player *player, const struct replica *at);
-
 /* Decode steps that all replicas have room for, at least one. */
 uint64_t cache_steps(const struct player *player);
+
+/* The same of steps that are made one by one, at most so many: with sums that are rounded step
+ * by step, to the last bit what so many calls of cache_grow make of them. */
+uint64_t cache_steps_singly(const struct player *player, uint64_t most);
+void cache_grow_singly(struct player *player, uint64_t n);
 
 /* Takes requests out until the others have room for a step. */
 void cache_relieve(struct player *player);

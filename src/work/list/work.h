@@ -303,6 +303,10 @@ struct work {
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
     unsigned n_schedules; /* at least 1 */
     const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */
+    struct {
+        bool known;
+        struct size dense, experts;
+    } adapters; /* parameters of a stage's, once they were asked for */
     struct arena *arena;
 };
 

@@ -54,6 +54,18 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
     return step_share_out(plan, z, whole, from_zero);
 }
 
+/* Sizes that are the same whenever they are asked for, and are asked for by every buffer. */
+static struct shards adapters_of(const struct plan *plan, struct work *work)
+{
+    if (!work->adapters.known) {
+        struct lora_sum sum = lora_parameters(plan, &work->sizes);
+        work->adapters.dense = sum.dense;
+        work->adapters.experts = sum.experts;
+        work->adapters.known = true;
+    }
+    return (struct shards){work->adapters.dense, work->adapters.experts};
+}
+
 struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero)
 {
     struct sizes *z = &work->sizes;
@@ -64,8 +76,7 @@ struct shards step_trained(const struct plan *plan, struct work *work, unsigned 
                               from_zero);
     if (!lora_is_on(plan))
         return step_shards(plan, work, from_zero);
-    struct lora_sum sum = lora_parameters(plan, z);
-    return step_share_out(plan, z, (struct shards){sum.dense, sum.experts}, from_zero);
+    return step_share_out(plan, z, adapters_of(plan, work), from_zero);
 }
 
 static void hold(struct work *work, const char *name, enum category category, enum dtype dtype,

@@ -206,8 +206,7 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
     scratch->keys = arena_alloc(arena, e > 2 * r ? e : 2 * r, sizeof *scratch->keys);
     scratch->heads = arena_alloc(arena, rows->groups, sizeof *scratch->heads);
     scratch->firsts = arena_alloc(arena, rows->groups, sizeof *scratch->firsts);
-    scratch->costs = arena_alloc(arena, rows->groups, sizeof *scratch->costs);
-    scratch->kept = arena_alloc(arena, rows->groups, sizeof *scratch->kept);
+    scratch->arrivals = arena_alloc(arena, rows->groups, sizeof *scratch->arrivals);
     uint64_t times = rows->kind == ROWS_GROUPED ? ROWS_CHUNK * 4 * rows_time_blocks(rows) : 0;
     scratch->time_words = arena_alloc(arena, times, sizeof *scratch->time_words);
     scratch->times = arena_alloc(arena, times, sizeof *scratch->times);

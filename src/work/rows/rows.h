@@ -127,13 +127,16 @@ struct rows {
 enum status rows_prepare(const struct rows_spec *spec, struct arena *arena, struct rows *out,
                          struct err *err);
 
-/* Arrivals of a group of experts (group-limited choice). */
+/* A group of experts that is kept for a token (group-limited choice). */
 struct rows_head {
     double second;  /* time of its second arrival */
     double mass;    /* popularity of the experts that have not arrived */
+    uint64_t base;  /* its first expert */
     int32_t expert; /* first arrival, -1 while not drawn */
     uint32_t used;  /* arrivals chosen */
 };
+
+struct rows_arrivals;
 
 /* Working memory of one thread, from that thread's arena. */
 struct rows_scratch {
@@ -147,9 +150,9 @@ struct rows_scratch {
     uint32_t *noise;                   /* [E] random words of a step */
     int32_t *ids, *replicas;           /* experts of a chunk of tokens */
     double *keys;                      /* [max(E, 2 R)] */
-    struct rows_head *heads;           /* [groups] */
-    double *firsts, *costs;            /* [groups] times of first arrivals; scores, negated */
-    uint64_t *kept;                    /* [groups] those that stay */
+    struct rows_arrivals *arrivals;    /* [groups] of a few tokens */
+    struct rows_head *heads;           /* [groups] those that stay */
+    double *firsts;                    /* [groups] times of their first arrivals */
     uint32_t *time_words;              /* random words of waiting times */
     double *times;                     /* waiting times of a chunk of tokens */
 };

@@ -41,9 +41,10 @@ double rows_hajek(const double *pi, uint64_t n, double *d)
         double next = 0;
         for (uint64_t e = 0; e < n; e++) {
             double rest = 1 - (sum > 0 ? d[e] / sum : 0);
-            d[e] = pi[e] * (1 - pi[e]) / fmax(rest, 0.5);
-            next += d[e];
+            d[e] = pi[e] * (1 - pi[e]) / (rest > 0.5 ? rest : 0.5);
         }
+        for (uint64_t e = 0; e < n; e++) /* in this order, whatever stands side by side above */
+            next += d[e];
         bool settled = fabs(next - sum) <= 1e-12 * sum;
         sum = next;
         if (settled)

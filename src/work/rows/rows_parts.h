@@ -9,6 +9,21 @@ enum { ROWS_RNG_TOKENS = 1, ROWS_RNG_POPULARITY = 3, ROWS_RNG_GAUSS = 4, ROWS_RN
 
 enum { ROWS_CHUNK = 64 }; /* tokens sampled at a time */
 
+/* Tokens side by side, in the lanes of a vector. */
+enum { ROWS_LANES = 4 };
+typedef double rows_lanes __attribute__((vector_size(8 * ROWS_LANES)));
+typedef int64_t rows_masks __attribute__((vector_size(8 * ROWS_LANES)));
+
+/* Arrivals of a group of experts, of tokens side by side (group-limited choice). */
+struct rows_arrivals {
+    rows_lanes first, second;   /* when its first two experts arrive */
+    rows_lanes rest;            /* popularity of those that have not */
+    rows_lanes cost;            /* its score */
+    rows_masks better;          /* groups that are better */
+    rows_masks kept;            /* of a window of groups, by number: those that stay, as bits */
+    int32_t expert[ROWS_LANES]; /* the first one, where popularity differs */
+};
+
 /* Alias tables (Walker, Vose) of one law: group g's experts are g n .. g n + n - 1. The high
  * word of word x n picks a column, the low word decides between it and `other`: chances are
  * true to n / 2^32. */

@@ -11,6 +11,10 @@
 
 enum { REJECTIONS_PER_EXPERT = 4, REJECTIONS_MORE = 8 };
 
+/* Up to so many fours of draws are compared, each with each; of more the stamps of experts tell
+ * sooner which repeat, as some mostly do. */
+enum { FOURS_COMPARED = 3 };
+
 /* Vose's construction in index order, so that tables are the same everywhere. */
 static void alias_group(const double *p, uint32_t n, double *scaled, uint32_t *small,
                         uint32_t *large, uint32_t *threshold, uint32_t *other)
@@ -65,7 +69,7 @@ unsigned rows_blocks(const struct rows *rows)
 {
     uint64_t draws = rows->spec.top_k;
     if (rows->kind == ROWS_GROUPED) /* experts of groups that are not kept, a few rejections */
-        draws += rows->groups + 4;
+        draws += (rows->alias ? rows->groups : 0) + 4;
     return (unsigned)ceil_div(draws, draws_halves(rows) ? 8 : 4);
 }
 
@@ -168,7 +172,7 @@ static void draw_words(const struct rows *rows, unsigned law, uint32_t n, uint32
         words[i] = rows_alias_draw(&alias, 0, words[i]);
 }
 
-/* A token whose first K draws repeat an expert: keeps the first of each, draws on. */
+/* A token whose first K draws may repeat an expert: keeps the first of each, draws on. */
 static void redraw(const struct rows *rows, struct token_place at, const uint32_t *draws,
                    struct rows_scratch *scratch, int32_t *ids)
 {
@@ -181,14 +185,16 @@ static void redraw(const struct rows *rows, struct token_place at, const uint32_
         scratch->stamp[e] = clock;
         ids[k++] = (int32_t)e;
     }
+    if (k == want)
+        return;
     struct rng rng;
     rng_init(&rng, rows->spec.routing.seed, ROWS_RNG_TOKENS, at.step, at.rank, at.token);
     rng.counter[3] += rows_blocks(rows);
     finish_flat(rows, at.law, &rng, scratch, k, ids);
 }
 
-/* The first K draws are distinct for most tokens when popularity is even; only the others go
- * through the stamps. Draws beyond K fill a block and are not used. */
+/* The first K draws are distinct for most tokens when popularity is even and K small; only the
+ * others go through the stamps. Draws beyond K fill a block and are not used. */
 static void sample_flat_chunk(const struct rows *rows, struct token_place at, uint32_t n,
                               struct rows_scratch *scratch, int32_t *ids)
 {
@@ -202,7 +208,7 @@ static void sample_flat_chunk(const struct rows *rows, struct token_place at, ui
     for (uint32_t t = 0; t < n; t++, at.token++, draws += stride, ids += want) {
         for (uint64_t i = want; i < stride; i++)
             draws[i] = UINT32_MAX - (uint32_t)i;
-        if (any_equal(draws, fours)) {
+        if (fours > FOURS_COMPARED || any_equal(draws, fours)) {
             redraw(rows, at, draws, scratch, ids);
             continue;
         }

@@ -24,6 +24,7 @@ struct experts {
 /* One partition of the experts. */
 struct race {
     uint64_t n_sets;
+    bool settled; /* every set is touched by nobody or by all: nothing is left to integrate */
     const uint32_t *order, *start; /* experts by set; first of each set, [n_sets + 1] */
     double *mass;                  /* [n_sets] */
     double *touch;                 /* [n_sets] of the caller */
@@ -70,13 +71,24 @@ static void race_init(const struct experts *experts, const struct rows_sets *set
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* c = a b for a set of one expert, first k coefficients: most of a law's time goes here and
+ * into step_over. */
+INLINE void multiply_one(const lanes *a, const lanes *b, uint64_t k, lanes *c)
+{
+    lanes b0 = b[0], b1 = b[1], less = a[0];
+    c[0] = less * b0;
+    for (uint64_t i = 1; i < k; i++) {
+        lanes here = a[i];
+        c[i] = less * b1 + here * b0;
+        less = here;
+    }
+}
+
 /* c = a b, first k coefficients; b has none above its degree. */
 INLINE void multiply(const lanes *a, const lanes *b, uint64_t degree, uint64_t k, lanes *c)
 {
-    if (degree == 1) { /* a set of one expert: most of a law's time goes here */
-        c[0] = a[0] * b[0];
-        for (uint64_t i = 1; i < k; i++)
-            c[i] = a[i - 1] * b[1] + a[i] * b[0];
+    if (degree == 1) {
+        multiply_one(a, b, k, c);
         return;
     }
     for (uint64_t i = 0; i < k; i++) {
@@ -87,21 +99,44 @@ INLINE void multiply(const lanes *a, const lanes *b, uint64_t degree, uint64_t k
     }
 }
 
+INLINE void add_one(lanes *leaf, uint64_t degree, const lanes *chance)
+{
+    for (uint64_t j = degree; j > 0; j--)
+        leaf[j] += *chance * (leaf[j - 1] - leaf[j]);
+    leaf[0] -= *chance * leaf[0];
+}
+
+/* Two experts in one pass, from a degree of at least 1 on. */
+INLINE void add_two(lanes *leaf, uint64_t degree, const lanes *first, const lanes *second)
+{
+    lanes a = *first, b = *second, less = leaf[degree - 1];
+    lanes with_one = leaf[degree] + a * (less - leaf[degree]);
+    for (uint64_t j = degree; j > 1; j--) {
+        lanes here = less;
+        less = leaf[j - 2];
+        lanes below = here + a * (less - here);
+        leaf[j] = with_one + b * (below - with_one);
+        with_one = below;
+    }
+    lanes none = less - a * less;
+    leaf[1] = with_one + b * (none - with_one);
+    leaf[0] = none - b * none;
+}
+
+/* Of i experts no more than i arrive: above that degree stand zeros. */
 INLINE void fill_leaves(const struct race *race, uint64_t k, const lanes *arrived,
                         lanes *leaves)
 {
     for (uint64_t s = 0; s < race->n_sets; s++) {
-        uint32_t first = race->start[s], end = race->start[s + 1];
+        uint32_t first = race->start[s], n = race->start[s + 1] - first, i = 0;
+        const uint32_t *expert = race->order + first;
         lanes *leaf = leaves + first + s;
-        memset(leaf, 0, (end - first + 1) * sizeof *leaf);
+        memset(leaf, 0, (n + 1) * sizeof *leaf);
         leaf[0] += 1;
-        for (uint32_t i = first; i < end; i++) {
-            lanes chance = arrived[race->order[i]];
-            uint64_t arrivals = i - first + 1; /* of those above none are possible yet */
-            for (uint64_t j = arrivals < k ? arrivals + 1 : k; j-- > 1;)
-                leaf[j] += chance * (leaf[j - 1] - leaf[j]);
-            leaf[0] -= chance * leaf[0];
-        }
+        for (; k > 1 && i + 2 <= n; i += 2)
+            add_two(leaf, lesser(i + 2, k - 1), &arrived[expert[i]], &arrived[expert[i + 1]]);
+        for (; i < n; i++)
+            add_one(leaf, lesser(i + 1, k - 1), &arrived[expert[i]]);
     }
 }
 
@@ -131,6 +166,23 @@ INLINE void few_others(const lanes *before, const lanes *behind, uint64_t k, lan
     *out = sum;
 }
 
+/* few_others of a set of one expert, and what stands before the next set, in its place. */
+INLINE void step_over(lanes *before, const lanes *behind, const lanes *leaf, uint64_t k,
+                      lanes *out)
+{
+    lanes below = {0}, sum = {0}, b0 = leaf[0], b1 = leaf[1], here = before[k - 1];
+    for (uint64_t i = k - 1; i > 0; i--) {
+        lanes less = before[i - 1];
+        below += behind[k - 1 - i];
+        sum += here * below;
+        before[i] = less * b1 + here * b0;
+        here = less;
+    }
+    below += behind[k - 1];
+    *out = sum + here * below;
+    before[0] = here * b0;
+}
+
 /* What the points add to a set. A set of one expert is missed as that is. */
 INLINE void add_points(const struct race *race, const struct points *at, uint64_t set,
                        const lanes *few)
@@ -152,13 +204,18 @@ INLINE void integrate_points(const struct race *race, uint64_t k, const struct p
     fill_suffixes(race, k, of);
     one(before, k);
     for (uint64_t s = 0; s < race->n_sets; s++) {
-        few_others(before, of->suffix + (s + 1) * k, k, &few);
+        const lanes *behind = of->suffix + (s + 1) * k, *leaf = of->leaf + race->start[s] + s;
+        uint32_t inside = race->start[s + 1] - race->start[s];
+        if (inside == 1) {
+            step_over(before, behind, leaf, k, &few);
+        } else {
+            few_others(before, behind, k, &few);
+            multiply(before, leaf, inside, k, next);
+            lanes *kept = before;
+            before = next;
+            next = kept;
+        }
         add_points(race, at, s, &few);
-        multiply(before, of->leaf + race->start[s] + s, race->start[s + 1] - race->start[s], k,
-                 next);
-        lanes *kept = before;
-        before = next;
-        next = kept;
     }
 }
 
@@ -275,17 +332,38 @@ static void integrate(const struct experts *experts, const struct race *races, s
         fill_arrived(experts, &at);
         bool lost = are_lost(experts, &at, least);
         for (size_t r = 0; !lost && r < n_races; r++)
-            add(&races[r], experts->k, &at, &products);
+            if (!races[r].settled)
+                add(&races[r], experts->k, &at, &products);
     }
 }
 
-/* Sets that none, or any k, of the possible experts are in. */
+/* Of a set's experts those that can arrive. */
+static uint64_t possible_inside(const struct experts *experts, const struct race *race,
+                                uint64_t set)
+{
+    uint64_t inside = 0;
+    for (uint32_t i = race->start[set]; i < race->start[set + 1]; i++)
+        inside += experts->p[race->order[i]] > 0;
+    return inside;
+}
+
+/* Sets that none, or any k, of the possible experts are in: of a group of ranks in one node the
+ * node. */
+static bool is_settled(const struct experts *experts, uint64_t possible,
+                       const struct race *race)
+{
+    bool settled = true;
+    for (uint64_t s = 0; settled && s < race->n_sets; s++) {
+        uint64_t inside = possible_inside(experts, race, s);
+        settled = inside == 0 || possible - inside < experts->k;
+    }
+    return settled;
+}
+
 static void settle(const struct experts *experts, uint64_t possible, const struct race *race)
 {
     for (uint64_t s = 0; s < race->n_sets; s++) {
-        uint64_t inside = 0;
-        for (uint32_t i = race->start[s]; i < race->start[s + 1]; i++)
-            inside += experts->p[race->order[i]] > 0;
+        uint64_t inside = possible_inside(experts, race, s);
         if (inside == 0)
             race->touch[s] = 0;
         else if (possible - inside < experts->k)
@@ -304,8 +382,10 @@ void rows_touch_all(const double *p, uint64_t n, uint64_t k, const struct rows_s
     uint64_t possible = 0;
     for (uint64_t e = 0; e < n; e++)
         possible += p[e] > 0;
-    for (size_t i = 0; i < n_sets; i++)
+    for (size_t i = 0; i < n_sets; i++) {
         race_init(&experts, &sets[i], &arena, &races[i]);
+        races[i].settled = is_settled(&experts, possible, &races[i]);
+    }
     if (possible > k)
         integrate(&experts, races, n_sets, &arena);
     for (size_t i = 0; i < n_sets; i++)
