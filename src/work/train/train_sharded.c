@@ -374,7 +374,10 @@ static void add_casts(struct train *t)
 {
     const struct precision *p = &t->plan->precision;
     struct sizes *z = t->z;
-    if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan))
+    /* rounded weights are cast by themselves */
+    bool rounds = p->fake_weights != FAKE_NONE && !plan_has_moe(t->plan);
+    if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan) ||
+        rounds)
         return;
     struct size layers = all_layers(t),
                 head = size_mul(z, t->d.width[COL_OUTPUTS], t->d.width[COL_HIDDEN]);
