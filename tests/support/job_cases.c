@@ -1769,7 +1769,7 @@ const struct job_case job_cases[] = {
      "precision.weights=bf16",
      2},
     {"fsdp/smoothing.sh", "",
-     "stack.cross_entropy=smoothed_f32 precision.weights=f32 parallel.zero=3", 1},
+     "stack.cross_entropy=smoothed_f32 precision.weights=f32 parallel.zero=3", 0},
     {"deepspeed/smoothing.sh", "", "stack.cross_entropy=smoothed parallel.zero=3", 0},
     {"trl/mesh.py", "",
      "parallel.cp=2 parallel.dp_shard=4 stack.cross_entropy=smoothed_f32 "
@@ -1777,11 +1777,11 @@ const struct job_case job_cases[] = {
      1},
     {"unsloth/context.py", "", "parallel.cp=2 model.vocab=152064 workload.global_batch=2", 0},
     {"bridge/expert-ranks.sh", "", "lora.rank=64 lora.expert_rank=8 lora.share_experts=false",
-     0},
+     1},
     {"bridge/encoder-alone.sh", "",
      "frozen.modules=[embed_tokens,lm_head,norms,attention,router,experts] "
      "workload.encoder.train=all",
-     1},
+     2},
     {"axolotl/rounded.yaml", "",
      "precision.fake_weights=int4 precision.fake_inputs=int8 parallel.zero=3", 0},
     {"unsloth/rounded.py", "",
