@@ -129,7 +129,7 @@ static struct params_part count_shared(const struct model *model, enum mixer mix
 /* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of
  * entries come from a compressor in place of wk. Of blocks q and k alone, [ni di, H] and
  * [di, H] (transformers minimax_m3_vl/modular_minimax_m3_vl.py, MiniMaxM3VLIndexer). */
-static uint64_t indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
+uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
 {
     const struct indexer *i = &model->indexer;
     if (!model_has_indexer(model, mixer))
@@ -333,7 +333,7 @@ struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
     if (model->attention.output_bias)
         part.biases = checked_add(part.biases, model->hidden, overflow);
     part.matrices =
-        checked_add(part.matrices, indexer_matrices(model, mixer, overflow), overflow);
+        checked_add(part.matrices, mixer_indexer_matrices(model, mixer, overflow), overflow);
     indexer_vectors(model, mixer, &part, overflow);
     return part;
 }
@@ -357,11 +357,11 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
         return checked_mul(model->hidden, a->q_lora_rank, overflow);
     if (a->kind == ATTENTION_SHARED_KV)
         return checked_add(shared_whole(model, mixer, overflow),
-                           indexer_matrices(model, mixer, overflow), overflow);
+                           mixer_indexer_matrices(model, mixer, overflow), overflow);
     uint64_t ranks = checked_add(a->q_lora_rank, a->kv_lora_rank, overflow);
     uint64_t down =
         checked_mul(model->hidden, checked_add(ranks, a->qk_rope_head_dim, overflow), overflow);
-    return checked_add(down, indexer_matrices(model, mixer, overflow), overflow);
+    return checked_add(down, mixer_indexer_matrices(model, mixer, overflow), overflow);
 }
 
 /* Entries of s / ratio there are, beside the window: all, or as many as are chosen. */
@@ -422,28 +422,18 @@ static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
                         sequence_length / (ratio ? ratio : 1), overflow);
 }
 
-struct indexer_flop mixer_indexer_flop(const struct model *model, enum mixer mixer,
-                                       uint64_t sequence_length, bool *overflow)
-{
-    return (struct indexer_flop){
-        checked_mul(2, indexer_matrices(model, mixer, overflow), overflow),
-        indexer_scores(model, mixer, sequence_length, overflow)};
-}
-
-/* Both products of one token with what lies in reach, and an indexer's scores. */
+/* Both products of one token with what lies in reach. */
 static uint64_t attention_flop(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
     const struct attention a = model_attention(model, mixer);
     uint64_t dims = checked_add(qk_dim(&a, overflow), a.v_head_dim, overflow);
-    uint64_t core =
-        checked_mul3(a.heads, dims, params_reach(model, mixer, sequence_length), overflow);
-    return checked_add(core, indexer_scores(model, mixer, sequence_length, overflow), overflow);
+    return checked_mul3(a.heads, dims, params_reach(model, mixer, sequence_length), overflow);
 }
 
 /* The convolution's taps are matrices already. */
-uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
-                    bool *overflow)
+uint64_t mixer_back_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
+                         bool *overflow)
 {
     if (mixer == MIXER_NONE)
         return 0;
@@ -454,4 +444,11 @@ uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequen
                            attention_flop(model, MIXER_FULL, sequence_length, overflow),
                            overflow);
     return attention_flop(model, mixer, sequence_length, overflow);
+}
+
+uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
+                    bool *overflow)
+{
+    return checked_add(mixer_back_flop(model, mixer, sequence_length, overflow),
+                       indexer_scores(model, mixer, sequence_length, overflow), overflow);
 }

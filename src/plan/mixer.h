@@ -26,12 +26,12 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
 uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
                     bool *overflow);
 
-/* What an indexer has of a token's forward FLOP: 0 of mixers without one. */
-struct indexer_flop {
-    uint64_t matrices, scores;
-};
-struct indexer_flop mixer_indexer_flop(const struct model *model, enum mixer mixer,
-                                       uint64_t sequence_length, bool *overflow);
+/* The same of what gradients pass: no indexer's scores. */
+uint64_t mixer_back_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
+                         bool *overflow);
+
+/* Of a mixer's matrices those of its indexer; 0 without one. */
+uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow);
 
 /* Widths of a layer of type linear, in elements per token: keys (and queries) K, values W, what
  * the input projection writes, what the convolution sees, Mamba-1's step with B and C. */

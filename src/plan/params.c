@@ -302,16 +302,19 @@ uint64_t params_active(const struct model *model, const struct params *params)
     return used.matrices - (model_ties_head(model) ? 0 : params->embedding);
 }
 
-uint64_t params_attention_flop_from(const struct model *model, uint64_t first,
-                                    uint64_t sequence_length)
+typedef uint64_t (*mixer_count)(const struct model *model, enum mixer mixer,
+                                uint64_t sequence_length, bool *overflow);
+
+/* Of the layers from `first` on, of prediction modules too. */
+static uint64_t sum_mixers(const struct model *model, uint64_t first, uint64_t sequence_length,
+                           mixer_count flop)
 {
     bool overflow = false;
     uint64_t layers[KIND_COUNT] = {0}, sum = 0;
     model_layers(model, first, model->layers, layers);
     layers[model_mtp_kind(model)] += model->mtp_enabled ? model->mtp_layers : 0;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
-        uint64_t one =
-            mixer_flop(model, kind_mixer((enum layer_kind)k), sequence_length, &overflow);
+        uint64_t one = flop(model, kind_mixer((enum layer_kind)k), sequence_length, &overflow);
         sum = checked_add(sum, checked_mul(layers[k], one, &overflow), &overflow);
     }
     return sum;
@@ -319,7 +322,13 @@ uint64_t params_attention_flop_from(const struct model *model, uint64_t first,
 
 uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length)
 {
-    return params_attention_flop_from(model, 0, sequence_length);
+    return sum_mixers(model, 0, sequence_length, mixer_flop);
+}
+
+uint64_t params_attention_back_flop(const struct model *model, uint64_t first,
+                                    uint64_t sequence_length)
+{
+    return sum_mixers(model, first, sequence_length, mixer_back_flop);
 }
 
 static uint64_t flop_per_token(const struct model *model, uint64_t sequence_length,

@@ -93,14 +93,14 @@ uint64_t params_part_total(struct params_part part);
  * divides S. Divisions are floors. */
 uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length);
 
-/* The same of the layers from `first` on, of prediction modules too. */
-uint64_t params_attention_flop_from(const struct model *model, uint64_t first,
-                                    uint64_t sequence_length);
-
 /* FLOP of causal attention's two products for one token, forward, all layers, averaged over a
  * sequence: heads * reach * (qk dim + v dim) a layer, for full attention half of the full
  * square (10.23 GFLOP for DeepSeek-V3 at 4096; training-model.md section 3). Saturates. */
 uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length);
+
+/* What of it gradients pass, no scores of indexers, of the layers from `first` on. */
+uint64_t params_attention_back_flop(const struct model *model, uint64_t first,
+                                    uint64_t sequence_length);
 
 /* Useful FLOP of training one token: 6 * active + 3 * params_attention_flop, the recomputed
  * forward not included (250.45 GFLOP for DeepSeek-V3 at 4096). An enabled prediction module

@@ -388,9 +388,11 @@ struct precision {
     enum precision_recipe recipe;
     bool quantized_params; /* the layers' matrices exist in the recipe's format only */
     uint64_t plain_first, plain_last; /* layers at the ends that no recipe applies to */
-    bool keep_transpose;          /* transposes of gathered fp8 weights stay, of all layers */
-    enum dtype moment2;           /* second moment; none: as moments */
-    enum accumulated accumulated; /* whole gradients that wait for the last micro-batch */
+    bool keep_transpose;            /* transposes of gathered fp8 weights stay, of all layers */
+    enum dtype moment2;             /* second moment; none: as moments */
+    enum accumulated accumulated;   /* whole gradients that wait for the last micro-batch */
+    enum fake_weights fake_weights; /* rounding that training runs through: of weights, */
+    enum fake_inputs fake_inputs;   /* and of what they multiply */
     enum dtype gather; /* sharded weights travel in; none: as they are computed with */
     /* enum weight_part, not in the format of weights: of engines in plain_format, of a base in
      * few bits beside adapters as what that leaves whole */

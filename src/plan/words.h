@@ -239,7 +239,9 @@ enum cross_entropy {
     LOSS_LOG_PROBS,      /* f32 logits, of which a softmax is made that waits for backward */
     LOSS_LOG_SOFTMAX,    /* the same by way of a log-softmax, whose gradient stands apart */
     LOSS_LOG_PROBS_PART, /* 16-bit logits that wait, their softmax in stack.loss_chunks parts */
-    LOSS_LINEAR_PROBS    /* head and log-softmax of a part at once, both again in backward */
+    LOSS_LINEAR_PROBS,   /* head and log-softmax of a part at once, both again in backward */
+    LOSS_SMOOTHED,       /* shifted logits, their log-softmax and its negative, as they come */
+    LOSS_SMOOTHED_F32    /* the same of logits cast to f32 */
 };
 
 /* The loss that balances experts: each layer's of its own scores, or of all layers at once;
@@ -258,6 +260,12 @@ enum accumulated {
     ACCUMULATED_BF16,
     ACCUMULATED_F16
 };
+
+/* Rounding of linear layers' weights and inputs that training runs through (torchao's QAT): to
+ * integers with scales in f32 or in 16 bits, to 4 bits with a least, to fp8, to that and then
+ * to 4 bits. */
+enum fake_weights { FAKE_NONE, FAKE_INT, FAKE_INT_16, FAKE_INT4, FAKE_FP8, FAKE_FP8_INT4 };
+enum fake_inputs { INPUTS_PLAIN, INPUTS_INT8, INPUTS_INT8_16, INPUTS_FP8 };
 
 /* When FSDP gathers the layer that backward comes to next: beside the gradients of the layer at
  * hand, behind them, when it is there. */

@@ -327,6 +327,10 @@ static void losses_hold(void **state)
         {LOSS("log_probs"), 9.2734},
         {LOSS("log_softmax"), 13.9102},
         {LOSS("log_probs_part"), 8.1143},
+        /* four copies of 2 bytes, or three of 4, of several sequences four */
+        {LOSS("smoothed"), 9.2734},
+        {LOSS("smoothed_f32"), 13.9102},
+        {LOSS("smoothed_f32") " workload.micro_batch=2", 37.0938},
         /* of 1,024 tokens of an answer and the one before them */
         {LOSS("torch") " workload.logits_to_keep=1025", 1.4504},
         {LOSS("torch") " workload.logits_to_keep=9000", 11.5918},

@@ -532,6 +532,32 @@ static enum status read_fp8(struct job *job, bool backend)
     return STATUS_OK;
 }
 
+/* torchao's older quantizer, whose weights have scales in bf16 (QATConfig.build) and inputs in
+ * f32; of weights alone it rounds by another rule. */
+static enum status read_rounding(struct job *job)
+{
+    static const char flag[] = "qat.enabled", type_flag[] = "qat.quantizer_type",
+                      class_flag[] = "qat.quantizer._target_";
+    const char *type = "int8_dynact_int4weight", *class = NULL;
+    bool on = false;
+    TRY(job_switch(job, flag, &on));
+    TRY(job_word(job, type_flag, &type));
+    TRY(job_word(job, class_flag, &class));
+    if (!on)
+        return STATUS_OK;
+    bool known = class ? text_ends(class, "Int8DynActInt4WeightQATQuantizer")
+                       : text_equal(type, "int8_dynact_int4weight");
+    if (known) {
+        job_set(job, "precision.fake_weights", "int_16", flag);
+        job_set(job, "precision.fake_inputs", "int8", flag);
+        return STATUS_OK;
+    }
+    job_warn(job, job_setting(job, flag)->mark,
+             "rounding by '%s' matters to memory and is not modelled: nothing is rounded here",
+             class ? class : type);
+    return STATUS_OK;
+}
+
 static enum status automodel_finish(struct job *job)
 {
     bool backend = has_backend(job);
@@ -549,6 +575,7 @@ static enum status automodel_finish(struct job *job)
     TRY(job_set_checkpoint(job, "checkpoint.enabled", true, "checkpoint.is_async", false));
     TRY(read_adapter(job, backend));
     TRY(read_fp8(job, backend));
+    TRY(read_rounding(job));
     return read_frozen(job, backend);
 }
 

@@ -16,6 +16,7 @@
 #define ADAPTERS "automodel nemo_automodel/components/_peft/lora.py"
 #define MATCHER "automodel nemo_automodel/components/_peft/module_matcher.py"
 #define LOSS "automodel nemo_automodel/components/loss"
+#define QAT "automodel nemo_automodel/components/quantization/qat.py"
 #define RECIPE "automodel nemo_automodel/recipes/llm/train_ft.py"
 
 const struct job_flag automodel_flags[] = {
@@ -132,8 +133,14 @@ const struct job_flag automodel_flags[] = {
     MEMORY("distributed.offload_policy._target_", JOB_VALUE, NULL, NULL, CONFIG),
     MEMORY("distributed.mp_policy.reduce_dtype distributed.moe.mp_policy.reduce_dtype",
            JOB_VALUE, "float32", "gradients are reduced in f32", CONFIG),
-    MEMORY("qat.enabled", JOB_VALUE, "false",
-           "weights are rounded to few bits as they are used", RECIPE),
+    RULE("qat.enabled", JOB_VALUE, "precision.fake_weights",
+         "int_16 beside int8 inputs of int8_dynact_int4weight; int4_weight_only warns", QAT),
+    RULE("qat.quantizer_type", JOB_VALUE, "precision.fake_weights",
+         "int8_dynact_int4weight unless given", QAT),
+    RULE("qat.quantizer._target_", JOB_VALUE, "precision.fake_weights",
+         "Int8DynActInt4WeightQATQuantizer; others warn", QAT),
+    NEITHER("qat.groupsize qat.quantizer.groupsize", JOB_VALUE, QAT),
+    NEITHER("qat.fake_quant_after_n_steps", JOB_VALUE, QAT),
     MEMORY("model.backend.te_fp8.recipe", JOB_VALUE, NULL,
            "products of TransformerEngine keep inputs in 8 bits", BACKEND),
     MEMORY("model.backend.cuda_graph.modules", JOB_LIST, "[]", "graphs keep their tensors",

@@ -2,8 +2,10 @@
  * says is not known; its name may say which model it is for. Read at
  * NVIDIA-NeMo/Megatron-Bridge 067f987df03b. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "plan/framework/frozen_names.h"
 #include "plan/framework/megatron.h"
 #include "plan/framework/primus.h"
 #include "plan/schema/schema.h"
@@ -227,6 +229,29 @@ const char *bridge_precision(enum precision_recipe recipe)
     return NULL;
 }
 
+/* Of experts' linear layers, shared ones not among them, the rank over the experts of a token
+ * (peft/lora.py, _get_effective_dim; utils.py, is_expert_linear). */
+static enum status set_expert_rank(struct job *job)
+{
+    static const char flag[] = "peft.normalize_moe_lora";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t rank = job_drafted(job, "lora.rank", 0);
+    bool on = false, known = false;
+    TRY(job_switch(job, flag, &on));
+    if (on)
+        TRY(job_part(job, "model", plan, &known));
+    if (!known || !plan->model.moe.experts || !plan->model.moe.top_k)
+        return STATUS_OK;
+    if (rank % plan->model.moe.top_k) {
+        job_fail(job, flag,
+                 "a rank of %" PRIu64 " does not divide by %" PRIu64 " experts a token", rank,
+                 plan->model.moe.top_k);
+        return err_hint(job->err, "a multiple for peft.dim, or without %s", flag);
+    }
+    job_set_count(job, "lora.expert_rank", rank / plan->model.moe.top_k, flag);
+    return STATUS_OK;
+}
+
 enum status bridge_set_adapters(struct job *job)
 {
     static const char flag[] = "peft.share_expert_adapters";
@@ -236,7 +261,7 @@ enum status bridge_set_adapters(struct job *job)
     job_set(job, "lora.share_experts", shared ? "true" : "false", flag);
     if (job_drafted(job, "parallel.tp", 1) > 1 || job_drafted(job, "parallel.etp", 1) > 1)
         job_set(job, "lora.sharded", "true", "");
-    return STATUS_OK;
+    return set_expert_rank(job);
 }
 
 /* peft lora or dora: an adapter of rank dim on the matrices named (peft/lora.py). */
@@ -266,6 +291,27 @@ static enum status read_adapter(struct job *job)
     return bridge_set_adapters(job);
 }
 
+static bool nothing_trains(const void *with, const struct frozen_name *name)
+{
+    (void)with;
+    (void)name;
+    return false;
+}
+
+/* All of a vision model's language model (Model.freeze): embedding and head, too. */
+static enum status freeze_language(struct job *job)
+{
+    static const char flag[] = "freeze_language_model";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool on = false, known = false;
+    TRY(job_switch(job, flag, &on));
+    if (on)
+        TRY(job_part(job, "model", plan, &known));
+    if (!known || !plan->model.encoder.layers || draft_find(&job->draft, "lora.rank"))
+        return STATUS_OK;
+    return frozen_set(job, FROZEN_MEGATRON, nothing_trains, NULL, flag, NULL);
+}
+
 /* What of a vision model's encoder is trained. */
 static enum status read_encoder(struct job *job)
 {
@@ -275,7 +321,7 @@ static enum status read_encoder(struct job *job)
     TRY(job_switch(job, "freeze_vision_projection", &projection));
     if (model)
         job_set(job, "workload.encoder.train", projection ? "none" : "projector", flags);
-    return STATUS_OK;
+    return freeze_language(job);
 }
 
 /* The script that is launched, where it is there to be read. */

@@ -293,8 +293,9 @@ const struct job_flag megatron_flags[] = {
     RULE("cross-entropy-fusion-impl", JOB_VALUE, "stack.cross_entropy", "te in_place",
          TRANSFORMER),
 
-    MEMORY("freeze_language_model", JOB_SWITCH, "false",
-           "all of the language model is trained here", TRANSFORMER),
+    RULE("freeze_language_model", JOB_SWITCH, "frozen.modules",
+         "all parts of it, where the model has an encoder",
+         "Megatron-Bridge src/megatron/bridge/models/qwen_vl/modelling_qwen3_vl/model.py"),
     MEMORY("fp8-dot-product-attention", JOB_SWITCH, "false",
            "queries, keys and values are kept in 16 bits here", TRANSFORMER),
     RULE("freeze_vision_model", JOB_SWITCH, "workload.encoder.train", "projector; both: none",
@@ -359,7 +360,7 @@ const struct job_flag megatron_flags[] = {
          "linear_qkv linear_proj linear_fc1 linear_fc2 unless given", PEFT),
     RULE("peft.share_expert_adapters", JOB_VALUE, "lora.share_experts",
          "true unless given: one for the experts of a rank", PEFT),
-    MEMORY("peft.normalize_moe_lora", JOB_VALUE, "false", "experts have the whole rank", PEFT),
+    RULE("peft.normalize_moe_lora", JOB_VALUE, "lora.expert_rank", "peft.dim / top_k", PEFT),
     NEITHER("peft.alpha", JOB_VALUE, PEFT),
     NEITHER("peft.dropout", JOB_VALUE, PEFT),
 

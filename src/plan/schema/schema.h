@@ -117,6 +117,8 @@ extern const char *const words_on_overflow[];
 extern const char *const words_popularity[];
 extern const char *const words_reshard[];
 extern const char *const words_accumulated[];
+extern const char *const words_fake_weights[];
+extern const char *const words_fake_inputs[];
 extern const char *const words_encoder_again[];
 extern const char *const words_prefetch[];
 extern const char *const words_recipe[];

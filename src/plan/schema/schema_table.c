@@ -867,7 +867,13 @@ const struct field schema_table[] = {
     WORD("precision.accumulated", precision.accumulated, words_accumulated, "auto",
          "fsdp, torchtitan, zero 3: format of whole gradients that wait for a step's last "
          "micro-batch (no_sync, sync_each_batch: false, defer_fsdp_grad_sync), where it has "
-         "several; auto: what the stack does by itself; time is that of reducing each"),
+         "several; auto: what the stack does by itself"),
+    WORD("precision.fake_weights", precision.fake_weights, words_fake_weights, "none",
+         "fsdp, deepspeed, torchtitan: rounding of linear layers' weights, no experts', that "
+         "training runs through (torchao's QAT), of which backward keeps copies; time is that "
+         "of none"),
+    WORD("precision.fake_inputs", precision.fake_inputs, words_fake_inputs, "none",
+         "the same of what they multiply, beside precision.fake_weights"),
     FORMAT("precision.master", precision.master, words_format_or_none, "none",
            "format of the optimizer's copy of the weights; none: no copy"),
     FORMAT("precision.moments", precision.moments, words_format_or_none, "bf16",

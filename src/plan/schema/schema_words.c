@@ -40,12 +40,15 @@ const char *const words_backend[] = {"flash", "unfused", NULL};
 const char *const words_on_overflow[] = {"fail", "drop", NULL};
 const char *const words_popularity[] = {"per_step", "fixed", NULL};
 const char *const words_loss[] = {
-    "f32",   "in_place",  "te",          "torch",          "chunked",
-    "fused", "log_probs", "log_softmax", "log_probs_part", "linear_log_probs",
-    NULL};
+    "f32",      "in_place",     "te",          "torch",          "chunked",
+    "fused",    "log_probs",    "log_softmax", "log_probs_part", "linear_log_probs",
+    "smoothed", "smoothed_f32", NULL};
 const char *const words_balance[] = {"layer", "joint", "masked", NULL};
 const char *const words_reshard[] = {"auto", "always", "never", NULL};
 const char *const words_accumulated[] = {"auto", "none", "f32", "bf16", "f16", NULL};
+const char *const words_fake_weights[] = {"none", "int",      "int_16", "int4",
+                                          "fp8",  "fp8_int4", NULL};
+const char *const words_fake_inputs[] = {"none", "int8", "int8_16", "fp8", NULL};
 const char *const words_prefetch[] = {"auto", "pre", "post", "none", NULL};
 const char *const words_colocated[] = {"none", "asleep", "awake", NULL};
 const char *const words_saved[] = {"embed_tokens", "lm_head", NULL};

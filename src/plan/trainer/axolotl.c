@@ -18,6 +18,7 @@
 #define EXPERTS "axolotl src/axolotl/integrations/expert_parallel"
 #define LAYERS "axolotl src/axolotl/core/trainers/mixins/layer_offloading.py"
 #define KERNELS "axolotl src/axolotl/kernels/lora.py"
+#define QAT "axolotl src/axolotl/utils/quantization.py"
 #define LISA "axolotl src/axolotl/utils/callbacks/lisa.py"
 #define RELORA "axolotl src/axolotl/monkeypatch/relora.py"
 
@@ -63,10 +64,11 @@ static const struct job_flag flags[] = {
          "layers, of a base in 16 bits that nobody shares; else a warning", LAYERS),
     RULE("peft_autocast_adapter_dtype", JOB_VALUE, "lora.format",
          "false: bf16, as a base in 16 bits is", ADAPTERS),
-    MEMORY("llama4_linearized_experts", JOB_VALUE, "false",
-           "experts are one parameter here: lora.experts: linear", CONFIG),
-    MEMORY("embeddings_skip_upcast", JOB_VALUE, "false",
-           "embeddings are as PEFT prepares them here", CONFIG),
+    RULE("llama4_linearized_experts", JOB_VALUE, "lora.experts", "linear, with adapters",
+         "axolotl src/axolotl/monkeypatch/models/llama4/modeling.py"),
+    IDLE("embeddings_skip_upcast", JOB_VALUE,
+         "embeddings and norms are in the computing format again before training, either way",
+         LOADER),
     RULE("process_reward_model", JOB_VALUE, "model.labels", "num_labels, 2 unless given",
          CONFIG),
     RULE(
@@ -88,10 +90,14 @@ static const struct job_flag flags[] = {
          "on one device; elsewhere a warning", LISA),
     NEITHER("lisa_step_interval", JOB_VALUE, LISA),
     NEITHER("lisa_layers_attribute", JOB_VALUE, LISA),
-    MEMORY("qat qat.weight_dtype qat.activation_dtype", JOB_VALUE, NULL,
-           "a linear layer keeps no rounded weights here: torchao's, 2 bytes a weight, and 4 "
-           "more where it is trained",
-           CONFIG),
+    RULE("qat", JOB_JSON, NULL, "its entries", QAT),
+    RULE("qat.weight_dtype", JOB_VALUE, "precision.fake_weights",
+         "int4, beside fp8 inputs fp8_int4; float8_e4m3fn: fp8; others warn", QAT),
+    RULE("qat.activation_dtype", JOB_VALUE, "precision.fake_inputs", "int8, float8_e4m3fn: fp8",
+         QAT),
+    RULE("qat.quantize_embedding", JOB_VALUE, NULL, "a warning", QAT),
+    NEITHER("qat.group_size", JOB_VALUE, QAT),
+    NEITHER("qat.fake_quant_after_n_steps", JOB_VALUE, QAT),
     RULE("model_config.output_router_logits overrides_of_model_config.output_router_logits",
          JOB_VALUE, "stack.balance_loss",
          "masked; joint with sample_packing on a kernel that packs", TRAINER_BASE),

@@ -30,12 +30,13 @@ static enum status tell_named_bits(struct job *job, const char **adapter)
 enum status axolotl_tell_adapter(struct job *job)
 {
     const char *adapter;
-    bool linear = false, experts = false, scatters = false, sonic = false, twice = true,
-         raised = true;
+    bool linear = false, experts = false, apart = false, scatters = false, sonic = false,
+         twice = true, raised = true;
     TRY(axolotl_word(job, "adapter", &adapter));
     TRY(tell_named_bits(job, &adapter));
     TRY(job_switch(job, "bnb_config_kwargs.bnb_4bit_use_double_quant", &twice));
     TRY(job_switch(job, "quantize_moe_experts", &experts));
+    TRY(job_switch(job, "llama4_linearized_experts", &apart));
     TRY(job_switch(job, "use_scattermoe", &scatters));
     TRY(job_switch(job, "use_sonicmoe", &sonic));
     TRY(job_switch(job, "lora_target_linear", &linear));
@@ -50,6 +51,8 @@ enum status axolotl_tell_adapter(struct job *job)
         job_set(job, "lora.format", "bf16", "peft_autocast_adapter_dtype");
     if (text_equal(adapter, "qlora") && twice) /* _set_quantization_config */
         job_retell(job, "adapter", "use_bnb_nested_quant", "true");
+    if (apart)
+        job_set(job, "lora.experts", "linear", "llama4_linearized_experts");
     if (experts) { /* what is left whole is not prepared then (loaders/model.py) */
         job_set(job, "lora.experts", "quantised", "quantize_moe_experts");
         job_set(job, "lora.plain_format", "bf16", "quantize_moe_experts");
@@ -156,8 +159,61 @@ static enum status set_waiting(struct job *job)
     return STATUS_OK;
 }
 
+/* Norms and embeddings, which preparing raises to f32, are in the computing format again where
+ * adapters are trained (loaders/model.py, _configure_embedding_dtypes); stacked experts that
+ * nobody quantises stay raised. */
+static enum status set_plain(struct job *job)
+{
+    static const char flag[] = "adapter";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known, four = false, eight = false;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, "load_in_4bit", &four));
+    TRY(job_switch(job, "load_in_8bit", &eight));
+    bool few = (four || eight) && draft_find(&job->draft, "lora.rank");
+    if (few && known && !plan->model.moe.experts)
+        job_set(job, "lora.plain_format", "bf16", flag);
+    return STATUS_OK;
+}
+
+/* The fake quantizers of both formats (utils/quantization.py, _make_qat_config). */
+static enum status set_rounding(struct job *job)
+{
+    static const char flags[] = "qat.weight_dtype qat.activation_dtype",
+                      weight_flag[] = "qat.weight_dtype",
+                      table_flag[] = "qat.quantize_embedding";
+    static const char weights[] = "int4=int4 int4:int8=int4 int4:float8_e4m3fn=fp8_int4 "
+                                  "int4:fp8=fp8_int4 float8_e4m3fn:float8_e4m3fn=fp8 "
+                                  "fp8:fp8=fp8";
+    static const char inputs[] = "int8=int8 float8_e4m3fn=fp8 fp8=fp8";
+    const char *weight, *input;
+    bool table = false;
+    TRY(axolotl_word(job, weight_flag, &weight));
+    TRY(axolotl_word(job, "qat.activation_dtype", &input));
+    TRY(job_switch(job, table_flag, &table));
+    if (!weight[0])
+        return STATUS_OK;
+    const char *both = arena_printf(job->arena, "%s%s%s", weight, input[0] ? ":" : "", input);
+    const char *word = job_convert(job, weights, both);
+    if (word)
+        job_set(job, "precision.fake_weights", word, flags);
+    if (word && input[0])
+        job_set(job, "precision.fake_inputs", job_convert(job, inputs, input), flags);
+    if (!word)
+        job_warn(job, job_setting(job, weight_flag)->mark,
+                 "rounding of weights to '%s'%s%s matters to memory and is not modelled",
+                 weight, input[0] ? " beside inputs in " : "", input);
+    if (table)
+        job_warn(job, job_setting(job, table_flag)->mark,
+                 "'%s' matters to memory and is not modelled: the embedding is read as it is",
+                 table_flag);
+    return STATUS_OK;
+}
+
 enum status axolotl_set_adapters(struct job *job)
 {
+    TRY(set_rounding(job));
+    TRY(set_plain(job));
     TRY(set_base(job));
     TRY(set_other_base(job));
     TRY(set_waiting(job));

@@ -371,6 +371,7 @@ enum status deepspeed_share(struct job *job)
     TRY(set_checkpointing(job));
     TRY(set_formats(job));
     TRY(trainer_set_states(job));
+    TRY(trainer_set_smoothing(job, false));
     return trainer_set_base(job);
 }
 

@@ -287,6 +287,7 @@ static enum status set_formats(struct job *job, bool upcasts)
                  "mixed precision in fp8 matters to memory and time and is not modelled: bf16 "
                  "stands in");
     const char *half = bf16 ? "bf16" : fp16 ? "f16" : job_convert(job, mixtures, mixed);
+    TRY(trainer_set_smoothing(job, half || text_equal(format, "f32")));
     bool raised = half && upcasts && !keeps && !draft_find(&job->draft, "lora.rank");
     const char *state = raised ? "f32" : format, *rows = half ? half : format;
     job_set(job, "precision.weights", state, raised ? names : loaded_flag);

@@ -21,6 +21,7 @@ enum call {
     CALL_TRAINER,   /* Trainer, SFTTrainer */
     CALL_PREPARE,   /* prepare_model_for_kbit_training */
     CALL_AGAIN,     /* model.gradient_checkpointing_enable */
+    CALL_MESH,      /* ParallelismConfig */
     CALLS
 };
 
@@ -100,7 +101,8 @@ static enum call kind_of(struct arena *arena, const char *callee)
                  {"RewardConfig", CALL_ARGUMENTS},
                  {"PPOConfig", CALL_ARGUMENTS},
                  {"prepare_model_for_kbit_training", CALL_PREPARE},
-                 {"gradient_checkpointing_enable", CALL_AGAIN}};
+                 {"gradient_checkpointing_enable", CALL_AGAIN},
+                 {"ParallelismConfig", CALL_MESH}};
     const char *name = python_last_part(callee), *class = class_of(arena, callee);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (text_equal(name, names[i].name))
@@ -146,6 +148,8 @@ static bool is_read(enum call call, const struct python_argument *a)
         return !text_equal(a->name, "model") && !text_equal(a->name, "max_seq_length");
     if (call == CALL_METHOD)
         return text_ends(a->name, "bits") || text_equal(a->name, "weights");
+    if (call == CALL_MESH) /* not how axes are run */
+        return text_ends(a->name, "_size");
     if (call != CALL_TRAINER)
         return true;
     for (size_t i = 0; i < sizeof trainers / sizeof *trainers; i++)

@@ -185,6 +185,28 @@ static enum status tell_base(struct job *job, const char **method)
     return trainer_tell_bits(job, bits_flag, bits, twice);
 }
 
+/* By the optimizer's name, or Q-GaLore's in 8 bits (swift/optimizers/galore/utils.py,
+ * get_optimizer), whose projections are in 16 bits unless they are quantised, too. */
+static enum status tell_galore_kind(struct job *job)
+{
+    static const char flag[] = "galore_quantization", proj_flag[] = "galore_proj_quant";
+    const char *optim = "";
+    bool quantised = false, proj = false;
+    TRY(job_word(job, "optim", &optim));
+    TRY(job_switch(job, flag, &quantised));
+    TRY(job_switch(job, proj_flag, &proj));
+    bool eight = quantised || strstr(optim, "8bit");
+    if (quantised && proj)
+        job_warn(job, job_setting(job, proj_flag)->mark,
+                 "projections in few bits matter to memory and are not modelled: they are "
+                 "planned in 16");
+    job_retell(job, "use_galore", "optim",
+               text_equal(optim, "adafactor") ? "galore_adafactor"
+               : eight                        ? "galore_adamw_8bit"
+                                              : "galore_adamw");
+    return job->err->status;
+}
+
 static enum status tell_galore(struct job *job, bool *embedding)
 {
     static const char flag[] = "use_galore";
@@ -195,7 +217,7 @@ static enum status tell_galore(struct job *job, bool *embedding)
     TRY(job_word(job, "galore_rank", &rank));
     if (!used)
         return STATUS_OK;
-    job_retell(job, flag, "optim", "galore_adamw");
+    TRY(tell_galore_kind(job));
     job_retell(job, flag, "optim_args", arena_printf(job->arena, "rank=%s", rank));
     for (size_t i = 0; i < n; i++)
         joined = arena_printf(job->arena, "%s%s%s", joined, i ? "|" : "", words[i]);

@@ -10,6 +10,7 @@
 #define TUNER_MODEL "ms-swift swift/model/register.py, load_by_unsloth"
 #define QUANT "ms-swift swift/arguments/base_args/quant_args.py"
 #define DATA "ms-swift swift/arguments/base_args/data_args.py"
+#define GALORE "ms-swift swift/optimizers/galore/utils.py"
 #define TUNER "ms-swift swift/arguments/tuner_args.py"
 #define SUPERVISED "ms-swift swift/arguments/sft_args.py"
 #define RLHF "ms-swift swift/arguments/rlhf_args.py"
@@ -99,8 +100,10 @@
              "states, where the engine sleeps", ROLLOUT),                                      \
         RULE("vllm_pipeline_parallel_size", JOB_VALUE, "workload.colocated.tp",                \
              "times vllm_tensor_parallel_size", ROLLOUT),                                      \
-        MEMORY("sync_ref_model", JOB_VALUE, "false",                                           \
-               "the reference is counted as beta and adapters say", ROLLOUT),                  \
+        RULE(                                                                                  \
+            "sync_ref_model", JOB_VALUE, NULL,                                                 \
+            "in place; on DeepSpeed's stage 3 a warning: weights are gathered group by group", \
+            "ms-swift swift/rlhf_trainers/rollout_mixin.py"),                                  \
         MEMORY("vllm_quantization", JOB_VALUE, NULL, "the engine's weights are in 16 bits",    \
                ROLLOUT),                                                                       \
         RULE("teacher_model", JOB_VALUE, "workload.colocated.reference",                       \
@@ -201,8 +204,15 @@ const struct job_flag swift_flags[] = {
     RULE("use_galore", JOB_VALUE, "optimizer.kind", "galore, of attention and networks", TUNER),
     RULE("galore_rank", JOB_VALUE, "optimizer.rank", "128 unless given", TUNER),
     RULE("galore_with_embedding", JOB_VALUE, "optimizer.projected", "embed_tokens, too", TUNER),
-    MEMORY("galore_quantization", JOB_VALUE, "false", "projections in 16 bits stand in",
-           TRAINING),
+    RULE("galore_quantization", JOB_VALUE, "optimizer.kind",
+         "galore8bit: Q-GaLore's moments are in 8 bits", GALORE),
+    RULE("galore_proj_quant", JOB_VALUE, NULL,
+         "with galore_quantization a warning: projections are planned in 16 bits", GALORE),
+    NEITHER("galore_proj_bits", JOB_VALUE, GALORE),
+    NEITHER("galore_proj_group_size", JOB_VALUE, GALORE),
+    NEITHER("galore_cos_threshold", JOB_VALUE, GALORE),
+    NEITHER("galore_gamma_proj", JOB_VALUE, GALORE),
+    NEITHER("galore_queue_size", JOB_VALUE, GALORE),
     RULE("galore_target_modules", JOB_LIST, "optimizer.projected",
          "parts whose names hold one; all of attention and networks unless given", TRAINING),
     IDLE("galore_optim_per_parameter", JOB_VALUE, "states are the same", TRAINING),

@@ -411,8 +411,11 @@ static void write_trainer(struct job_writer *writer)
     bool own = writer->framework == &job_deepspeed && (r->distribute || r->offload.n);
     if (r->kind == RECOMPUTE_FULL && !own) /* DeepSpeed's in place of torch's */
         writer_flag(writer, "gradient_checkpointing", "true");
-    if (plan->stack.cross_entropy == LOSS_FUSED)
+    enum cross_entropy loss = plan->stack.cross_entropy;
+    if (loss == LOSS_FUSED)
         writer_flag(writer, "use_liger_kernel", "true");
+    if (loss == LOSS_SMOOTHED || loss == LOSS_SMOOTHED_F32)
+        writer_flag(writer, "label_smoothing_factor", "0.1");
     if (plan->lora.rank) {
         writer_flag(writer, "use_peft", NULL);
         writer_count(writer, "lora_r", plan->lora.rank);

@@ -171,9 +171,13 @@
             "the batch given is planned; one that does not fit is tried again at nine tenths " \
             "of it, by older releases of Accelerate at half",                                  \
             "accelerate src/accelerate/utils/memory.py"),                                      \
-        MEMORY("label_smoothing_factor", JOB_VALUE, "0",                                       \
-               "the Trainer's own loss of all logits is not counted", TRAINER),                \
-        MEMORY("parallelism_config", JOB_VALUE, NULL, "its degrees are not read", TRAINER),    \
+        RULE("label_smoothing_factor", JOB_VALUE, "stack.cross_entropy",                       \
+             "not 0: smoothed_f32, of DeepSpeed and without mixed precision smoothed; of "     \
+             "losses of texts",                                                                \
+             TRAINER),                                                                         \
+        RULE("parallelism_config", JOB_VALUE, NULL,                                            \
+             "a script's ParallelismConfig: its dp_shard_size, tp_size and so on",             \
+             "accelerate src/accelerate/parallelism_config.py"),                               \
         IDLE("neftune_noise_alpha", JOB_VALUE, "noise as large as a layer's input passes",     \
              TRAINER),                                                                         \
         TIME("torch_compile", JOB_VALUE, "false",                                              \
@@ -292,6 +296,11 @@ bool trainer_decides(struct job *job, const char *name);
  * batches have a mask of padding unless sequences are laid end to end (`packs`). */
 enum status trainer_set_balance(struct job *job, const char *flag, bool packs);
 
+/* Whether the Trainer makes the loss, of smoothed labels, and what it holds of it: `casts`: its
+ * logits are in f32, or mixed precision casts them. trainer_loss.c */
+enum status trainer_smooths(struct job *job, bool *smooths);
+enum status trainer_set_smoothing(struct job *job, bool casts);
+
 /* Attention of models that transformers has no fused one of, where no flag asks for any. */
 enum status trainer_assume_eager(struct job *job);
 
@@ -341,6 +350,10 @@ bool trl_is_grpo(struct job *job);
 bool trl_is_ppo(struct job *job);
 enum status trl_tell_ppo(struct job *job);
 enum status trl_finish_ppo(struct job *job);
+/* Whether it is a trainer with a loss of its own, none of texts; whether it is that of texts.
+ */
+bool trl_makes_loss(struct job *job);
+bool trl_is_sft(struct job *job);
 /* A model that scores beside the trained ones, where its size is known, else a warning. */
 enum status trl_set_reward(struct job *job, const char *flag);
 enum status trl_set_completions(struct job *job);

@@ -131,6 +131,17 @@ enum status trl_assume(struct job *job)
     return STATUS_OK;
 }
 
+bool trl_makes_loss(struct job *job)
+{
+    enum command command = kind_of(job);
+    return command != COMMAND_NONE && command != COMMAND_SFT;
+}
+
+bool trl_is_sft(struct job *job)
+{
+    return kind_of(job) == COMMAND_SFT;
+}
+
 /* Rows whose logits "chunked_nll" makes at once (trl sft_trainer.py). */
 enum { CHUNK = 256 };
 
@@ -138,11 +149,12 @@ enum { CHUNK = 256 };
 static enum status set_loss(struct job *job)
 {
     static const char flag[] = "loss_type";
-    bool fused = false;
+    bool fused = false, smooths;
     const char *loss = NULL;
     TRY(job_switch(job, "use_liger_kernel", &fused));
     TRY(job_word(job, flag, &loss));
-    if (fused || (loss && !text_equal(loss, "chunked_nll")))
+    TRY(trainer_smooths(job, &smooths));
+    if (fused || smooths || (loss && !text_equal(loss, "chunked_nll")))
         return STATUS_OK;
     uint64_t rows = job_planned(job, "workload.micro_batch", 1);
     uint64_t length = job_planned(job, "workload.sequence_length", 1);

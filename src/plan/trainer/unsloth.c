@@ -53,20 +53,25 @@ static const struct job_flag flags[] = {
          "all but so many; max: none run again; auto warns", CHECKPOINTS),
     MEMORY("finetune_audio_layers", JOB_VALUE, "false", "an audio encoder is frozen here",
            VISION),
-    MEMORY("resize_model_vocab", JOB_VALUE, NULL, "the vocabulary is the model's here", LOADER),
+    DIRECT("resize_model_vocab", JOB_VALUE, "model.vocab", NULL, NULL, LOADER),
     RULE("offload_embedding", JOB_VALUE, "lora.host",
          "True: embed_tokens, on one device beside adapters, where the head is another matrix; "
          "newer releases' auto is planned as False",
          VISION),
     RULE("unsloth_tiled_mlp", JOB_VALUE, "recompute.mlp_tiles",
          "sequence / hidden size, rounded up; of experts a warning", TILES),
-    MEMORY("qat_scheme", JOB_VALUE, NULL, "copies in few bits take no memory here", LOADER),
+    RULE("qat_scheme", JOB_VALUE, "precision.fake_weights",
+         "int4, int8, int8-int4, fp8-fp8, fp8-int4; others warn",
+         "unsloth unsloth/models/_utils.py"),
     MEMORY("unsloth_num_chunks", JOB_VALUE, "-1", "the loss of TRL's trainer stands in", RL),
     MEMORY("unsloth_logit_chunk_multiplier", JOB_VALUE, NULL,
            "the loss of TRL's trainer stands in", RL),
     MEMORY("unsloth_grpo_mini_batch", JOB_VALUE, NULL, "the loss of TRL's trainer stands in",
            RL),
-    MEMORY("context_parallel_size", JOB_VALUE, "1", "every rank has whole sequences here", RL),
+    DIRECT("context_parallel_size parallelism_config_cp_size", JOB_VALUE, "parallel.cp", NULL,
+           "1", RL),
+    TIME("context_parallel_backend", JOB_VALUE, "ring", "rings are planned", RL),
+    NEITHER("context_parallel_rotate_method", JOB_VALUE, RL),
     NEITHER("load_in_16bit", JOB_VALUE, LOADER),
     NEITHER("max_lora_rank", JOB_VALUE, LOADER),
     NEITHER("float8_kv_cache", JOB_VALUE, LOADER),
@@ -424,6 +429,30 @@ static enum status set_encoder(struct job *job)
     return STATUS_OK;
 }
 
+/* Rounding of linear layers by torchao (_prepare_model_for_qat), whose integers have scales in
+ * the weights' format (QATConfig of a configuration that names none). */
+static enum status set_rounding(struct job *job)
+{
+    static const char flag[] = "qat_scheme";
+    static const char weights[] =
+        "int4=int4 int8=int_16 cactus=int_16 int8-int4=int_16 fp8-fp8=fp8 fp8-int4=fp8_int4";
+    static const char inputs[] = "int8-int4=int8_16 fp8-fp8=fp8 fp8-int4=fp8";
+    const char *scheme = NULL;
+    TRY(job_word(job, flag, &scheme));
+    if (!scheme)
+        return STATUS_OK;
+    const char *weight = job_convert(job, weights, scheme),
+               *input = job_convert(job, inputs, scheme);
+    if (weight)
+        job_set(job, "precision.fake_weights", weight, flag);
+    else
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' matters to memory and is not modelled: nothing is rounded here", scheme);
+    if (weight && input)
+        job_set(job, "precision.fake_inputs", input, flag);
+    return STATUS_OK;
+}
+
 static enum status unsloth_finish(struct job *job)
 {
     bool full = false, offloads;
@@ -433,6 +462,7 @@ static enum status unsloth_finish(struct job *job)
     TRY(trainer_tell_last(job, "finetune_last_n_layers"));
     TRY(trainer_share(job));
     TRY(set_fp8(job));
+    TRY(set_rounding(job));
     TRY(trainer_set_tiles(job, "unsloth_tiled_mlp", NULL,
                           job_drafted(job, "workload.micro_batch", 1)));
     TRY(job_world(job, &ranks));

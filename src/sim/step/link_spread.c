@@ -34,7 +34,7 @@ static bool is_counted(const struct stepper *s, const struct op *op)
 /* How often a step has an op, on the stage that the list is of. */
 static double often(const struct stepper *s, const struct op *op, const struct step_time *step)
 {
-    double passes = op->phase == PHASE_UPDATE ? 1 : step->micro_batches;
+    double passes = stretch_is_once(s, op) ? 1 : step->micro_batches;
     return (double)s->values[op->layers.node] * passes;
 }
 

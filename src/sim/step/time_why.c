@@ -26,7 +26,7 @@ static double way_s(const struct time_telling *c, size_t i)
     const struct op *op = &c->stepper->work.ops[i];
     const struct parallel *p = &c->plan->parallel;
     double copies = p->schedule == PIPELINE_DUALPIPE && p->pp > 1 ? 2 : 1;
-    double times = op->phase == PHASE_UPDATE ? 1 : c->out->step.micro_batches / copies;
+    double times = stretch_is_once(c->stepper, op) ? 1 : c->out->step.micro_batches / copies;
     return c->stepper->op_s[i] * (double)c->stepper->values[op->layers.node] * times;
 }
 

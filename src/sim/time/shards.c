@@ -5,6 +5,9 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
+#include "work/layer/layer.h"
+#include "work/list/kernel.h"
+#include "work/stack/stack.h"
 
 /* FSDP's backward_prefetch (torch distributed/fsdp/api.py, BackwardPrefetch): pre gathers the
  * next layer before the gradients of the one at hand, beside them; post behind them, so that
@@ -23,6 +26,31 @@ bool shards_in_layers(const struct plan *plan, const struct op *op, enum profile
     return plan->stack.overlap_dp && !fsdp_waits(plan, op, item);
 }
 
+/* Where gradients need no sync none is reduced, and no copy of the shards added up (torch
+ * _fsdp_param_group.py, post_backward). Stages of torch's pipelines share nothing out again
+ * between micro-batches (distributed/pipelining/stage.py, backward_maybe_with_nosync:
+ * set_reshard_after_backward), so that what forward keeps is gathered once. */
+bool shards_once(const struct plan *plan, const struct op *op)
+{
+    if (op->phase == PHASE_UPDATE)
+        return true;
+    if (op->kernel != KERNEL_COLLECTIVE || !process_group_is_data(op->group))
+        return false;
+    bool gathers = op->args.collective.how == ALL_GATHER;
+    if (op->phase == PHASE_FORWARD ? !gathers : gathers)
+        return false;
+    bool once = gathers ? plan->parallel.pp > 1 && stack_keeps_gathered(plan)
+                        : stack_accumulates_in(plan) != DTYPE_NONE;
+    return once && step_micro_batches(plan) > 1;
+}
+
+/* Stages reduce when the backward of their last micro-batch is done. */
+bool shards_hide(const struct plan *plan, const struct op *op, enum profile_item item)
+{
+    bool behind = op->phase == PHASE_BACKWARD && plan->parallel.pp > 1;
+    return !behind && shards_in_layers(plan, op, item);
+}
+
 /* DeepSpeed reduces on a stream of its own with overlap_comm alone, which is off under zero 1
  * and 2 unless asked for (runtime/zero/config.py, overlap_comm_valid; engine.py,
  * allreduce_gradients, without zero at the end of backward), and gathers weights at the end of
@@ -36,6 +64,14 @@ bool shards_of_step(const struct plan *plan, enum update_part part)
         return true;
     bool asked = plan->parallel.zero > 0 && plan->parallel.overlap_reduce;
     return part == UPDATE_REDUCE && (asked || plan->parallel.zero >= 3);
+}
+
+/* runtime/engine.py: "stage >= 2 communicates during non gradient accumulation boundaries as
+ * well"; zero/stage_1_and_2.py, reduce_ready_partitions_and_remove_grads. */
+uint64_t shards_reductions(const struct plan *plan)
+{
+    bool each = plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero == 2;
+    return each ? step_micro_batches(plan) : 1;
 }
 
 /* On the stream that reduces them: DeepSpeed runtime/zero/stage_1_and_2.py,

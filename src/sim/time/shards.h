@@ -8,9 +8,19 @@
 /* Whether a layer's own (zero 3) run beside other layers; the others are waited for. */
 bool shards_in_layers(const struct plan *plan, const struct op *op, enum profile_item item);
 
+/* Whether a step runs an op once and not with every micro-batch: what is of the update, of a
+ * layer's own reductions of gradients that wait for the last one (precision.accumulated) and
+ * gathers of what stays gathered; whether that micro-batch's pass hides them. */
+bool shards_once(const struct plan *plan, const struct op *op);
+bool shards_hide(const struct plan *plan, const struct op *op, enum profile_item item);
+
 /* Whether the step's own (zero 0 to 2) do: reductions beside the last backward, gathers beside
  * the next forward. */
 bool shards_of_step(const struct plan *plan, enum update_part part);
+
+/* How often a step does its reductions: DeepSpeed's stage 2 with every micro-batch, beside its
+ * backward, all others once. */
+uint64_t shards_reductions(const struct plan *plan);
 
 /* Whether an op of the update takes gradients to the host while they are reduced. */
 bool shards_go_in_backward(const struct plan *plan, const struct op *op);

@@ -496,7 +496,8 @@ static void add_update(struct step_parts *c, struct step_time *out)
     const struct stretches *b = &c->all;
     const struct stretch *pass = c->chunks[0].pass;
     const struct pricing *pricing = &c->s->pricing;
-    double reduce = b->reduce_s, gather = b->gather_s, all = reduce + gather;
+    const double times = (double)shards_reductions(&c->s->plan);
+    double reduce = b->reduce_s, gather = b->gather_s, all = times * reduce + gather;
     if (shards_of_step(&c->s->plan, UPDATE_REDUCE))
         reduce = b->reduce_last_s + overlap_beside(pricing, &pass[PASS_BACKWARD],
                                                    reduce - b->reduce_last_s, b->reduce_link_s);
@@ -504,6 +505,7 @@ static void add_update(struct step_parts *c, struct step_time *out)
         gather =
             b->gather_first_s + overlap_beside(pricing, &pass[PASS_FORWARD],
                                                gather - b->gather_first_s, b->gather_link_s);
+    reduce *= times;
     c->reduce_s = reduce;
     c->gather_s = gather;
     out->part_s[TIME_OPTIMIZER] += b->update_s;

@@ -280,7 +280,7 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
         unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
-        if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC &&
+        if (!stretch_is_once(s, op) && op->group != GROUP_PP && op->kind != OP_SYNC &&
             counts(s, op, which))
             host_op(s, graphs, i, &layers[op->segment][pass]);
     }
@@ -362,6 +362,11 @@ static void hide_loops(const struct stepper *s, struct stretches *out)
 
 /* ---- all of them ---- */
 
+bool stretch_is_once(const struct stepper *s, const struct op *op)
+{
+    return shards_once(&s->plan, op);
+}
+
 enum update_part stretch_update(const struct stepper *s, size_t i)
 {
     const struct op *op = &s->work.ops[i];
@@ -376,10 +381,23 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
     return UPDATE_WORK;
 }
 
-/* The last bucket of a reduction, the first of a gather. */
+double stretch_once_s(const struct stepper *s, size_t i)
+{
+    const struct op *op = &s->work.ops[i];
+    bool layers = op->phase != PHASE_UPDATE;
+    return s->op_s[i] * (layers ? (double)s->values[op->layers.node] : 1);
+}
+
+/* The last bucket of a reduction, the first of a gather; of layers' own one layer's, or all of
+ * what nothing hides. */
 static double last_s(const struct stepper *s, size_t i, enum update_part part)
 {
     const struct op *op = &s->work.ops[i];
+    enum profile_item item = (enum profile_item)s->item[i];
+    if (op->phase != PHASE_UPDATE)
+        return !shards_hide(&s->plan, op, item) ? stretch_once_s(s, i)
+               : shards_at_end(op, item)        ? s->op_s[i]
+                                                : 0;
     uint16_t all = op_buffer(&s->work, op, part == UPDATE_REDUCE ? ROLE_SRC : ROLE_DST);
     if (all == WORK_NONE) /* a copy to the host */
         all = op_buffer(&s->work, op, ROLE_DST);
@@ -397,12 +415,13 @@ static void add_update(const struct stepper *s, size_t i, struct stretches *out)
     double *const links[] = {out->reduce_link_s, NULL, out->gather_link_s};
     double *const lasts[] = {&out->reduce_last_s, NULL, &out->gather_first_s};
     enum update_part part = stretch_update(s, i);
-    *sums[part] += s->op_s[i];
+    double all = stretch_once_s(s, i), times = s->op_s[i] > 0 ? all / s->op_s[i] : 0;
+    *sums[part] += all;
     if (lasts[part]) /* dense and experts have buckets apart, which end at about one time */
         *lasts[part] = fmax(*lasts[part], last_s(s, i, part));
     bool carried = links[part] && s->work.ops[i].group != GROUP_NONE;
     for (unsigned level = 0; level < PROFILE_LEVELS && carried; level++)
-        links[part][level] += carries_s(s, i, level);
+        links[part][level] += times * carries_s(s, i, level);
 }
 
 /* Rows of one boundary between stages. */
@@ -426,7 +445,7 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
         const struct op *op = &s->work.ops[i];
         if (!counts(s, op, which))
             continue;
-        if (op->phase == PHASE_UPDATE)
+        if (stretch_is_once(s, op))
             add_update(s, i, out);
         else if (op->group == GROUP_PP)
             out->send_s = send_s(s, i);

@@ -74,9 +74,14 @@ enum time_part stretch_part(enum profile_item item, enum process_group group);
 /* How many layers in one of the segment run an op: 1, or every n-th. */
 double stretch_share(const struct stepper *stepper, const struct op *op);
 
-/* What an op of phase update is: reductions of gradients, gathers of weights, all else. */
+/* Whether a step runs an op once and not with every micro-batch. */
+bool stretch_is_once(const struct stepper *stepper, const struct op *op);
+
+/* What such an op is: reductions of gradients, gathers of weights, all else; its seconds over
+ * the layers of the stage that run it. */
 enum update_part { UPDATE_REDUCE, UPDATE_WORK, UPDATE_GATHER };
 enum update_part stretch_update(const struct stepper *stepper, size_t op);
+double stretch_once_s(const struct stepper *stepper, size_t op);
 
 /* Seconds of the parts. */
 double stretch_s(const struct stretch *stretch);

@@ -102,7 +102,7 @@ static bool is_of(const struct layout *l, const struct op *op, enum segment segm
 {
     bool forward = op->phase == PHASE_FORWARD, weight = op->kernel == KERNEL_WGRAD;
     bool splits = pipeline_splits(&l->parts->pipe);
-    if (op->segment != segment || op->phase == PHASE_UPDATE || op->group == GROUP_PP ||
+    if (op->segment != segment || stretch_is_once(l->parts->s, op) || op->group == GROUP_PP ||
         !l->parts->s->values[op->layers.node])
         return false;
     if (l->kind == TASK_FORWARD)
@@ -257,7 +257,8 @@ void update_spans(const struct step_parts *parts, uint64_t stage, enum update_pa
     const struct stepper *s = parts->s;
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        if (op->phase != PHASE_UPDATE || stretch_update(s, i) != part || s->op_s[i] <= 0)
+        double seconds = stretch_once_s(s, i);
+        if (!stretch_is_once(s, op) || stretch_update(s, i) != part || seconds <= 0)
             continue;
         const struct span span = {.op = op->name,
                                   .phase = phase_name(op->phase),
@@ -265,7 +266,7 @@ void update_spans(const struct step_parts *parts, uint64_t stage, enum update_pa
                                   .stream = part == UPDATE_WORK ? SPAN_COMPUTE : SPAN_STEP,
                                   .number = i,
                                   .begin_s = begin_s,
-                                  .end_s = begin_s + s->op_s[i]};
+                                  .end_s = begin_s + seconds};
         span_add(out, &span);
         begin_s = span.end_s;
     }

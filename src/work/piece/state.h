@@ -28,6 +28,13 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 void step_reserve(struct work *work, const char *name, enum category category, enum dtype dtype,
                   struct size elements, uint64_t count, const char *source);
 
+/* Gradients that wait for the last of a step's micro-batches, beside those of the one at hand:
+ * none of a step that has one. While an engine that slept takes its turn (the ticks *first to
+ * *last; false: there is none) they are gone. state_sums.c */
+void step_accumulate(struct work *work, enum dtype dtype, struct size elements,
+                     const char *source);
+bool step_is_away(const struct work *work, uint16_t *first, uint16_t *last);
+
 /* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
  * step behind all layers; nothing where it makes none. */
 void step_optimizer(const struct plan *plan, struct work *work);

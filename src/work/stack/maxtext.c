@@ -264,12 +264,8 @@ static void declare_sums(const struct plan *plan, struct work *work, struct shar
 {
     struct sizes *z = &work->sizes;
     enum dtype dtype = plan->parallel.zero == 1 ? DTYPE_BF16 : plan->precision.weights;
-    struct size one = size_const(z, 1), steps = size_slot(z, SLOT_ACCUMULATION);
-    struct size several = size_min(z, size_sub(z, steps, one), one);
-    struct size all = size_add(z, shards.dense, shards.experts);
     if (plan->parallel.pp == 1)
-        step_reserve(work, "accumulated_gradients", CATEGORY_GRADIENTS, dtype,
-                     size_mul(z, all, several), 1, NULL);
+        step_accumulate(work, dtype, size_add(z, shards.dense, shards.experts), NULL);
 }
 
 /* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned

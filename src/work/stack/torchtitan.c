@@ -266,6 +266,7 @@ void train_eager(struct train *t)
     train_attention(t);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         train_tensors(t, tables[i].rows, tables[i].n);
+    train_rounded(t);
 }
 
 enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err)

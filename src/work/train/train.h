@@ -165,6 +165,21 @@ unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_
                             bool *some);
 void train_adapters(struct train *train);
 
+/* Quantisation-aware training: how many copies of a weight and of an input a linear layer keeps
+ * for backward, in f32 and in 16 bits, and whether it still reads the input as it is; which
+ * matrices it is of. `trained`: the weight has a gradient. train_rounded.c */
+struct train_kept {
+    uint64_t f32, half;
+};
+struct train_rounding {
+    struct train_kept weight, input;
+    bool reads_plain;
+    uint64_t passing; /* of f32 while forward rounds */
+};
+struct train_rounding train_rounding(const struct plan *plan, bool trained);
+bool train_rounds(const struct train *train, const struct layer_matrix *matrix);
+void train_rounded(struct train *train);
+
 /* Tables of an eager layer that fuses nothing, its dense network and its experts:
  * torchtitan.c */
 void train_eager(struct train *train);

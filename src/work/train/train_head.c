@@ -83,6 +83,7 @@ struct logits {
     enum head_op first, last;
     uint64_t parts; /* above 0: so many of one part's rows, made and dropped part by part */
 };
+enum { SEVERAL = 1000 }; /* in its place: of a batch of several sequences alone */
 
 /* In place, the loss writes the gradient over the 16-bit logits (TransformerEngine's
  * parallel_cross_entropy up to 2.11); later it makes an f32 gradient in forward. In f32,
@@ -137,6 +138,35 @@ static const struct logits log_probs_part[] = {
     {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
 };
 
+/* The Trainer's LabelSmoother (transformers 5.24 trainer_pt_utils.py) outside the model: beside
+ * the logits, which its caller holds, all tokens but the last of each sequence, a copy where
+ * there are several, their log-softmax and that negated, which the gather of labels saves
+ * beside the log-softmax. Backward has these two with the gathered gradient, its sum with the
+ * smoothed one's, its negative or the logits' gradient: one copy of them each time, in 16 bits
+ * the smoothed one's cast besides (torch 1.13 on a CPU: 12.2 bytes a word and token in f32,
+ * either way; 8.2 in bf16). In the logits' format, or in f32 where Accelerate casts the model's
+ * outputs (accelerate 1.15 accelerator.py, prepare_model: convert_outputs_to_fp32); DeepSpeed's
+ * are as they are. */
+static const struct logits smoothed[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"shifted_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, SEVERAL},
+    {"log_softmax", DTYPE_NONE, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"log_probs", DTYPE_NONE, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_log_probs", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_smoothed", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+static const struct logits smoothed_f32[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOGITS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"shifted_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, SEVERAL},
+    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"log_probs", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_log_probs", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+
 /* A score head's: those of each sequence's last token alone pass on to the loss, and the
  * gradient of all is zeros but there (transformers modeling_layers.py,
  * GenericForSequenceClassification; OpenRLHF openrlhf/models/model.py, _get_reward_model). */
@@ -165,6 +195,8 @@ static const struct loss_rows losses_of[] = {
     [LOSS_LOG_SOFTMAX] = ROWS(log_softmax),
     [LOSS_LOG_PROBS_PART] = ROWS(log_probs_part),
     [LOSS_LINEAR_PROBS] = {log_probs_part + 1, 3}, /* what is of a part alone */
+    [LOSS_SMOOTHED] = ROWS(smoothed),
+    [LOSS_SMOOTHED_F32] = ROWS(smoothed_f32),
 #undef ROWS
 };
 static const struct loss_rows loss_of_scores = {score_logits,
@@ -184,6 +216,13 @@ static bool scores_tokens(const struct train *t)
     return t->plan->model.labels > 0;
 }
 
+/* Rows of all sequences where there are several, else none. */
+static struct size rows_of_several(struct train *t)
+{
+    struct size one = size_const(t->z, 1), batch = size_slot(t->z, SLOT_MICRO_BATCH);
+    return size_mul(t->z, t->d.rows[ROW_HEAD], size_min(t->z, size_sub(t->z, batch, one), one));
+}
+
 /* Rows of one part of the loss. */
 static struct size rows_of_part(struct train *t)
 {
@@ -201,16 +240,21 @@ static void add_logits(struct train *t)
     for (size_t i = 0; i < list->n; i++) {
         const struct logits *row = &list->rows[i];
         bool saved = row->life == LIFE_SAVED && !chunked;
-        bool part = row->parts > 0 || chunked;
+        bool several = row->parts == SEVERAL, part = (row->parts && !several) || chunked;
+        struct size rows = several ? rows_of_several(t)
+                           : part  ? rows_of_part(t)
+                                   : t->d.rows[ROW_HEAD];
         head_tensor(
             t,
-            (struct buffer){
-                .name = row->name,
-                .category = CATEGORY_LOGITS,
-                .dtype = row->dtype == DTYPE_NONE ? t->plan->precision.activations : row->dtype,
-                .dims = {part ? rows_of_part(t) : t->d.rows[ROW_HEAD], vocab},
-                .count = saved ? losses(t) : size_const(t->z, row->parts ? row->parts : 1),
-                .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
+            (struct buffer){.name = row->name,
+                            .category = CATEGORY_LOGITS,
+                            .dtype = row->dtype == DTYPE_NONE ? t->plan->precision.activations
+                                                              : row->dtype,
+                            .dims = {rows, vocab},
+                            .count = saved  ? losses(t)
+                                     : part ? size_const(t->z, row->parts ? row->parts : 1)
+                                            : size_const(t->z, 1),
+                            .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
             row->first, row->last);
     }
 }
@@ -328,6 +372,52 @@ static void add_rows(struct train *t)
                     rows[i].first, HEAD_BACK_LOGITS);
 }
 
+/* Of a head whose weight and input are rounded, where the model makes the logits itself. */
+static void add_rounded(struct train *t)
+{
+    const struct train_rounding kept = train_rounding(t->plan, trains_head(t->plan));
+    const enum cross_entropy loss = t->plan->stack.cross_entropy;
+    struct size hidden = t->d.width[COL_HIDDEN], vocab = t->d.width[COL_VOCAB];
+    const struct {
+        const char *name;
+        enum category category;
+        enum dtype dtype;
+        struct size rows;
+        uint64_t copies;
+        enum life life;
+        enum head_op first, last;
+    } rows[] = {
+        {"head_rounding_f32", CATEGORY_WEIGHTS, DTYPE_F32, vocab, kept.weight.f32, LIFE_SAVED,
+         HEAD_LOGITS, HEAD_BACK_LOGITS},
+        {"rounded_head", CATEGORY_WEIGHTS, DTYPE_NONE, vocab, kept.weight.half, LIFE_SAVED,
+         HEAD_LOGITS, HEAD_BACK_LOGITS},
+        {"head_input_rounding_f32", CATEGORY_ACTIVATION, DTYPE_F32, t->d.rows[ROW_HEAD],
+         kept.input.f32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+        {"rounded_head_input", CATEGORY_ACTIVATION, DTYPE_NONE, t->d.rows[ROW_HEAD],
+         kept.input.half, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+        {"head_rounding", CATEGORY_WEIGHTS, DTYPE_F32, vocab, kept.passing, LIFE_TRANSIENT,
+         HEAD_LOGITS, HEAD_LOGITS},
+        {"d_head_rounding", CATEGORY_WEIGHTS, DTYPE_F32, vocab, kept.weight.f32 ? 2 : 0,
+         LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS},
+    };
+    bool apart = loss == LOSS_FUSED || loss == LOSS_CHUNKED || loss == LOSS_LINEAR_PROBS;
+    if (!kept.weight.half || apart || scores_tokens(t))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].copies)
+            head_tensor(t,
+                        (struct buffer){.name = rows[i].name,
+                                        .category = rows[i].category,
+                                        .dtype = rows[i].dtype == DTYPE_NONE
+                                                     ? t->plan->precision.activations
+                                                     : rows[i].dtype,
+                                        .dims = {rows[i].rows, hidden},
+                                        .count = size_const(t->z, rows[i].copies),
+                                        .life = rows[i].life,
+                                        .source = "torchao quantization/qat"},
+                        rows[i].first, rows[i].last);
+}
+
 static void add_head(struct train *t)
 {
     struct size hidden = t->d.width[COL_HIDDEN];
@@ -431,6 +521,7 @@ void train_head(struct train *train)
 {
     add_head_ticks(train);
     add_head(train);
+    add_rounded(train);
     if (balances(train->plan))
         add_balance(train);
 }

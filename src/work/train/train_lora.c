@@ -101,6 +101,8 @@ static bool reads_for_gradient(struct train *t, const struct dims *d,
 {
     if (lora_is_on(t->plan))
         return lora_of(t->plan, t->z, d, m).n && !lora_copies_input(t->plan, m);
+    if (train_rounds(t, m) && !train_rounding(t->plan, true).reads_plain)
+        return false;
     return !frozen_matrix(t->plan, m, kind_ffn(kind));
 }
 
@@ -109,7 +111,8 @@ unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
-    bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n,
+    bool some = lora_is_on(t->plan) || t->plan->frozen.modules.n ||
+                !train_rounding(t->plan, true).reads_plain,
          both = d->facts & FACT_BESIDE_SHARED && text_equal(tensor, "attention_norm_out");
     tensor = input_named(d, tensor);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && some; i++) {

@@ -163,21 +163,13 @@ enum dtype stack_accumulates_in(const struct plan *plan)
     return waits ? stack_reduces_in(plan) : DTYPE_NONE;
 }
 
-/* The tick of a name; 0: there is none. */
-static uint16_t tick_named(const struct work *work, const char *name)
-{
-    for (size_t i = 0; i < work->n_ticks; i++)
-        if (work->ticks[i].name && text_equal(work->ticks[i].name, name))
-            return (uint16_t)i;
-    return 0;
-}
-
 /* What stays gathered from forward to backward: every layer of the stage. Backward shares it
  * out again (torch _fsdp_param_group.py, post_backward), so it is gone when an engine that
  * slept takes its turn. */
 static void add_kept(struct train *t)
 {
-    uint16_t sync = tick_named(t->work, "sync"), rollout = tick_named(t->work, "rollout");
+    uint16_t sync, rollout;
+    bool away = step_is_away(t->work, &sync, &rollout);
     struct size sum = size_const(t->z, 0);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
@@ -192,7 +184,7 @@ static void add_kept(struct train *t)
                                          .n_dims = 1,
                                          .dims = {sum},
                                          .life = LIFE_PERSISTENT,
-                                         .leaves = rollout > 0,
+                                         .leaves = away,
                                          .first = sync,
                                          .last = rollout,
                                          .source = "FSDP2 reshard_after_forward false"});
@@ -290,45 +282,32 @@ static void add_layer_table(struct train *t)
                                              .source = source});
 }
 
-/* Bytes of what is trained of a stage, of experts where they are shared out at all: those of
+/* Elements of what is trained of a stage, of experts where they are shared out at all: those of
  * one rank alone are its own in any case. */
-static struct size trained_bytes(struct train *t, unsigned from_zero, enum dtype dtype)
+static struct size trained_of_stage(struct train *t, unsigned from_zero)
 {
     struct shards all = step_trained(t->plan, t->work, from_zero);
     bool shared = t->plan->model.moe.experts && plan_expert_dp(t->plan) > 1;
-    struct size sum = shared ? size_add(t->z, all.dense, all.experts) : all.dense;
-    return size_times(t->z, sum, dtype_bits(dtype) / 8);
+    return shared ? size_add(t->z, all.dense, all.experts) : all.dense;
 }
 
 /* Gradients of the whole stage where reductions wait for a step's last micro-batch (torch
  * _fsdp_param.py, to_accumulated_grad_if_needed), less the shards that stand for them in the
- * state: those come in backward of the last one, a layer's as its whole ones go. An engine that
- * slept finds them gone. */
+ * state: those come in backward of the last one, a layer's as its whole ones go. */
 static void add_accumulated(struct train *t)
 {
     enum { NEVER = 4 }; /* no stage of zero shares it out */
     struct sizes *z = t->z;
-    enum dtype dtype = stack_accumulates_in(t->plan);
+    enum dtype dtype = stack_accumulates_in(t->plan), kept = t->plan->precision.gradients;
     if (dtype == DTYPE_NONE || lora_is_on(t->plan))
         return;
-    uint16_t rollout = tick_named(t->work, "rollout");
-    struct size one = size_const(z, 1), all = trained_bytes(t, NEVER, dtype);
+    struct size one = size_const(z, 1), all = trained_of_stage(t, NEVER);
+    struct size shard = size_times(z, trained_of_stage(t, 3), dtype_bits(kept) / 8);
     if (!state_waits_there(t->plan))
-        all = size_sub(z, all, trained_bytes(t, 3, t->plan->precision.gradients));
-    struct size several = size_min(z, size_sub(z, size_slot(z, SLOT_ACCUMULATION), one), one);
+        all = size_sub(z, all, size_div(z, shard, size_const(z, dtype_bits(dtype) / 8)));
     struct size shared = size_min(z, size_sub(z, step_sharers(t->plan, z).dense, one), one);
-    work_buffer(t->work,
-                (struct buffer){.name = "accumulated_gradients",
-                                .category = CATEGORY_GRADIENTS,
-                                .segment = SEGMENT_STEP,
-                                .dtype = DTYPE_INT8,
-                                .n_dims = 1,
-                                .dims = {size_mul(z, all, size_mul(z, several, shared))},
-                                .life = LIFE_PERSISTENT,
-                                .leaves = rollout > 0,
-                                .first = tick_named(t->work, "sync"),
-                                .last = rollout,
-                                .source = "FSDP2 set_requires_gradient_sync false"});
+    step_accumulate(t->work, dtype, size_mul(z, all, shared),
+                    "FSDP2 set_requires_gradient_sync false");
 }
 
 void train_fsdp2(struct train *t)
@@ -395,7 +374,10 @@ static void add_casts(struct train *t)
 {
     const struct precision *p = &t->plan->precision;
     struct sizes *z = t->z;
-    if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan))
+    /* rounded weights are cast by themselves */
+    bool rounds = p->fake_weights != FAKE_NONE && !plan_has_moe(t->plan);
+    if (p->weights != DTYPE_F32 || dtype_bits(p->activations) >= 32 || lora_is_on(t->plan) ||
+        rounds)
         return;
     struct size layers = all_layers(t),
                 head = size_mul(z, t->d.width[COL_OUTPUTS], t->d.width[COL_HIDDEN]);
