@@ -354,8 +354,9 @@ static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
     for (unsigned token = 0; token < 2; token++) {
         errors_of(f, told, token, error);
         held[token] = (struct held){
-            left_out_held(&pairs[token], error, left_out_rule(n), &f->arena),
-            left_out_width(error, group, f->n_runs, UINT32_MAX, left_out_rule(n), &f->arena)};
+            left_out_held(&pairs[token], error, left_out_rule_of(n, 0), &f->arena),
+            left_out_width(error, group, f->n_runs, UINT32_MAX, left_out_rule_of(n, 0),
+                           &f->arena)};
         printf("%s left out, %s: %.0f %% held; error %.3f\n", cut_names[cut],
                token ? "a token" : "first token", 100 * held[token].share, held[token].width);
     }
