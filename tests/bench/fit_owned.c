@@ -23,7 +23,6 @@
 #include "calib/fit/calibrate_runs.h"
 #include "calib/fit/left_out.h"
 #include "plan/read/catalog.h"
-#include "sim/step/interval.h"
 #include "support/owners.h"
 #include "support/run_kinds.h"
 #include "support/widths.h"
@@ -41,9 +40,8 @@ enum {
 static const char assumed[] = "megatron-assumed", shipped[] = "megatron",
                   others_file[] = "fit_owned_others.yaml", own_file[] = "fit_owned_own.yaml";
 static const char
-    splits_head[] = "| runs | splits | own runs | before | after | 90 % | held | half width "
-                    "| as printed |\n"
-                    "|---|---|---|---|---|---|---|---|---|\n",
+    splits_head[] = "| runs | splits | own runs | before | after | 90 % |\n"
+                    "|---|---|---|---|---|---|\n",
     layouts_head[] = "| runs | layouts | `megatron`; of the others a fit to all runs but these "
                      "| held | half width | `megatron-assumed` | held | half width |\n"
                      "|---|---|---|---|---|---|---|---|\n";
@@ -259,9 +257,6 @@ static void say_all(struct judged_all *all, struct text *table)
 struct asked {
     double before[MOST_ROWS][MOST_SPLITS], after[MOST_ROWS][MOST_SPLITS];
     size_t n[MOST_ROWS];
-    double width[MOST_SPLITS];        /* relative half width that is written, by split */
-    size_t n_splits, n_asked, n_held; /* held: within it */
-    size_t n_printed;                 /* within what predict prints of the plan */
 };
 
 /* The median over so many runs, with all that was asked of each. */
@@ -320,17 +315,12 @@ static void ask(const struct runs *r, uint64_t own, const char *prior, struct as
             rows[theirs.n_rows] = row;
         append_row(is_own ? &mine : &theirs, &r->csv, row);
     }
-    calibrate(&mine, prior, RUN_LEFT_OUT, &arena, &c);
+    calibrate(&mine, prior, RUN_FITTED, &arena, &c);
     write_profile(own_file, &c);
     calibrate(&theirs, prior, RUN_TOLD, &arena, &before);
     calibrate(&theirs, own_file, RUN_TOLD, &arena, &after);
-    a->width[a->n_splits++] = c.error;
     for (size_t i = 0; i < theirs.n_rows; i++) {
         size_t row = rows[i], k = a->n[row]++;
-        double error = left_out_error(after.values[i].before, after.values[i].measured);
-        a->n_asked++;
-        a->n_held += error <= c.error;
-        a->n_printed += error <= time_error(after.profile, &r->plans[row], NULL);
         a->before[row][k] = 100 * fabs(before.values[i].before / before.values[i].measured - 1);
         a->after[row][k] = 100 * fabs(after.values[i].before / after.values[i].measured - 1);
     }
@@ -364,16 +354,11 @@ static void say_splits(const struct runs *r, const struct owner *owner, const ch
         if (a.n[row])
             runs[n_runs++] = row;
     bootstrap(&a, runs, n_runs, ends);
-    stat_sort(a.width, a.n_splits);
     say_line(table,
              arena_printf(table->arena,
-                          "| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f | %.0f %% "
-                          "| %.0f %% | %.0f %% |\n",
+                          "| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f |\n",
                           owner->name, n, least, most, median_of(a.before, a.n, runs, n_runs),
-                          median_of(a.after, a.n, runs, n_runs), ends[0], ends[1],
-                          100 * (double)a.n_held / (double)a.n_asked,
-                          100 * stat_percentile(a.width, a.n_splits, 0.5),
-                          100 * (double)a.n_printed / (double)a.n_asked));
+                          median_of(a.after, a.n, runs, n_runs), ends[0], ends[1]));
 }
 
 /* ---- a layout or a model left out of all runs ---- */

@@ -187,10 +187,10 @@ by_chance='
                 p = order[i]
                 at = 0
                 for (f = 1; (at += many[p, f]) < n[p] / 2; f++);
-                printf "| %s | %s | %d | a fifth of its configurations | %.0f %% | %s | %.3g %% |\n",
+                printf "| %s | %s | %d | a fifth of its configurations | ",
                     p, p ~ /nccl/ ? "collectives" : p ~ /deepep/ ? "dispatch and combine" : \
-                    p ~ /deepgemm/ ? "products" : "experts", n[p], held[p] / n[p],
-                    by_chance(n[p]), wide[p, f]
+                    p ~ /deepgemm/ ? "products" : "experts", n[p]
+                printf "%.0f %% | %s | %.3g %% |\n", held[p] / n[p], by_chance(n[p]), wide[p, f]
             }
         }' "$folder/calibrated"
 } > "$folder/widths"
