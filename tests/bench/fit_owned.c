@@ -23,6 +23,8 @@
 #include "calib/fit/calibrate_runs.h"
 #include "calib/fit/left_out.h"
 #include "plan/read/catalog.h"
+#include "support/owners.h"
+#include "support/run_kinds.h"
 #include "support/widths.h"
 
 enum {
@@ -165,7 +167,7 @@ static const char *unseen(const struct owner *owner)
     if (strcmp(owner->table, owners[OWNERS - 1].table) != 0)
         return shipped;
     open_runs(&others, owner, true);
-    calibrate(&others.csv, assumed, RUN_JUDGED, &others.arena, &c);
+    calibrate(&others.csv, assumed, RUN_LEFT_OUT, &others.arena, &c);
     write_profile(others_file, &c);
     arena_release(&others.arena);
     return others_file;
@@ -177,12 +179,37 @@ struct judged {
     double median, held, width; /* percent */
 };
 
-static struct judged left_out(const struct runs *r, const char *profile)
+/* Of all owners, by each of the two profiles to begin with. */
+struct judged_all {
+    struct owners owners;
+    double n_held[OWNERS_PRIORS], width[OWNERS_PRIORS][OWNERS];
+    size_t n_runs, n_layouts;
+};
+
+/* Root mean square over layouts of the logarithms of those left out. */
+static double spread_of(const struct runs *r, const struct run_calibration *c)
+{
+    struct stat layouts = {0};
+    for (uint32_t g = 0; g < r->n_layouts; g++) {
+        struct stat own = {0};
+        for (size_t i = 0; i < c->n; i++)
+            if (r->layout[i] == g)
+                stat_add(&own, pow(log(c->values[i].left_out / c->values[i].measured), 2));
+        stat_add(&layouts, own.mean);
+    }
+    return sqrt(layouts.mean);
+}
+
+static struct judged left_out(const struct runs *r, const char *profile, unsigned prior,
+                              struct judged_all *all)
 {
     struct arena arena = {0};
     struct run_calibration c;
     calibrate(&r->csv, profile, RUN_JUDGED, &arena, &c);
     const struct judged judged = {c.left_out.median, 100 * c.held, 100 * c.error};
+    all->n_held[prior] += c.held * (double)c.n;
+    all->width[prior][all->owners.n] = judged.width;
+    all->owners.spread[prior][all->owners.n] = spread_of(r, &c);
     arena_release(&arena);
     return judged;
 }
@@ -195,14 +222,33 @@ static void say_line(struct text *table, const char *line)
 }
 
 static void say_layouts(const struct runs *r, const struct owner *owner, const char *prior,
-                        struct text *table)
+                        struct text *table, struct judged_all *all)
 {
-    const struct judged own = left_out(r, prior), other = left_out(r, assumed);
+    const struct judged own = left_out(r, prior, 0, all), other = left_out(r, assumed, 1, all);
+    all->owners.name[all->owners.n] = owner->name;
+    all->owners.layouts[all->owners.n++] = r->n_layouts;
+    all->n_runs += r->csv.n_rows;
+    all->n_layouts += r->n_layouts;
     say_line(table, arena_printf(table->arena,
                                  "| %s: %zu | %u | %.1f | %.0f %% | %.0f %% | %.1f | %.0f %% | "
                                  "%.0f %% |\n",
                                  owner->name, r->csv.n_rows, (unsigned)r->n_layouts, own.median,
                                  own.held, own.width, other.median, other.held, other.width));
+}
+
+static void say_all(struct judged_all *all, struct text *table)
+{
+    double held[OWNERS_PRIORS], width[OWNERS_PRIORS];
+    for (unsigned prior = 0; prior < OWNERS_PRIORS; prior++) {
+        stat_sort(all->width[prior], all->owners.n);
+        width[prior] = stat_percentile(all->width[prior], all->owners.n, 0.5);
+        held[prior] = 100 * all->n_held[prior] / (double)all->n_runs;
+    }
+    say_line(table,
+             arena_printf(table->arena,
+                          "| all: %zu; half width: the median | %zu | | %.0f %% | %.0f %% "
+                          "| | %.0f %% | %.0f %% |\n",
+                          all->n_runs, all->n_layouts, held[0], width[0], held[1], width[1]));
 }
 
 /* ---- many splits ---- */
@@ -347,8 +393,8 @@ static bool say_left(struct widths *widths, const struct runs *r, const struct s
     double *error = arena_alloc(arena, left->n + 1, sizeof *error);
     for (size_t i = 0; i < left->n; i++)
         error[i] = left_out_error(left->told[i], left->measured[i]);
-    width.width =
-        left_out_width(error, left->group, left->n, UINT32_MAX, left_out_rule(groups), arena);
+    width.width = left_out_width(error, left->group, left->n, UINT32_MAX,
+                                 left_out_rule_of(groups, 0), arena);
     widths_errors(&width, left->told, left->measured, left->n, arena);
     tell_shipped(r, &width, arena);
     printf("%s left out: median %.1f %%, p90 %.1f %%, width %.3f\n", cut, width.median,
@@ -389,72 +435,10 @@ static bool say_whole(struct widths *widths)
 
 /* ---- without all runs of one kind ---- */
 
-static bool has_deepep(const struct plan *p)
-{
-    return p->moe.path == PATH_DEEPEP;
-}
-static bool has_ragged(const struct plan *p)
-{
-    return p->moe.path == PATH_RAGGED_A2A;
-}
-static bool has_capacity(const struct plan *p)
-{
-    return p->moe.path == PATH_CAPACITY;
-}
-static bool has_one_stage(const struct plan *p)
-{
-    return p->parallel.pp == 1;
-}
-static bool has_16_stages(const struct plan *p)
-{
-    return p->parallel.pp == 16;
-}
-static bool has_chunks(const struct plan *p)
-{
-    return p->parallel.vpp > 1;
-}
-static bool has_4_at_once(const struct plan *p)
-{
-    return p->workload.micro_batch == 4;
-}
-static bool recomputes(const struct plan *p)
-{
-    return p->recompute.kind == RECOMPUTE_SELECTIVE;
-}
-static bool has_graphs(const struct plan *p)
-{
-    return p->stack.graphs == GRAPHS_FULL;
-}
-static bool has_some(const struct plan *p)
-{
-    return p->stack.graphs == GRAPHS_PARTIAL;
-}
-static bool overlaps(const struct plan *p)
-{
-    return p->stack.overlap_ep;
-}
-static bool has_ep_64(const struct plan *p)
-{
-    return p->parallel.ep == 64;
-}
-
-static const struct kind {
-    const char *name;
-    bool (*is)(const struct plan *plan);
-} kinds[] = {
-    {"path deepep", has_deepep},      {"path ragged_a2a", has_ragged},
-    {"path capacity", has_capacity},  {"pp 1", has_one_stage},
-    {"pp 16", has_16_stages},         {"virtual stages", has_chunks},
-    {"micro-batch 4", has_4_at_once}, {"recomputation", recomputes},
-    {"full graphs", has_graphs},      {"partial graphs", has_some},
-    {"overlapped", overlaps},         {"ep 64", has_ep_64},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 /* False: too few runs stay. */
 static bool leave_kind(const struct runs *r, uint32_t k, struct set_aside *e)
 {
-    const struct kind *kind = &kinds[k];
+    const struct run_kind *kind = &run_kinds[k];
     struct arena arena = {0};
     struct csv kept = table_like(&r->csv, &arena), left = table_like(&r->csv, &arena);
     struct run_calibration c;
@@ -487,7 +471,7 @@ static bool say_unlike(struct widths *widths)
     struct runs r;
     uint64_t groups = 0;
     open_runs(&r, &everyone, false);
-    for (uint32_t k = 0; k < KINDS; k++)
+    for (uint32_t k = 0; k < RUN_KINDS; k++)
         groups += leave_kind(&r, k, &left);
     bool good = say_left(widths, &r, &left, "keys", groups, (double)NAN, &arena);
     arena_release(&r.arena);
@@ -515,6 +499,7 @@ int main(int argc, char **argv)
 {
     struct arena arena = {0};
     struct widths widths;
+    struct judged_all all = {.n_runs = 0};
     struct text by_layout = {.arena = &arena}, by_split = {.arena = &arena};
     widths_read(&widths, &arena);
     const char *folder = enter_folder(&arena);
@@ -527,13 +512,16 @@ int main(int argc, char **argv)
         const char *prior = unseen(&owners[i]);
         open_runs(&r, &owners[i], false);
         if (layouts)
-            say_layouts(&r, &owners[i], prior, &by_layout);
+            say_layouts(&r, &owners[i], prior, &by_layout, &all);
         if (splits)
             say_splits(&r, &owners[i], prior, &by_split);
         arena_release(&r.arena);
     }
     if (layouts)
-        good = widths_section(&widths, "own layouts", text_string(&by_layout), &arena);
+        say_all(&all, &by_layout);
+    if (layouts)
+        good = widths_section(&widths, "own layouts", text_string(&by_layout), &arena) &&
+               owners_say(&all.owners, widths.root, &arena);
     if (splits)
         good = widths_section(&widths, "own splits", text_string(&by_split), &arena) && good;
     if (asks(argc, argv, "whole"))

@@ -354,8 +354,9 @@ static void say_held(struct fit *f, enum cut cut, const struct fit_result *all,
     for (unsigned token = 0; token < 2; token++) {
         errors_of(f, told, token, error);
         held[token] = (struct held){
-            left_out_held(&pairs[token], error, left_out_rule(n), &f->arena),
-            left_out_width(error, group, f->n_runs, UINT32_MAX, left_out_rule(n), &f->arena)};
+            left_out_held(&pairs[token], error, left_out_rule_of(n, 0), &f->arena),
+            left_out_width(error, group, f->n_runs, UINT32_MAX, left_out_rule_of(n, 0),
+                           &f->arena)};
         printf("%s left out, %s: %.0f %% held; error %.3f\n", cut_names[cut],
                token ? "a token" : "first token", 100 * held[token].share, held[token].width);
     }
@@ -410,10 +411,10 @@ static void write_rows(const struct fit *f, const struct fit_result *all,
 {
     for (size_t g = 0; g < f->n_groups; g++) {
         struct stat logs = {0};
-        unsigned n = f->names[BY_LAYOUT].n;
+        unsigned n = fits ? f->names[BY_LAYOUT].n : 0;
         for (unsigned i = 0; i < n; i++)
             stat_add(&logs, log(fits[i].constants[g]));
-        double sd = sqrt((n - 1) * stat_variance(&logs)), y = all->constants[g];
+        double sd = n ? sqrt((n - 1) * stat_variance(&logs)) : 0, y = all->constants[g];
         double low = fmax(y * exp(-STAT_NINETY * sd), f->groups[g].low),
                high = fmin(y * exp(STAT_NINETY * sd), f->groups[g].high);
         for (size_t i = 0; i < f->groups[g].n; i++) {
@@ -476,7 +477,7 @@ static bool has_enough(const struct fit *f, enum cut cut)
     return f->names[cut].n > 1;
 }
 
-static void fit_profile(struct fit *f, struct judged all_left_out[2])
+static void fit_profile(struct fit *f, bool whole, struct judged all_left_out[2])
 {
     double told[2 * MOST_RUNS], start[FIT_CONSTANTS];
     struct fit_result all, *fits = arena_alloc(&f->arena, MOST_GROUPS, sizeof *fits);
@@ -490,6 +491,10 @@ static void fit_profile(struct fit *f, struct judged all_left_out[2])
     f->drafts = true;
     say(f, "drafts, fitted without them", told);
     f->drafts = false;
+    if (!whole) {
+        write_rows(f, &all, NULL);
+        return;
+    }
     for (unsigned cut = BY_DEVICE; cut < CUTS; cut++)
         if (has_enough(f, (enum cut)cut))
             leave_out(f, (enum cut)cut, &all, fits, told);
@@ -504,22 +509,22 @@ int main(int argc, char **argv)
     struct judged left_out[2] = {{.n = 0}, {.n = 0}};
     struct arena arena = {0};
     struct widths widths;
-    bool good = argc > 1;
+    bool whole = argc < 2 || strcmp(argv[1], "fit") != 0, good = argc > 1;
     widths_read(&widths, &arena);
-    for (int i = 1; i < argc; i++) {
+    for (int i = whole ? 1 : 2; i < argc; i++) {
         struct fit *f = calloc(1, sizeof *f);
         if (!f || !open_fit(f, argv[i]))
             return 1;
         f->widths = &widths;
         f->good = true;
-        fit_profile(f, left_out);
+        fit_profile(f, whole, left_out);
         good = good && f->good;
         for (size_t k = 0; k < f->n_runs; k++)
             serve_close(&f->runs[k].model);
         arena_release(&f->arena);
         free(f);
     }
-    if (argc > 2)
+    if (whole && argc > 2)
         say_judged("layouts of all left out", left_out);
     arena_release(&arena);
     return !good;

@@ -142,19 +142,32 @@ serving() {
 } > "$folder/whole"
 
 # of every profile and kind of time: the share that lies within an interval which has not seen
-# it, and the median of half its width
+# it, what so many that err on their own hold by chance, nine times of ten, where 90 % is true
+# (binomial), and the median of half its width
+by_chance='
+    function by_chance(n, k, log_p, sum, low) {
+        log_p = n * log(0.1)
+        low = -1
+        for (k = 0; k <= n; k++) {
+            sum += exp(log_p)
+            if (low < 0 && sum > 0.05) low = k
+            if (sum >= 0.95) break
+            log_p += log((n - k) / (k + 1) * 9)
+        }
+        return sprintf("%.0f to %.0f %%", 100 * low / n, 100 * k / n)
+    }'
 {
-    echo '| profile | time of | values | left out at a time | held | half width |'
-    echo '|---|---|---|---|---|---|'
-    awk -F, '
+    echo '| profile | time of | values | left out at a time | held | by chance | half width |'
+    echo '|---|---|---|---|---|---|---|'
+    awk -F, "$by_chance"'
         BEGIN {
             kind["step"] = "a step"; kind["tpot"] = "a token"; kind["ttft"] = "a first token"
         }
         $3 == "layout" && $9 != "" {
-            printf "| %s | %s | %d | one of %d layouts | %.0f %% | %.3g %% |\n", $1,
-                $1 ~ /rdep/ ? "one layer" : kind[$2], $4, $5, 100 * $9, 100 * $8
+            printf "| %s | %s | %d | one of %d layouts | %.0f %% | %s | %.3g %% |\n", $1,
+                $1 ~ /rdep/ ? "one layer" : kind[$2], $4, $5, 100 * $9, by_chance($5), 100 * $8
         }' tests/data/widths.csv
-    awk -F, '
+    awk -F, "$by_chance"'
         $2 == "configuration" && $1 != "all" && $11 != "" {
             profile = $1
             sub("/.*", "", profile)
@@ -174,9 +187,10 @@ serving() {
                 p = order[i]
                 at = 0
                 for (f = 1; (at += many[p, f]) < n[p] / 2; f++);
-                printf "| %s | %s | %d | a fifth of its configurations | %.0f %% | %.3g %% |\n",
+                printf "| %s | %s | %d | a fifth of its configurations | ",
                     p, p ~ /nccl/ ? "collectives" : p ~ /deepep/ ? "dispatch and combine" : \
-                    p ~ /deepgemm/ ? "products" : "experts", n[p], held[p] / n[p], wide[p, f]
+                    p ~ /deepgemm/ ? "products" : "experts", n[p]
+                printf "%.0f %% | %s | %.3g %% |\n", held[p] / n[p], by_chance(n[p]), wide[p, f]
             }
         }' "$folder/calibrated"
 } > "$folder/widths"

@@ -87,7 +87,7 @@ static void wrong_tables_say_what_is_wrong(void **state)
     }
 }
 
-/* Rates of one device, of all eight and the time are one run: 4096 x 256 tokens a step. */
+/* Rates of one device, of all eight and times, of 4096 x 256 tokens a step. */
 static void quantities_are_one_time(void **state)
 {
     (void)state;
@@ -96,16 +96,62 @@ static void quantities_are_one_time(void **state)
     struct err err = {0};
     const char *text = HEAD
         "a,," PLAN " workload.global_batch=256,time.step_s,8000,ms\n"
-        "b,," PLAN " workload.global_batch=256,time.tokens_per_s,131072,tokens/s\n"
-        "c,," PLAN " workload.global_batch=256,time.tokens_per_s,0.131072,Mtokens/s\n"
-        "d,," PLAN " workload.global_batch=256,time.tokens_per_s_per_device,16384,tokens/s\n"
+        "b,," PLAN " workload.global_batch=256,time.tokens_per_s,65536,tokens/s\n"
+        "c,," PLAN " workload.global_batch=256,time.tokens_per_s,0.262144,Mtokens/s\n"
+        "d,," PLAN " workload.global_batch=256,time.tokens_per_s_per_device,65536,tokens/s\n"
         "e,," PLAN ",tflops,400,\n";
     if (calibrate(text, &arena, &c, &err))
         fail_msg("%s: %s", err.where, err.text);
     assert_int_equal(c.n, 4);
     assert_int_equal(c.n_configurations, 1);
+    static const double seconds[] = {8, 16, 4, 2};
     for (size_t i = 0; i < c.n; i++)
-        assert_true(fabs(c.values[i].measured - 8) < 1e-9);
+        assert_true(fabs(c.values[i].measured - seconds[i]) < 1e-9);
+    arena_release(&arena);
+}
+
+/* A line that was copied, a run's rate beside its time, and both with the settings in another
+ * order or a default said: one run. Another number is one more; the other layout its own. */
+static void what_is_said_again_counts_once(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct run_calibration c;
+    struct err err = {0};
+    const char *text =
+        HEAD "a,," PLAN " workload.global_batch=256,time.step_s,8,s\n"
+             "a,," PLAN " workload.global_batch=256,time.tokens_per_s,131000,tokens/s\n"
+             "b,,workload.global_batch=256 " PLAN " parallel.cp=1,time.step_s,8,s\n"
+             "c,," PLAN " workload.global_batch=256,time.step_s,8.1,s\n"
+             "c,," PLAN " workload.global_batch=512,time.step_s,8,s\n";
+    if (calibrate(text, &arena, &c, &err))
+        fail_msg("%s: %s", err.where, err.text);
+    assert_int_equal(c.n, 3);
+    assert_int_equal(c.n_configurations, 2);
+    assert_int_equal(c.n_repeats, 2);
+    arena_release(&arena);
+}
+
+/* One layout says nothing of another: plans like it are told as the profile said before. So do
+ * two, but for what each says of the other. */
+static void few_runs_are_no_surer(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct run_calibration one, two;
+    struct err err = {0};
+    const char *text = HEAD "a,," PLAN ",time.tokens_per_s_per_device,9000,tokens/s\n"
+                            "b,," PLAN " workload.micro_batch=2,"
+                            "time.tokens_per_s_per_device,10000,tokens/s\n";
+    const char *first = arena_strndup(&arena, text, (size_t)(strstr(text, "b,,") - text));
+    if (calibrate(first, &arena, &one, &err) || calibrate(text, &arena, &two, &err))
+        fail_msg("%s: %s", err.where, err.text);
+    assert_true(one.known > 0);
+    assert_true(fabs(one.error / one.known - 1) < 1e-12);
+    double log_known = log1p(two.known) / 2.920, sum = 2 * log_known * log_known;
+    for (size_t i = 0; i < 2; i++)
+        sum += pow(log(two.values[i].left_out / two.values[i].measured), 2);
+    assert_true(fabs(two.error / expm1(2.132 * sqrt(sum / 4)) - 1) < 1e-9);
     arena_release(&arena);
 }
 
@@ -164,6 +210,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_tables_say_what_is_wrong),
         cmocka_unit_test(quantities_are_one_time),
+        cmocka_unit_test(what_is_said_again_counts_once),
+        cmocka_unit_test(few_runs_are_no_surer),
         cmocka_unit_test(what_is_written_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

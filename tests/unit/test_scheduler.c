@@ -265,6 +265,66 @@ static void flight_is_rate_times_latency(void **state)
         }
 }
 
+/* One in flight, of 0.2 s and ten steps, and 0.05 s before the engine has the next: it ends
+ * every 0.35 s, and its own latency is as before. Two that take turns in one slot: the next is
+ * there before the other ends, and waits for less. */
+static void the_next_request_is_on_its_way(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct scheduler_ask ask = {.batching = BATCHING_APART,
+                                .replicas = 1,
+                                .slots = 1,
+                                .budget = 1000,
+                                .requests = 9,
+                                .in_flight = 1,
+                                .before_s = 0.05,
+                                .input = 200,
+                                .output = 11,
+                                .costs = &played_costs};
+    struct scheduler_result r = played(&ask, &arena);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_close(r.latency_s[i], 0.3, 1e-12);
+        assert_close(r.ends_s[i], 0.3 + 0.35 * i, 1e-9);
+    }
+    assert_close(r.steady_s, 0.3, 1e-12);
+    ask.in_flight = 2;
+    r = played(&ask, &arena);
+    assert_close(r.ends_s[8], 0.3 * 9, 1e-9);
+    assert_close(r.steady_s, 0.6 - 0.05, 1e-12);
+    arena_release(&arena);
+}
+
+/* What ends while as many are in flight as ever, whether they come at once or are on their way:
+ * the rate of Little's law. */
+static void steady_loops_have_a_rate(void **state)
+{
+    (void)state;
+    for (int batching = 0; batching < 3; batching++)
+        for (unsigned late = 0; late < 3; late++) {
+            struct arena arena = {0};
+            const struct scheduler_ask ask = {.batching = (enum batching)batching,
+                                              .replicas = 2,
+                                              .slots = 8,
+                                              .budget = 300,
+                                              .requests = 3200,
+                                              .in_flight = 16,
+                                              .before_s = 0.2 * late,
+                                              .input = 50,
+                                              .output = 64,
+                                              .spread = 0.5,
+                                              .seed = 7,
+                                              .costs = &played_costs};
+            struct scheduler_result r = played(&ask, &arena);
+            double seen = (3200 - 32) / (r.ends_s[3200 - 17] - r.ends_s[15]);
+            double told = 16 / (ask.before_s + r.steady_s);
+            if (!(fabs(seen / told - 1) < 0.01))
+                fail_msg("batching %d, %g s before: %g a second, told %g", batching,
+                         ask.before_s, seen, told);
+            arena_release(&arena);
+        }
+}
+
 /* Fewer requests than replicas: those that idle answer nobody. A step of one sequence on each
  * of four takes 10 ms, 8 of them in experts; of two sequences the experts take 4, with one that
  * fills the others' places 6: by a prompt of 0.1 s and ten steps a request. */
@@ -459,6 +519,8 @@ int main(void)
         cmocka_unit_test(slots_make_requests_wait),
         cmocka_unit_test(chunks_meet_earlier_tokens),
         cmocka_unit_test(flight_is_rate_times_latency),
+        cmocka_unit_test(the_next_request_is_on_its_way),
+        cmocka_unit_test(steady_loops_have_a_rate),
         cmocka_unit_test(idle_replicas_answer_nobody),
         cmocka_unit_test(open_loops_queue_when_overloaded),
         cmocka_unit_test(caps_make_requests_wait),

@@ -207,7 +207,7 @@ static void errors_without(struct runs *r, uint32_t a, uint32_t b, double *error
     }
 }
 
-static double held_of(struct runs *r, const double *error, double share)
+static double held_of(struct runs *r, const double *error, struct left_out_rule rule)
 {
     struct left_out_pairs pairs;
     double both[MOST], told[MOST];
@@ -219,7 +219,7 @@ static double held_of(struct runs *r, const double *error, double share)
                 if (r->group[i] == a || r->group[i] == b)
                     pairs.error[r->group[i] == a ? b : a][i] = both[i];
         }
-    return left_out_held(&pairs, error, share, &r->arena);
+    return left_out_held(&pairs, error, rule, &r->arena);
 }
 
 /* "leave one out 1.6 %" of what a profile says of itself beside every time. */
@@ -245,14 +245,14 @@ static void widths_are_those_recorded(void **state)
         open_runs(r, &sets[s]);
         for (uint32_t g = 0; g < r->groups; g++)
             errors_without(r, g, UINT32_MAX, error, told);
-        double share = left_out_rule(r->groups);
+        struct left_out_rule rule = left_out_rule_of(r->groups, 0);
         struct width width = {
             .profile = sets[s].profile,
             .kind = sets[s].kind,
             .cut = "layout",
             .groups = r->groups,
-            .width = left_out_width(error, r->group, r->n, UINT32_MAX, share, &r->arena),
-            .held = held_of(r, error, share)};
+            .width = left_out_width(error, r->group, r->n, UINT32_MAX, rule, &r->arena),
+            .held = held_of(r, error, rule)};
         widths_errors(&width, told, r->measured, r->n, &r->arena);
         widths_told(&width, r->told, r->measured, r->n);
         assert_true(widths_say(&widths, &width, &arena));

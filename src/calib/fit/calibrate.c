@@ -251,13 +251,13 @@ static void judge_error(struct fitter *f, const struct fit_result *all,
     struct left_out_pairs pairs;
     struct fit_result fit;
     uint32_t n = fold_by_configuration(f);
-    double *error = arena_alloc(f->arena, f->family->n + 1, sizeof *error),
-           share = LEFT_OUT_SHARE; /* values of one err on their own */
+    double *error = arena_alloc(f->arena, f->family->n + 1, sizeof *error);
+    const struct left_out_rule rule = {LEFT_OUT_SHARE, 0}; /* values of one err on their own */
     for (size_t i = 0; i < f->family->n; i++) {
         error[i] = error_of(f, out->predicted[SPLIT_CONFIGURATION][i], i);
         f->fold[i] %= NESTED;
     }
-    out->error = left_out_width(error, f->fold, f->family->n, UINT32_MAX, share, f->arena);
+    out->error = left_out_width(error, f->fold, f->family->n, UINT32_MAX, rule, f->arena);
     n = n < NESTED ? n : NESTED;
     left_out_open(&pairs, f->fold, f->family->n, n, f->arena);
     for (uint32_t a = 0; a < n; a++)
@@ -266,7 +266,7 @@ static void judge_error(struct fitter *f, const struct fit_result *all,
                 predict_pair(f, &fit, a, pairs.error[b]);
                 predict_pair(f, &fit, b, pairs.error[a]);
             }
-    out->held = left_out_held(&pairs, error, share, f->arena);
+    out->held = left_out_held(&pairs, error, rule, f->arena);
 }
 
 static void add_pairs(const struct curve_family *family, const struct fit_result *fit,

@@ -2,6 +2,7 @@
 #include "calib/fit/calibrate_runs.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 #include "calib/fit/runs_fit.h"
 #include "calib/fit/runs_table.h"
 #include "plan/schema/schema.h"
+#include "sim/step/interval.h"
 
-enum { NESTED = 6 };
+enum { NESTED = 6 }; /* folds of many configurations */
 
 bool calibrate_is_runs(const struct csv *csv)
 {
@@ -50,13 +52,59 @@ struct reading {
     struct profiles profiles;
     const char **configurations, **models;
     uint32_t n_configurations, n_models;
+    size_t n_repeats;
 };
+
+/* Plans alike but for what they are called. */
+static bool is_same(const struct plan *one, const struct plan *other)
+{
+    const size_t from = offsetof(struct plan, model);
+    return memcmp((const char *)one + from, (const char *)other + from, sizeof *one - from) ==
+           0;
+}
+
+/* Runs alike have one layout: one plan and settings, or others that come to the same. */
+static uint32_t configuration_of(struct reading *r, const struct csv *csv, size_t row)
+{
+    struct fitter *f = r->f;
+    const char *plan = csv_cell(csv, row, "plan"), *set = csv_cell(csv, row, "set");
+    for (size_t i = 0; i < f->n; i++)
+        if (is_same(&f->runs[i].plan, &f->runs[f->n].plan))
+            return f->runs[i].configuration;
+    return number_of(r->configurations, &r->n_configurations,
+                     arena_printf(f->arena, "%s %s", plan ? plan : "", set));
+}
+
+/* What says nothing new of a layout: the same number once more, a line that was copied, and a
+ * run of the same name as another quantity, its time beside its rate. */
+static bool is_repeat(const struct fitter *f, const struct run_value *value,
+                      uint32_t configuration)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        const struct run_value *other = &f->values[i];
+        bool copied = !(fabs(other->measured - value->measured) > 0);
+        bool again =
+            text_equal(other->row, value->row) && !text_equal(other->quantity, value->quantity);
+        if (f->runs[i].configuration == configuration && (copied || again))
+            return true;
+    }
+    return false;
+}
+
+static enum status open_run(struct reading *r, struct step_run *run, struct err *err)
+{
+    struct fitter *f = r->f;
+    TRY(stepper_build(&run->stepper, &run->plan, f->base, f->arena, err));
+    return time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, f->arena,
+                       &run->demand, &run->any, err);
+}
 
 static enum status read_run(struct reading *r, const struct csv *csv, size_t row,
                             const struct run_choice *choice, struct err *err)
 {
     struct fitter *f = r->f;
     struct step_run *run = &f->runs[f->n];
+    struct run_value *value = &f->values[f->n];
     const struct profile *profile;
     TRY(published_plan_with(csv, row, choice->sets, f->arena, &run->plan, err));
     if (!is_chosen(&run->plan, choice))
@@ -69,18 +117,17 @@ static enum status read_run(struct reading *r, const struct csv *csv, size_t row
         return err_hint(err, "choose with --stack and --device, or set stack.profile");
     }
     f->base = profile;
-    struct run_value *value = &f->values[f->n];
     TRY(runs_table_seconds(csv, row, &run->plan, &value->measured, err));
-    TRY(stepper_build(&run->stepper, &run->plan, profile, f->arena, err));
-    TRY(time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, f->arena,
-                    &run->demand, &run->any, err));
     value->row = csv_cell(csv, row, "row");
+    value->quantity = csv_cell(csv, row, "quantity");
     value->configuration = csv_cell(csv, row, "set");
+    run->configuration = configuration_of(r, csv, row);
+    if (is_repeat(f, value, run->configuration)) {
+        r->n_repeats++;
+        return STATUS_OK;
+    }
+    TRY(open_run(r, run, err));
     value->model = run->plan.model_name;
-    const char *plan = csv_cell(csv, row, "plan"); /* runs alike have one plan and settings */
-    run->configuration =
-        number_of(r->configurations, &r->n_configurations,
-                  arena_printf(f->arena, "%s %s", plan ? plan : "", value->configuration));
     run->model = number_of(r->models, &r->n_models, value->model);
     f->n++;
     return STATUS_OK;
@@ -133,17 +180,18 @@ static void list_constants(struct fitter *f, const struct fit_result *all,
         struct stat logs = {0};
         for (uint32_t i = 0; i < g; i++)
             stat_add(&logs, log(fitter_factor(f, fits[i].constants, k)));
-        double sd = g > 1 ? sqrt((g - 1) * stat_variance(&logs)) : f->spread[k];
+        double reach = g > 1 ? left_out_student(g - 1) * sqrt((g - 1) * stat_variance(&logs))
+                             : STAT_NINETY * f->spread[k];
         double before = f->moved[k]->y[0], factor = fitter_factor(f, all->constants, k);
         struct fit_bound bound = fitter_bound(f->moved[k]);
         out->factors[k] = factor;
-        out->constants[k] = (struct run_constant){
-            .name = profile_constant_name(f->moved[k], f->arena),
-            .before = before,
-            .value = before * factor,
-            .low = before * fmax(factor * exp(-STAT_NINETY * sd), bound.low),
-            .high = before * fmin(factor * exp(STAT_NINETY * sd), bound.high),
-            .note = all->at_bound[k] ? "at its bound" : NULL};
+        out->constants[k] =
+            (struct run_constant){.name = profile_constant_name(f->moved[k], f->arena),
+                                  .before = before,
+                                  .value = before * factor,
+                                  .low = before * fmax(factor * exp(-reach), bound.low),
+                                  .high = before * fmin(factor * exp(reach), bound.high),
+                                  .note = all->at_bound[k] ? "at its bound" : NULL};
     }
 }
 
@@ -155,21 +203,22 @@ static struct score score(const struct fitter *f, size_t offset)
     return score_of(f->measured, value, f->n, f->arena);
 }
 
-/* What pairs of folds say of each other; fewer folds than configurations keep it short. */
-static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *out)
+/* How far off the profile said that plans like these are told, whatever a run of another site
+ * shows: the widest of them. */
+static double known_error(const struct fitter *f)
 {
-    uint32_t folds = n < NESTED ? n : NESTED;
-    struct left_out_pairs pairs;
+    double known = 0;
+    for (size_t i = 0; i < f->n; i++)
+        known = fmax(known, time_error(f->base, &f->runs[i].stepper.plan, NULL));
+    return known;
+}
+
+/* Errors of every pair of groups by fits without both. */
+static void fit_pairs(struct fitter *f, const uint32_t *group, uint32_t folds,
+                      struct left_out_pairs *pairs)
+{
     struct fit_result fit;
-    uint32_t *group = arena_alloc(f->arena, f->n + 1, sizeof *group);
-    double *error = arena_alloc(f->arena, f->n + 1, sizeof *error), share = left_out_rule(n);
-    for (size_t i = 0; i < f->n; i++) {
-        group[i] = f->runs[i].configuration % folds;
-        error[i] = left_out_error(n > 1 ? f->values[i].left_out : f->values[i].after,
-                                  f->values[i].measured);
-    }
-    out->error = left_out_width(error, group, f->n, UINT32_MAX, share, f->arena);
-    left_out_open(&pairs, group, f->n, folds, f->arena);
+    left_out_open(pairs, group, f->n, folds, f->arena);
     for (uint32_t a = 0; a < folds && folds > 2; a++)
         for (uint32_t b = a + 1; b < folds; b++) {
             const struct left left = {LEAVE_FOLDS, a, b, folds};
@@ -177,10 +226,33 @@ static void judge_error(struct fitter *f, uint32_t n, struct run_calibration *ou
             fitter_move(f, fit.constants);
             for (size_t i = 0; i < f->n; i++)
                 if (group[i] == a || group[i] == b)
-                    pairs.error[group[i] == a ? b : a][i] =
+                    pairs->error[group[i] == a ? b : a][i] =
                         left_out_error(fitter_seconds(f, i), f->values[i].measured);
         }
-    out->held = left_out_held(&pairs, error, share, f->arena);
+}
+
+/* Configurations err alike or not, each counted by itself where they are few; folds of many
+ * keep it short. Of one nobody knows how far off another is told: what was said before holds.
+ */
+static void judge_error(struct fitter *f, uint32_t n, bool pairwise,
+                        struct run_calibration *out)
+{
+    uint32_t folds = n < LEFT_OUT_FEW ? n : NESTED;
+    struct left_out_pairs pairs;
+    uint32_t *group = arena_alloc(f->arena, f->n + 1, sizeof *group);
+    double *error = arena_alloc(f->arena, f->n + 1, sizeof *error);
+    out->known = known_error(f);
+    const struct left_out_rule rule = left_out_rule_of(n, out->known);
+    for (size_t i = 0; i < f->n; i++) {
+        group[i] = f->runs[i].configuration % folds;
+        error[i] = left_out_error(f->values[i].left_out, f->values[i].measured);
+    }
+    out->error = left_out_width(error, group, f->n, UINT32_MAX, rule, f->arena);
+    out->held = (double)NAN;
+    if (!pairwise)
+        return;
+    fit_pairs(f, group, folds, &pairs);
+    out->held = left_out_held(&pairs, error, rule, f->arena);
 }
 
 static void run_fits(struct fitter *f, struct reading *r, enum run_depth depth,
@@ -189,7 +261,7 @@ static void run_fits(struct fitter *f, struct reading *r, enum run_depth depth,
     struct fit_result all;
     struct fit_result *fits = arena_alloc(f->arena, r->n_configurations + 1, sizeof *fits);
     struct fit_result *models = arena_alloc(f->arena, r->n_models + 1, sizeof *models);
-    uint32_t n = depth == RUN_JUDGED ? r->n_configurations : 1;
+    uint32_t n = depth <= RUN_LEFT_OUT ? r->n_configurations : 1;
     fitter_fit(f, &(struct left){.leave = LEAVE_NOTHING}, &all);
     fitter_move(f, all.constants);
     for (size_t i = 0; i < f->n; i++)
@@ -199,7 +271,7 @@ static void run_fits(struct fitter *f, struct reading *r, enum run_depth depth,
     if (n > 1 && r->n_models > 1)
         leave_out(f, LEAVE_MODEL, r->n_models, models);
     list_constants(f, &all, fits, n, out);
-    judge_error(f, n, out);
+    judge_error(f, n, depth == RUN_JUDGED, out);
 }
 
 enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
@@ -229,6 +301,7 @@ enum status calibrate_runs(const struct csv *csv, const struct run_choice *choic
     out->values = f.values;
     out->n = f.n;
     out->n_configurations = r.n_configurations;
+    out->n_repeats = r.n_repeats;
     out->before = score(&f, offsetof(struct run_value, before));
     out->after = score(&f, offsetof(struct run_value, after));
     out->left_out = score(&f, offsetof(struct run_value, left_out));
@@ -355,7 +428,8 @@ void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char
         write_row(out, c->moved[k], c->factors[k], c->constants[k].low / c->constants[k].before,
                   c->constants[k].high / c->constants[k].before);
     write_nearer(out, c);
-    fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n", c->error,
-            c->error, c->error);
+    if (!isnan(c->error)) /* neither runs nor the profile say one */
+        fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n", c->error,
+                c->error, c->error);
     write_outside(out, c);
 }

@@ -17,7 +17,7 @@
 #include "plan/data/published.h"
 
 struct run_value {
-    const char *row, *configuration, *model;
+    const char *row, *quantity, *configuration, *model;
     double measured, before, after; /* seconds of a step */
     double left_out;                /* fitted without this configuration */
     double model_out;               /* without this model; NaN where there is one only */
@@ -25,7 +25,8 @@ struct run_value {
 
 struct run_constant {
     const char *name;
-    double before, value, low, high; /* low, high: jackknife over configurations, 90 % */
+    double before, value, low, high; /* low, high: jackknife over configurations, 90 % of
+                                      * Student's t of one fewer */
     const char *note;
 };
 
@@ -33,6 +34,7 @@ struct run_calibration {
     const struct profile *profile;
     struct run_value *values;
     size_t n, n_configurations;
+    size_t n_repeats; /* lines that say a run of another line again: not among the n */
     struct run_constant *constants; /* those that the runs move, most important first */
     size_t n_constants;
     struct run_score {
@@ -41,8 +43,9 @@ struct run_calibration {
         double held_percent, width_percent; /* NaN: not known */
     } scores[4];                            /* before, fitted, configuration out, model out */
     struct score before, after, left_out, model_out;
-    double error; /* relative half width of a step's interval, by configurations left out, or
-                   * by the fit where there is one */
+    double known; /* relative half width that the profile said before of plans like these */
+    double error; /* the same of what is fitted: by configurations left out beside what was
+                   * known (left_out.h); NaN where neither says one */
     double held;  /* share that so made an interval holds of configurations that neither its fit
                    * nor its width has seen; NaN below three */
     double *factors; /* [n_constants] value over before */
@@ -53,9 +56,10 @@ struct run_calibration {
 /* Whether a table of runs has step times or rates. */
 bool calibrate_is_runs(const struct csv *csv);
 
-/* How much is asked: all; the fit without what is left out of others, whose intervals are then
- * the profile's own; nothing but what the profile says (values[].before). */
-enum run_depth { RUN_JUDGED, RUN_FITTED, RUN_TOLD };
+/* How much is asked: all; not how many such an interval holds; the fit without what is left out
+ * of others, whose intervals are then the profile's own; nothing but what the profile says
+ * (values[].before). */
+enum run_depth { RUN_JUDGED, RUN_LEFT_OUT, RUN_FITTED, RUN_TOLD };
 
 /* Which runs of a table: of a stack, a device, a model (NULL: any), with more keys (NULL:
  * none).

@@ -6,16 +6,25 @@
 
 #include "base/stat.h"
 
-enum { FEW = 10, TENTH = 10 };
+enum { TENTH = 10 };
 
-/* Student's t that 95 % lie below, for 1 to 10 degrees of freedom (variance about zero: one a
- * group); more are taken for 10. */
-static const double student[FEW] = {6.314, 2.920, 2.353, 2.132, 2.015,
-                                    1.943, 1.895, 1.860, 1.833, 1.812};
+/* For 1 to 12 degrees of freedom (variance about zero: one a group). */
+static const double student[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943,
+                                 1.895, 1.860, 1.833, 1.812, 1.796, 1.782};
+enum { STUDENTS = sizeof student / sizeof *student };
 
-double left_out_rule(size_t n_groups)
+double left_out_student(size_t freedom)
 {
-    return n_groups < FEW ? LEFT_OUT_STUDENT : LEFT_OUT_SHARE;
+    const double z =
+        STAT_NINETY; /* of more by the first terms of its series about a normal's */
+    return freedom <= STUDENTS ? student[freedom - 1]
+                               : z + (z * z * z + z) / (4 * (double)freedom);
+}
+
+struct left_out_rule left_out_rule_of(size_t n_groups, double known)
+{
+    return n_groups < LEFT_OUT_FEW ? (struct left_out_rule){LEFT_OUT_STUDENT, known}
+                                   : (struct left_out_rule){LEFT_OUT_SHARE, 0};
 }
 
 double left_out_error(double told, double measured)
@@ -43,8 +52,9 @@ static bool mean_square(const double *error, const uint32_t *group, size_t n, ui
 }
 
 static double student_width(const double *error, const uint32_t *group, size_t n,
-                            uint32_t without, double *scratch)
+                            uint32_t without, double known, double *scratch)
 {
+    double spread = log1p(known) / left_out_student(LEFT_OUT_KNOWN);
     struct stat squares = {0};
     uint32_t last = 0;
     double square;
@@ -53,10 +63,11 @@ static double student_width(const double *error, const uint32_t *group, size_t n
     for (uint32_t g = 0; n && g <= last; g++)
         if (g != without && mean_square(error, group, n, g, scratch, &square))
             stat_add(&squares, square);
+    for (unsigned i = 0; known > 0 && i < LEFT_OUT_KNOWN; i++)
+        stat_add(&squares, spread * spread);
     if (!squares.n)
         return (double)NAN;
-    double t = student[squares.n < FEW ? squares.n - 1 : FEW - 1];
-    return expm1(t * sqrt(squares.mean));
+    return expm1(left_out_student(squares.n) * sqrt(squares.mean));
 }
 
 /* Of n > 0 sorted values the share (n + 1)-th. */
@@ -70,17 +81,17 @@ static double order_statistic(const double *sorted, size_t n, double share)
 }
 
 double left_out_width(const double *error, const uint32_t *group, size_t n, uint32_t without,
-                      double share, struct arena *arena)
+                      struct left_out_rule rule, struct arena *arena)
 {
     double *kept = arena_alloc(arena, n + 1, sizeof *kept);
     size_t n_kept = 0;
-    if (share <= LEFT_OUT_STUDENT)
-        return student_width(error, group, n, without, kept);
+    if (rule.share <= LEFT_OUT_STUDENT)
+        return student_width(error, group, n, without, rule.known, kept);
     for (size_t i = 0; i < n; i++)
         if (group[i] != without && !isnan(error[i]))
             kept[n_kept++] = error[i];
     stat_sort(kept, n_kept);
-    return n_kept ? order_statistic(kept, n_kept, share) : (double)NAN;
+    return n_kept ? order_statistic(kept, n_kept, rule.share) : (double)NAN;
 }
 
 void left_out_open(struct left_out_pairs *pairs, const uint32_t *group, size_t n,
@@ -95,12 +106,12 @@ void left_out_open(struct left_out_pairs *pairs, const uint32_t *group, size_t n
     }
 }
 
-double left_out_held(const struct left_out_pairs *pairs, const double *error, double share,
-                     struct arena *arena)
+double left_out_held(const struct left_out_pairs *pairs, const double *error,
+                     struct left_out_rule rule, struct arena *arena)
 {
     size_t counted = 0, held = 0;
     for (uint32_t g = 0; g < pairs->n_groups; g++) {
-        double width = left_out_width(pairs->error[g], pairs->group, pairs->n, g, share, arena);
+        double width = left_out_width(pairs->error[g], pairs->group, pairs->n, g, rule, arena);
         for (size_t i = 0; i < pairs->n; i++) {
             bool counts = pairs->group[i] == g && !isnan(error[i]) && !isnan(width);
             counted += counts;

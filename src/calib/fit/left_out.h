@@ -21,8 +21,28 @@
  * err together, so what a share of all values stayed within says little of one more group. */
 #define LEFT_OUT_STUDENT 0.0
 
-/* Which of them where values of one group err together: Student's t below ten groups. */
-double left_out_rule(size_t n_groups);
+/* What was said before of how far such groups err, a relative half width that holds 90 %,
+ * counts as this many groups beside those that were left out: it is taken for a Student's t of
+ * as many degrees of freedom, whose square of the scale then has a scaled inverse chi-squared
+ * law, and what the groups' errors make of that law is a Student's t of both together (Gelman
+ * et al., Bayesian Data Analysis, 3rd ed. 2013, section 3.2). How many: how far the errors of
+ * six owners' layouts differ from owner to owner is likeliest by 1 to 2.5 degrees of freedom,
+ * with any one of them left out as well (tests/data/owners.csv, unit/test_left_out). */
+#define LEFT_OUT_KNOWN 2
+
+/* How a width is taken: a share of the values, or Student's t; and for the latter what was said
+ * before (0: nothing). */
+struct left_out_rule {
+    double share, known;
+};
+
+/* Which of them where values of one group err together: Student's t below LEFT_OUT_FEW groups,
+ * with what was known before. */
+enum { LEFT_OUT_FEW = 10 };
+struct left_out_rule left_out_rule_of(size_t n_groups, double known);
+
+/* Student's t that 95 % lie below. */
+double left_out_student(size_t freedom);
 
 /* A factor's distance from 1, either way. */
 double left_out_error(double told, double measured);
@@ -31,7 +51,7 @@ double left_out_error(double told, double measured);
  * of all) stays within, or by Student's t; NaN errors do not count. NaN where there is none.
  * Scratch memory from the arena. */
 double left_out_width(const double *error, const uint32_t *group, size_t n, uint32_t without,
-                      double share, struct arena *arena);
+                      struct left_out_rule rule, struct arena *arena);
 
 /* Errors of fits without two groups: [outer][value], of the values of every other group. */
 struct left_out_pairs {
@@ -45,7 +65,7 @@ void left_out_open(struct left_out_pairs *pairs, const uint32_t *group, size_t n
 
 /* Share of the values that lie within the width that their group's pairs say. `error`: of fits
  * without their group alone. NaN below three groups. */
-double left_out_held(const struct left_out_pairs *pairs, const double *error, double share,
-                     struct arena *arena);
+double left_out_held(const struct left_out_pairs *pairs, const double *error,
+                     struct left_out_rule rule, struct arena *arena);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/column.h"
+#include "calib/fit/left_out.h"
 #include "report/provenance.h"
 
 #define MEMBER(record, name, member, kind, heading)                                            \
@@ -95,15 +96,55 @@ static const char *advice(const struct runs_view *view)
                             "run %s took %.3g times what the profile tells: check its unit, "
                             "whether a rate is of one device or of all, and its plan",
                             run->row, run->measured / run->before);
+    if (c->n_configurations < 2)
+        return "one layout does not say how far off another is told: that stays what the "
+               "profile said; take five or more";
     if (c->n_configurations < 3)
-        return c->n_configurations < 2
-                   ? "one layout does not say how far off another is told: take five or more"
-                   : "two layouts do not say how far a profile is to be moved: take five or "
-                     "more";
+        return "two layouts do not say how far a profile is to be moved: take five or more";
     if (c->left_out.median >= c->before.median)
         return "the profile as it was predicts these runs no worse than they predict each "
                "other: keep it, or take more layouts, of one release";
     return NULL;
+}
+
+/* Of which lines nothing was taken; NULL: of none. */
+static const char *repeats(const struct runs_view *view)
+{
+    size_t n = view->calibration->n_repeats;
+    if (!n)
+        return NULL;
+    return arena_printf(view->arena,
+                        "%zu %s a run of another line again (the same number of the same "
+                        "layout, or the run as another quantity): counted once",
+                        n, n > 1 ? "lines say" : "line says");
+}
+
+/* How wide a layout like these will be told, and by what; NULL: nobody says. */
+static const char *width(const struct runs_view *view)
+{
+    const struct run_calibration *c = view->calibration;
+    bool few = c->n_configurations < LEFT_OUT_FEW && c->known > 0;
+    if (isnan(c->error))
+        return NULL;
+    if (c->n_configurations < 2)
+        return arena_printf(view->arena,
+                            "+-%.3g %% around a layout like this one (nominal 90 %%), as the "
+                            "profile said before",
+                            100 * c->error);
+    return arena_printf(
+        view->arena, "+-%.3g %% around a layout like these (nominal 90 %%), by %zu left out%s",
+        100 * c->error, c->n_configurations,
+        few ? arena_printf(view->arena,
+                           " and the +-%.3g %% that the profile said before, "
+                           "which counts as %d more",
+                           100 * c->known, LEFT_OUT_KNOWN)
+            : "");
+}
+
+static void print_line(const struct runs_view *view, const char *name, const char *text)
+{
+    if (text)
+        fprintf(view->out, "\n%s: %s\n", name, text);
 }
 
 void runs_print_text(const struct runs_view *view)
@@ -118,9 +159,9 @@ void runs_print_text(const struct runs_view *view)
     column_table(view->out, view->term, &constants, view->arena);
     fprintf(view->out, "\nerror on what was left out of the fit\n\n");
     column_table(view->out, view->term, &scores, view->arena);
-    const char *advised = advice(view);
-    if (advised)
-        fprintf(view->out, "\nadvice: %s\n", advised);
+    print_line(view, "interval", width(view));
+    print_line(view, "repeated", repeats(view));
+    print_line(view, "advice", advice(view));
     fputc('\n', view->out);
     provenance_text(view->out, view->term,
                     &(struct provenance){.seed = 1, .profile = c->profile->name});
@@ -140,6 +181,11 @@ void runs_print_json(const struct runs_view *view)
     json_string(&json, "table", view->table);
     if (advice(view))
         json_string(&json, "advice", advice(view));
+    json_count(&json, "layouts", c->n_configurations);
+    json_count(&json, "repeated_lines", c->n_repeats);
+    json_real(&json, "error", c->error);
+    if (c->known > 0)
+        json_real(&json, "error_before", c->known);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         column_json_array(&json, keys[i], lists[i].columns, lists[i].n, lists[i].records,
                           lists[i].n_records, lists[i].record_size);

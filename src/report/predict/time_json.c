@@ -98,6 +98,7 @@ static const struct column serving_columns[] = {
     COLUMN(serve_times, tpot_p95_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, tpot_p99_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, latency_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, latency_mean_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, latency_p95_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, latency_p99_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, requests_per_s, COLUMN_REAL, NULL),

@@ -154,19 +154,34 @@ static void issue(struct player *p, uint32_t replica, double arrived_s)
     const struct scheduler_ask *ask = p->ask;
     uint32_t number = (uint32_t)p->n_issued++;
     struct request *r = &p->requests[number];
-    struct replica *at = &p->replicas[replica];
     struct rng rng;
     rng_init(&rng, ask->seed, PURPOSE_LENGTHS, 0, 0, number);
-    *r = (struct request){
-        .arrived_s = arrived_s, .replica = replica, .ready = p->steps ? p->steps + 1 : 0};
+    *r = (struct request){.arrived_s = arrived_s, .replica = replica};
     r->left = length(&rng, ask->input, ask->spread);
     r->left += !r->left;
     r->output = length(&rng, ask->output, ask->spread);
     r->output += !r->output;
     r->input = r->prompt = r->left;
     r->next = NOBODY;
+}
+
+/* The next of those that are on their way, behind the others of its replica. */
+static void queue(struct player *p)
+{
+    uint32_t number = (uint32_t)p->n_queued++;
+    struct request *r = &p->requests[number];
+    struct replica *at = &p->replicas[r->replica];
+    r->ready = p->steps ? p->steps + 1 : 0;
     *(at->first == NOBODY ? &at->first : &p->requests[at->last].next) = number;
     at->last = number;
+}
+
+/* Closed loop: whether as many others are in flight as long as a request is, and came one by
+ * one. */
+static bool is_steady(const struct player *p, const struct request *r)
+{
+    uint64_t number = (uint64_t)(r - p->requests), edge = p->ask->in_flight;
+    return number >= edge && number + edge < p->most;
 }
 
 static void note(struct player *p, const struct request *r)
@@ -178,6 +193,10 @@ static void note(struct player *p, const struct request *r)
     out->ttft_s[out->n] = r->first_s - r->arrived_s;
     out->tpot_s[out->n] = r->output > 1 ? (now_s - r->first_s) / (double)(r->output - 1) : 0;
     out->latency_s[out->n] = now_s - r->arrived_s;
+    if (is_steady(p, r)) {
+        p->steady.sum_s += out->latency_s[out->n];
+        p->steady.n++;
+    }
     out->ends_s[out->n++] = now_s;
     p->settled = p->settled || (p->ask->settled && p->ask->settled(p->ask->context, out));
 }
@@ -193,7 +212,7 @@ static void finish(struct player *p, uint32_t number)
     if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
         note(p, r);
     if (p->ask->in_flight && p->n_issued < p->most)
-        issue(p, r->replica, p->now_s);
+        issue(p, r->replica, p->now_s + p->ask->before_s);
 }
 
 static void end_decodes(struct player *p)
@@ -202,7 +221,15 @@ static void end_decodes(struct player *p)
         finish(p, player_pop(p));
 }
 
-/* Poisson arrivals until now, to the replicas in turn. */
+/* When the next request comes to the engine; HUGE_VAL: none is on its way. */
+static double next_s(const struct player *p)
+{
+    if (p->n_queued < p->n_issued)
+        return p->requests[p->n_queued].arrived_s;
+    return !p->ask->in_flight && p->n_issued < p->most ? p->next_arrival_s : HUGE_VAL;
+}
+
+/* Those that have come until now; in an open loop Poisson arrivals, to the replicas in turn. */
 static void arrive(struct player *p)
 {
     const struct scheduler_ask *ask = p->ask;
@@ -210,6 +237,8 @@ static void arrive(struct player *p)
         issue(p, (uint32_t)(p->n_issued % ask->replicas), p->next_arrival_s);
         p->next_arrival_s += rng_exponential(&p->arrivals) / ask->rate;
     }
+    while (p->n_queued < p->n_issued && p->requests[p->n_queued].arrived_s <= p->now_s)
+        queue(p);
 }
 
 /* ---- a step ---- */
@@ -237,7 +266,7 @@ static void look(struct player *p)
     if (p->unseen < p->ask->poll_steps)
         return;
     p->unseen = 0;
-    while (p->known < p->n_issued && p->requests[p->known].ready <= p->steps)
+    while (p->known < p->n_queued && p->requests[p->known].ready <= p->steps)
         p->known++;
 }
 
@@ -366,20 +395,14 @@ static bool is_stuck(const struct player *p)
     return true;
 }
 
-static bool is_open(const struct player *p)
-{
-    return !p->ask->in_flight && p->n_issued < p->most;
-}
-
 /* Steps in which nobody begins, each as if it were by itself: sums are rounded step by step. */
 static void decode_stuck(struct player *p, uint64_t most)
 {
     double each = decode_s(p);
-    bool open = is_open(p);
     uint64_t n = 0, room = cache_steps_singly(p, most);
     do
         p->now_s += each;
-    while (++n < room && !(open && p->next_arrival_s <= p->now_s));
+    while (++n < room && next_s(p) > p->now_s);
     cache_grow_singly(p, n);
     p->steps += n;
     count_unseen(p, n);
@@ -400,8 +423,8 @@ static void decode(struct player *p)
         n = n ? 1 : 0;
     if (n > 1)
         n = lesser(n, cache_steps(p));
-    if (is_open(p) && each > 0) {
-        double steps = ceil((p->next_arrival_s - p->now_s) / each);
+    if (each > 0) {
+        double steps = ceil((next_s(p) - p->now_s) / each);
         n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
     }
     if (n > 1 && p->ask->balance.timeout) /* holds_back has counted one */
@@ -417,8 +440,9 @@ static void idle(struct player *p)
 {
     p->steps++; /* whoever waits is ready */
     p->unseen = p->ask->poll_steps;
-    if (!any_waits(p) && !p->ask->in_flight)
-        p->now_s = fmax(p->now_s, p->next_arrival_s);
+    double next = next_s(p);
+    if (!any_waits(p) && next < HUGE_VAL)
+        p->now_s = fmax(p->now_s, next);
 }
 
 static void step(struct player *p)
@@ -473,6 +497,10 @@ void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
     begin(&p, arena);
     while (out->n < ask->requests && !p.settled)
         step(&p);
+    for (size_t i = 0; i < out->n && !p.steady.n; i++)
+        out->steady_s += out->latency_s[i] / (double)out->n;
+    if (p.steady.n)
+        out->steady_s = p.steady.sum_s / (double)p.steady.n;
 }
 
 void scheduler_sort(struct scheduler_result *result)

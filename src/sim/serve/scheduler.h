@@ -76,6 +76,7 @@ struct scheduler_ask {
     uint64_t requests;                /* to report */
     uint64_t first;     /* of them by number: those before it bring the queue to its state */
     uint64_t in_flight; /* of all replicas: one that ends is replaced at once; 0: open loop */
+    double before_s;    /* closed loop: of the next request before the scheduler has it */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
     uint64_t shared; /* tokens of every prompt that are in the cache before it begins */
@@ -104,6 +105,9 @@ struct scheduler_result {
     uint64_t n;                           /* fewer than were asked for: it was settled */
     double *ttft_s, *tpot_s, *latency_s;  /* [n] of whole requests, in the order they end */
     double *ends_s;                       /* [n] ascending, from the first arrival */
+    double steady_s;                      /* closed loop: latency_s, the mean over requests that
+                                           * neither began with all others nor ended after the
+                                           * last had come; of all where there are no such */
     uint64_t input_tokens, output_tokens; /* of these requests */
     uint64_t preempted;                   /* times that any request was */
 };

@@ -43,8 +43,13 @@ struct player {
     struct scheduler_result *out;
     struct request *requests;
     size_t n_issued, most; /* most: requests there are room for */
-    size_t known;          /* of them the engine has looked for: the first ones */
-    uint64_t unseen;       /* decode steps since it looked */
+    size_t n_queued;       /* of them in a queue: the others are on their way to the engine */
+    struct {
+        double sum_s;
+        uint64_t n;
+    } steady;        /* latencies that result.steady_s is the mean of */
+    size_t known;    /* of them the engine has looked for: the first ones */
+    uint64_t unseen; /* decode steps since it looked */
     struct replica *replicas;
     uint32_t *heap; /* of those that decode, the first to end on top */
     size_t n_heap;

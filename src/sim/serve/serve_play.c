@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/checked.h"
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -12,8 +13,9 @@
 #include "sim/serve/serve_plays.h"
 
 /* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
- * requests of all. */
-enum { ROUNDS = 10, MOST_REQUESTS = 20000 };
+ * requests of all; but one round at least whose requests neither begin nor end the run. Most
+ * that are in flight in a play: further ones only wait. */
+enum { ROUNDS = 10, MOST_REQUESTS = 20000, FEWEST_ROUNDS = 3, MOST_IN_FLIGHT = 65536 };
 
 /* Open loop: requests that are judged, so that 50 lie above the 99th percentile, or so many
  * times those in flight; times those in flight that come before; rounds of all slots that
@@ -77,11 +79,15 @@ static double counted(const struct serve_game *g, const struct scheduler_result 
 
 /* ---- what requests see ---- */
 
-/* Seconds of a request before the scheduler has it. */
+/* Seconds of a request of so many tokens before the scheduler has it. */
+static double before_s(const struct serve_game *g, double input)
+{
+    return g->rates->request_s + g->rates->request_token_s * input;
+}
+
 static double before_of(const struct serve_game *g, const struct scheduler_result *r)
 {
-    const struct rates *rates = g->rates;
-    return rates->request_s + rates->request_token_s * (double)r->input_tokens / (double)r->n;
+    return before_s(g, (double)r->input_tokens / (double)r->n);
 }
 
 /* The same, and until its first token is seen: at the latest with its last. */
@@ -154,10 +160,13 @@ void serve_report(const struct serve_game *g, struct scheduler_result *r,
         *tpot[i] = stat_percentile(r->tpot_s, r->n, tails[i]);
         *latency[i] = before_of(g, r) + stat_percentile(r->latency_s, r->n, tails[i]);
     }
-    double sum = 0;
-    for (size_t i = 0; i < r->n; i++)
-        sum += r->ttft_s[i];
-    out->ttft_s = seen + sum / (double)r->n;
+    double first = 0, whole = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        first += r->ttft_s[i];
+        whole += r->latency_s[i];
+    }
+    out->ttft_s = seen + first / (double)r->n;
+    out->latency_mean_s = before_of(g, r) + whole / (double)r->n;
     out->requests = r->n;
 }
 
@@ -172,6 +181,9 @@ void serve_report_intervals(const struct rates *rates, struct serve_times *out)
 
 /* ---- the closed loop ---- */
 
+/* By Little's law: as many requests are in flight as a second brings times the seconds that one
+ * is, from when it is sent. The run itself has fewer of them at its end, and so a lower rate.
+ */
 static void play_closed(const struct serve_game *g, struct serve_times *out)
 {
     /* SGLang admits more than fit to their ends, and takes some out again; the others are held
@@ -180,18 +192,19 @@ static void play_closed(const struct serve_game *g, struct serve_times *out)
     struct scheduler_ask ask = admits ? admitting_of(g) : ask_of(g);
     struct scheduler_result r;
     struct arena arena = {0};
-    uint64_t requests = ROUNDS * g->plan->workload.concurrency;
-    ask.requests = requests < MOST_REQUESTS ? requests : MOST_REQUESTS;
-    ask.in_flight = g->plan->workload.concurrency;
+    uint64_t all = g->plan->workload.concurrency, n = lesser(all, MOST_IN_FLIGHT);
+    ask.requests = greater(lesser(ROUNDS * n, MOST_REQUESTS), FEWEST_ROUNDS * n);
+    ask.in_flight = n;
+    ask.before_s = before_s(g, (1 - ask.spread / 2) * (double)ask.input);
     scheduler_play(&ask, &arena, &r);
-    double end_s = r.ends_s[r.n - 1];
-    out->requests_per_s = (double)r.n / end_s;
-    out->tokens_per_s = counted(g, &r) / end_s;
+    out->requests_per_s = (double)n / (before_of(g, &r) + r.steady_s);
+    out->tokens_per_s = counted(g, &r) / (double)r.n * out->requests_per_s;
     if (serve_is_limited(g->plan)) {
         out->within = serve_within(g, &r, &arena);
         out->goodput_per_s = out->within * out->requests_per_s;
     }
     serve_report(g, &r, out);
+    out->latency_mean_s = (double)all / out->requests_per_s;
     arena_release(&arena);
 }
 
@@ -233,10 +246,10 @@ struct scheduler_ask serve_rate_ask(const struct serve_game *g, double rate,
 
 void serve_overload(struct serve_times *out, double tokens)
 {
-    double *const without_end[] = {&out->ttft_s,       &out->ttft_p50_s, &out->ttft_p95_s,
-                                   &out->ttft_p99_s,   &out->tpot_s,     &out->tpot_p95_s,
-                                   &out->tpot_p99_s,   &out->latency_s,  &out->latency_p95_s,
-                                   &out->latency_p99_s};
+    double *const without_end[] = {
+        &out->ttft_s,        &out->ttft_p50_s,    &out->ttft_p95_s,    &out->ttft_p99_s,
+        &out->tpot_s,        &out->tpot_p95_s,    &out->tpot_p99_s,    &out->latency_s,
+        &out->latency_p95_s, &out->latency_p99_s, &out->latency_mean_s};
     for (unsigned i = 0; i < sizeof without_end / sizeof *without_end; i++)
         *without_end[i] = HUGE_VAL;
     out->requests_per_s = out->capacity_per_s;

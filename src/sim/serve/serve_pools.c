@@ -198,7 +198,7 @@ static void settle_closed(const struct serve_pools *g, const struct serve_apart_
     out->tokens_per_s = rate * output;
     out->ttft_s = closed.ttft_s;
     out->tpot_s = closed.tpot_s;
-    out->latency_s = closed.ttft_s + (output - 1) * closed.tpot_s;
+    out->latency_s = out->latency_mean_s = closed.ttft_s + (output - 1) * closed.tpot_s;
     out->waiting = (uint64_t)closed.waiting;
     a->limited_by = closed.limited_by;
     a->prefill_busy = rate / ((double)a->prefill * a->prefill_per_s);
