@@ -971,6 +971,26 @@ const struct job_case job_cases[] = {
      "workload.mode=prefill workload.sequence_length=16384", 0},
     {"vllm/few.py", "cluster=h100",
      "workload.max_num_batched_tokens=4096 workload.micro_batch=4", 0},
+    {"vllm/prompts-split.sh", "cluster=h200",
+     "parallel.tp=2 parallel.cp=4 parallel.ep=8 parallel.etp=1 parallel.sp=true "
+     "moe.path=allgather",
+     0},
+    {"vllm/online.sh", "cluster=h100",
+     "precision.weights=int8 moe.overlap=true "
+     "precision.plain=[attention,linear,indexer,dense,shared,residual,latent]",
+     0},
+    {"vllm/online-both.sh", "cluster=b200",
+     "precision.weights=mxfp4 precision.plain_format=fp8_block", 1},
+    {"vllm/skip-layers.sh", "cluster=h100",
+     "precision.kv_cache=fp8 precision.window_cache=bf16", 0},
+    {"sglang/prompts-split.sh", "cluster=h200",
+     "parallel.tp=8 parallel.attention_cp=8 parallel.ep=8 parallel.dense_apart=false "
+     "workload.mode=prefill workload.sequence_length=32768",
+     0},
+    {"sglang/prompts-in-runs.sh", "cluster=h200",
+     "parallel.tp=8 parallel.attention_cp=8 parallel.ep=8 parallel.dense_apart=true "
+     "moe.path=deepep_ll parallel.sp=true",
+     0},
     {"sglang/polls.sh", "cluster=h100",
      "parallel.tp=4 workload.poll_steps=30 workload.micro_batch=64", 0},
     {"sglang/window.sh", "cluster=h100",

@@ -9,6 +9,7 @@
 #define SERVER "python/sglang/srt/server_args.py"
 #define PARALLEL "arg_groups/fields/parallel.py, 0.5.23"
 #define FIELDS "arg_groups/fields, 0.5.23"
+#define KIMI "models/kimi_k3.py, 0.5.23"
 #define GRAPH "arg_groups/cuda_graph_hook.py, 0.5.23"
 #define CHOICES "arg_groups/choices.py, 0.5.23"
 
@@ -173,8 +174,8 @@ const struct job_flag sglang_flags[] = {
     IDLE("hisparse-config hierarchical-sparse-attention-extra-config", JOB_VALUE,
          "see enable-hisparse", FIELDS),
     IDLE("linear-replayssm-cache-len", JOB_VALUE, "see enable-linear-replayssm", FIELDS),
-    MEMORY("attention-context-parallel-size attn-cp-size", JOB_VALUE, "1",
-           "prompts are whole on the ranks of a replica", SERVER),
+    RULE("attn-cp-size attention-context-parallel-size", JOB_VALUE, "parallel.attention_cp",
+         "ranks of tp that do not split heads", PARALLEL),
     MEMORY("moe-data-parallel-size moe-dp-size", JOB_VALUE, "1",
            "experts are over all ranks of tp", SERVER),
     RULE("speculative-token-map", JOB_VALUE, "workload.speculation.vocab",
@@ -260,20 +261,22 @@ const struct job_flag sglang_flags[] = {
            "weights stay as the checkpoint stores them here", FIELDS),
     MEMORY("dcp-replicate-q-proj", JOB_SWITCH, NULL, "queries are split over all ranks here",
            FIELDS),
-    MEMORY("enable-prefill-cp enable-prefill-context-parallel", JOB_SWITCH, NULL,
-           "prompts are whole on the ranks of a replica here", FIELDS),
+    RULE("enable-prefill-cp enable-prefill-context-parallel", JOB_SWITCH,
+         "parallel.attention_cp", "with attn-cp-size: those ranks share out prompts", PARALLEL),
+    RULE("enable-nsa-prefill-context-parallel", JOB_SWITCH, "parallel.attention_cp",
+         "older, of DeepSeek-V3.2 and V4: tp / dp unless attn-cp-size says it", SERVER),
     MEMORY("enable-dsa-cache-layer-split", JOB_SWITCH, NULL,
            "caches of all layers are on every rank here", FIELDS),
     MEMORY("enable-cp-decode-attn-tp", JOB_SWITCH, NULL,
            "prompts are whole on the ranks of a replica here", FIELDS),
     MEMORY("enable-kv-cache-sharding", JOB_SWITCH, NULL,
            "every rank keeps its caches whole here", FIELDS),
-    MEMORY("enable-shared-experts-attn-tp", JOB_SWITCH, NULL,
-           "shared experts are whole on every rank here", FIELDS),
-    MEMORY("shared-experts-tp-size", JOB_VALUE, NULL,
-           "shared experts are whole on every rank here", FIELDS),
-    MEMORY("enable-dense-mlp-attn-tp", JOB_SWITCH, NULL,
-           "dense networks are over all ranks here", FIELDS),
+    RULE("enable-shared-experts-attn-tp", JOB_SWITCH, "moe.shared",
+         "of Kimi-K3 behind an all-to-all: tp", KIMI),
+    RULE("shared-experts-tp-size", JOB_VALUE, "moe.shared",
+         "the ranks of attention tp, 1 sp; of Kimi-K3 alone", KIMI),
+    RULE("enable-dense-mlp-attn-tp", JOB_SWITCH, "parallel.dense_apart",
+         "of Kimi-K3 with dp attention", KIMI),
     MEMORY("swa-prefix-tails", JOB_VALUE, NULL,
            "window layers' pool follows memory.window_ratio here", FIELDS),
     MEMORY("prefill-only-disable-kv-cache", JOB_SWITCH, NULL, "there is a cache here", FIELDS),
@@ -327,7 +330,7 @@ const struct job_flag sglang_flags[] = {
     TIME("radix-eviction-policy", JOB_VALUE, "lru", NULL, FIELDS),
     TIME("mamba-max-states-per-path", JOB_VALUE, "-1", NULL, FIELDS),
     TIME("dcp-comm-backend", JOB_VALUE, NULL, NULL, FIELDS),
-    TIME("cp-strategy", JOB_VALUE, NULL, NULL, FIELDS),
+    NEITHER("cp-strategy nsa-prefill-cp-mode", JOB_VALUE, PARALLEL), /* which tokens, as many */
     TIME("enable-tp-lm-head-all-to-all", JOB_SWITCH, NULL, NULL, FIELDS),
     TIME("enable-attn-tp-input-scattered", JOB_SWITCH, NULL, NULL, FIELDS),
     TIME("enable-layernorm-sp", JOB_SWITCH, NULL, NULL, FIELDS),

@@ -532,7 +532,7 @@ static void rotary_table(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     const struct model *m = &plan->model;
-    bool part = m->attention.kind != ATTENTION_GQA;
+    bool part = m->attention.kind != ATTENTION_GQA || m->attention.qk_rope_head_dim;
     enum slot head = slots_of_heads(m, model_attention_mixer(m)).head_dim;
     enum slot window = slots_of_heads(m, MIXER_WINDOW).head_dim;
     struct size width = size_slot(s, part ? SLOT_ROPE_DIM : head);
