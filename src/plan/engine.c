@@ -293,7 +293,7 @@ uint64_t engine_attention_ranks(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
     bool has = plan->stack.kind == STACK_SGLANG && plan->workload.mode != MODE_TRAIN;
-    return has && p->attention_cp > 1 ? p->tp / p->attention_cp : p->tp;
+    return has && p->attention_cp > 1 ? greater(p->tp / p->attention_cp, 1) : p->tp;
 }
 
 bool engine_groups_layers(const struct plan *plan)

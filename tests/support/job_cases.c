@@ -991,6 +991,10 @@ const struct job_case job_cases[] = {
      "parallel.tp=8 parallel.attention_cp=8 parallel.ep=8 parallel.dense_apart=true "
      "moe.path=deepep_ll parallel.sp=true",
      0},
+    {"sglang/modules.sh", "cluster=h200",
+     "model.mtp_layers=2 workload.speculation.tokens=2 workload.speculation.method=mtp", 0},
+    {"sglang/one-module.sh", "cluster=h200",
+     "model.mtp_layers=1 workload.speculation.tokens=3", 0},
     {"sglang/polls.sh", "cluster=h100",
      "parallel.tp=4 workload.poll_steps=30 workload.micro_batch=64", 0},
     {"sglang/window.sh", "cluster=h100",

@@ -210,6 +210,6 @@ void import_rotary(const struct node *config, struct model *model)
         share = share_of(rope);
     if (!columns)
         columns = (uint64_t)(share * (double)a->head_dim);
-    if (a->kind == ATTENTION_GQA && columns < a->head_dim)
+    if (a->kind == ATTENTION_GQA && columns && columns < a->head_dim)
         a->qk_rope_head_dim = columns;
 }

@@ -51,7 +51,8 @@ static bool sharing_broken(const struct plan *plan, char *text, char *hint)
 
 static bool shares_prompts(const struct plan *plan)
 {
-    return engine_prompt_ranks(plan) > 1 || engine_attention_ranks(plan) != plan->parallel.tp;
+    bool sglang = plan->stack.kind == STACK_SGLANG && plan->workload.mode != MODE_TRAIN;
+    return engine_prompt_ranks(plan) > 1 || (sglang && plan->parallel.attention_cp > 1);
 }
 
 /* vLLM 0.33 v1/worker/gpu/pcp_manager.py, validate_config. */

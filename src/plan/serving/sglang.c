@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/serving/engine_script.h"
@@ -314,6 +315,27 @@ static enum status read_steps(struct job *job, const char *algorithm, uint64_t *
     return STATUS_OK;
 }
 
+/* Prediction modules in memory: the first, or one a step with multi-layer EAGLE, which MiMo-V2
+ * and Step-3.5 have by default (0.5.23 speculative/multi_layer_eagle_worker_v2.py,
+ * draft_runners; arg_groups/model_overrides/mimo_v2.py, overrides.py). */
+static enum status set_modules(struct job *job, const char *algorithm, uint64_t steps)
+{
+    static const char flag[] = "enable-multi-layer-eagle";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const struct draft_item *model = draft_find(&job->draft, "model");
+    bool known, several = false;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, flag, &several));
+    const char *name = model && model->n ? model->words[0] : "";
+    several = several || (text_equal(algorithm, "EAGLE") &&
+                          (text_starts(name, "mimo-v2") || text_starts(name, "step-3")));
+    uint64_t modules = several ? lesser(steps, plan->model.mtp_layers) : 1;
+    if (known && plan->model.mtp_layers > 1)
+        job_set_count(job, "model.mtp_layers", modules,
+                      "enable-multi-layer-eagle speculative-num-steps speculative-algorithm");
+    return STATUS_OK;
+}
+
 /* The last token of a step is the model's own; a tree has more of them than steps. */
 static enum status set_draft(struct job *job)
 {
@@ -333,6 +355,8 @@ static enum status set_draft(struct job *job)
                                         "speculative-draft-kv-cache-dtype"};
     if (verified > 1 && algorithm[0]) {
         TRY(serving_set_draft(job, &draft));
+        if (draft.method == DRAFT_MTP)
+            TRY(set_modules(job, algorithm, draft.tokens));
         return draft.method == DRAFT_MODEL ? set_ends_of_draft(job, algorithm) : STATUS_OK;
     }
     if (algorithm[0])

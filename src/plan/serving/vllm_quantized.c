@@ -6,7 +6,8 @@
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
 
-static const char config_flag[] = "quantization-config";
+static const char linear_flag[] = "quantization-config.linear",
+                  moe_flag[] = "quantization-config.moe";
 
 /* Of both, or of experts alone where `linear` is none. */
 static const struct {
@@ -60,17 +61,22 @@ static enum status take_kind(struct job *job, const char *flag, bool moe, const 
     return STATUS_OK;
 }
 
+static bool is_configured(struct job *job)
+{
+    return job_given(job, linear_flag) || job_given(job, moe_flag);
+}
+
 static enum status read_formats(struct job *job, struct formats *formats)
 {
     const char *word = "";
     TRY(job_word(job, "quantization", &word));
     *formats = (struct formats){.flags = "quantization"};
     bool named = take_short(word, formats), online = text_equal(word, "online");
-    if (!named && !online && !job_given(job, config_flag))
+    if (!named && !online && !is_configured(job))
         return STATUS_OK;
     formats->flags = "quantization-config.linear quantization-config.moe quantization";
-    TRY(take_kind(job, "quantization-config.linear", false, &formats->linear));
-    return take_kind(job, "quantization-config.moe", true, &formats->moe);
+    TRY(take_kind(job, linear_flag, false, &formats->linear));
+    return take_kind(job, moe_flag, true, &formats->moe);
 }
 
 /* Experts alone, or both in different formats: the parts beside experts are named. Experts that
@@ -98,13 +104,15 @@ enum status vllm_set_quantized(struct job *job, bool *done)
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
     bool wide =
         !stored || text_equal(stored->words[0], "bf16") || text_equal(stored->words[0], "f16");
-    if ((!f.linear && !f.moe) || (!wide && !job_given(job, config_flag)))
+    if ((!f.linear && !f.moe) || (!wide && !is_configured(job)))
         return STATUS_OK; /* a name that checkpoints have, too */
     const char *why = !wide               ? "of a checkpoint that is quantised already"
                       : experts && !f.moe ? "of linear layers beside experts in 16 bits"
                                           : NULL;
-    const struct setting *s =
-        job_setting(job, job_given(job, config_flag) ? config_flag : "quantization");
+    const char *said = job_given(job, moe_flag)      ? moe_flag
+                       : job_given(job, linear_flag) ? linear_flag
+                                                     : "quantization";
+    const struct setting *s = job_setting(job, said);
     if (why) {
         job_warn(job, s ? s->mark : job_place(job),
                  "weights quantised as they are loaded, %s, matter to memory and are not "
