@@ -192,11 +192,6 @@ static uint64_t rotary_and_plain(const struct plan *plan)
     return plan->model.attention.qk_nope_head_dim + plan->model.attention.qk_rope_head_dim;
 }
 
-static bool rotates_columns(const struct plan *plan)
-{
-    return plan->model.attention.kind != ATTENTION_MLA;
-}
-
 static const struct rule rules[] = {
     {.name = "dense-layers-within-layers",
      .key = "model.dense_layers",
@@ -309,7 +304,7 @@ static const struct rule rules[] = {
     {.name = "shared-kv-rotary-within-head",
      .key = "model.attention.qk_rope_head_dim",
      .shape = RULE_AT_MOST,
-     .applies = rotates_columns,
+     .applies = plan_shares_kv,
      .a = MEMBER("qk_rope_head_dim", model.attention.qk_rope_head_dim),
      .b = MEMBER("head_dim", model.attention.head_dim),
      .hint = "the rotary part is some of a head",
