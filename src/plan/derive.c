@@ -259,7 +259,7 @@ uint64_t plan_joined_replicas(const struct plan *plan)
     const struct parallel *p = &plan->parallel;
     if (!plan_is_engine(plan) || p->ep != 1 || p->etp <= p->tp || !plan->model.moe.experts)
         return 1;
-    uint64_t replicas = plan_dp(plan);
+    uint64_t replicas = plan_dp(plan) * p->cp;
     return p->etp == p->tp * replicas ? replicas : 1;
 }
 
@@ -349,7 +349,10 @@ uint64_t plan_tokens(const struct plan *plan)
     if (w->mode == MODE_DECODE || serves) {
         uint64_t sequences = serves ? plan_requests(plan) : w->micro_batch;
         uint64_t all = checked_mul(sequences, w->tokens_per_sequence, &overflow);
-        return plan_is_engine(plan) ? ceil_div(all, plan_token_ranks(plan)) : all;
+        uint64_t ranks = plan_token_ranks(plan);
+        if (plan->stack.kind == STACK_VLLM)
+            ranks *= engine_prompt_ranks(plan);
+        return plan_is_engine(plan) ? ceil_div(all, ranks) : all;
     }
     uint64_t split = p->cp * plan_token_ranks(plan);
     uint64_t tokens = checked_mul(w->micro_batch, w->sequence_length, &overflow);

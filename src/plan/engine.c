@@ -275,6 +275,27 @@ uint64_t engine_cache_ranks(const struct plan *plan)
     return has && plan->workload.mode != MODE_TRAIN ? plan->parallel.dcp : 1;
 }
 
+/* vLLM's share out a decode step's sequences, too (v1/worker/gpu/pcp_manager.py 0.33,
+ * shard_decode_requests), SGLang's have all of them (0.5.23
+ * layers/layer_boundary/layout.py, token_axis_sizes). */
+uint64_t engine_prompt_ranks(const struct plan *plan)
+{
+    if (plan->workload.mode == MODE_TRAIN)
+        return 1;
+    if (plan->stack.kind == STACK_VLLM)
+        return greater(plan->parallel.cp, 1);
+    bool shares = plan->stack.kind == STACK_SGLANG && plan->workload.mode == MODE_PREFILL;
+    return shares ? greater(plan->parallel.attention_cp, 1) : 1;
+}
+
+/* SGLang 0.5.23 runtime_context.py, derive_attn_tp_size. */
+uint64_t engine_attention_ranks(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    bool has = plan->stack.kind == STACK_SGLANG && plan->workload.mode != MODE_TRAIN;
+    return has && p->attention_cp > 1 ? greater(p->tp / p->attention_cp, 1) : p->tp;
+}
+
 bool engine_groups_layers(const struct plan *plan)
 {
     /* of both SGLang takes the bytes (utils/offloader.py, create_offloader) */

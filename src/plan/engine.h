@@ -119,7 +119,11 @@ uint64_t engine_tokens(const struct plan *plan);
 double engine_fraction(const struct plan *plan); /* of its pool's rule */
 uint64_t engine_sequences(const struct plan *plan);
 uint64_t engine_cache_ranks(const struct plan *plan); /* that share a cache's tokens out */
-uint64_t engine_batches(const struct plan *plan);     /* of decode in flight over its stages */
+/* Ranks that share out a step's tokens in attention, each with the keys of all of them; and
+ * those that split its heads. 1, tp: there is no such sharing. */
+uint64_t engine_prompt_ranks(const struct plan *plan);
+uint64_t engine_attention_ranks(const struct plan *plan);
+uint64_t engine_batches(const struct plan *plan); /* of decode in flight over its stages */
 
 /* SGLang's own, of which mem_fraction_static follows: a step's tokens over all ranks of its
  * tensor parallelism, and the largest batch of its decode graphs. */

@@ -316,6 +316,7 @@ struct parallel {
     bool dense_apart, head_apart; /* SGLang: not shared out over replicas of attention */
     bool encoder_apart;           /* engines: each tp rank encodes its part of the images */
     uint64_t dcp;                 /* tp ranks that share out the tokens of an engine's cache */
+    uint64_t attention_cp; /* SGLang: tp ranks that share out a prompt, with whole keys */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
     uint64_t outer_zero;      /* what the groups share out that then hold the same */
@@ -384,6 +385,7 @@ struct moe {
 
 struct precision {
     enum dtype weights, gradients, master, moments, activations, dispatch, combine, kv_cache;
+    enum dtype window_cache; /* vLLM: of layers with a window; none: kv_cache */
     enum compute compute;
     enum precision_recipe recipe;
     bool quantized_params; /* the layers' matrices exist in the recipe's format only */

@@ -65,6 +65,7 @@ static const char *const settings[] = {
     "parallel.zero=2",
     "parallel.zero=3",
     "parallel.dcp=2",
+    "parallel.attention_cp=2",
     "workload.micro_batch=1",
     "workload.micro_batch=2",
     "workload.micro_batch=16",

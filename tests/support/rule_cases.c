@@ -379,6 +379,9 @@ static const struct rule_case cases[] = {
     {"cache-splits", "workload.mode=decode stack.kind=vllm parallel.dcp=3",
      "workload.mode=decode stack.kind=vllm parallel.dcp=1", "dcp 3 does not divide tp 1",
      "a divisor of tp; with grouped queries of tp / kv_heads too"},
+    {"prompt-splits", "workload.mode=decode stack.kind=sglang parallel.attention_cp=3",
+     "workload.mode=decode stack.kind=sglang parallel.attention_cp=1",
+     "attention_cp 3 does not divide tp 1", "parallel.attention_cp: 1"},
     {"draft-beside-model",
      "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
      "workload.speculation.method=mtp workload.tokens_per_sequence=3 model.mtp_layers=0",

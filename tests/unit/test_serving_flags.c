@@ -88,6 +88,46 @@ static void ranks_share_a_cache_out(void **state)
                    "window");
 }
 
+/* gpt-oss: 18 layers of each kind with 8 heads of 64 for keys and for values, 1,024 bytes a
+ * token in fp8. Window layers in 16 bits have pages of 16 x 2,048, which hold 32 tokens of the
+ * others: 65,536 take 2,048 blocks in place of 4,096; windows of 128 and a step of 8,192 take
+ * 521 of either. */
+static void windows_keep_their_format(void **state)
+{
+    (void)state;
+    static const char text[] = "model: gpt-oss-120b\ncluster: h100\nstack: vllm\n"
+                               "workload: {mode: decode, context_length: 65536}\n"
+                               "precision: {kv_cache: fp8, window_cache: %s}\n"
+                               "memory: {cache_blocks: 10000}\n";
+    struct arena arena = {0};
+    struct prediction alike = predict_text(arena_printf(&arena, text, "none"), &arena);
+    struct prediction apart = predict_text(arena_printf(&arena, text, "bf16"), &arena);
+    assert_int_equal(alike.serving.cache_bytes, UINT64_C(10000) * 18 * 16 * 1024);
+    assert_int_equal(apart.serving.cache_bytes, UINT64_C(10000) * 18 * 16 * 2048);
+    assert_int_equal(alike.serving.sequences, 9999 / (4096 + 521));
+    assert_int_equal(apart.serving.sequences, 9999 / (2048 + 521));
+    assert_int_equal(buffer_bytes(&apart, "kv_cache"), buffer_bytes(&alike, "kv_cache"));
+    assert_int_equal(buffer_bytes(&apart, "window_cache"),
+                     2 * buffer_bytes(&alike, "window_cache"));
+    arena_release(&arena);
+}
+
+/* Half of GLM-4.5's heads of 128 rotates: cosines and sines of 131,072 positions have 64
+ * columns of 16 bits. */
+static void tables_are_of_what_rotates(void **state)
+{
+    (void)state;
+    static const char text[] = "model: {base: glm-4.5-air%s}\ncluster: h200-4x1\nstack: vllm\n"
+                               "parallel: {tp: 4}\nworkload: {mode: decode}\n";
+    struct arena arena = {0};
+    struct prediction half = predict_text(arena_printf(&arena, text, ""), &arena);
+    struct prediction whole =
+        predict_text(arena_printf(&arena, text, ", attention: {qk_rope_head_dim: 0}"), &arena);
+    assert_int_equal(buffer_bytes(&half, "rotary_table"), 131072 * 64 * 2);
+    assert_int_equal(buffer_bytes(&whole, "rotary_table"), 131072 * 128 * 2);
+    arena_release(&arena);
+}
+
 /* TensorRT-LLM captures 1 to 31, 32, 64, 128 sequences, powers of two above and the largest; a
  * batch between them is a graph where it is padded, a step with prompts never. */
 static void some_batches_have_graphs(void **state)
@@ -501,6 +541,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_have_room),
         cmocka_unit_test(ranks_share_a_cache_out),
+        cmocka_unit_test(windows_keep_their_format),
+        cmocka_unit_test(tables_are_of_what_rotates),
         cmocka_unit_test(some_batches_have_graphs),
         cmocka_unit_test(generated_kernels_hold_rows),
         cmocka_unit_test(experts_take_chunks),

@@ -362,6 +362,7 @@ static enum status fill_in(const struct config *config, struct model *model, str
                           (unsigned long long)attention->heads);
         attention->head_dim = model->hidden / attention->heads;
     }
+    import_rotary(config->inner, model);
     same_window(model);
     if (model->moe.shared_intermediate == 0)
         model->moe.shared_intermediate = model->moe.shared_experts * model->moe.intermediate;

@@ -107,6 +107,7 @@ static const struct import_field ernie4_5[] = {
 };
 
 static const struct import_field glm[] = {
+    COUNT(attention.qk_rope_head_dim, NULL, "64"), /* of 128 (vLLM models/glm4.py) */
     COUNT(attention.head_dim, "head_dim", "128"),
     BOOL(tied_embeddings, "tie_word_embeddings", "true"),
     BOOL(attention.bias, "attention_bias", "true"),
@@ -126,6 +127,7 @@ static const struct import_field glm4v[] = {
 
 /* GLM-4-9B-Chat and ChatGLM3 with their own code (modeling_chatglm.py). */
 static const struct import_field chatglm[] = {
+    COUNT(attention.qk_rope_head_dim, NULL, "64"), /* of 128 (vLLM models/chatglm.py) */
     COUNT(layers, "num_layers", NULL),
     COUNT(vocab, "padded_vocab_size", NULL),
     COUNT(max_position, "seq_length", "0"),

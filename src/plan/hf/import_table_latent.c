@@ -57,6 +57,7 @@ static const struct import_field deepseek_v3[] = {
 };
 
 static const struct import_field glm4_moe[] = {
+    COUNT(attention.qk_rope_head_dim, NULL, "64"), /* of 128 (vLLM models/glm4_moe.py) */
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.qk_norm, "use_qk_norm", "false"),
     WORD(moe.router.score, NULL, "sigmoid", import_scores),

@@ -19,11 +19,13 @@ static const struct import_field delta_net[] = {
 };
 
 static const struct import_field delta_dense[] = {
+    COUNT(attention.qk_rope_head_dim, NULL, "64"), /* of 256, as import_rotary reads it */
     COUNT(mtp_layers, "mtp_num_hidden_layers", "0"),
 };
 
 /* Its experts; mlp_only_layers is read besides. */
 static const struct import_field delta_experts[] = {
+    COUNT(attention.qk_rope_head_dim, NULL, "64"), /* the same */
     COUNT(moe_every, "decoder_sparse_step", "1"),
     COUNT(mtp_layers, "mtp_num_hidden_layers", "1"),
     COUNT(moe.experts, "num_experts", "512"),

@@ -190,6 +190,11 @@ static bool has_replicas(const struct plan *plan)
     return plan_attention_replicas(plan) > 1;
 }
 
+static bool has_parts(const struct plan *plan)
+{
+    return has_replicas(plan) || plan->parallel.attention_cp > 1;
+}
+
 static bool has_copies(const struct plan *plan)
 {
     return plan_dp(plan) > 1;
@@ -205,6 +210,9 @@ static bool has_dense(const struct plan *plan)
 #define REPLICATED                                                                             \
     HOLDS("parallel.dp", has_replicas, "dp counts replicas of attention in one engine",        \
           "no replicas of attention share experts")
+#define IN_PARTS                                                                               \
+    HOLDS("parallel.dp", has_parts, "dp counts replicas of attention in one engine",           \
+          "no replicas of attention share experts, nor ranks a prompt")
 #define HAS_DENSE                                                                              \
     HOLDS("model.dense_layers", has_dense, "the model has dense layers",                       \
           "the model has no dense layers")
@@ -282,6 +290,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.qk_rope_head_dim", MLA),
     WHEN("model.attention.qk_rope_head_dim", SHARED_KV,
          STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("model.attention.qk_rope_head_dim", GQA, STACK(BIT(STACK_VLLM)), INFERS,
+         ABOVE("model.max_position", 0)),
     WHEN("model.attention.v_head_dim", KV_APART),
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
@@ -562,11 +572,13 @@ const struct unread_row unread_rows[] = {
          ABOVE("parallel.zero", 0)),
     WHEN("parallel.attention_dp", ANSWERS),
     WHEN("parallel.batches", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE)), PIPELINE),
-    WHEN("parallel.dense_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED, HAS_DENSE),
+    WHEN("parallel.dense_apart", STACK(BIT(STACK_SGLANG)), INFERS, IN_PARTS, HAS_DENSE),
     WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
     WHEN("parallel.encoder_apart", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR,
          ENCODES),
     WHEN("parallel.dcp", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR),
+    WHEN("precision.window_cache", STACK(BIT(STACK_VLLM)), INFERS, GQA, WINDOWS),
+    WHEN("parallel.attention_cp", STACK(BIT(STACK_SGLANG)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.vpp_group", TRAINS, STACK(MEGATRONS), PIPELINE, ABOVE("parallel.vpp", 1)),
     WHEN("parallel.schedule", PIPELINE),

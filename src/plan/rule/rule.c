@@ -182,8 +182,8 @@ static bool rule_broken(const struct rule *rule, const struct plan *plan, char t
 const struct rule *rule_at(size_t i)
 {
     static const struct rule_set *const sets[] = {
-        &rule_set_model, &rule_set_borrow, &rule_set_shape, &rule_set_layout,
-        &rule_set_run,   &rule_set_train,  &rule_set_serve, &rule_set_refused};
+        &rule_set_model,  &rule_set_borrow, &rule_set_shape, &rule_set_layout, &rule_set_run,
+        &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];
@@ -228,8 +228,9 @@ bool rule_check_layout(const struct plan *plan)
 
 bool rule_check_run(const struct plan *plan)
 {
-    return obeys(&rule_set_run, plan) && obeys(&rule_set_train, plan) &&
-           obeys(&rule_set_serve, plan) && obeys(&rule_set_refused, plan);
+    return obeys(&rule_set_run, plan) && obeys(&rule_set_shared, plan) &&
+           obeys(&rule_set_train, plan) && obeys(&rule_set_serve, plan) &&
+           obeys(&rule_set_refused, plan);
 }
 
 /* ---- by key ---- */
@@ -254,9 +255,11 @@ static void take_set(const struct rule_set *set, const char *key, struct rule_pa
 void rule_parts_of(const char *key, struct rule_parts *parts)
 {
     parts->n_naming = parts->n_rest = 0;
-    assert(rule_set_run.n + rule_set_train.n + rule_set_serve.n + rule_set_refused.n <=
+    assert(rule_set_run.n + rule_set_shared.n + rule_set_train.n + rule_set_serve.n +
+               rule_set_refused.n <=
            RULE_RUN_MOST);
     take_set(&rule_set_run, key, parts);
+    take_set(&rule_set_shared, key, parts);
     take_set(&rule_set_train, key, parts);
     take_set(&rule_set_serve, key, parts);
     take_set(&rule_set_refused, key, parts);

@@ -81,11 +81,6 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
-static bool shares_cache(const struct plan *plan)
-{
-    return plan_is_engine(plan) && engine_cache_ranks(plan) > 1;
-}
-
 /* vLLM config/offload.py, validate_offload_config. */
 static bool group_broken(const struct plan *plan, char *text, char *hint)
 {
@@ -94,42 +89,6 @@ static bool group_broken(const struct plan *plan, char *text, char *hint)
              m->offload_in_group, m->offload_group);
     rule_say(hint, "offload_group or fewer");
     return m->offload_in_group > m->offload_group;
-}
-
-/* What SGLang keeps whole on every rank all the same (0.5.23 model_executor/
- * pool_configurator.py: the keys of an indexer, and a draft's cache). */
-static bool keeps_whole(const struct plan *plan)
-{
-    return plan->stack.kind == STACK_SGLANG &&
-           (plan->model.indexer.heads || plan_drafts_itself(plan));
-}
-
-/* vLLM config/parallel.py and config/model.py, verify_with_parallel_config: only ranks that
- * would hold the same keys and values share them out; with as many SGLang's
- * (configs/model_config.py, get_num_kv_heads) gain nothing. */
-static bool sharing_broken(const struct plan *plan, char *text, char *hint)
-{
-    const struct attention *a = &plan->model.attention;
-    uint64_t dcp = plan->parallel.dcp, tp = plan->parallel.tp, kv = a->kv_heads;
-    bool grouped = a->kind == ATTENTION_GQA && kv > 0;
-    rule_say(hint, "a divisor of tp; with grouped queries of tp / kv_heads too");
-    if (tp % dcp != 0)
-        rule_say(text, "dcp %" PRIu64 " does not divide tp %" PRIu64, dcp, tp);
-    else if (grouped && (dcp > tp / kv || a->heads / kv % dcp != 0))
-        rule_say(text,
-                 "dcp %" PRIu64 ": tp %" PRIu64 " ranks over %" PRIu64
-                 " key and value heads do not hold the same that often",
-                 dcp, tp, kv);
-    else if (a->window || a->chunk)
-        rule_say(text, "dcp %" PRIu64 ": layers with a window share nothing out", dcp);
-    else if (keeps_whole(plan))
-        rule_say(text,
-                 "dcp %" PRIu64 ": an indexer's keys and a module's cache are whole on every "
-                 "rank of sglang, which is not modelled",
-                 dcp);
-    else
-        return false;
-    return true;
 }
 
 /* Its sizes, on the same ranks. */
@@ -464,12 +423,6 @@ static const struct rule rules[] = {
      .applies = engine_groups_layers,
      .broken = group_broken,
      .also = {"memory.offload_group"}},
-    {.name = "cache-splits",
-     .key = "parallel.dcp",
-     .shape = RULE_OTHER,
-     .applies = shares_cache,
-     .broken = sharing_broken,
-     .also = {"parallel.tp", "model.attention.kv_heads"}},
     {.name = "draft-beside-model",
      .key = "workload.speculation.tokens",
      .shape = RULE_OTHER,

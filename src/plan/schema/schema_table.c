@@ -140,7 +140,7 @@ const struct field schema_table[] = {
           "mla: query and key size per head without rotary part"),
     COUNT("model.attention.qk_rope_head_dim", model.attention.qk_rope_head_dim, 0, 1e6, "0",
           "mla: rotary query and key size per head; shared_kv: of head_dim, which an fp8 cache "
-          "keeps in 16 bits"),
+          "keeps in 16 bits; gqa: of head_dim, 0: all of it"),
     COUNT("model.attention.v_head_dim", model.attention.v_head_dim, 0, 1e6, "0",
           "value size per head; gqa: 0: head_dim"),
     BOOL("model.attention.bias", model.attention.bias, "false",
@@ -682,7 +682,8 @@ const struct field schema_table[] = {
     COUNT("parallel.vpp_group", parallel.vpp_group, 0, 10000, "0",
           "megatron, vpp above 1: micro-batches that go through a chunk before the next one "
           "(--microbatch-group-size-per-virtual-pipeline-stage); 0: pp"),
-    COUNT("parallel.cp", parallel.cp, 1, 1e6, "1", "context-parallel ranks"),
+    COUNT("parallel.cp", parallel.cp, 1, 1e6, "1",
+          "context-parallel ranks (vllm: --prefill-context-parallel-size)"),
     COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
     COUNT("parallel.etp", parallel.etp, 1, 1e6, "1",
           "tensor-parallel ranks of an expert; unsaid: tp where the stack's launch splits "
@@ -708,6 +709,10 @@ const struct field schema_table[] = {
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
           "vllm, sglang: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size)"),
+    COUNT("parallel.attention_cp", parallel.attention_cp, 1, 1e6, "1",
+          "sglang: tensor-parallel ranks that share out the tokens of prompts in attention, "
+          "whose "
+          "heads they do not split (--attn-cp-size with --enable-prefill-cp)"),
     COUNT("parallel.zero", parallel.zero, 0, 3, "0",
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
     COUNT("parallel.dp_shard", parallel.dp_shard, 0, 1e6, "0",
@@ -888,6 +893,9 @@ const struct field schema_table[] = {
            "format of tokens on their way back"),
     FORMAT("precision.kv_cache", precision.kv_cache, words_format, "bf16",
            "format of the KV cache"),
+    FORMAT("precision.window_cache", precision.window_cache, words_format_or_none, "none",
+           "vllm: that of layers with a window (--kv-cache-dtype-skip-layers sliding_window); "
+           "none: precision.kv_cache"),
     WORD("precision.compute", precision.compute, words_compute, "bf16",
          "format matrices are multiplied in"),
     WORD("precision.recipe", precision.recipe, words_recipe, "none",

@@ -194,23 +194,40 @@ static bool is_stored(const char *quantization, const char *weights, const char 
 
 /* Routed experts alone are quantised (vLLM quantization/experts_int8.py: linear layers are
  * unquantised). */
-static void leave_wide(struct job *job)
+void serving_name_parts(struct job *job, const char *flags)
 {
     static const char *const parts[] = {"attention", "linear",   "indexer", "dense",
                                         "shared",    "residual", "latent"};
-    const struct setting *s = job_setting(job, "quantization");
-    draft_set_list(&job->draft, "precision.plain", parts, sizeof parts / sizeof *parts, s->mark,
-                   s->said);
+    job_set_list(job, "precision.plain", parts, sizeof parts / sizeof *parts, flags);
 }
 
-enum status serving_set_formats(struct job *job)
+static enum status set_quantized(struct job *job)
+{
+    const char *quantization = "";
+    TRY(job_word(job, "quantization", &quantization));
+    if (text_equal(quantization, "None")) /* vLLM engine/arg_utils.py, optional_type */
+        quantization = "";
+    const char *weights = serving_quantized(job, quantization);
+    const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
+    if (text_equal(quantization, "experts_int8"))
+        serving_name_parts(job, "quantization");
+    if (stored && is_stored(quantization, weights, stored->words[0]))
+        return STATUS_OK;
+    if (weights)
+        job_set(job, "precision.weights", weights, "quantization");
+    if (quantization[0] && !weights)
+        job_warn(job, job_setting(job, "quantization")->mark,
+                 "quantization '%s' matters to memory and is not modelled", quantization);
+    return STATUS_OK;
+}
+
+enum status serving_set_formats(struct job *job, bool quantized)
 {
     static const char dtypes[] = "auto=bf16 bfloat16=bf16 float16=f16 half=f16 float=f32 "
                                  "float32=f32";
-    const char *dtype = "auto", *cache = "auto", *quantization = "";
+    const char *dtype = "auto", *cache = "auto";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "kv-cache-dtype", &cache));
-    TRY(job_word(job, "quantization", &quantization));
     const char *as = job_convert(job, dtypes, dtype), *kept = serving_cache_format(job, cache);
     if (!as)
         return job_fail(job, "dtype", "'%s' is no format", dtype);
@@ -221,20 +238,7 @@ enum status serving_set_formats(struct job *job)
     else
         job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
                  "a cache in '%s' matters to memory and is not modelled", cache);
-    if (text_equal(quantization, "None")) /* vLLM engine/arg_utils.py, optional_type */
-        quantization = "";
-    const char *weights = serving_quantized(job, quantization);
-    const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
-    if (text_equal(quantization, "experts_int8"))
-        leave_wide(job);
-    if (stored && is_stored(quantization, weights, stored->words[0]))
-        return STATUS_OK;
-    if (weights)
-        job_set(job, "precision.weights", weights, "quantization");
-    if (quantization[0] && !weights)
-        job_warn(job, job_setting(job, "quantization")->mark,
-                 "quantization '%s' matters to memory and is not modelled", quantization);
-    return STATUS_OK;
+    return quantized ? STATUS_OK : set_quantized(job);
 }
 
 enum status serving_range(struct job *job, const char *flag, uint64_t *least, uint64_t *most)

@@ -12,7 +12,9 @@ enum status serving_set_model(struct job *job, const char *flag);
 const char *serving_named_format(const char *name);
 
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
-enum status serving_set_formats(struct job *job);
+enum status serving_set_formats(struct job *job, bool quantized); /* weights are set already */
+/* precision.plain: all parts but routed experts. */
+void serving_name_parts(struct job *job, const char *flags);
 
 /* Warns of variables in front of the launch that change memory or time and are not read. */
 void serving_warn_environment(struct job *job);

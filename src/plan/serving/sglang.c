@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/serving/engine_script.h"
@@ -314,6 +315,27 @@ static enum status read_steps(struct job *job, const char *algorithm, uint64_t *
     return STATUS_OK;
 }
 
+/* Prediction modules in memory: the first, or one a step with multi-layer EAGLE, which MiMo-V2
+ * and Step-3.5 have by default (0.5.23 speculative/multi_layer_eagle_worker_v2.py,
+ * draft_runners; arg_groups/model_overrides/mimo_v2.py, overrides.py). */
+static enum status set_modules(struct job *job, const char *algorithm, uint64_t steps)
+{
+    static const char flag[] = "enable-multi-layer-eagle";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const struct draft_item *model = draft_find(&job->draft, "model");
+    bool known, several = false;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, flag, &several));
+    const char *name = model && model->n ? model->words[0] : "";
+    several = several || (text_equal(algorithm, "EAGLE") &&
+                          (text_starts(name, "mimo-v2") || text_starts(name, "step-3")));
+    uint64_t modules = several ? lesser(steps, plan->model.mtp_layers) : 1;
+    if (known && plan->model.mtp_layers > 1)
+        job_set_count(job, "model.mtp_layers", modules,
+                      "enable-multi-layer-eagle speculative-num-steps speculative-algorithm");
+    return STATUS_OK;
+}
+
 /* The last token of a step is the model's own; a tree has more of them than steps. */
 static enum status set_draft(struct job *job)
 {
@@ -333,6 +355,8 @@ static enum status set_draft(struct job *job)
                                         "speculative-draft-kv-cache-dtype"};
     if (verified > 1 && algorithm[0]) {
         TRY(serving_set_draft(job, &draft));
+        if (draft.method == DRAFT_MTP)
+            TRY(set_modules(job, algorithm, draft.tokens));
         return draft.method == DRAFT_MODEL ? set_ends_of_draft(job, algorithm) : STATUS_OK;
     }
     if (algorithm[0])
@@ -362,18 +386,20 @@ static void write_draft(struct job_writer *writer)
 
 /* Dense networks lie over all ranks, or are whole on each (the only size that it takes); the
  * head over all, or over those of a replica of attention. */
-static enum status set_ends(struct job *job, const struct degrees *d)
+static enum status set_ends(struct job *job, const struct degrees *d,
+                            const struct sglang_prompts *prompts)
 {
-    uint64_t dense = 0, ranks = d->inside ? d->tp / d->dp : d->tp;
+    uint64_t dense = 0, ranks = (d->inside ? d->tp / d->dp : d->tp) / prompts->ranks;
     bool head = false, replicas = d->inside && d->dp > 1;
     TRY(job_count(job, "moe-dense-tp-size", &dense));
     TRY(job_switch(job, "enable-dp-lm-head", &head));
-    if (replicas && dense)
+    dense = prompts->dense_whole ? 1 : dense;
+    if ((replicas || prompts->ranks > 1) && dense)
         job_set(job, "parallel.dense_apart", dense < d->tp ? "true" : "false",
                 "moe-dense-tp-size");
     if (replicas && head)
         job_set(job, "parallel.head_apart", "true", "enable-dp-lm-head");
-    if (dense && dense < d->tp && dense != ranks)
+    if (dense && dense < d->tp && dense != ranks && job_given(job, "moe-dense-tp-size"))
         job_warn(job, job_setting(job, "moe-dense-tp-size")->mark,
                  "dense networks over %" PRIu64
                  " ranks matter to memory and are not modelled: they are over the %" PRIu64
@@ -424,6 +450,7 @@ static enum status sglang_finish(struct job *job)
     serving_warn_environment(job);
     serving_set_stages(job);
     struct degrees d;
+    struct sglang_prompts prompts;
     const char *backend = "none", *mode = "null";
     bool deepep = false;
     TRY(serving_refuse_encoder(job, "encoder-only"));
@@ -440,11 +467,17 @@ static enum status sglang_finish(struct job *job)
         backend = "deepep";
     TRY(serving_set_model(job, "model-path"));
     TRY(sglang_set_away(job));
+    TRY(sglang_set_prompts(job, d.inside ? d.tp / d.dp : d.tp, &prompts));
+    if (prompts.ranks > 1 && d.dp > 1 && !d.inside)
+        return job_fail(job, "dp-size",
+                        "beside prompts that ranks share out it counts replicas of attention "
+                        "for DeepSeek's models alone: --attn-dp-size says so");
+    backend = prompts.spreads ? "deepep" : backend;
     TRY(set_layout(job, &d, backend));
-    TRY(set_ends(job, &d));
+    TRY(set_ends(job, &d, &prompts));
     TRY(set_adapters(job));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
-    TRY(serving_set_formats(job));
+    TRY(serving_set_formats(job, false));
     TRY(sglang_set_sparse_cache(job));
     TRY(set_draft(job));
     TRY(set_encoder(job));
@@ -452,7 +485,10 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_limit_context(job, "context-length", "json-model-override-args",
                               "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"));
     TRY(sglang_set_states(job));
-    return set_path(job, backend, !text_equal(mode, "prefill"));
+    TRY(set_path(job, backend, !text_equal(mode, "prefill")));
+    bool replicas = d.inside && d.dp > 1;
+    return sglang_set_kimi(job, d.tp / (replicas ? d.dp : 1) / prompts.ranks, replicas,
+                           !text_equal(backend, "none"));
 }
 
 /* Where it is not what experts take. */
@@ -499,12 +535,13 @@ static enum status sglang_write(struct job_writer *writer)
         writer_count(writer, "dp-size", dp);
     if (inside)
         writer_flag(writer, "enable-dp-attention", NULL);
-    if (inside && p->dense_apart && p->tp == 1)
+    if (p->dense_apart && engine_attention_ranks(plan) == 1)
         writer_count(writer, "moe-dense-tp-size", 1);
     if (inside && p->head_apart)
         writer_flag(writer, "enable-dp-lm-head", NULL);
     serving_write_adapters(writer, "max-loras-per-batch");
     writer_direct(writer);
+    sglang_write_prompts(writer);
     sglang_write_experts(writer);
     write_exchange(writer);
     if (prefill || plan->workload.role != DUTY_ALL)

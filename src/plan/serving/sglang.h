@@ -11,6 +11,17 @@ extern const size_t sglang_n_flags;
 enum status sglang_set_host_cache(struct job *job);
 void sglang_write_host_cache(struct job_writer *writer);
 
+/* parallel.attention_cp of a replica of so many ranks, and what follows of the model for dense
+ * networks and experts. */
+struct sglang_prompts {
+    uint64_t ranks;   /* that share a prompt out; 1: none do */
+    bool dense_whole; /* on every rank */
+    bool spreads;     /* by DeepEP, whatever the launch says */
+};
+enum status sglang_set_prompts(struct job *job, uint64_t replica,
+                               struct sglang_prompts *prompts);
+void sglang_write_prompts(struct job_writer *writer);
+
 /* stack.graphs, graph_batch, prompt_graphs and prompt_graph_tokens. */
 enum status sglang_set_graphs(struct job *job);
 void sglang_write_graphs(struct job_writer *writer);
@@ -18,6 +29,10 @@ void sglang_write_graphs(struct job_writer *writer);
 /* stack.experts by --moe-runner-backend and the switches before it. */
 enum status sglang_set_experts(struct job *job);
 void sglang_write_experts(struct job_writer *writer);
+
+/* moe.shared and parallel.dense_apart by Kimi-K3's own flags. */
+enum status sglang_set_kimi(struct job *job, uint64_t attention_ranks, bool replicas,
+                            bool exchanges);
 
 /* memory.offload_group and memory.host_experts: experts in host memory. */
 enum status sglang_set_away(struct job *job);

@@ -107,3 +107,39 @@ void sglang_write_experts(struct job_writer *writer)
     if (word)
         writer_flag(writer, "moe-runner-backend", word);
 }
+
+/* Kimi-K3 alone reads them (models/kimi_k3.py 0.5.23): of shared experts behind an all-to-all,
+ * whole on every rank unless told, and of dense networks beside replicas of attention. */
+enum status sglang_set_kimi(struct job *job, uint64_t attention_ranks, bool replicas,
+                            bool exchanges)
+{
+    static const char size_flag[] = "shared-experts-tp-size",
+                      shared_flag[] = "enable-shared-experts-attn-tp",
+                      dense_flag[] = "enable-dense-mlp-attn-tp";
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known, shared = false, dense = false, sized = job_given(job, size_flag);
+    uint64_t ranks = 0;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_count(job, size_flag, &ranks));
+    TRY(job_switch(job, shared_flag, &shared));
+    TRY(job_switch(job, dense_flag, &dense));
+    bool kimi = known && plan->model.linear.full_rank_gate;
+    if (sized && (!kimi || !exchanges || !ranks || attention_ranks % ranks != 0))
+        return job_fail(job, size_flag,
+                        "SGLang takes it of Kimi-K3 alone, behind an all-to-all backend, as a "
+                        "divisor of the %llu ranks of attention",
+                        (unsigned long long)attention_ranks);
+    if (!kimi)
+        return STATUS_OK;
+    if (!sized && shared && exchanges)
+        ranks = attention_ranks;
+    if (ranks > 1 && ranks != attention_ranks)
+        job_warn(job, job_setting(job, size_flag)->mark,
+                 "shared experts over some of attention's ranks matter to memory and are not "
+                 "modelled: they are whole on every rank here");
+    else if (ranks)
+        job_set(job, "moe.shared", ranks > 1 ? "tp" : "sp", sized ? size_flag : shared_flag);
+    if (dense && replicas)
+        job_set(job, "parallel.dense_apart", "true", dense_flag);
+    return STATUS_OK;
+}

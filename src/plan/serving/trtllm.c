@@ -260,7 +260,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(trtllm_set_adapters(job));
     TRY(serving_set_context(job, "max-seq-len"));
     TRY(serving_cut_context(job, "max-seq-len", "TLLM_ALLOW_LONG_MAX_MODEL_LEN"));
-    return serving_set_formats(job);
+    return serving_set_formats(job, false);
 }
 
 /* ---- a plan as a launch ---- */

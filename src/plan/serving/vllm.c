@@ -17,7 +17,7 @@
 /* All ranks of the engine, and how many of them are on a node. */
 static enum status set_size(struct job *job)
 {
-    uint64_t tp = 1, pp = 1, dp = 1, local = 0, nodes = 0;
+    uint64_t tp = 1, pp = 1, dp = 1, cp = 1, local = 0, nodes = 0;
     static const char *const positive[] = {"max-num-seqs",  "max-num-batched-tokens",
                                            "block-size",    "max-loras",
                                            "max-lora-rank", NULL};
@@ -25,11 +25,12 @@ static enum status set_size(struct job *job)
     TRY(serving_degree(job, "tensor-parallel-size", &tp));
     TRY(serving_degree(job, "pipeline-parallel-size", &pp));
     TRY(serving_degree(job, "data-parallel-size", &dp));
+    TRY(serving_degree(job, "prefill-context-parallel-size", &cp));
     TRY(job_count(job, "data-parallel-size-local", &local));
     TRY(job_count(job, "nnodes", &nodes));
-    job->size = (struct job_size){.nodes = nodes, .world = tp * pp * dp};
+    job->size = (struct job_size){.nodes = nodes, .world = tp * pp * cp * dp};
     if (local && local <= dp)
-        job->size.per_node = tp * pp * local;
+        job->size.per_node = tp * pp * cp * local;
     return STATUS_OK;
 }
 
@@ -77,10 +78,11 @@ static enum status has_slots(struct job *job, bool *slots)
  * starts the engine (a script's LLM takes more) and by the mode (vllm/engine/arg_utils.py). */
 static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t *batched)
 {
-    const struct engine_release *release = vllm_release(job);
+    const struct engine_release *release;
     double gib;
     bool a100, llm = false, slots;
     const char *mode = "balanced";
+    TRY(vllm_release(job, &release));
     TRY(serving_device(job, &gib, &a100));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
@@ -106,9 +108,11 @@ static enum status limit_batch(struct job *job, uint64_t sequences, uint64_t *ba
     uint64_t longest = job_drafted(job, "workload.context_length", 0);
     bool llm = false, overflow = false;
     const char *mode = "balanced";
+    const struct engine_release *release;
+    TRY(vllm_release(job, &release));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
-    if (longest && vllm_release(job)->limits_batch)
+    if (longest && release->limits_batch)
         *batched = lesser(*batched, checked_mul(sequences, longest, &overflow));
     if (llm || text_equal(mode, "throughput"))
         job_set_count(job, "workload.max_num_batched_tokens", *batched, origin);
@@ -179,11 +183,13 @@ static enum status set_path(struct job *job)
                  "all-to-all backend '%s' matters to memory and is not modelled: allgather "
                  "stands in",
                  backend);
-    uint64_t dp = 1;
+    uint64_t dp = 1, cp = 1;
     bool whole = false;
     TRY(job_count(job, "data-parallel-size", &dp));
     TRY(job_switch(job, "enable-expert-parallel", &whole));
-    if (dp == 1 || !whole) /* the tokens are on every rank, or joined, whatever the backend */
+    TRY(job_count(job, "prefill-context-parallel-size", &cp));
+    if (dp * cp == 1 ||
+        !whole) /* the tokens are on every rank, or joined, whatever the backend */
         path = "auto";
     draft_set(&job->draft, "moe.path", path ? path : "allgather", s ? s->mark : mark,
               s ? s->said : origin);
@@ -229,17 +235,20 @@ static enum status set_graphs(struct job *job)
 static enum status set_layout(struct job *job)
 {
     bool experts = false;
-    uint64_t tp = job_drafted(job, "parallel.tp", 1), dp = 1, redundant = 0;
+    uint64_t tp = job_drafted(job, "parallel.tp", 1), dp = 1, cp = 1, redundant = 0;
     TRY(job_count(job, "data-parallel-size", &dp));
+    TRY(job_count(job, "prefill-context-parallel-size", &cp));
     job_set_count(job, "parallel.dp", dp, "data-parallel-size");
     TRY(job_switch(job, "enable-expert-parallel", &experts));
     TRY(set_graphs(job));
     TRY(job_count(job, "eplb-config.num_redundant_experts", &redundant));
-    job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
-    job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
+    uint64_t ranks =
+        tp * dp * cp; /* layers/fused_moe/config.py, flatten_tp_across_dp_and_pcp */
+    job_set_count(job, "parallel.ep", experts ? ranks : 1, "enable-expert-parallel");
+    job_set_count(job, "parallel.etp", experts ? 1 : ranks,
                   "enable-expert-parallel tensor-parallel-size");
     if (tp > 1) /* nothing to say on one rank */
-        job_set(job, "parallel.sp", experts && dp > 1 ? "true" : "false",
+        job_set(job, "parallel.sp", experts && dp * cp > 1 ? "true" : "false",
                 "enable-expert-parallel");
     if (redundant)
         job_set_count(job, "moe.redundant_experts", redundant,
@@ -415,6 +424,7 @@ static enum status limit_window(struct job *job)
 
 static enum status vllm_finish(struct job *job)
 {
+    bool quantized;
     serving_warn_environment(job);
     serving_set_stages(job);
     TRY(serving_refuse_encoder(job, "mm-encoder-only"));
@@ -432,7 +442,10 @@ static enum status vllm_finish(struct job *job)
     TRY(set_context(job));
     TRY(limit_window(job));
     TRY(set_batch(job));
-    TRY(serving_set_formats(job));
+    TRY(vllm_set_quantized(job, &quantized));
+    TRY(serving_set_formats(job, quantized));
+    TRY(vllm_check_parts(job));
+    TRY(vllm_set_skipped(job));
     TRY(check_cache(job));
     TRY(vllm_set_experts(job));
     TRY(vllm_set_states(job));
@@ -502,6 +515,7 @@ static enum status vllm_write(struct job_writer *writer)
     write_adapters(writer);
     vllm_write_states(writer);
     vllm_write_host_cache(writer);
+    vllm_write_skipped(writer);
     serving_write_offload(writer);
     if (plan->memory.window_ratio == 1)
         writer_flag(writer, "disable-hybrid-kv-cache-manager", NULL);

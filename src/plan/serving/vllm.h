@@ -28,9 +28,19 @@ void vllm_write_draft(struct job_writer *writer);
 /* Chunks of experts and of the dispatch on a path, by the environment. */
 enum status vllm_set_chunks(struct job *job, const char *path);
 
-/* The release that runs: as asked for, by the image, or the newest known. */
+/* The release that runs: as asked for, by the image, or that of the stack's file, whose memory
+ * a plan without one has. */
 struct engine_release;
-const struct engine_release *vllm_release(struct job *job);
+enum status vllm_release(struct job *job, const struct engine_release **release);
+
+/* precision.weights and plain of weights that are quantised as they are loaded; *done: they
+ * were. And a warning of a step in parts that is not modelled: vllm_quantized.c */
+enum status vllm_set_quantized(struct job *job, bool *done);
+enum status vllm_check_parts(struct job *job);
+
+/* precision.window_cache by --kv-cache-dtype-skip-layers, and back. */
+enum status vllm_set_skipped(struct job *job);
+void vllm_write_skipped(struct job_writer *writer);
 
 /* The stack with the release that the plan will have, whose caches are counted: that of the
  * stack's file unless one is asked for. */

@@ -6,7 +6,7 @@
 #include "plan/engine.h"
 #include "plan/serving/vllm.h"
 
-/* What the user says, or the image's tag; "": the newest. */
+/* What the user says, or the image's tag; "": that of the stack's file. */
 static const char *version_of(const struct job *job)
 {
     static const char key[] = "stack.version";
@@ -18,14 +18,6 @@ static const char *version_of(const struct job *job)
     return item && item->n ? item->words[0] : "";
 }
 
-const struct engine_release *vllm_release(struct job *job)
-{
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    plan->stack.kind = STACK_VLLM;
-    snprintf(plan->stack.version, sizeof plan->stack.version, "%s", version_of(job));
-    return engine_release(plan);
-}
-
 enum status vllm_set_stack(struct job *job, struct plan *plan)
 {
     struct plan *stack = arena_alloc(job->arena, 1, sizeof *stack);
@@ -34,6 +26,14 @@ enum status vllm_set_stack(struct job *job, struct plan *plan)
     plan->stack = stack->stack;
     if (version[0])
         snprintf(plan->stack.version, sizeof plan->stack.version, "%s", version);
+    return STATUS_OK;
+}
+
+enum status vllm_release(struct job *job, const struct engine_release **release)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    TRY(vllm_set_stack(job, plan));
+    *release = engine_release(plan);
     return STATUS_OK;
 }
 
@@ -66,7 +66,8 @@ static bool cuts(const struct job *job, const char *path)
 
 enum status vllm_set_chunks(struct job *job, const char *path)
 {
-    const struct engine_release *release = vllm_release(job);
+    const struct engine_release *release;
+    TRY(vllm_release(job, &release));
     if (release->expert_chunk && !cuts(job, path)) {
         draft_set_count(&job->draft, "moe.expert_tokens", 1000000000, (struct mark){0},
                         "VLLM_ENABLE_FUSED_MOE_ACTIVATION_CHUNKING");

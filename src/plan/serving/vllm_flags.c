@@ -12,6 +12,7 @@
 #define KERNEL "vllm/config/kernel.py, 0.19.0"
 #define ATTENTION "vllm/config/attention.py, 0.33.0"
 #define OFFLOAD "vllm/config/offload.py, 0.33.0"
+#define QUANTIZATION "vllm/config/quantization.py, 0.33.0"
 #define LORA "vllm/config/lora.py, 0.19.0"
 #define MULTIMODAL "vllm/config/multimodal.py, 0.19.0"
 
@@ -28,12 +29,8 @@ const struct job_flag vllm_flags[] = {
          "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
     DIRECT("decode-context-parallel-size dcp", JOB_VALUE, "parallel.dcp", NULL, NULL,
            PARALLEL_CONFIG),
-    MEMORY(
-        "prefill-context-parallel-size pcp", JOB_VALUE, "1",
-        "its ranks are left out, and so are the experts that they would hold a share of (MLA "
-        "models alone take it, without stages; prompts are split over them, decodes and caches "
-        "whole on each)",
-        PARALLEL_CONFIG),
+    DIRECT("prefill-context-parallel-size pcp", JOB_VALUE, "parallel.cp", NULL, NULL,
+           "vllm/config/parallel.py, 0.33.0"),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
          "where dp > 1: allgather; deepep_high_throughput deepep, "
          "deepep_low_latency deepep_ll",
@@ -181,8 +178,9 @@ const struct job_flag vllm_flags[] = {
            PARALLEL_CONFIG),
     DIRECT("dbo-prefill-token-threshold", JOB_VALUE, "moe.overlap_prefill", NULL, NULL,
            PARALLEL_CONFIG),
-    MEMORY("ubatch-size", JOB_VALUE, "0", "parts of a step are two, with enable-dbo, here",
-           PARALLEL_CONFIG),
+    RULE("ubatch-size", JOB_VALUE, NULL,
+         "two with enable-dbo, whatever it says; else a warning",
+         "vllm/config/parallel.py, 0.33.0"),
     MEMORY("enable-elastic-ep", JOB_SWITCH, NULL, "ranks are those that it starts with here",
            PARALLEL_CONFIG),
     IDLE("elastic-ep-max-dp-size", JOB_VALUE, "see enable-elastic-ep", PARALLEL_CONFIG),
@@ -199,8 +197,9 @@ const struct job_flag vllm_flags[] = {
     TIME("gdn-prefill-backend kda-prefill-backend kda-decode-backend mamba-backend "
          "mamba-ssu-algorithm",
          JOB_VALUE, NULL, NULL, ENGINE),
-    MEMORY("kv-cache-dtype-skip-layers", JOB_LIST, NULL,
-           "caches of all layers have one format here", CACHE),
+    RULE("kv-cache-dtype-skip-layers", JOB_LIST, "precision.window_cache",
+         "sliding_window: the activations' format; layers by number warn",
+         "vllm/config/cache.py, layers/attention/attention.py, 0.33.0"),
     TIME("kv-sharing-fast-prefill", JOB_SWITCH, NULL, "prompts run through all layers here",
          CACHE),
     TIME("kv-offloading-backend", JOB_VALUE, "native", NULL, CACHE),
@@ -228,8 +227,18 @@ const struct job_flag vllm_flags[] = {
     TIME("video-pruning-rate", JOB_VALUE, NULL, NULL, MULTIMODAL),
     MEMORY("override-attention-dtype", JOB_VALUE, NULL,
            "attention has the format of activations here", ENGINE),
-    MEMORY("quantization-config", JOB_JSON, NULL,
-           "weights stay as the checkpoint stores them here", ENGINE),
+    {"quantization-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", QUANTIZATION},
+    RULE("quantization-config.linear quantization-config.linear.weight", JOB_VALUE,
+         "precision.weights", "of all but routed experts: precision.plain_format beside others",
+         QUANTIZATION),
+    RULE("quantization-config.moe quantization-config.moe.weight", JOB_VALUE,
+         "precision.weights", "of routed experts", QUANTIZATION),
+    TIME("quantization-config.linear.activation quantization-config.moe.activation", JOB_VALUE,
+         NULL, "products are in the weights' format here", QUANTIZATION),
+    MEMORY("quantization-config.ignore", JOB_LIST, NULL, "all layers are quantised alike here",
+           QUANTIZATION),
+    MEMORY("quantization-config.targets", JOB_JSON, NULL,
+           "weights stay as the checkpoint stores them here", QUANTIZATION),
     MEMORY("use-fp64-gumbel", JOB_SWITCH, NULL, "samples are drawn in 32 bits here", ENGINE),
     MEMORY("enable-prompt-embeds", JOB_SWITCH, NULL, "prompts are tokens here", ENGINE),
     TIME("enable-return-routed-experts return-sampling-mask", JOB_SWITCH, NULL, NULL, ENGINE),

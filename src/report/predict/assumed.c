@@ -163,6 +163,12 @@ static bool offloads(const struct plan *plan)
            engine_groups_layers(plan);
 }
 
+/* Of vLLM's releases memory and batches differ. */
+static bool has_releases(const struct plan *plan)
+{
+    return infers(plan) && plan->stack.kind == STACK_VLLM;
+}
+
 enum { UNSAID = 5 }; /* of the keys: no word where neither user nor stack decides */
 
 /* Keys worth a word when the user did not set them, in the order of importance. */
@@ -197,6 +203,7 @@ static const struct {
     {"precision.activations", always},
     {"precision.kv_cache", infers},
     {"model.linear.state", keeps_states},
+    {"stack.version", has_releases},
 };
 
 /* Who decided: nobody, or the stack or the model of the plan. NULL: the user. */

@@ -43,6 +43,9 @@ static struct plan profile_of(const struct plan *plan)
     w->context_length = engine_context(plan);
     w->sequence_length = engine_tokens(plan);
     w->max_num_batched_tokens = w->sequence_length;
+    if (plan->stack.kind == STACK_VLLM) /* each of its own: v1/worker/gpu/model_runner.py 0.33,
+                                           _dummy_run of max_num_tokens */
+        w->sequence_length *= engine_prompt_ranks(plan);
     w->micro_batch = 1;
     w->mode = MODE_PREFILL;
     if (plan->workload.mode == MODE_DECODE)

@@ -214,7 +214,9 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
 {
     const struct engine_release *release = engine_release(plan);
     uint64_t count[MIXER_COUNT], each[MIXER_COUNT];
-    bool overflow = false, own = plan_has_own_window(plan);
+    bool overflow = false;
+    bool own = plan_has_own_window(plan) ||
+               cache_format(plan, MIXER_WINDOW) != cache_format(plan, MIXER_FULL);
     double spared = 0; /* layers' tokens that slide out */
     *out = (struct cache_groups){0};
     for (unsigned m = 0; m < MIXER_COUNT; m++)

@@ -401,7 +401,9 @@ static void as_engine(const struct pricing *p, const struct work *work, const st
     const struct parallel *parallel = &p->plan->parallel;
     bool gathers = op->kernel == KERNEL_ALLGATHER || ask->item == PROFILE_ALL_GATHER;
     uint16_t src = op_buffer(work, op, ROLE_SRC);
-    if (!plan_is_engine(p->plan) || op->group == GROUP_DCP) /* of heads, not of tokens */
+    bool within = op->group == GROUP_DCP || op->group == GROUP_HEADS ||
+                  op->group == GROUP_PROMPT; /* attention: heads, and tokens of its own */
+    if (!plan_is_engine(p->plan) || within)
         return;
     if (gathers && work->buffers[src].category == CATEGORY_METADATA)
         ask->messages = 0;

@@ -2,6 +2,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/layer/layer.h"
+#include "work/piece/dims.h"
 
 struct size layer_group_ranks(struct layer *l, enum process_group group)
 {
@@ -17,9 +18,13 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
         [GROUP_EDP_SHARD] = shard.experts,         [GROUP_DP_REPLICA] = copies.dense,
         [GROUP_EDP_REPLICA] = copies.experts,      [GROUP_DP_SECOND] = second.dense,
         [GROUP_EDP_SECOND] = second.experts};
+    if (group == GROUP_HEADS)
+        return dims_head_ranks(l->z, l->plan);
+    if (group == GROUP_PROMPT)
+        return dims_prompt_ranks(l->z, l->plan);
     if (parts[group])
         return size_const(l->z, parts[group]);
-    if (group == GROUP_DP)
+    if (group == GROUP_DP || (group == GROUP_REPLICAS && plan_is_engine(l->plan)))
         return size_mul(l->z, size_slot(l->z, SLOT_DP), size_slot(l->z, SLOT_CP));
     return size_slot(l->z, slots[group]);
 }

@@ -20,7 +20,8 @@ static bool reduces_all(const struct plan *plan)
 uint16_t layer_join(struct layer *l, const char *name, uint16_t x)
 {
     const struct buffer *own = &l->work->buffers[x];
-    struct extent all = layer_fixed(size_mul(l->z, own->dims[0], size_slot(l->z, SLOT_DP)));
+    struct size replicas = layer_group_ranks(l, GROUP_REPLICAS);
+    struct extent all = layer_fixed(size_mul(l->z, own->dims[0], replicas));
     bool rows = own->category != CATEGORY_METADATA;
     uint16_t joined = layer_rows(l, arena_join(l->arena, name, "_joined"),
                                  rows ? CATEGORY_COMMUNICATION : own->category, own->dtype, all,

@@ -56,14 +56,26 @@ static double stride_of(const struct axes *axes, enum process_group group, doubl
     return 1;
 }
 
-/* Those that share a cache out lie next to each other in tp (vLLM parallel_state.py). */
+/* Those that share a cache out lie next to each other in tp (vLLM parallel_state.py), so do
+ * those that split heads; SGLang's that share a prompt out lie as far apart as these are many
+ * (runtime_context.py, derive_attention_ranks). */
 static double ranks_apart(const struct plan *plan, const struct axes *axes,
                           enum process_group group, double *ranks)
 {
-    bool part = group == GROUP_DCP, replicas = group == GROUP_REPLICAS;
-    double stride = stride_of(axes, part ? GROUP_TP : replicas ? GROUP_DP : group, ranks);
-    if (part)
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    enum process_group whole = group == GROUP_DCP || group == GROUP_HEADS ? GROUP_TP
+                               : group == GROUP_PROMPT   ? (sglang ? GROUP_TP : GROUP_CP)
+                               : group == GROUP_REPLICAS ? GROUP_DP
+                                                         : group;
+    double stride = stride_of(axes, whole, ranks);
+    if (group == GROUP_DCP)
         *ranks = (double)engine_cache_ranks(plan);
+    if (group == GROUP_HEADS)
+        *ranks = (double)engine_attention_ranks(plan);
+    if (group == GROUP_PROMPT) {
+        *ranks = (double)engine_prompt_ranks(plan);
+        stride *= sglang ? (double)engine_attention_ranks(plan) : 1;
+    }
     return stride;
 }
 
@@ -130,7 +142,8 @@ static struct comm_place place_of(const struct plan *plan, const struct axes *ax
         double stride = ranks_apart(plan, axes, group, &ranks);
         repeat(plan, ranks, stride, &place);
     }
-    if (group == GROUP_DP || group == GROUP_DP_SHARD ||
+    bool joined_too = group == GROUP_REPLICAS && plan_is_engine(plan);
+    if (group == GROUP_DP || joined_too || group == GROUP_DP_SHARD ||
         group == GROUP_DP_SECOND) { /* with those that share sequences */
         double stride = stride_of(axes, GROUP_CP, &ranks);
         repeat(plan, ranks, stride, &place);

@@ -168,6 +168,8 @@ const char *phase_name(enum phase phase);
     X(PP, "pp")                                                                                \
     X(REPLICAS, "replicas") /* of attention, whose tokens experts take together */             \
     X(DCP, "dcp")           /* those of tp that share out the tokens of a cache */             \
+    X(HEADS, "heads")       /* those of tp that split the heads of attention */                \
+    X(PROMPT, "prompt")     /* those that share out a step's tokens in attention */            \
     /* with parallel.dp_shard: those that share a copy of either out, and those that hold the  \
        same shard of it */                                                                     \
     X(DP_SHARD, "dp_shard")                                                                    \

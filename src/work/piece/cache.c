@@ -146,14 +146,22 @@ static uint64_t width_of(const struct plan *plan, enum mixer mixer, bool *overfl
     if (a.kind == ATTENTION_SHARED_KV)
         return checked_add(a.head_dim, packed_bytes(plan), overflow);
     uint64_t both = checked_add(a.head_dim, a.v_head_dim, overflow);
-    return checked_mul(ceil_div(a.kv_heads, plan->parallel.tp), both, overflow);
+    return checked_mul(ceil_div(a.kv_heads, engine_attention_ranks(plan)), both, overflow);
+}
+
+enum dtype cache_format(const struct plan *plan, enum mixer mixer)
+{
+    enum dtype window = plan->precision.window_cache;
+    bool apart = plan->stack.kind == STACK_VLLM && window != DTYPE_NONE &&
+                 mixer_owner(mixer) == MIXER_WINDOW;
+    return apart ? window : plan->precision.kv_cache;
 }
 
 static uint64_t rows_bytes(const struct plan *plan, enum mixer mixer, uint64_t rows,
                            bool *overflow)
 {
     uint64_t elements = checked_mul(rows, width_of(plan, mixer, overflow), overflow);
-    return checked_mul(elements, dtype_bits(plan->precision.kv_cache), overflow) / 8;
+    return checked_mul(elements, dtype_bits(cache_format(plan, mixer)), overflow) / 8;
 }
 
 uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens)

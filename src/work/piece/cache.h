@@ -20,6 +20,9 @@
 #include "work/list/work.h"
 #include "work/piece/dims.h"
 
+/* Of a layer's keys and values. */
+enum dtype cache_format(const struct plan *plan, enum mixer mixer);
+
 /* One layer with this mixer and one sequence of so many tokens; saturates. */
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
 

@@ -8,7 +8,8 @@
 
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
 {
-    return replicas > 1 ? size_mul(z, size, size_slot(z, SLOT_DP)) : size;
+    struct size n = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
+    return replicas > 1 ? size_mul(z, size, n) : size;
 }
 
 struct size dims_joined(struct sizes *z, const struct plan *plan, struct size own)
@@ -18,7 +19,9 @@ struct size dims_joined(struct sizes *z, const struct plan *plan, struct size ow
 
 struct size dims_dense_width(struct sizes *z, const struct plan *plan, enum mixer mixer)
 {
-    struct size ranks = dims_over(z, plan_dense_replicas(plan), size_slot(z, SLOT_TP));
+    struct size tp =
+        plan->parallel.dense_apart ? dims_head_ranks(z, plan) : size_slot(z, SLOT_TP);
+    struct size ranks = dims_over(z, plan_dense_replicas(plan), tp);
     bool own = mixer_borrows(mixer) && plan->model.borrow_intermediate;
     return size_ceil_div(z, size_slot(z, own ? SLOT_BORROW_INTER : SLOT_DENSE_INTER), ranks);
 }
@@ -72,6 +75,19 @@ struct size dims_token_ranks(struct sizes *z, const struct plan *plan)
     return size_slot(z, experts ? SLOT_EP : SLOT_TP);
 }
 
+struct size dims_head_ranks(struct sizes *z, const struct plan *plan)
+{
+    struct size tp = size_slot(z, SLOT_TP);
+    bool fewer = engine_attention_ranks(plan) != plan->parallel.tp;
+    return fewer ? size_div(z, tp, size_const(z, plan->parallel.attention_cp)) : tp;
+}
+
+struct size dims_prompt_ranks(struct sizes *z, const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM ? size_slot(z, SLOT_CP)
+                                          : size_const(z, engine_prompt_ranks(plan));
+}
+
 static void fill_rows(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -103,6 +119,12 @@ static struct size per_tp(struct dims *d, struct size width)
 static struct size per_network(struct dims *d, struct size width)
 {
     return size_ceil_div(d->z, width, dims_network_ranks(d->z, d->plan));
+}
+
+/* Of heads: over the ranks of tp that split them. */
+static struct size per_heads(struct dims *d, struct size width)
+{
+    return size_ceil_div(d->z, width, dims_head_ranks(d->z, d->plan));
 }
 
 /* What queries meet by its number: the kernels' lists of numbers are as long as blocks of 64
@@ -142,7 +164,8 @@ static void fill_shared_widths(struct dims *d, struct size heads)
     w[COL_INDEX_IN] = size_times(z, index, 2 * mixer_overlap(MIXER_CSA));
     fill_entries(d, head, index);
     w[COL_GROUP_IN] = size_div(z, size_mul(z, size_slot(z, SLOT_HEADS), head), groups);
-    w[COL_OUT_IN] = w[COL_O_RANKS] = size_mul(z, per_tp(d, groups), size_slot(z, SLOT_O_RANK));
+    w[COL_OUT_IN] = w[COL_O_RANKS] =
+        size_mul(z, per_heads(d, groups), size_slot(z, SLOT_O_RANK));
 }
 
 static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
@@ -150,7 +173,7 @@ static void fill_grouped_widths(struct dims *d, const struct head_slots *slots,
 {
     struct sizes *z = d->z;
     const struct attention a = model_attention(&d->plan->model, d->mixer);
-    struct size *w = d->width, kv_heads = per_tp(d, size_slot(z, slots->kv_heads));
+    struct size *w = d->width, kv_heads = per_heads(d, size_slot(z, slots->kv_heads));
     w[COL_Q] = size_mul(z, heads, size_slot(z, slots->head_dim));
     w[COL_CONTEXT] = size_mul(z, heads, size_slot(z, slots->v_dim));
     w[COL_K] = size_mul(z, kv_heads, size_slot(z, slots->head_dim));
@@ -188,7 +211,7 @@ static void fill_attention_widths(struct dims *d)
 {
     struct sizes *z = d->z;
     const struct head_slots slots = slots_of_heads(&d->plan->model, d->mixer);
-    struct size heads = per_tp(d, size_slot(z, slots.heads)), *w = d->width;
+    struct size heads = per_heads(d, size_slot(z, slots.heads)), *w = d->width;
     w[COL_HEADS] = heads;
     w[COL_SCORES] = size_mul(z, heads, size_slot(z, SLOT_SEQUENCE_FULL));
     w[COL_Q_RANK] = size_slot(z, SLOT_Q_RANK);
@@ -222,7 +245,7 @@ static void fill_index_widths(struct dims *d)
     struct size *w = d->width, chosen = size_slot(d->z, SLOT_INDEX_TOP_K);
     w[COL_INDEX_HEADS] = size_slot(d->z, SLOT_INDEX_HEADS);
     if (d->plan->model.attention.kind == ATTENTION_GQA) {
-        w[COL_INDEX_HEADS] = per_tp(d, w[COL_INDEX_HEADS]);
+        w[COL_INDEX_HEADS] = per_heads(d, w[COL_INDEX_HEADS]);
         chosen = size_mul(d->z, w[COL_INDEX_HEADS],
                           size_div(d->z, chosen, size_slot(d->z, SLOT_INDEX_BLOCK)));
     }

@@ -222,6 +222,10 @@ struct size dims_dense_width(struct sizes *sizes, const struct plan *plan, enum 
 /* Likewise of the shared experts'. */
 struct size dims_shared_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
+/* Ranks that split attention's heads, and those that share out a step's tokens in attention
+ * (engine_attention_ranks, engine_prompt_ranks). */
+struct size dims_head_ranks(struct sizes *sizes, const struct plan *plan);
+struct size dims_prompt_ranks(struct sizes *sizes, const struct plan *plan);
 /* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
 struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
 

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/frozen.h"
 #include "plan/layers.h"
 #include "work/piece/encoder.h"
@@ -112,6 +113,24 @@ static void whole_parameters(const struct params *params, const struct stage *st
     }
 }
 
+/* What ranks of tp that share out prompts hold once more for each other: attention's matrices
+ * that others split, and dense networks that stay apart. */
+static uint64_t held_again(const struct plan *plan, const struct params *params,
+                           const struct stage *stage)
+{
+    uint64_t matrices = 0, copies = plan->parallel.tp / engine_attention_ranks(plan);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum mixer mixer = kind_mixer((enum layer_kind)k);
+        if (stage->layers[k])
+            matrices += stage->layers[k] *
+                        remaining(params->mixer[mixer].matrices, params->whole[mixer]);
+    }
+    if (plan->parallel.dense_apart)
+        matrices += dense_layers_of(stage, false) * params->dense_mlp.matrices +
+                    dense_layers_of(stage, true) * params->borrow_mlp.matrices;
+    return (copies - 1) * matrices;
+}
+
 void stage_parameters(const struct plan *plan, const struct params *params, struct stage *stage)
 {
     uint64_t matrices, vectors;
@@ -119,6 +138,8 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
     whole_parameters(params, stage, &matrices, &vectors);
     matrices += tables;
     matrices -= joined_away(plan, params, stage);
+    if (engine_attention_ranks(plan) != plan->parallel.tp)
+        matrices += held_again(plan, params, stage);
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && model_ties_head(&plan->model) && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;

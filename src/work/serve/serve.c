@@ -47,7 +47,8 @@ static void take_mixer(struct serve *v, enum mixer mixer)
 {
     const struct head_slots slots = slots_of_heads(&v->plan->model, mixer);
     v->mixer = mixer;
-    v->heads = size_ceil_div(v->s, size_slot(v->s, slots.heads), size_slot(v->s, SLOT_TP));
+    v->heads =
+        size_ceil_div(v->s, size_slot(v->s, slots.heads), dims_head_ranks(v->s, v->plan));
 }
 
 /* ---- attention ---- */
@@ -164,10 +165,14 @@ static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidd
     return gate;
 }
 
-static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
+static void attention(const struct serve *whole, enum segment segment, uint16_t hidden)
 {
     struct flow flow;
     struct size in, out;
+    struct serve part = *whole;
+    const struct serve *v = &part;
+    if (!whole->decode && whole->plan->parallel.attention_cp > 1) /* of a prompt */
+        part.tokens = size_ceil_div(part.s, part.tokens, dims_prompt_ranks(part.s, part.plan));
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     head_widths(v, &in, &out);
@@ -255,6 +260,8 @@ static void dense_mlp(const struct serve *v, enum layer_kind kind, uint16_t hidd
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
     struct serve all = *v;
     uint16_t in = hidden;
+    if (!v->decode && v->plan->parallel.dense_apart) /* and of a prompt a part */
+        all.tokens = size_ceil_div(s, v->tokens, dims_prompt_ranks(s, v->plan));
     if (replicas > 1) { /* of all replicas that share the network's width */
         all.tokens = dims_over(s, replicas, v->tokens);
         in = tensor(&all, &flow, "mlp_joined", CATEGORY_COMMUNICATION, v->hidden);
@@ -454,7 +461,7 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
         struct size tokens = cache_part(s, plan, cache_held(s, plan, mixer, context));
         uint64_t page = cache_page(plan, block);
         tokens = size_up(s, tokens, page ? page : 1);
-        cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
+        cache_buffer(plan, work, cache_name(mixer), mixer, cache_format(plan, mixer), tokens,
                      cache_width(&d));
         entry_buffers(plan, work, &d, context, block);
         if (d.facts & FACT_INDEX_KEYS)

@@ -44,6 +44,9 @@ static const struct rule {
     /* collectives and dispatchers sum the ranks' parts; rows beyond the last are not touched */
     {"reduce_routed_out", ALL, ANY, ALWAYS, DONE_NOWHERE},
     {"mask_tail", ALL, ANY, ALWAYS, DONE_NOWHERE},
+    /* a prompt in parts: step_prompt_in, step_prompt_out */
+    {"take_prompt_part", SGLANG, ANY, ALWAYS, DONE_NOWHERE},
+    {"gather_attention_sum", SGLANG, ANY, ALWAYS, DONE_NOWHERE},
     /* numbers of copies are those of experts where there are no copies */
     {"place", ALL, ANY, NO_COPIES, DONE_NOWHERE},
     /* products read rows where they lie, by sorted numbers */

@@ -14,11 +14,14 @@ static enum status refuse_degrees(const struct plan *plan, const struct serve_st
 {
     const struct parallel *p = &plan->parallel;
     uint64_t dp = plan_dp(plan);
-    if (p->cp > 1) {
+    if (p->cp > 1 && plan->stack.kind != STACK_VLLM) {
         err_set(err, STATUS_INPUT,
                 "stack %s splits no sequence over ranks: parallel.cp is %llu", name,
                 (unsigned long long)p->cp);
-        return err_hint(err, "set parallel.cp to 1");
+        return err_hint(err, plan->stack.kind == STACK_SGLANG
+                                 ? "set parallel.cp to 1; sglang's --attn-cp-size is "
+                                   "parallel.attention_cp"
+                                 : "set parallel.cp to 1");
     }
     if (style->whole_or_split && p->ep > 1 && p->etp > 1) {
         err_set(
@@ -86,7 +89,9 @@ static uint64_t head_values(const struct plan *plan)
 static enum status refuse_blocks(const struct plan *plan, const char *name, struct err *err)
 {
     const struct model *model = &plan->model;
-    const uint64_t dense = plan->parallel.tp * plan_dense_replicas(plan);
+    const uint64_t dense = plan->parallel.dense_apart
+                               ? engine_attention_ranks(plan)
+                               : plan->parallel.tp * plan_dense_replicas(plan);
     const struct {
         const char *network, *hint;
         uint64_t width, part;
@@ -105,7 +110,7 @@ static enum status refuse_blocks(const struct plan *plan, const char *name, stru
          model->dense_intermediate, ceil_div(model->dense_intermediate, dense), PART_DENSE,
          model_ffns(model, FFN_DENSE) > 0},
         {"attention's output", "a smaller parallel.tp", head_values(plan),
-         ceil_div(head_values(plan), plan->parallel.tp), PART_ATTENTION_OUT,
+         ceil_div(head_values(plan), engine_attention_ranks(plan)), PART_ATTENTION_OUT,
          model->attention.kind != ATTENTION_SHARED_KV},
     };
     if (plan->stack.kind != STACK_VLLM && plan->stack.kind != STACK_SGLANG)
@@ -136,7 +141,7 @@ enum status serve_refuse(const struct plan *plan, const struct serve_style *styl
         return err_hint(err, "set workload.mode to prefill or decode");
     }
     const struct parallel *p = &plan->parallel;
-    uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
+    uint64_t experts = p->ep * p->etp, ranks = p->tp * p->cp * plan_dp(plan);
     TRY(refuse_blocks(plan, name, err));
     if (!style->spread || (!plan_has_moe(plan) && p->cp == 1)) /* dp counts engines */
         return STATUS_OK;

@@ -38,7 +38,7 @@ static void add_attention(struct sum *sum, enum mixer mixer)
     const struct plan *plan = sum->plan;
     const struct attention own = model_attention(&plan->model, mixer), *a = &own;
     const struct indexer *index = &plan->model.indexer;
-    uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
+    uint64_t tp = engine_attention_ranks(plan), hidden = plan->model.hidden;
     uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
     uint64_t values = a->k_eq_v ? 0 : kv * a->v_head_dim;
     enum dtype in = plan_part_format(plan, PART_ATTENTION_IN);
@@ -124,6 +124,7 @@ void serve_remainders(const struct plan *plan, struct work *work,
 {
     struct sizes *s = &work->sizes;
     uint64_t tp = plan->parallel.tp;
+    uint64_t of_dense = plan->parallel.dense_apart ? engine_attention_ranks(plan) : tp;
     struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0}, window = {plan, 0};
     struct sum others = {plan, 0}, blocks = {plan, 0}, borrow;
     bool own = plan_splits_attention(plan) || plan_has_blocks(plan);
@@ -133,7 +134,7 @@ void serve_remainders(const struct plan *plan, struct work *work,
     dense.bytes = moe.bytes = own ? 0 : others.bytes;
     borrow = dense;
     add_network(&dense, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
-                ceil_div(plan->model.dense_intermediate, tp));
+                ceil_div(plan->model.dense_intermediate, of_dense));
     add_network(&borrow, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
                 ceil_div(model_dense_width(&plan->model, MIXER_BORROW), tp));
     add_experts(&moe, layout);

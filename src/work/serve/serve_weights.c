@@ -532,10 +532,12 @@ static void rotary_table(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     const struct model *m = &plan->model;
-    bool part = m->attention.kind != ATTENTION_GQA;
+    bool grouped = m->attention.kind == ATTENTION_GQA, some = m->attention.qk_rope_head_dim > 0;
     enum slot head = slots_of_heads(m, model_attention_mixer(m)).head_dim;
     enum slot window = slots_of_heads(m, MIXER_WINDOW).head_dim;
-    struct size width = size_slot(s, part ? SLOT_ROPE_DIM : head);
+    struct size width = size_slot(s, grouped ? head : SLOT_ROPE_DIM);
+    if (grouped && some)
+        width = size_min(s, width, size_slot(s, SLOT_ROPE_DIM));
     if (plan_splits_attention(plan) && m->window.head_dim &&
         m->window.head_dim != m->attention.head_dim)
         width = size_add(s, width, size_slot(s, window));

@@ -2,6 +2,7 @@
  * told so, and searches pass by (stack_lacks). What every version refuses is a rule
  * (plan/rule/rule_train.c, rule_refused.c). */
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/dispatch/dispatch_deepep.h"
 #include "work/stack/stack.h"
 
@@ -147,6 +148,12 @@ static bool sends_by_gpu(const struct plan *plan)
 #define ALL_STACKS UINT32_MAX
 #define MEGATRONS (1u << STACK_MEGATRON | 1u << STACK_PRIMUS)
 
+/* The newest release known is the one whose source was read for it. */
+static bool splits_prompts_early(const struct plan *plan)
+{
+    return plan->parallel.cp > 1 && !engine_release(plan)->plans_ahead;
+}
+
 /* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml) and
  * configs/types.py, torchtitan's parallelize functions and distributed/parallel_dims.py,
  * Accelerate's FSDP plugin (fully_shard, reshard_after_forward), transformers' models under
@@ -210,6 +217,10 @@ static const struct {
     {1u << STACK_FSDP | 1u << STACK_TORCHTITAN, "parallel.tp", cuts_kv_heads,
      "tp ranks have whole heads of keys and values, and none is repeated (transformers "
      "issue 48307, torchtitan pull request 2577)"},
+    {1u << STACK_VLLM, "parallel.cp", splits_prompts_early,
+     "prompts are split over ranks as in vLLM 0.33 (v1/worker/gpu/pcp_manager.py); what "
+     "earlier "
+     "releases do was not read: stack.version 0.33"},
     {ALL_STACKS, "moe.path", sends_by_gpu,
      "DeepEP's kernels are for GPUs (deepseek-ai/DeepEP csrc/kernels, Primus-Turbo's in HIP), "
      "TPUs have none"},

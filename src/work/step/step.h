@@ -96,6 +96,13 @@ uint16_t step_linear(struct step *s, uint16_t x);
 struct size step_all_heads(struct step *s, struct size width);
 uint16_t step_gathered_queries(struct step *s, uint16_t q);
 uint16_t step_summed_context(struct step *s, uint16_t context, struct size width);
+/* Where ranks share out a step's tokens in attention: how many have keys, a rank's keys with
+ * those of the others, and of SGLang its part of the rows that a mixer reads, and what it gives
+ * summed and whole again; elsewhere they are as they were: step_prompt.c */
+struct size step_key_rows(struct step *s);
+uint16_t step_keys_of_all(struct step *s, const char *name, uint16_t own);
+uint16_t step_prompt_in(struct step *s, uint16_t x);
+uint16_t step_prompt_out(struct step *s, const char *name, uint16_t x);
 /* The network of the segment at hand likewise, dense or experts; or a mixer and a network that
  * read the same rows: step_network.c */
 uint16_t step_network(struct step *s, uint16_t x);

@@ -11,7 +11,7 @@ enum { FLASHMLA_HEADS = 64 };
 
 static struct size cache_bytes(struct step *s, struct size tokens)
 {
-    return layer_bytes(&s->l, tokens, cache_width(&s->d), s->plan->precision.kv_cache);
+    return layer_bytes(&s->l, tokens, cache_width(&s->d), cache_format(s->plan, s->d.mixer));
 }
 
 static bool has_entries(const struct step *s)
@@ -112,12 +112,20 @@ static struct size reach(struct step *s)
     return size_div(z, size_add(z, size_mul(z, whole, kept), size_mul(z, rest, rest)), n);
 }
 
-/* Tokens of all sequences that a rank's cache holds when a decode step reads it. */
+/* Sequences of a decode step whose tokens a rank has. */
+static struct size own_sequences(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size all = size_slot(z, SLOT_MICRO_BATCH);
+    bool some = plan_is_engine(s->plan) && engine_prompt_ranks(s->plan) > 1;
+    return some ? size_ceil_div(z, all, dims_prompt_ranks(z, s->plan)) : all;
+}
+
+/* Tokens of all of them that a rank's cache holds when a decode step reads it. */
 static struct size cached_tokens(struct step *s)
 {
     struct sizes *z = s->l.z;
-    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH),
-                    cache_part(z, s->plan, reached_context(s)));
+    return size_mul(z, own_sequences(s), cache_part(z, s->plan, reached_context(s)));
 }
 
 /* Whether the core multiplies latents: in decode, and where every query of a prompt has keys of
@@ -201,6 +209,7 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     uint16_t k =
         entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
                 : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+    k = step_keys_of_all(s, "index_key", k);
     uint16_t w =
         blocks ? WORK_NONE
                : step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
@@ -217,10 +226,9 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     struct size reached = s->decode ? size_times(z, context, 2) : attended;
     s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
     if (s->decode)
-        s->l.work->ops[op].bytes_read =
-            size_add(z, s->l.work->ops[op].bytes_read,
-                     size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), context,
-                                           cache_index_bytes(&s->d))));
+        s->l.work->ops[op].bytes_read = size_add(
+            z, s->l.work->ops[op].bytes_read,
+            size_product(z, SIZES(own_sequences(s), context, cache_index_bytes(&s->d))));
     return chosen;
 }
 
@@ -234,6 +242,14 @@ static uint16_t low_rank_q(struct step *s, uint16_t x, uint16_t *chosen)
     s->l.module = MODULE_UP;
     return step_product(s, "q_up", step_gathered(s, "q_latent", normed), "q_out",
                         CATEGORY_ATTENTION);
+}
+
+/* Keys and values, with those of the ranks that share the tokens out. */
+static struct heads keys_of_all(struct step *s, struct heads h)
+{
+    h.k = step_keys_of_all(s, "k", h.k);
+    h.v = step_keys_of_all(s, "v", h.v);
+    return h;
 }
 
 /* Queries, keys and values of the same heads, to be filled; `chosen` as choose gives it. */
@@ -259,7 +275,7 @@ static struct heads ranked(struct step *s, uint16_t x)
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, kv),
                      MANY(2, false, true, h.q), MANY(3, false, true, h.k),
                      MANY(4, false, true, h.v)));
-    return h;
+    return keys_of_all(s, h);
 }
 
 /* Layers that borrow read keys and values that the list of an earlier layer's kind has made. */
@@ -284,7 +300,7 @@ static struct heads gqa(struct step *s, uint16_t x)
     h.gate = s->d.facts & FACT_HEAD_GATE
                  ? step_product(s, "head_gate", all, "head_gate", CATEGORY_ATTENTION)
                  : split;
-    return h;
+    return own ? keys_of_all(s, h) : h;
 }
 
 /* A latent of the down projection, normed and gathered over tp. */
@@ -316,15 +332,14 @@ static uint16_t mla_gate(struct step *s, uint16_t x)
 static struct heads mla(struct step *s, uint16_t x)
 {
     uint16_t chosen, q = mla_q(s, x, &chosen), c = latent(s, "kv_down", "kv_latent", x);
+    const struct size own = s->d.rows[ROW_FULL];
+    c = step_keys_of_all(s, "kv_latent", c);
+    s->d.rows[ROW_FULL] = step_key_rows(s);
     uint16_t up = step_product(s, "kv_up", c, "kv_up_out", CATEGORY_ATTENTION);
+    uint16_t k = heads_rows(s, "k", COL_K), v = heads_rows(s, "v", COL_V);
+    s->d.rows[ROW_FULL] = own;
     uint16_t gate = mla_gate(s, x);
-    struct heads h = {heads_rows(s, "q", COL_Q),
-                      heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V),
-                      c,
-                      gate,
-                      chosen,
-                      WORK_NONE};
+    struct heads h = {heads_rows(s, "q", COL_Q), k, v, c, gate, chosen, WORK_NONE};
     s->l.module = MODULE_ROPE;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, up), MANY(2, true, false, c),
@@ -354,7 +369,8 @@ static uint16_t compressed(struct step *s, uint16_t x)
 static struct heads shared_kv(struct step *s, uint16_t x)
 {
     uint16_t chosen, q = mla_q(s, x, &chosen);
-    uint16_t c = latent(s, "shared_kv", "kv", x), entries = compressed(s, x);
+    uint16_t c = latent(s, "shared_kv", "kv", x);
+    uint16_t entries = step_keys_of_all(s, "entries", compressed(s, x));
     struct heads h = {heads_rows(s, "q", COL_Q),
                       heads_rows(s, "k", COL_K),
                       WORK_NONE,
@@ -366,7 +382,7 @@ static struct heads shared_kv(struct step *s, uint16_t x)
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, c),
                      MANY(2, false, true, h.q), MANY(3, false, true, h.k)));
-    return h;
+    return keys_of_all(s, h);
 }
 
 /* Groups of heads each with its own [in, out] matrix, side by side. */
@@ -374,7 +390,7 @@ static uint16_t grouped_out(struct step *s, uint16_t context)
 {
     struct layer *l = &s->l;
     struct size groups =
-        size_ceil_div(l->z, size_slot(l->z, SLOT_O_GROUPS), size_slot(l->z, SLOT_TP));
+        size_ceil_div(l->z, size_slot(l->z, SLOT_O_GROUPS), dims_head_ranks(l->z, s->plan));
     struct size rows = s->d.rows[ROW_FULL], in = s->d.width[COL_GROUP_IN];
     struct size out = size_slot(l->z, SLOT_O_RANK);
     if (!(s->d.facts & FACT_SHARED_KV))
@@ -421,6 +437,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
     s->l.module = MODULE_UP;
     uint16_t folded =
         absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_KV_RANK));
+    c = step_keys_of_all(s, "kv_latent", c);
     return (struct heads){folded, WORK_NONE, WORK_NONE, c, gate, chosen, WORK_NONE};
 }
 
@@ -429,7 +446,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
 /* New tokens into the cache; the cache is a buffer of the step's. */
 static void write_cache(struct step *s, const struct heads *h)
 {
-    struct size rows = s->d.rows[ROW_FULL];
+    struct size rows = step_key_rows(s);
     uint16_t op = step_op(s, "write_cache", KERNEL_CACHE,
                           OPERANDS(MANY(0, true, false, h->kv), MANY(1, true, false, h->k),
                                    MANY(2, true, false, h->v)));
@@ -446,7 +463,7 @@ static void write_cache(struct step *s, const struct heads *h)
  * arrives. */
 static uint16_t ring(struct step *s, const struct heads *h)
 {
-    if (!(s->d.facts & FACT_CP))
+    if (!(s->d.facts & FACT_CP) || plan_is_engine(s->plan)) /* whose keys were gathered */
         return WORK_NONE;
     struct layer *l = &s->l;
     uint16_t kv = step_rows(s, "ring_kv", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
@@ -532,9 +549,10 @@ static uint16_t latents_of_all(struct step *s, uint16_t normed)
 static uint16_t attend(struct step *s, uint16_t normed)
 {
     const struct dims kept = s->d;
-    uint16_t out = softmax(s, latents_of_all(s, normed));
+    uint16_t part = step_prompt_in(s, normed);
+    uint16_t out = softmax(s, latents_of_all(s, part));
     s->d = kept;
-    return step_reduced(s, "attention_sum", out);
+    return step_prompt_out(s, "attention_sum", out);
 }
 
 /* Of both, each is summed over tp by its own projection, then they are added (vLLM

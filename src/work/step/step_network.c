@@ -7,8 +7,9 @@
 static uint16_t dense(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
-    bool joins = plan_dense_replicas(s->plan) > 1;
-    uint16_t normed = step_gathered(s, "mlp_in", x);
+    bool joins = plan_dense_replicas(s->plan) > 1, apart = s->plan->parallel.dense_apart;
+    const struct dims kept = s->d;
+    uint16_t normed = step_gathered(s, "mlp_in", apart ? step_prompt_in(s, x) : x);
     if (joins)
         normed = layer_join(l, "mlp_in", normed);
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
@@ -19,7 +20,8 @@ static uint16_t dense(struct step *s, uint16_t x)
     uint16_t out = step_product(s, "mlp_down", a, "mlp_down_out", CATEGORY_ACTIVATION);
     if (joins)
         out = layer_own(l, "mlp", out, s->d.rows[ROW_FULL]);
-    return step_reduced(s, "mlp_sum", out);
+    s->d = kept;
+    return apart ? step_prompt_out(s, "mlp_sum", out) : step_reduced(s, "mlp_sum", out);
 }
 
 /* ---- which module an op of a path belongs to ---- */
