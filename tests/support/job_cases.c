@@ -179,6 +179,10 @@ const struct job_case job_cases[] = {
      "cluster.nodes=1 cluster.node.devices=2 parallel.zero=3 workload.micro_batch=2 "
      "workload.global_batch=8 optimizer.offload=1 recompute.kind=full",
      0},
+    {"verl/model-engine.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.ep=8 parallel.etp=1 parallel.zero=1 "
+     "workload.sequence_length=5120 precision.gradients=f32 workload.colocated.tp=4",
+     0},
     {"bridge/checkout/followed.py", "",
      "model.mtp_enabled=true parallel.pp=8 parallel.ep=32 parallel.stages=[8,8,8,8,8,8,8,5] "
      "workload.sequence_length=4096 workload.micro_batch=1 workload.global_batch=2048 "

@@ -29,6 +29,8 @@ const struct job_flag verl_flags[] = {
          MEGATRON),
     RULE("config-path", JOB_VALUE, NULL, "the folder of a configuration of the job's own", PPO),
     RULE("defaults", JOB_LIST, "stack", "of such a file: ppo_megatron_trainer: megatron", PPO),
+    RULE("model_engine", JOB_VALUE, "stack",
+         "which of its actors: dp is fsdp, megatron; where no strategy is given", PPO),
     RULE("engine", JOB_VALUE, "stack", "of supervised training, under its strategy", FSDP),
     RULE("actor.ppo_mini_batch_size", JOB_VALUE, "workload.global_batch",
          "times rollout.n; 256 unless given", PPO),
