@@ -199,6 +199,10 @@ const struct job_case job_cases[] = {
      "cluster.nodes=2 workload.micro_batch=2 precision.recipe=fp8_delayed "
      "precision.quantized_params=true stack.overlap.tp=true model.norm_bias=false",
      0},
+    {"bridge/template.yaml", "job.NODES=2 job.TP=2",
+     "model.name=qwen3-30b-a3b cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 "
+     "parallel.ep=8 parallel.etp=1 workload.global_batch=64",
+     1},
     {"bridge/worker-script.sh", "",
      "model.name=qwen3-235b-a22b parallel.tp=2 parallel.sp=true parallel.pp=4 parallel.vpp=1 "
      "parallel.ep=16 parallel.etp=1 moe.path=deepep moe.library=hybrid_ep "
