@@ -1363,6 +1363,10 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
      0},
     /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
+    {"slime/fp8-engine.sh", "",
+     "model.name=qwen3-30b-a3b parallel.ep=8 workload.colocated.engine=asleep "
+     "workload.colocated.tp=8 workload.colocated.fraction=0.7",
+     1},
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
      "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "

@@ -115,6 +115,8 @@ const struct job_flag verl_flags[] = {
          "2 unless given", PPO),
     RULE("rollout.gpu_memory_utilization", JOB_VALUE, "workload.colocated.fraction",
          "0.5 unless given", PPO),
+    MEMORY("rollout.quantization", JOB_VALUE, "null",
+           "the engine's weights are planned in 16 bits", PPO),
     RULE("rollout.n", JOB_VALUE, "workload.global_batch", "responses of a prompt", PPO),
     RULE("actor.use_kl_loss", JOB_VALUE, "workload.colocated.reference", "1", PPO),
     RULE("algorithm.use_kl_in_reward", JOB_VALUE, "workload.colocated.reference", "1", PPO),
