@@ -19,6 +19,7 @@ static const struct model_name {
     {"deepseek-v3", "deepseek-v3.1", NULL, NULL, NULL, NULL, "fp8_block"}, /* same shape */
     {"deepseek-v3.2", "deepseek-v3.2", "deepseek3.2-671b", NULL, NULL,
      "deepseek-ai/DeepSeek-V3.2", "fp8_block"},
+    {"deepseek-v3.2", "deepseek-v32", NULL, NULL, NULL, NULL, "fp8_block"}, /* a folder's */
     {"deepseek-v4-flash", "deepseek-v4-flash", "deepseek4-284b", NULL, NULL,
      "deepseek-ai/DeepSeek-V4-Flash", "mxfp4"},
     {"deepseek-v4-pro", "deepseek-v4-pro", NULL, NULL, NULL, "deepseek-ai/DeepSeek-V4-Pro",
