@@ -175,6 +175,55 @@ const struct job_case job_cases[] = {
      "cluster.nodes=2 workload.sequence_length=2048 workload.global_batch=128 lora.rank=8 "
      "precision.weights=bf16 precision.gradients=f32",
      0},
+    {"nemo/performance.py", "",
+     "model.name=qwen3-30b-a3b parallel.tp=2 parallel.sp=true parallel.pp=2 parallel.vpp=1 "
+     "parallel.ep=8 cluster.nodes=4 workload.sequence_length=8192 workload.global_batch=256 "
+     "precision.recipe=fp8_current precision.gradients=bf16 stack.cross_entropy=in_place "
+     "recompute.kind=full recompute.layers=3",
+     1},
+    {"nemo1/mixtral.yaml", "",
+     "model.norm_bias=false model.attention.bias=false model.moe.glu=true "
+     "model.moe.activation=silu model.moe.experts=8 model.vocab=32000 cluster.nodes=4 "
+     "parallel.tp=2 parallel.sp=true parallel.pp=2 parallel.ep=4 parallel.zero=1 "
+     "workload.sequence_length=2048 precision.weights=bf16 precision.gradients=bf16 "
+     "precision.master=f32 precision.recipe=none moe.path=ragged_a2a recompute.kind=full "
+     "recompute.layers=3 stack.overlap.dp=true stack.overlap.tp=false",
+     0},
+    {"nemo1/plain.yaml", "",
+     "model.norm_bias=true model.attention.bias=true model.moe.glu=false "
+     "model.moe.activation=gelu parallel.tp=4 parallel.sp=false parallel.zero=0 "
+     "cluster.nodes=2 precision.weights=f32 precision.compute=bf16 precision.gradients=f32 "
+     "precision.master=none precision.activations=bf16 model.tied_embeddings=true",
+     0},
+    {"nemo1/launch.sh", "cluster=h200",
+     "cluster.nodes=2 workload.micro_batch=2 precision.recipe=fp8_delayed "
+     "precision.quantized_params=true stack.overlap.tp=true model.norm_bias=false",
+     0},
+    {"bridge/template.yaml", "job.NODES=2 job.TP=2",
+     "model.name=qwen3-30b-a3b cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 "
+     "parallel.ep=8 parallel.etp=1 workload.global_batch=64",
+     1},
+    {"bridge/worker-script.sh", "",
+     "model.name=qwen3-235b-a22b parallel.tp=2 parallel.sp=true parallel.pp=4 parallel.vpp=1 "
+     "parallel.ep=16 parallel.etp=1 moe.path=deepep moe.library=hybrid_ep "
+     "recompute.kind=selective recompute.modules=[moe_act,layernorm] stack.overlap.ep=false "
+     "optimizer.precision_aware=copied workload.global_batch=1024 cluster.nodes=16",
+     1},
+    {"bridge/family-and-size.sh", "",
+     "model.name=deepseek-v3 parallel.pp=8 parallel.vpp=2 parallel.ep=8 cluster.nodes=32 "
+     "precision.recipe=mxfp8 precision.gradients=bf16 stack.overlap.ep=true "
+     "stack.delay_wgrad=true recompute.kind=none recompute.offload_layers=0 "
+     "stack.cross_entropy=in_place",
+     1},
+    {"deepspeed/visible.sh", "",
+     "cluster.nodes=1 cluster.node.devices=2 parallel.zero=3 workload.micro_batch=2 "
+     "workload.global_batch=8 optimizer.offload=1 recompute.kind=full",
+     0},
+    {"verl/model-engine.sh", "",
+     "stack.kind=megatron parallel.tp=2 parallel.ep=8 parallel.etp=1 parallel.zero=1 "
+     "workload.sequence_length=5120 precision.gradients=f32 workload.colocated.tp=4",
+     0},
+    {"bridge/primus-lora.yaml", "", "model.name=qwen3-30b-a3b parallel.ep=8 lora.rank=0", 1},
     {"bridge/checkout/followed.py", "",
      "model.mtp_enabled=true parallel.pp=8 parallel.ep=32 parallel.stages=[8,8,8,8,8,8,8,5] "
      "workload.sequence_length=4096 workload.micro_batch=1 workload.global_batch=2048 "
@@ -1342,6 +1391,10 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.colocated.reference=1 recompute.offload=[layer_input]",
      0},
     /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
+    {"slime/fp8-engine.sh", "",
+     "model.name=qwen3-30b-a3b parallel.ep=8 workload.colocated.engine=asleep "
+     "workload.colocated.tp=8 workload.colocated.fraction=0.7",
+     1},
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
      "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "

@@ -442,6 +442,15 @@ static void models_have_their_names(void **state)
         if (!id || !text_equal(model_name_from(NAMES_HUB, id, &arena), items[i].name))
             fail_msg("%s is not found as %s", items[i].name, id ? id : "anything");
     }
+    static const char *const others[][2] = {{"deepseek-v32", "deepseek-v3.2"},
+                                            {"deepseek-v3-0324", "deepseek-v3"},
+                                            {"deepseek-v3-8b", NULL},
+                                            {"qwen3-30b-a3b-4b", NULL}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *found = model_name_from(NAMES_HUB, others[i][0], &arena);
+        assert_true(found ? text_equal(found, others[i][1] ? others[i][1] : "")
+                          : !others[i][1]);
+    }
     arena_release(&arena);
 }
 

@@ -107,6 +107,10 @@ static const struct {
      "[run][1]{variable 'i' is one of several in a loop, on line 1} nested"},
     {"for i in 8; do run $i; done", "[run][8] nested"},
     {"f() {\n run a\n}", "[run][a] nested"},
+    {"W=$(cat <<- END\n\trun $X 'a  b' \\\n\tc\nEND\n); X=4; run \"$W\"",
+     "[run][run  'a  b' \tc]{variable 'X' is not set}"},
+    {"X=2; W=$(cat <<'END'\n\"$X\"\n\nEND\n)\nrun $W \"$W\"", "[run][\"$X\"][\"$X\"]"},
+    {"W='a  b'; V=$W; V=\"$V  c\"; run \"$V\"", "[run][a  b  c]"},
     {"run ${X:-\"8\"} \"${X:-\"a b\"}\" ${X:-'c d'}", "[run][8][a b][c d]"},
     {"srun -N 2 bash -c \"run a \\\n b\"", "[srun][-N][2][bash][-c]"},
     {"[ -n x ] && S=\"$S --b 2\"\nrun $S",
@@ -236,7 +240,7 @@ static void documents_become_files(void **state)
                                  "cat <<'EOF' > b.yaml\ntp: $TP\nEOF\n"
                                  "tee c.yaml <<-EOF\n\ttp: ${DP:-2}\n\tEOF\nrun\n";
     static const char *const names[] = {"a.yaml", "b.yaml", "c.yaml"};
-    static const char *const texts[] = {"tp: 4\n", "tp: $TP\n", "\ttp: 2\n"};
+    static const char *const texts[] = {"tp: 4\n", "tp: $TP\n", "tp: 2\n"};
     struct arena arena = {0};
     struct shell shell;
     struct err err = {0};

@@ -250,7 +250,7 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
             err,
             "jobs in YAML are MaxText's (base_config), Accelerate's, axolotl's, "
             "LLaMA-Factory's, ms-swift's, AutoModel's, NeMo-RL's, "
-            "Megatron-Bridge's, Primus's, Ray Serve's, Kubernetes manifests, Compose "
+            "Megatron-Bridge's, NeMo 1's, Primus's, Ray Serve's, Kubernetes manifests, Compose "
             "files and SkyPilot's tasks; '--from FRAMEWORK' says whose it is, or import the "
             "launch script, as in 'trl sft --config FILE' for TRL's");
     return err_hint(err, "config.json of one of: %s", text_string(&known));
@@ -316,7 +316,8 @@ const struct command command_import = {
         "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, DeepSpeed, Accelerate and the "
         "Trainer (DeepSpeed, FSDP), TRL, axolotl, LLaMA-Factory, ms-swift and Megatron-SWIFT, "
         "NeMo AutoModel, NeMo-RL, slime, verl, vLLM, SGLang and TensorRT-LLM, YAML of MaxText, "
-        "Bridge, Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift, AutoModel and NeMo-RL, "
+        "Bridge, NeMo 1, Primus, Accelerate, axolotl, LLaMA-Factory, ms-swift, AutoModel and "
+        "NeMo-RL, "
         "torchtitan TOML, DeepSpeed JSON; launches in Kubernetes manifests (Dynamo's and "
         "KServe's "
         "services, RayService), Compose files, tasks of SkyPilot and dstack, units "

@@ -124,12 +124,29 @@ static enum status add_recipe(struct job *job, bool python)
     return job->err->status;
 }
 
+/* The recipe of a job, and the flag that says it: by its name, by a family and a size, as the
+ * performance scripts of releases before 0.2 took it, or by the script's. */
+static enum status find_recipe(struct job *job, const char **recipe, const char **flag)
+{
+    static const char family_flag[] = "model_name", size_flag[] = "model_size";
+    const char *family = NULL, *size = NULL;
+    *flag = job_given(job, "recipe")              ? "recipe"
+            : job_given(job, "model_recipe_name") ? "model_recipe_name"
+                                                  : family_flag;
+    TRY(job_word(job, size_flag, &size));
+    TRY(job_word(job, family_flag, &family));
+    if (!text_equal(*flag, family_flag))
+        TRY(job_word(job, *flag, recipe));
+    else if (family && size)
+        *recipe = arena_printf(job->arena, "%s_%s", family, size);
+    *recipe = *recipe ? *recipe : recipe_of_script(job);
+    return STATUS_OK;
+}
+
 static enum status read_recipe(struct job *job)
 {
-    const char *recipe = NULL;
-    const char *flag = job_given(job, "recipe") ? "recipe" : "model_recipe_name";
-    TRY(job_word(job, flag, &recipe));
-    recipe = recipe ? recipe : recipe_of_script(job);
+    const char *recipe = NULL, *flag;
+    TRY(find_recipe(job, &recipe, &flag));
     const char *model = recipe ? bridge_model_of_recipe(job, recipe) : NULL;
     if (!recipe || (!model && !job_given(job, flag)))
         return STATUS_OK;
@@ -175,11 +192,9 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The row of a recipe's name, or of a script's dtype ("fp8" alone: current scaling). */
+/* The row of a recipe's name, or of a script's dtype. */
 static const struct mixed *find_mixed(const char *name, bool is_dtype)
 {
-    if (is_dtype && (same(name, "fp8") || same(name, "FP8")))
-        name = "fp8_cs";
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         if (same(name, is_dtype ? recipes[i].dtype : recipes[i].name))
             return &recipes[i];
@@ -191,12 +206,24 @@ bool bridge_is_precision(const char *name)
     return find_mixed(name, false) != NULL;
 }
 
+/* A script's dtype; "fp8" has its scaling beside it, ds, cs, mx or sc: cs unless given. */
+static enum status read_dtype(struct job *job, const char **dtype)
+{
+    const char *scaling = "cs";
+    TRY(job_word(job, "compute_dtype", dtype));
+    if (!*dtype || (!same(*dtype, "fp8") && !same(*dtype, "FP8")))
+        return STATUS_OK;
+    TRY(job_word(job, "fp8-recipe", &scaling));
+    *dtype = arena_printf(job->arena, "fp8_%s", scaling);
+    return STATUS_OK;
+}
+
 static enum status read_precision(struct job *job)
 {
     const char *name = "bf16_mixed", *dtype = NULL;
     static const char flags[] = "mixed_precision compute_dtype";
     TRY(job_word(job, "mixed_precision", &name));
-    TRY(job_word(job, "compute_dtype", &dtype));
+    TRY(read_dtype(job, &dtype));
     if (!job_given(job, "mixed_precision") &&
         (job_given(job, "bf16") || job_given(job, "fp16")))
         return STATUS_OK;
@@ -350,6 +377,7 @@ static enum status bridge_prepare(struct job *job)
     TRY(primus_lend(job));
     TRY(read_script(job, &python));
     TRY(add_recipe(job, python));
+    TRY(bridge_set_script(job));
     TRY(job_count(job, "num_gpus", &job->size.world));
     TRY(job_count(job, "gpus_per_node", &job->size.per_node));
     TRY(job_word(job, "gpu", &device));
@@ -362,7 +390,7 @@ static enum status bridge_prepare(struct job *job)
 static bool has_recipe(struct job *job)
 {
     return job_given(job, "recipe") || job_given(job, "model_recipe_name") ||
-           recipe_of_script(job);
+           job_given(job, "model_size") || recipe_of_script(job);
 }
 
 /* Recipes with experts set etp 1, and Megatron refuses tp beside experts without sequence
@@ -423,9 +451,6 @@ enum status bridge_finish(struct job *job)
     TRY(job_switch(job, "use-megatron-fsdp", &fsdp));
     if (!job_given(job, "use-distributed-optimizer") && !fsdp)
         job_set(job, "parallel.zero", "1", "");
-    if (job_given(job, "model_recipe_name") && job_given(job, "recompute-modules") &&
-        !draft_find(&job->draft, "recompute.kind")) /* the scripts set the granularity too */
-        job_set(job, "recompute.kind", "selective", "recompute-modules");
     TRY(read_adapter(job));
     TRY(read_encoder(job));
     return read_precision(job);

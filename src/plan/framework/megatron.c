@@ -23,7 +23,8 @@ enum status megatron_is_on(struct job *job, const char *flag, bool *value)
 
 bool megatron_is_bridge(const struct job *job)
 {
-    return job->framework == &job_bridge || job->framework == &job_nemo;
+    return job->framework == &job_bridge || job->framework == &job_nemo ||
+           job->framework == &job_nemo1;
 }
 
 /* A number where the table gives one; its default otherwise. */

@@ -107,6 +107,9 @@ bool bridge_is_precision(const char *name);
  * bridge_recipes.c */
 enum status bridge_add_recipe(struct job *job, const char *recipe, const char **commit);
 
+/* What the performance scripts make of their own arguments: bridge_scripts.c */
+enum status bridge_set_script(struct job *job);
+
 /* Launches of Megatron-Bridge: bridge_write.c */
 enum status bridge_write(struct job_writer *writer);
 void bridge_write_flag(struct job_writer *writer, const char *name, const char *value);

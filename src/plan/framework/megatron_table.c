@@ -361,6 +361,10 @@ const struct job_flag megatron_flags[] = {
     RULE("peft.share_expert_adapters", JOB_VALUE, "lora.share_experts",
          "true unless given: one for the experts of a rank", PEFT),
     RULE("peft.normalize_moe_lora", JOB_VALUE, "lora.expert_rank", "peft.dim / top_k", PEFT),
+    MEMORY("use_lora", JOB_VALUE, "false",
+           "it is no setting of Bridge's, which passes it over: peft=lora, peft.dim and "
+           "peft.target_modules are",
+           PEFT),
     NEITHER("peft.alpha", JOB_VALUE, PEFT),
     NEITHER("peft.dropout", JOB_VALUE, PEFT),
 
@@ -372,10 +376,16 @@ const struct job_flag megatron_flags[] = {
     RULE("model_recipe_name mr", JOB_VALUE, "model", "the model, where its name is known",
          SCRIPT),
     RULE("model_family_name m", JOB_VALUE, "model", "with model_recipe_name", SCRIPT),
+    RULE("model_name", JOB_VALUE, "model", "a family, with model_size: llama3 and 70b", SCRIPT),
+    RULE("model_size", JOB_VALUE, "model", "with model_name", SCRIPT),
     RULE("num_nodes", JOB_VALUE, "cluster", "NeMo: nodes", SCRIPT),
     RULE("num_gpus ng", JOB_VALUE, "cluster", "ranks in all", SCRIPT),
     RULE("gpus_per_node gn", JOB_VALUE, "cluster", "ranks of a node", SCRIPT),
     RULE("gpu g", JOB_VALUE, "cluster", "the device", SCRIPT),
+    RULE("moe_a2a_overlap", JOB_SWITCH, "stack.overlap.ep", "and stack.delay_wgrad", SCRIPT),
+    RULE("use_tokendrop", JOB_SWITCH, "moe.capacity_factor", "1, padded", SCRIPT),
+    RULE("activation_offload_layers ol", JOB_VALUE, "recompute.offload_layers", "as it stands",
+         SCRIPT),
     RULE("compute_dtype c", JOB_VALUE, "precision.compute",
          "bf16; fp8_cs, fp8_ds, fp8_sc, fp8_mx, nvfp4: a recipe, gradients bf16", SCRIPT),
 

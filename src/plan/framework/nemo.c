@@ -180,11 +180,83 @@ static enum status set_field(struct python_walk *walk, const char *field,
     return walk->job->err->status;
 }
 
+/* What the performance scripts turn a recipe into (scripts/performance/helpers.py). */
+static void set_precision(struct python_walk *walk, const char *dtype, const char *scaling,
+                          struct mark mark)
+{
+    static const char *const recipes[][2] = {{"ds", "bf16_with_fp8_delayed_scaling_mixed"},
+                                             {"cs", "bf16_with_fp8_current_scaling_mixed"},
+                                             {"ss", "bf16_with_fp8_subchannel_scaling_mixed"},
+                                             {"mxfp8", "bf16_with_mxfp8_mixed"}};
+    if (text_equal(dtype, "bf16"))
+        python_set_word(walk, "optimizer.use_precision_aware_optimizer", "true", NULL, mark);
+    for (size_t i = 0; i < 4 && text_equal(dtype, "fp8"); i++)
+        if (text_equal(scaling ? scaling : "ds", recipes[i][0]))
+            python_set_word(walk, "mixed_precision", recipes[i][1], NULL, mark);
+    if (text_equal(dtype, "fp8"))
+        python_set_word(walk, "first_last_layers_bf16", "false", NULL, mark);
+    python_set_word(walk, "grad_reduce_in_fp32", "false", NULL, mark);
+}
+
+static const char *named_word(const struct python_value *call, const char *name)
+{
+    const struct python_value *value = python_named(call, name);
+    return value ? python_set_known(value) : NULL;
+}
+
+static void set_performance(struct python_walk *walk, const struct python_value *call,
+                            struct mark mark)
+{
+    static const char *const arguments[][2] = {
+        {"num_nodes", "num_nodes"},
+        {"num_gpus_per_node", "gpus_per_node"},
+        {"mbs", "train.micro_batch_size"},
+        {"gbs", "train.global_batch_size"},
+        {"tp_size", "model.tensor_model_parallel_size"},
+        {"pp_size", "model.pipeline_model_parallel_size"},
+        {"cp_size", "model.context_parallel_size"},
+        {"vp_size", "model.virtual_pipeline_model_parallel_size"},
+        {"ep_size", "model.expert_model_parallel_size"},
+        {"etp_size", "model.expert_tensor_parallel_size"},
+        {"enable_cuda_graphs", "model.enable_cuda_graph"},
+        {"use_mcore_fsdp", "ddp.use_megatron_fsdp"},
+        {"use_fsdp_double_buffer", "ddp.fsdp_double_buffer"},
+        {"use_user_buffer_registration", "ddp.nccl_ub"},
+        {"activation_offload_layers", "model.cpu_offloading_num_layers"},
+        {"recompute_modules", "model.recompute_modules"}};
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        const struct python_value *value = python_named(call, arguments[i][0]);
+        if (value)
+            python_set(walk, arguments[i][1], value, mark);
+    }
+    const char *tp = named_word(call, "tp_size"), *dtype = named_word(call, "compute_dtype"),
+               *layers = named_word(call, "recompute_layers"),
+               *fsdp = named_word(call, "use_mcore_fsdp");
+    if (tp)
+        python_set_word(walk, "model.sequence_parallel", text_equal(tp, "1") ? "false" : "true",
+                        NULL, mark);
+    if (layers && !text_equal(layers, "0")) {
+        python_set_word(walk, "model.recompute_granularity", "full", NULL, mark);
+        python_set_word(walk, "model.recompute_method", "block", NULL, mark);
+        python_set_word(walk, "model.recompute_num_layers", layers, NULL, mark);
+    }
+    if (fsdp && text_equal(fsdp, "true"))
+        python_set_word(walk, "ddp.data_parallel_sharding_strategy", "optim_grads_params", NULL,
+                        mark);
+    python_set_word(walk, "model.cross_entropy_fusion_impl", "te", NULL, mark);
+    if (dtype)
+        set_precision(walk, dtype, named_word(call, "fp8_recipe"), mark);
+}
+
 static bool read_call(struct python_walk *walk, const struct python_value *call,
                       struct mark mark)
 {
     static const char *const idle[] = {"run", "add", "print", "pretrain", "finetune"};
     const char *name = python_last_part(call->callee);
+    if (text_equal(name, "set_primary_perf_configs")) {
+        set_performance(walk, call, mark);
+        return true;
+    }
     const struct python_value *more =
         text_equal(name, "append") && call->n == 1 ? &call->items[0].value : NULL;
     if (more && text_ends(call->callee, "callbacks.append")) {

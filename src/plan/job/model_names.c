@@ -19,6 +19,7 @@ static const struct model_name {
     {"deepseek-v3", "deepseek-v3.1", NULL, NULL, NULL, NULL, "fp8_block"}, /* same shape */
     {"deepseek-v3.2", "deepseek-v3.2", "deepseek3.2-671b", NULL, NULL,
      "deepseek-ai/DeepSeek-V3.2", "fp8_block"},
+    {"deepseek-v3.2", "deepseek-v32", NULL, NULL, NULL, NULL, "fp8_block"}, /* a folder's */
     {"deepseek-v4-flash", "deepseek-v4-flash", "deepseek4-284b", NULL, NULL,
      "deepseek-ai/DeepSeek-V4-Flash", "mxfp4"},
     {"deepseek-v4-pro", "deepseek-v4-pro", NULL, NULL, NULL, "deepseek-ai/DeepSeek-V4-Pro",
@@ -177,9 +178,9 @@ static const struct model_name {
     {"llama-3.1-70b", "meta-llama-3.1-70b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-8b", "meta-llama-3.1-8b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-8b", "meta-llama-3-8b", NULL, NULL, NULL, NULL, NULL}, /* same shapes */
-    {"llama-3.1-8b", "llama-3-8b", "llama3-8b", NULL, NULL, NULL, NULL},
+    {"llama-3.1-8b", "llama-3-8b", "llama3-8b", NULL, "llama3_8b", NULL, NULL},
     {"llama-3.1-70b", "meta-llama-3-70b", NULL, NULL, NULL, NULL, NULL},
-    {"llama-3.1-70b", "llama-3-70b", "llama3-70b", NULL, NULL, NULL, NULL},
+    {"llama-3.1-70b", "llama-3-70b", "llama3-70b", NULL, "llama3_70b", NULL, NULL},
     {"llama-3.1-8b", "deepseek-r1-distill-llama-8b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-70b", "deepseek-r1-distill-llama-70b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.2-1b", "llama-3.2-1b", NULL, NULL, NULL, "meta-llama/Llama-3.2-1B", NULL},
@@ -477,7 +478,10 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
             longest = length;
         }
     }
-    return best && catalog == NAMES_HUB && word_is_another(wanted + longest) ? NULL : best;
+    if (!best || catalog != NAMES_HUB)
+        return best;
+    const char *rest = wanted + longest;
+    return word_is_another(rest) || model_size_differs(best, rest, arena) ? NULL : best;
 }
 
 uint64_t model_name_positions(const char *name, struct arena *arena)

@@ -339,25 +339,25 @@ static size_t function_at(const struct python *python, unsigned line)
     return found;
 }
 
-static bool calls(const struct python_value *value, const char *name)
+/* `handed`: to another, which calls it, counts too. */
+static bool calls(const struct python_value *value, const char *name, bool handed)
 {
     bool found =
         value->kind == PYTHON_CALL &&
         (text_equal(value->callee, name) || text_equal(python_last_part(value->callee), name));
-    found = found || (python_frame_is_name(value) &&
-                      text_equal(value->text, name)); /* handed to another */
+    found = found || (handed && python_frame_is_name(value) && text_equal(value->text, name));
     for (size_t i = 0; !found && i < value->n; i++)
-        found = calls(&value->items[i].value, name);
+        found = calls(&value->items[i].value, name, handed);
     return found;
 }
 
 /* Is a function called by another of its file? */
-static bool is_called(const struct python *python, size_t function)
+static bool is_called(const struct python *python, size_t function, bool handed)
 {
     const char *name = python->functions[function - 1].name;
     for (size_t i = 0; i < python->n; i++)
         if (python->statements[i].function != function &&
-            calls(&python->statements[i].value, name))
+            calls(&python->statements[i].value, name, handed))
             return true;
     return false;
 }
@@ -403,7 +403,11 @@ enum status python_walk(struct python_walk *walk, const char *path, const char *
     TRY(run_alone(walk, module, 0, 0));
     bool whole = walk->made.line > 0; /* what stands in no function says all of it */
     for (size_t i = 1; i <= python->n_functions; i++)
-        if (!whole && !is_called(python, i))
+        if (!whole && !is_called(python, i, true))
+            TRY(run_alone(walk, module, i, 0));
+    whole = walk->made.line > 0; /* run.cli.main(pretrain, default_factory=recipe) */
+    for (size_t i = 1; i <= python->n_functions; i++)
+        if (!whole && !is_called(python, i, false) && is_called(python, i, true))
             TRY(run_alone(walk, module, i, 0));
     return STATUS_OK;
 }

@@ -108,7 +108,7 @@ const char *job_framework_list(struct arena *arena, bool exported);
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
     job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm, job_primus, job_verl,
     job_verl_sft, job_axolotl, job_llamafactory, job_slime, job_automodel, job_swift,
-    job_swift_megatron, job_nemo_rl, job_openrlhf, job_trl, job_unsloth, job_nemo;
+    job_swift_megatron, job_nemo_rl, job_openrlhf, job_trl, job_unsloth, job_nemo, job_nemo1;
 
 /* ---- a job while it is read ---- */
 
@@ -384,6 +384,10 @@ uint64_t model_name_positions(const char *name, struct arena *arena);
 
 /* STATUS_INPUT at the mark for a name that is none, with the nearest that is. */
 enum status job_unknown_model(struct job *job, struct mark mark, const char *name);
+
+/* Does the rest of a checkpoint's name, behind what our model's begins with, tell of another
+ * size? "-8b" of "deepseek-v3-8b". */
+bool model_size_differs(const char *model, const char *rest, struct arena *arena);
 
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);

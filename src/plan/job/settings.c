@@ -43,10 +43,24 @@ static const struct job_flag *find_row(const struct job_framework *framework, co
     return NULL;
 }
 
+/* By its whole name, or behind a section's. */
+static const struct job_flag *find_own(const struct job_framework *framework, const char *name,
+                                       size_t length)
+{
+    const struct job_flag *row = find_row(framework, name, length);
+    for (const char *at = framework->sections; !row && at && *at;) {
+        size_t n = strcspn(at, " ");
+        if (length > n && strncmp(name, at, n) == 0)
+            row = find_row(framework, name + n, length - n);
+        at += n + (at[n] == ' ');
+    }
+    return row;
+}
+
 static const struct job_flag *find_shared(const struct job_framework *framework,
                                           const char *name, size_t length)
 {
-    const struct job_flag *row = find_row(framework, name, length);
+    const struct job_flag *row = NULL;
     for (size_t i = 0; !row && framework->shares && framework->shares[i]; i++)
         row = job_flag_find(framework->shares[i], name, length);
     return row;
@@ -55,7 +69,8 @@ static const struct job_flag *find_shared(const struct job_framework *framework,
 const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
                                      size_t length)
 {
-    const struct job_flag *row = find_shared(framework, name, length);
+    const struct job_flag *row = find_own(framework, name, length);
+    row = row ? row : find_shared(framework, name, length);
     for (const char *at = framework->sections; !row && at && *at;) {
         size_t n = strcspn(at, " ");
         if (length > n && strncmp(name, at, n) == 0)
@@ -376,19 +391,6 @@ enum status job_add_words(struct job *job, const struct shell_word *words, size_
         i += used;
     }
     return STATUS_OK;
-}
-
-const struct shell_variable *job_environment(const struct job *job, const char *name)
-{
-    return job->shell ? shell_variable(job->shell, job->before, name, true) : NULL;
-}
-
-const struct shell_word *job_environment_word(const struct job *job, const char *name)
-{
-    const struct shell_variable *v = job_environment(job, name);
-    if (!v || v->trouble || v->value.n != 1 || v->value.items[0].trouble)
-        return NULL;
-    return &v->value.items[0];
 }
 
 /* ---- values ---- */

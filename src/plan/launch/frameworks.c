@@ -4,14 +4,11 @@
 #include "plan/job/reader.h"
 
 const struct job_framework *const job_frameworks[] = {
-    &job_maxtext,        &job_primus,       &job_bridge,
-    &job_nemo,           &job_megatron,     &job_deepspeed,
-    &job_fsdp,           &job_torchtitan,   &job_vllm,
-    &job_sglang,         &job_trtllm,       &job_verl,
-    &job_axolotl,        &job_llamafactory, &job_slime,
-    &job_automodel,      &job_verl_sft,     &job_swift,
-    &job_swift_megatron, &job_nemo_rl,      &job_openrlhf,
-    &job_unsloth,        &job_trl,          NULL};
+    &job_maxtext,  &job_primus,    &job_bridge,   &job_nemo,       &job_nemo1,
+    &job_megatron, &job_deepspeed, &job_fsdp,     &job_torchtitan, &job_vllm,
+    &job_sglang,   &job_trtllm,    &job_verl,     &job_axolotl,    &job_llamafactory,
+    &job_slime,    &job_automodel, &job_verl_sft, &job_swift,      &job_swift_megatron,
+    &job_nemo_rl,  &job_openrlhf,  &job_unsloth,  &job_trl,        NULL};
 
 bool job_framework_is(const struct job_framework *framework, const char *kind)
 {

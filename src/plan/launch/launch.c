@@ -28,6 +28,7 @@ static const struct entry {
     {ENTRY_FILE, "run_script.py", NULL, &job_bridge},
     {ENTRY_FILE, "setup_experiment.py", NULL, &job_bridge},
     {ENTRY_FILE, "run_recipe.py", NULL, &job_bridge},
+    {ENTRY_FILE, "megatron_gpt_pretraining.py", NULL, &job_nemo1},
     {ENTRY_MODULE, "maxtext.trainers.pre_train.train", NULL, &job_maxtext},
     {ENTRY_MODULE, "maxtext.trainers.pre_train.train_compile", NULL, &job_maxtext},
     {ENTRY_MODULE, "MaxText.train", NULL, &job_maxtext},
@@ -111,10 +112,13 @@ struct launch {
     size_t entry;    /* of the first word behind those that start it */
 };
 
-/* "echo $CMD" before "eval $CMD": shown, not run. */
+/* "echo $CMD" before "eval $CMD", "sed -i .. run_script.py": the words that follow are shown,
+ * copied or changed, not run. */
 static bool is_shown(const struct shell_words *words)
 {
-    static const char *const shows[] = {"echo", "printf", "logger"};
+    static const char *const shows[] = {"echo",  "printf", "logger", "sed", "cp",    "mv",
+                                        "rm",    "ln",     "ls",     "cat", "chmod", "grep",
+                                        "touch", "mkdir",  "git",    "cd",  "test",  "["};
     for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
         if (text_equal(words->items[0].text, shows[i]))
             return true;
@@ -431,10 +435,34 @@ static void choose_in_words(struct job *job, const struct shell_command *outer,
     }
 }
 
+/* The file that the script writes before a command runs it, "torchrun .. bash worker.sh": *n
+ * words of the command stand in front of its name; NULL: there is none. */
+static const struct shell_file *file_of(const struct shell *shell,
+                                        const struct shell_command *command, size_t *n)
+{
+    const struct shell_words *words = &command->words;
+    for (size_t i = 0; i < words->n && !is_shown(words); i++)
+        for (size_t j = shell->n_files; j > 0; j--)
+            if (text_ends(words->items[i].text, ".sh") &&
+                text_equal(text_base_name(words->items[i].text),
+                           text_base_name(shell->files[j - 1].name))) {
+                *n = i;
+                return &shell->files[j - 1];
+            }
+    return NULL;
+}
+
 /* Only where none stands by itself: one in such a word, or in a script that is written here. */
 static void choose_inside(struct job *job, const struct shell *shell, struct launch *launch)
 {
     static const char *const endings[] = {".sh", ".sbatch", ".slurm"};
+    for (size_t i = 0, n; i < shell->n_commands && !launch->command; i++) {
+        const struct shell_file *file = file_of(shell, &shell->commands[i], &n);
+        const struct shell_word text = {.text = file ? file->text : "",
+                                        .mark = file ? file->mark : (struct mark){0}};
+        if (file)
+            look_inside(job, &shell->commands[i], n, &text, file->text, launch);
+    }
     for (size_t i = 0; i < shell->n_commands && !launch->command; i++)
         if (!is_shown(&shell->commands[i].words))
             choose_in_words(job, &shell->commands[i], launch);
@@ -507,7 +535,11 @@ static enum status check_lines(struct job *job, const struct shell *shell,
     const struct shell_command *next = NULL;
     for (size_t i = 1; i < shell->n_commands; i++)
         next = &shell->commands[i - 1] == launch ? &shell->commands[i] : next;
-    const char *text = next && next->words.n ? next->words.items[0].text : "";
+    size_t first = 0; /* ${ARGS[@]} that nobody set */
+    while (next && first < next->words.n && !next->words.items[first].text[0] &&
+           next->words.items[first].trouble)
+        first++;
+    const char *text = next && first < next->words.n ? next->words.items[first].text : "";
     if (text[0] != '-' || !text[1])
         return STATUS_OK;
     err_at(job->err, STATUS_INPUT, next->mark,
@@ -524,6 +556,11 @@ enum status launch_read(struct job *job, const struct shell *shell,
     job->shell = shell;
     TRY(choose(job, shell, script, &launch));
     TRY(check_lines(job, shell, launch.command));
+    const struct shell_command *told;
+    struct launch again = {0};
+    TRY(launch_told(job, script, launch.command, &told));
+    if (told && find_in_command(job, told, &again) && again.framework == launch.framework)
+        launch = again;
     job->framework = launch.framework;
     job->mark = launch.command->mark;
     job->before = launch.command->n_variables;
@@ -535,59 +572,4 @@ enum status launch_read(struct job *job, const struct shell *shell,
     job->entry = launch.entry - launch.place;
     job->layer = JOB_COMMAND_LINE;
     return job_add_words(job, job->words, job->n_words);
-}
-
-/* ---- is it a script? ---- */
-
-/* "NPROC_PER_NODE=8 ..": no file of settings writes a name and its value like that. */
-static bool sets_variable(const char *at, const char *end)
-{
-    const char *begin = at;
-    while (at < end && (isupper((unsigned char)*at) || *at == '_' ||
-                        (at > begin && isdigit((unsigned char)*at))))
-        at++;
-    return at > begin && at < end && *at == '=';
-}
-
-bool launch_is_script(const char *name, const char *text, size_t length)
-{
-    static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
-    static const char *const words[] = {"torchrun ",
-                                        "python ",
-                                        "python3 ",
-                                        "srun ",
-                                        "mpirun ",
-                                        "vllm serve",
-                                        "sglang serve",
-                                        "deepspeed ",
-                                        "export ",
-                                        "accelerate ",
-                                        "trtllm-serve ",
-                                        "docker ",
-                                        "podman ",
-                                        "bash ",
-                                        "cat >",
-                                        "cat <<",
-                                        "axolotl ",
-                                        "automodel ",
-                                        "llamafactory-cli ",
-                                        "swift ",
-                                        "megatron "};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (text_ends(name, endings[i]))
-            return true;
-    if (length > 2 && text[0] == '#' && text[1] == '!')
-        return true;
-    const char *at = text, *end = text + length;
-    while (at < end && (*at == '#' || strchr(" \t\r\n", *at))) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        at = *at == '#' ? (newline ? newline + 1 : end) : at + 1;
-    }
-    if (sets_variable(at, end))
-        return true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if ((size_t)(end - at) > strlen(words[i]) &&
-            strncmp(at, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
 }

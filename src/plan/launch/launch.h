@@ -13,4 +13,9 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
 const struct job_framework *
 launch_in_command(struct job *job, const struct shell_command *command, size_t *entry);
 
+/* The command with the words of a raw reading, each of which tells whether it is known; NULL:
+ * they do so as they are. */
+enum status launch_told(struct job *job, const struct launch_script *script,
+                        const struct shell_command *command, const struct shell_command **told);
+
 #endif

@@ -32,6 +32,21 @@ static bool has_overrides(const struct shell_words *words, size_t i)
     return false;
 }
 
+/* A copy of Bridge's performance script under a name of its own: nobody else's has a family
+ * and a recipe of it (scripts/performance/argument_parser.py). */
+static bool is_performance(const struct shell_words *words, size_t i)
+{
+    bool family = false, recipe = false;
+    if (!text_ends(words->items[i].text, ".py"))
+        return false;
+    for (size_t j = i + 1; j < words->n; j++) {
+        const char *text = words->items[j].text;
+        family = family || shell_option(text, "--model-family-name", false);
+        recipe = recipe || shell_option(text, "--model-recipe-name", false);
+    }
+    return family && recipe;
+}
+
 /* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server.
  * Where it is `vllm serve`, the model may follow by its name, as in "Qwen/Qwen3-8B". */
 static bool is_image(const struct shell_words *words, size_t i)
@@ -113,6 +128,8 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
     bool recipe = (text_starts(name, "pretrain_") || text_starts(name, "finetune_")) &&
                   text_ends(name, ".py");
     if (recipe && has_overrides(words, i + 1))
+        return &job_bridge;
+    if (is_performance(words, i))
         return &job_bridge;
     if (is_image(words, i))
         return &job_vllm;

@@ -5,6 +5,7 @@
  * 028e29090ec8 (backends/megatron_utils/actor.py). */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "plan/framework/colocated.h"
@@ -232,6 +233,25 @@ static enum status read_adapter(struct job *job)
 
 /* ---- the engine ---- */
 
+/* The engine begins with the checkpoint, in its own format, and gets updates in it
+ * (docs/en/advanced/low-precision.md). */
+static enum status warn_of_format(struct job *job)
+{
+    static const char *const formats[] = {"fp8", "FP8", "int4", "INT4", "fp4", "FP4"};
+    static const char flag[] = "hf-checkpoint";
+    const char *path = NULL;
+    TRY(job_path(job, flag, &path));
+    for (size_t i = 0; path && i < sizeof formats / sizeof *formats; i++)
+        if (strstr(path, formats[i])) {
+            job_warn(job, job_setting(job, flag)->mark,
+                     "the engine's weights are those of the checkpoint, in %s, and are planned "
+                     "in 16 bits, which matters to memory while it generates",
+                     formats[i]);
+            break;
+        }
+    return STATUS_OK;
+}
+
 /* Both give way to each other where they share devices, unless told (validate_args); weights
  * for the engine come of a copy in host memory, so they may be less at its start than planned.
  */
@@ -254,6 +274,7 @@ static enum status read_engine(struct job *job)
     TRY(colocated_read(job, &engine));
     if (!beside)
         return STATUS_OK;
+    TRY(warn_of_format(job));
     if (!job_given(job, engine.fraction_flag))
         job_warn(job, job_place(job),
                  "no flag gives %s, which matters to memory while the engine generates: %g is "

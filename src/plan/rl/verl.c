@@ -1,7 +1,9 @@
 /* verl: reinforcement learning whose engine generates on the devices that train. What is
  * planned is the actor's update, with the engine in its turn and the reference beside it. Read
  * at volcengine/verl 008db456bf61 (trainer/config/ppo_trainer.yaml), f471e0b92575
- * (actor/megatron_actor.yaml) and 0017354ef582 (workers/engine_workers.py). */
+ * (actor/megatron_actor.yaml), 0017354ef582 (workers/engine_workers.py) and verl-project/verl
+ * 05a1edd6195e (trainer/config/ppo_trainer.yaml: model_engine is which actor's file is taken).
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -212,7 +214,7 @@ static enum status read_megatron_recompute(struct job *job)
 /* ---- how it is shared out ---- */
 
 /* What says it, of an actor or of a supervised job. */
-static const char strategy_flags[] = "actor.strategy engine";
+static const char strategy_flags[] = "actor.strategy model_engine engine";
 
 /* Gathered in 16 bits, and multiplied. */
 static void set_compute(struct job *job)
@@ -362,7 +364,7 @@ static enum status read_megatron(struct job *job)
 enum status verl_read_layout(struct job *job)
 {
     static const char engine_flag[] = "engine", strategy_flag[] = "actor.strategy",
-                      config_flag[] = "config-name";
+                      config_flag[] = "config-name", group_flag[] = "model_engine";
     const char *strategy = "fsdp", *config = "";
     bool told = job_given(job, strategy_flag);
     const struct setting *parents = job_setting(job, "defaults");
@@ -373,8 +375,12 @@ enum status verl_read_layout(struct job *job)
         all = all || text_equal(parents->values[i], "ppo_megatron_trainer");
     if (all)
         strategy = "megatron";
-    const char *flag = told ? strategy_flag : engine_flag;
+    const char *flag = told                         ? strategy_flag
+                       : job_given(job, group_flag) ? group_flag
+                                                    : engine_flag;
     TRY(job_word(job, flag, &strategy));
+    if (text_equal(strategy, "dp") && flag == group_flag) /* dp_actor.yaml: fsdp */
+        strategy = "fsdp";
     if (text_equal(strategy, "megatron"))
         return read_megatron(job);
     if (text_equal(strategy, "fsdp") || text_equal(strategy, "fsdp2"))

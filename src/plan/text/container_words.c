@@ -37,10 +37,28 @@ static void append_char(struct container_writer *w, char c)
     text_printf(w->out, c == '\'' ? "'\\''" : "%c", c);
 }
 
+/* The length of "${NAME}" or "${NAME:-8}" that the text begins with, which whoever fills a
+ * template in replaces (envsubst, kustomize, Helm's users); 0: it does not. */
+static size_t blank_length(const char *text)
+{
+    const char *close = strncmp(text, "${", 2) == 0 ? strchr(text, '}') : NULL;
+    size_t n = close ? shell_name_length(text + 2, close) : 0;
+    bool plain = n && (text[2 + n] == '}' || text[2 + n] == ':');
+    return plain && !memchr(text, '"', (size_t)(close - text)) ? (size_t)(close + 1 - text) : 0;
+}
+
 void container_literal(struct container_writer *w, const char *text)
 {
+    bool script =
+        strpbrk(text, " \t\n") != NULL; /* of a shell within, whose variables are its */
     text_append(w->out, "'");
     for (; *text; text++) {
+        size_t blank = script ? 0 : blank_length(text);
+        if (blank) {
+            text_printf(w->out, "'\"%.*s\"'", (int)blank, text);
+            text += blank - 1;
+            continue;
+        }
         const char *close = strncmp(text, "$(", 2) == 0 ? strchr(text, ')') : NULL;
         const char *value = close ? value_of(w, text + 2, (size_t)(close - text - 2)) : NULL;
         if (!value) {

@@ -167,16 +167,9 @@ static void prepend(struct shell_reader *reader, struct shell_variable *v, bool 
 /* The value stands in one word, never split. */
 static enum status read_scalar(struct shell_reader *reader, struct shell_words *value)
 {
-    struct shell_words fields = {0};
-    struct text joined = {.arena = reader->arena};
-    struct shell_word word = {.mark = reader->cursor.mark};
-    TRY(shell_read_word(reader, &fields));
-    for (size_t i = 0; i < fields.n; i++) {
-        text_printf(&joined, "%s%s", i ? " " : "", fields.items[i].text);
-        word.trouble = word.trouble ? word.trouble : fields.items[i].trouble;
-    }
-    reader->expanded += joined.length;
-    word.text = text_string(&joined);
+    struct shell_word word;
+    TRY(shell_read_value(reader, &word));
+    reader->expanded += strlen(word.text);
     shell_words_add(value, word, reader->arena);
     return STATUS_OK;
 }

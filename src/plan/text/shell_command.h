@@ -34,6 +34,11 @@ enum status shell_read_redirection(struct shell_reader *reader,
 enum status shell_read_document(struct shell_reader *reader,
                                 const struct shell_open_command *command);
 
+/* What $(cat <<EOF ..) gives, between "$(" and ")", and what of it is not known; *shown NULL:
+ * another command. */
+enum status shell_show_document(struct shell_reader *reader, struct cursor part,
+                                const char **shown, const char **why);
+
 /* The file that echo or printf writes, as it is known; other commands write none. */
 void shell_write_file(struct shell_reader *reader, const struct shell_open_command *command);
 

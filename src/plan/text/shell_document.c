@@ -145,6 +145,71 @@ static struct cursor document(struct shell_reader *reader,
     return body;
 }
 
+/* The cursor stands on "cat <<EOF" and a line end: *body is the document. */
+static enum status find_shown(struct shell_reader *reader, struct shell_open_command *command,
+                              struct cursor *body, bool *found)
+{
+    static const char name[] = "cat ";
+    struct cursor *cursor = &reader->cursor;
+    *found = false;
+    shell_skip_blank(cursor);
+    if (cursor->end - cursor->at < (ptrdiff_t)sizeof name || !text_starts(cursor->at, name))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof name - 1; i++)
+        cursor_step(cursor);
+    shell_skip_blank(cursor);
+    if (cursor->end - cursor->at < 2 || !text_starts(cursor->at, "<<"))
+        return STATUS_OK;
+    TRY(shell_read_redirection(reader, command));
+    shell_skip_blank(cursor);
+    if (!command->delimiter || cursor->at == cursor->end || *cursor->at != '\n')
+        return STATUS_OK;
+    cursor_step(cursor);
+    *body = document(reader, command);
+    *found = true;
+    return STATUS_OK;
+}
+
+/* <<-: tabs that begin lines are not the document's. */
+static const char *without_tabs(struct shell_reader *reader, const char *text)
+{
+    struct text out = {.arena = reader->arena};
+    bool begins = true;
+    for (; *text; text++) {
+        if (!begins || *text != '\t')
+            text_append_n(&out, text, 1);
+        begins = *text == '\n' || (begins && *text == '\t');
+    }
+    return text_string(&out);
+}
+
+/* $(cat <<EOF ..): what cat shows is the document, without the line ends behind it. */
+enum status shell_show_document(struct shell_reader *reader, struct cursor part,
+                                const char **shown, const char **why)
+{
+    const struct cursor before = reader->cursor;
+    struct shell_open_command command = {.mark = part.mark};
+    struct text text = {.arena = reader->arena};
+    struct cursor body;
+    bool found;
+    *shown = *why = NULL;
+    reader->cursor = part;
+    enum status status = find_shown(reader, &command, &body, &found);
+    if (status == STATUS_OK && found && command.literal)
+        text_append_n(&text, body.at, (size_t)(body.end - body.at));
+    else if (status == STATUS_OK && found)
+        status = shell_expand_text(reader, body, &text, why);
+    reader->cursor = before;
+    const char *all = text_string(&text);
+    all = command.strip ? without_tabs(reader, all) : all;
+    size_t length = strlen(all);
+    while (length && all[length - 1] == '\n')
+        length--;
+    if (status == STATUS_OK && found)
+        *shown = arena_strndup(reader->arena, all, length);
+    return status;
+}
+
 /* "srun bash <<EOF", "ssh node bash -s <<EOF": what a shell gets is a script. */
 static bool feeds_shell(const struct shell_words *words)
 {
@@ -174,7 +239,10 @@ enum status shell_read_document(struct shell_reader *reader,
     if (trouble)
         return err_at(reader->err, STATUS_INPUT, body.mark, "file '%s' is not known: %s", name,
                       trouble);
-    add_file(reader, (struct shell_file){name, text_string(&text), body.mark, NULL},
+    const char *all = text_string(&text);
+    add_file(reader,
+             (struct shell_file){name, command->strip ? without_tabs(reader, all) : all,
+                                 body.mark, NULL},
              command->appends);
     return STATUS_OK;
 }

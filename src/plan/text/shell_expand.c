@@ -478,16 +478,31 @@ static enum status read_quoted(struct building *b, struct cursor *cursor)
     return STATUS_OK;
 }
 
-enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields)
+static enum status read_parts(struct building *b, struct cursor *cursor)
 {
-    struct cursor *cursor = &reader->cursor;
-    struct building b = {.reader = reader, .fields = fields, .mark = cursor->mark};
-    b.text.arena = reader->arena;
     while (cursor->at < cursor->end && !strchr(" \t\r\n;|&()<>", *cursor->at)) {
         bool quote = *cursor->at == '"' || *cursor->at == '\'';
-        TRY(quote ? read_quoted(&b, cursor) : read_part(&b, cursor, false));
+        TRY(quote ? read_quoted(b, cursor) : read_part(b, cursor, false));
     }
+    return STATUS_OK;
+}
+
+enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields)
+{
+    struct building b = {.reader = reader, .fields = fields, .mark = reader->cursor.mark};
+    b.text.arena = reader->arena;
+    TRY(read_parts(&b, &reader->cursor));
     end_field(&b);
+    return STATUS_OK;
+}
+
+enum status shell_read_value(struct shell_reader *reader, struct shell_word *word)
+{
+    struct building b = {.reader = reader, .mark = reader->cursor.mark};
+    b.text.arena = reader->arena;
+    TRY(read_parts(&b, &reader->cursor));
+    find_marks(&b);
+    *word = (struct shell_word){text_string(&b.text), b.mark, b.trouble};
     return STATUS_OK;
 }
 

@@ -70,6 +70,9 @@ size_t shell_name_length(const char *at, const char *end);
 /* Reads one word at the cursor and adds the fields it splits into (none, one or several). */
 enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields);
 
+/* The same where nothing splits, as behind "NAME=": one word with the blanks that it has. */
+enum status shell_read_value(struct shell_reader *reader, struct shell_word *word);
+
 /* The script that a word of quotes and of what stands between them is, 'a '\''b'\'' c'. Its
  * lines are those of the word, its columns where nothing is escaped. The cursor steps behind
  * the word; false: a quote is not closed. */

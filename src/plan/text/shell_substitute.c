@@ -1,6 +1,7 @@
 /* Commands whose output can be told from a script: parts of paths, "$(basename $MODEL)", and
- * the script's own folder, "$(cd "$(dirname "$0")" && pwd)". Other files are looked for beside
- * the job, so its folder, and the one that it runs in, is "."; see shell_expand.h. */
+ * the script's own folder, "$(cd "$(dirname "$0")" && pwd)", and "$(cat <<EOF ..)". Other files
+ * are looked for beside the job, so its folder, and the one that it runs in, is "."; see
+ * shell_expand.h. */
 #include <ctype.h>
 #include <string.h>
 
@@ -111,6 +112,11 @@ enum status shell_substitute(struct shell_reader *reader, struct cursor part, co
     if (reader->nesting == SHELL_NESTING)
         return STATUS_OK;
     reader->nesting++;
+    enum status shows = shell_show_document(reader, part, text, why);
+    if (shows != STATUS_OK || *text) {
+        reader->nesting--;
+        return shows;
+    }
     reader->cursor = part;
     enum status status = read_words(reader, words, &plain);
     reader->nesting--;

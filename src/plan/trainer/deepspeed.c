@@ -127,6 +127,9 @@ static const struct job_flag flags[] = {
     /* ---- the trainer's own flags ---- */
     RULE("deepspeed deepspeed_config deepspeed_config_file", JOB_VALUE, NULL,
          "the configuration's file", CONFIG),
+    RULE("activation_checkpointing", JOB_SWITCH, "recompute.kind",
+         "full: a switch of DeepSpeed's own example scripts",
+         "deepspeedai/DeepSpeedExamples training/DeepSpeed-SuperOffload/finetune_zero3.py"),
     RULE("zero_stage", JOB_VALUE, "parallel.zero", "Accelerate's, where no file says it",
          ACCELERATE),
     TRAINER_ROWS,
@@ -148,8 +151,13 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static enum status deepspeed_prepare(struct job *job)
 {
     const char *name = NULL;
+    bool again = false;
     TRY(trainer_prepare(job, &job_deepspeed));
     TRY(trainer_read_hosts(job));
+    trainer_count_visible(job); /* launcher/runner.py: --include of them */
+    TRY(job_switch(job, "activation_checkpointing", &again));
+    if (again)
+        job_retell(job, "activation_checkpointing", "gradient_checkpointing", "true");
     TRY(job_word(job, "deepspeed", &name));
     if (name && name[0] == '{')
         return job_flag_text(job, "deepspeed", JOB_FILE + 1);

@@ -66,6 +66,7 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static enum status fsdp_prepare(struct job *job)
 {
     TRY(trainer_prepare(job, &job_fsdp));
+    trainer_count_visible(job);
     return job_flag_file(job, "fsdp_config", JOB_FILE + 1);
 }
 

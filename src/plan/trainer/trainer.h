@@ -238,6 +238,10 @@ extern const struct job_framework *const trainer_shares[];
  * that the framework brings along. */
 enum status trainer_read_files(struct job *job, const struct trainer_file *known);
 
+/* Devices that CUDA_VISIBLE_DEVICES lists are the ranks of a node, where nothing else says how
+ * many it has. */
+void trainer_count_visible(struct job *job);
+
 /* The first of these alone, and the others. */
 enum status trainer_read_own_file(struct job *job);
 enum status trainer_read_sharers(struct job *job, const struct trainer_file *known);

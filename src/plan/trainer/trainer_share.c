@@ -96,16 +96,15 @@ static enum status kind_of(struct job *job, const char **kind)
     return job_word(job, "distributed_type", kind);
 }
 
-/* Devices that CUDA_VISIBLE_DEVICES lists are the ranks, where nothing else says it. */
-static void count_visible(struct job *job)
+void trainer_count_visible(struct job *job)
 {
     const struct shell_word *word = job_environment_word(job, "CUDA_VISIBLE_DEVICES");
     if (!word || !word->text[0] || job->size.world || job->size.per_node)
         return;
-    uint64_t n = 1;
+    uint64_t n = 1, nodes = job->size.nodes ? job->size.nodes : 1;
     for (const char *at = word->text; *at; at++)
         n += *at == ',';
-    job->size = (struct job_size){.nodes = 1, .per_node = n, .world = n};
+    job->size = (struct job_size){.nodes = nodes, .per_node = n, .world = nodes * n};
 }
 
 enum status trainer_read_files(struct job *job, const struct trainer_file *known)
@@ -119,7 +118,7 @@ enum status trainer_read_sharers(struct job *job, const struct trainer_file *kno
     const char *kind;
     TRY(trainer_prepare(job, NULL));
     TRY(kind_of(job, &kind));
-    count_visible(job);
+    trainer_count_visible(job);
     if (job_given(job, "fsdp_config"))
         TRY(job_flag_file(job, "fsdp_config", JOB_FILE + 1));
     return read_deepspeed(job, known);
