@@ -462,6 +462,12 @@ static enum status choose_inside_raw(struct job *job, const struct shell *shell,
     return STATUS_OK;
 }
 
+/* Another node of an engine, which the launch on its first one stands for. */
+static bool launch_is_part(const struct launch *launch)
+{
+    return launch->framework->serves && launch_follows(&launch->command->words, launch->entry);
+}
+
 static enum status choose(struct job *job, const struct shell *shell,
                           const struct launch_script *script, struct launch *launch)
 {
@@ -475,7 +481,9 @@ static enum status choose(struct job *job, const struct shell *shell,
         if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
             (line && shell->commands[i].mark.line != line))
             continue;
-        if (chosen.command) {
+        if (chosen.command && launch_is_part(&found))
+            continue;
+        if (chosen.command && !launch_is_part(&chosen)) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
             return job_hint_lines(job, chosen.command->mark.line, shell->commands[i].mark.line);

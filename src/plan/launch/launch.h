@@ -13,4 +13,8 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
 const struct job_framework *
 launch_in_command(struct job *job, const struct shell_command *command, size_t *entry);
 
+/* Whether it starts another node of a server that another command stands for ("--headless",
+ * "--node-rank 1"). `from`: the entry above. */
+bool launch_follows(const struct shell_words *words, size_t from);
+
 #endif

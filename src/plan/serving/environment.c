@@ -63,7 +63,6 @@ static const struct variable {
     VLLM("REPLICATE_EMBED", MEMORY, OFF, "the embedding is split over ranks here"),
     VLLM("KIMI_K3_SHARD_SP_SHARED_EXPERT", MEMORY, OFF, NULL),
     VLLM("STEP5_SHARD_SP_SHARED_EXPERT", MEMORY, OFF, NULL),
-    VLLM("RANDOMIZE_DP_DUMMY_INPUTS", MEMORY, OFF, NULL),
     VLLM("USE_NCCL_SYMM_MEM", MEMORY, OFF, "symmetric buffers are not counted"),
     VLLM("ALLREDUCE_USE_SYMM_MEM", MEMORY, ON, NULL),
     VLLM("ALLREDUCE_USE_FLASHINFER", TIME, "", NULL),
