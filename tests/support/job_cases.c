@@ -1168,7 +1168,7 @@ const struct job_case job_cases[] = {
     {"axolotl/stacked-experts.yaml", "",
      "model.name=qwen3.5-35b-a3b lora.rank=16 lora.fused_experts=true lora.experts=auto "
      "parallel.zero=0 precision.weights=bf16 optimizer.kind=adam8bit",
-     1},
+     2},
     {"axolotl/full-zero3.yml", "cluster=h100-8x2",
      "stack.kind=deepspeed parallel.zero=3 parallel.overlap_reduce=true "
      "parallel.live_parameters=1 optimizer.sub_group=1 parallel.reduce_bucket=4194304 "

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/engine.h"

@@ -462,12 +462,6 @@ static enum status choose_inside_raw(struct job *job, const struct shell *shell,
     return STATUS_OK;
 }
 
-/* Another node of an engine, which the launch on its first one stands for. */
-static bool launch_is_part(const struct launch *launch)
-{
-    return launch->framework->serves && launch_follows(&launch->command->words, launch->entry);
-}
-
 static enum status choose(struct job *job, const struct shell *shell,
                           const struct launch_script *script, struct launch *launch)
 {
@@ -481,9 +475,11 @@ static enum status choose(struct job *job, const struct shell *shell,
         if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
             (line && shell->commands[i].mark.line != line))
             continue;
-        if (chosen.command && launch_is_part(&found))
+        if (chosen.command &&
+            launch_follows(found.framework, &found.command->words, found.entry))
             continue;
-        if (chosen.command && !launch_is_part(&chosen)) {
+        if (chosen.command &&
+            !launch_follows(chosen.framework, &chosen.command->words, chosen.entry)) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
             return job_hint_lines(job, chosen.command->mark.line, shell->commands[i].mark.line);

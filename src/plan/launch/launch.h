@@ -13,8 +13,9 @@ const struct job_framework *launch_by_company(const struct shell_words *words, s
 const struct job_framework *
 launch_in_command(struct job *job, const struct shell_command *command, size_t *entry);
 
-/* Whether it starts another node of a server that another command stands for ("--headless",
- * "--node-rank 1"). `from`: the entry above. */
-bool launch_follows(const struct shell_words *words, size_t from);
+/* Whether a command starts another node of an engine, for which the launch on the first one
+ * stands ("--headless", "--node-rank 1"). `from`: the entry above. */
+bool launch_follows(const struct job_framework *framework, const struct shell_words *words,
+                    size_t from);
 
 #endif

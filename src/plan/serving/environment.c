@@ -82,8 +82,6 @@ static const struct variable {
 
     SGLANG("ENABLE_POST_CAPTURE_KV_SIZING", MEMORY, OFF,
            "the pool is sized before graphs are captured here"),
-    SGLANG("AITER_HONOR_EXPLICIT_MEM_FRACTION", MEMORY, OFF,
-           "on AMD attention takes 0.85 of what is given here"),
     SGLANG("MAMBA_CONV_DTYPE", MEMORY, "bfloat16", NULL),
     SGLANG("DISAGG_STAGING_BUFFER", MEMORY, OFF, "caches are sent in place here"),
     SGLANG("MOONCAKE_CUSTOM_MEM_POOL", MEMORY, "", NULL),
