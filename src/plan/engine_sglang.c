@@ -196,6 +196,8 @@ double engine_sglang_attention_share(const struct plan *plan)
     uint64_t longest = engine_context(plan);
     if (plan->workload.mode == MODE_PREFILL)
         longest = greater(longest, plan->workload.context_length);
+    if (plan->memory.attention_share > 0)
+        return plan->memory.attention_share;
     return amd && aiter && longest > 8192 ? 0.85 : 1;
 }
 
@@ -220,9 +222,14 @@ double engine_state_share(const struct plan *plan)
     return plan->stack.kind == STACK_SGLANG ? ratio / (1 + ratio) : 0;
 }
 
+/* TensorRT-LLM keeps one of each sequence that a batch may have, of each stage, and of the
+ * requests that pad graphs and idle replicas of attention (_torch/pyexecutor/
+ * mamba_cache_manager.py, _estimate_mamba_hybrid_cache_cost and the slots it reserves). */
 uint64_t engine_state_slots(const struct plan *plan)
 {
     uint64_t ranks = plan_engine_replicas(plan) ? plan_engine_replicas(plan) : 1;
+    if (plan->stack.kind == STACK_TRTLLM)
+        return engine_sequences(plan) * plan->parallel.pp + 1 + (ranks > 1);
     return plan->memory.state_slots / ranks;
 }
 
@@ -242,5 +249,7 @@ bool engine_caches_states(const struct plan *plan)
 uint64_t engine_state_copies(const struct plan *plan)
 {
     uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : engine_caches_states(plan) ? 2 : 1;
+    if (plan->stack.kind == STACK_TRTLLM)
+        return 1;
     return plan->memory.state_copies ? plan->memory.state_copies : own;
 }

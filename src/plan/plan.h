@@ -179,7 +179,8 @@ struct stack {
     bool loss_parallel;             /* over tp, each rank its part of the vocabulary */
     struct word_list graph_modules; /* graphs: partial; empty: all but the experts */
     bool compiled; /* layers are compiled: element-wise results are made again in backward */
-    bool unrolled; /* no layers' weights are stacked for one compiled layer (MaxText) */
+    bool random_dummies; /* dummy tokens choose experts as others do, not all the same (vLLM) */
+    bool unrolled;       /* no layers' weights are stacked for one compiled layer (MaxText) */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
     bool static_shapes;      /* XLA: worst case is always allocated */
@@ -510,11 +511,12 @@ struct memory {
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */
-    double window_ratio;   /* SGLang: tokens of window layers to those of full ones; 0 */
-    double state_ratio;    /* SGLang: bytes of states to those of the KV cache; 0 */
-    uint64_t state_slots;  /* of all ranks of attention's dp; 0: by that ratio */
-    uint64_t state_copies; /* slots that a running sequence may take; 0: the engine's */
-    uint64_t state_block;  /* vLLM: kept every so many tokens, and more; 0: the last alone */
+    double window_ratio;    /* SGLang: tokens of window layers to those of full ones; 0 */
+    double attention_share; /* SGLang: what attention's kernels leave of its fraction; 0 */
+    double state_ratio;     /* SGLang: bytes of states to those of the KV cache; 0 */
+    uint64_t state_slots;   /* of all ranks of attention's dp; 0: by that ratio */
+    uint64_t state_copies;  /* slots that a running sequence may take; 0: the engine's */
+    uint64_t state_block;   /* vLLM: kept every so many tokens, and more; 0: the last alone */
 };
 
 struct block {

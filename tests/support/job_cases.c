@@ -446,6 +446,11 @@ const struct job_case job_cases[] = {
      "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
      "precision.weights=fp8_block",
      0},
+    {"vllm/two-nodes-of-dp.sh", "cluster=h200",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.dp=16 parallel.ep=16 "
+     "memory.fraction=0.85 "
+     "workload.micro_batch=256 stack.random_dummies=true",
+     0},
     {"vllm/chunk-sizes.sh", "",
      "moe.path=deepep_ll moe.expert_tokens=8192 moe.dispatch_tokens=384 parallel.ep=16", 0},
     {"vllm/wide-ep.sh", "",
@@ -482,8 +487,14 @@ const struct job_case job_cases[] = {
      0},
     {"sglang/prefill.sh", "",
      "parallel.tp=8 parallel.etp=8 workload.mode=prefill workload.sequence_length=16384 "
-     "workload.micro_batch=1",
+     "workload.micro_batch=1 workload.queue=true",
      0},
+    {"sglang/two-nodes.sh", "cluster=h100",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.tp=16 parallel.etp=16", 0},
+    {"sglang/triton-amd.sh", "", "parallel.tp=8 memory.fraction=0.85 memory.attention_share=1",
+     2},
+    {"sglang/aiter-honored.sh", "",
+     "parallel.tp=8 memory.fraction=0.8 memory.attention_share=1", 1},
     {"sglang/config.sh", "",
      "parallel.tp=4 memory.fraction=0.9 precision.kv_cache=fp8 workload.micro_batch=256", 0},
     {"sglang/deepep-flags.sh", "",
@@ -688,7 +699,8 @@ const struct job_case job_cases[] = {
     {"trtllm/dynamo-prefill.sh", "",
      "cluster.node.devices=4 parallel.tp=4 parallel.ep=4 workload.mode=prefill "
      "workload.sequence_length=2048 workload.micro_batch=4 memory.fraction=0.6 "
-     "precision.kv_cache=fp8 workload.role=prompts memory.transfer_tokens=8448",
+     "precision.kv_cache=fp8 workload.role=prompts memory.transfer_tokens=8448 "
+     "workload.queue=true",
      0},
     {"vllm/served-as.sh", "cluster=h100",
      "parallel.tp=2 model.layers=48 precision.weights=fp8_block", 1},
@@ -1233,7 +1245,7 @@ const struct job_case job_cases[] = {
     {"axolotl/stacked-experts.yaml", "",
      "model.name=qwen3.5-35b-a3b lora.rank=16 lora.fused_experts=true lora.experts=auto "
      "parallel.zero=0 precision.weights=bf16 optimizer.kind=adam8bit",
-     1},
+     2},
     {"axolotl/full-zero3.yml", "cluster=h100-8x2",
      "stack.kind=deepspeed parallel.zero=3 parallel.overlap_reduce=true "
      "parallel.live_parameters=1 optimizer.sub_group=1 parallel.reduce_bucket=4194304 "

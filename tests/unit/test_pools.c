@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/job/job.h"
 #include "plan/pools.h"
 #include "plan/read/load.h"
@@ -278,6 +280,60 @@ static void a_pool_that_does_not_start_does_not_fit(void **state)
     arena_release(&arena);
 }
 
+/* What TensorRT-LLM's scripts for Slurm are given says the same, and what requests ask for. */
+static void slurm_describes_both_pools(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan *plans = arena_alloc(&arena, 2, sizeof *plans);
+    struct prediction *found = arena_alloc(&arena, 2, sizeof *found);
+    read_job("tests/jobs/pools/slurm.yaml", 0, "", &arena, &plans[0]);
+    const struct workload *w = &plans[0].workload;
+    assert_int_equal(w->mode, MODE_SERVE);
+    assert_int_equal(w->input_length, 1024);
+    assert_int_equal(w->output_length, 512);
+    assert_int_equal(w->concurrency, 64);
+    read_job("tests/jobs/pools/trtllm.yaml", 0,
+             "workload.mode=serve workload.input_length=1024 workload.output_length=512 "
+             "workload.concurrency=64",
+             &arena, &plans[1]);
+    for (size_t i = 0; i < 2; i++)
+        predict_plan(&plans[i], &arena, &found[i]);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(found[0].pools[i].memory.total_bytes,
+                         found[1].pools[i].memory.total_bytes);
+        assert_int_equal(found[0].pools[i].serving.cache_bytes,
+                         found[1].pools[i].serving.cache_bytes);
+        assert_int_equal(found[0].pools[i].deployments, found[1].pools[i].deployments);
+    }
+    arena_release(&arena);
+}
+
+/* What a server that prefills may take is the device but what lies outside the engine, whatever
+ * its pool's fraction: TensorRT-LLM's is of what weights and a step leave, and SGLang's leaves
+ * its steps the rest. It has as much as the same server as a whole. */
+static void servers_that_prefill_have_the_engines_limit(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "tests/jobs/trtllm/dynamo-prefill.sh", "tests/jobs/sglang/prefill.sh",
+        "tests/jobs/trtllm/dynamo-prefill.sh", "tests/jobs/sglang/prefill.sh"};
+    static const char *const sets[] = {"", "cluster=h200", "memory.fraction=0.3",
+                                       "cluster=h200 memory.fraction=0.9"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct prediction *found = arena_alloc(&arena, 1, sizeof *found);
+        read_job(files[i], 0, sets[i], &arena, plan);
+        predict_plan(plan, &arena, found);
+        assert_int_equal(plan->workload.mode, MODE_PREFILL);
+        assert_int_equal(found->memory.limit_bytes,
+                         plan_usable_memory(plan) - engine_outside(plan));
+        assert_int_equal(found->memory.verdict, VERDICT_FITS);
+        arena_release(&arena);
+    }
+}
+
 /* The file that trtllm-serve disaggregated takes, and the same servers by three launches. */
 static void a_description_is_its_launches(void **state)
 {
@@ -483,6 +539,8 @@ int main(void)
         cmocka_unit_test(pools_are_their_servers_alone),
         cmocka_unit_test(sweeps_see_both_pools),
         cmocka_unit_test(a_pool_that_does_not_start_does_not_fit),
+        cmocka_unit_test(slurm_describes_both_pools),
+        cmocka_unit_test(servers_that_prefill_have_the_engines_limit),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
         cmocka_unit_test(servers_alone_do_their_part),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "plan/schema/schema.h"
+#include "sim/memory/verdict.h"
 #include "sim/serve/serving.h"
 #include "support/plans.h"
 #include "work/piece/cache.h"
@@ -92,6 +93,43 @@ static void states_are_as_the_flags_say(void **state)
     }
 }
 
+/* TensorRT-LLM keeps a state of every sequence that a batch may have (max_batch_size), one that
+ * pads graphs, and one of idle replicas of attention, before what it caches: 36 layers of
+ * 2^20 + 3 x 8,192 x 2 bytes, over tp ranks a part. A stage has those of all batches under way,
+ * of its own layers. */
+static void states_of_a_whole_batch_come_first(void **state)
+{
+    (void)state;
+    const struct {
+        const char *set;
+        uint64_t slots, bytes; /* of a state of one sequence, of all layers of a rank */
+    } cases[] = {
+        {"", 16 + 1, 36 * (1048576 + 49152)},
+        {"cluster=h200-4x1 parallel.tp=4", 16 + 1, 36 * (1048576 + 49152) / 4},
+        {"cluster=h200-4x1 parallel.ep=4", 16 + 2, 36 * (1048576 + 49152)},
+        {"cluster=h200-2x1 parallel.pp=2", 2 * 16 + 1, 18 * (1048576 + 49152)},
+        {"workload.max_num_seqs=512", 512 + 1, 36 * (1048576 + 49152)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan plan;
+        struct serving_report r;
+        plan_set("model: {base: qwen3-next-80b-a3b, linear: {state: bf16}}\ncluster: h200\n"
+                 "stack: trtllm\nprecision: {weights: nvfp4}\n"
+                 "workload: {mode: decode, context_length: 8192, max_num_seqs: 16}\n",
+                 cases[i].set, &arena, &plan);
+        assert_int_equal(serving_of(&plan, &arena, &r, &err), STATUS_OK);
+        assert_int_equal(r.state_slots, cases[i].slots);
+        assert_int_equal(r.state_bytes, cases[i].slots * cases[i].bytes);
+        uint64_t rest =
+            verdict_capacity(&plan) - r.weights_bytes - r.activation_bytes - r.outside_bytes;
+        assert_int_equal(r.cache_bytes, (uint64_t)(0.9 * (double)rest) - r.state_bytes);
+        assert_true(r.sequences <= r.state_slots);
+        arena_release(&arena);
+    }
+}
+
 /* One truth: what the stack keeps states in where nobody says it. */
 static void states_have_the_engines_format(void **state)
 {
@@ -161,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_run_in_the_weights_format),
         cmocka_unit_test(states_are_as_the_flags_say),
+        cmocka_unit_test(states_of_a_whole_batch_come_first),
         cmocka_unit_test(states_have_the_engines_format),
         cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),
     };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/engine.h"
@@ -383,6 +384,39 @@ static void pools_follow_their_engines_rules(void **state)
     }
 }
 
+/* engines.md 1.5: behind DeepEP's kernels of high throughput DeepGEMM's two workspaces have
+ * T R min(K, e) rows where all dummy tokens may choose the same experts, T K where they spread
+ * over them; each expert's are padded by up to 127. One replica alone makes no dummies up. */
+static void random_dummies_spread_over_experts(void **state)
+{
+    (void)state;
+    const char text[] =
+        "model: deepseek-v3\ncluster: %s\nstack: {base: vllm, experts: deepgemm, "
+        "random_dummies: %s}\nworkload: {mode: decode, context_length: 8192, "
+        "max_num_batched_tokens: 8192}\nparallel: {ep: %s, tp: %s}\n"
+        "precision: {weights: fp8_block}\nmoe: {path: deepep}\n";
+    struct arena arena = {0};
+    struct serving_report r[4];
+    static const char *const words[] = {"false", "true"};
+    for (unsigned i = 0; i < 4; i++) {
+        struct err err = {0};
+        bool alone = i >= 2;
+        struct plan plan =
+            load_text(arena_printf(&arena, text, alone ? "h200-8x1" : "h200-8x2", words[i % 2],
+                                   alone ? "8" : "16", alone ? "8" : "1"),
+                      &arena);
+        assert_int_equal(serving_of(&plan, &arena, &r[i], &err), STATUS_OK);
+    }
+    const uint64_t worst = ceil_div(16 * 8192 * 8 + 16 * 127, 128) * 128,
+                   even = ceil_div(8192 * 8 + 16 * 127, 128) * 128;
+    print_message("%ju, %ju bytes\n", (uintmax_t)r[0].activation_bytes,
+                  (uintmax_t)r[1].activation_bytes);
+    assert_int_equal(r[0].activation_bytes - r[1].activation_bytes,
+                     (worst - even) * (7168 + 7168) * 2);
+    assert_int_equal(r[2].activation_bytes, r[3].activation_bytes);
+    arena_release(&arena);
+}
+
 /* Releases that send a step in rounds of 256 tokens profile buffers of 256, not of 8192: the
  * pool holds the sequences of a decode step that fits. One that does not has larger buffers. */
 static void low_latency_dispatch_goes_in_rounds(void **state)
@@ -505,6 +539,7 @@ int main(void)
         cmocka_unit_test(pools_may_be_given),
         cmocka_unit_test(steps_beyond_graphs_have_none),
         cmocka_unit_test(pools_follow_their_engines_rules),
+        cmocka_unit_test(random_dummies_spread_over_experts),
         cmocka_unit_test(low_latency_dispatch_goes_in_rounds),
         cmocka_unit_test(groups_of_layers_share_blocks),
         cmocka_unit_test(states_take_one_block_a_group),

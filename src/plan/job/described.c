@@ -1,6 +1,7 @@
 /* See described.h. Read at NVIDIA/TensorRT-LLM tensorrt_llm/llmapi/disagg_utils.py
- * (extract_disagg_cfg), NVIDIA/srt-slurm recipes/ and ai-dynamo/dynamo
- * benchmarks/profiler/deploy/ (v1alpha1), components/src/dynamo/profiler/deploy/ (v1beta1). */
+ * (extract_disagg_cfg) and examples/disaggregated/slurm/benchmark/submit.py, NVIDIA/srt-slurm
+ * recipes/ and ai-dynamo/dynamo benchmarks/profiler/deploy/ (v1alpha1),
+ * components/src/dynamo/profiler/deploy/ (v1beta1). */
 #include <string.h>
 
 #include "plan/read/part.h"
@@ -176,15 +177,18 @@ static void describe_recipe(const struct node *root, enum duty duty, struct aren
     out->value = vllm ? "true" : pool;
 }
 
-/* The last of "32x64x128", or of a list: the most requests in flight. */
+/* The last of "32x64x128", of "32 64 128", or of a list: the most requests in flight. */
 static const char *most_of(const struct node *node, struct arena *arena)
 {
-    const char *text = text_at(node);
+    const char *text = text_at(node), *last;
     if (node && node->kind == NODE_SEQUENCE)
         for (const struct node *item = node->first; item; item = item->next)
             text = text_at(item);
-    const char *last = text ? strrchr(text, 'x') : NULL;
-    return text ? arena_strdup(arena, last ? last + 1 : text) : NULL;
+    if (!text)
+        return NULL;
+    for (last = text + strlen(text); last > text && !strchr("x ,", last[-1]); last--)
+        ;
+    return arena_strdup(arena, last);
 }
 
 static void recipe_requests(const struct node *root, struct arena *arena, struct requests *out)
@@ -200,6 +204,42 @@ static void recipe_requests(const struct node *root, struct arena *arena, struct
         out->rate = rate;
 }
 
+/* ---- TensorRT-LLM's scripts for Slurm ---- */
+
+static bool is_slurm(const struct node *root)
+{
+    return AT(root, "worker_config", "ctx") && AT(root, "worker_config", "gen");
+}
+
+static void describe_slurm(const struct node *root, enum duty duty, struct arena *arena,
+                           struct described *out)
+{
+    static const char *const none[] = {NULL};
+    bool prompts = duty == DUTY_PROMPTS;
+    const struct node *servers =
+        AT(root, "hardware", prompts ? "num_ctx_servers" : "num_gen_servers");
+    const struct node *config = AT(root, "worker_config", prompts ? "ctx" : "gen");
+    const struct node *path = AT(root, "environment", "model_path");
+    bool named = text_at(path) && path->text[0] != '<'; /* a template has "<model_path>" */
+    *out = (struct described){.framework = "trtllm",
+                              .own = without(config, none, arena),
+                              .mark = config->key_mark,
+                              .servers = count_at(servers, 1),
+                              .model = named ? path : NULL,
+                              .model_flag = "model",
+                              .flag = "server-role",
+                              .value = prompts ? "context" : "generation"};
+}
+
+static void slurm_requests(const struct node *root, struct arena *arena, struct requests *out)
+{
+    const struct node *benchmark = AT(root, "benchmark");
+    out->input = AT(benchmark, "input_length");
+    out->output = AT(benchmark, "output_length");
+    out->in_flight = AT(benchmark, "concurrency_list");
+    out->concurrency = most_of(out->in_flight, arena);
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -211,6 +251,7 @@ static const struct {
 } kinds[] = {
     {is_trtllm, describe_trtllm, NULL, "context and generation servers of TensorRT-LLM"},
     {is_recipe, describe_recipe, recipe_requests, "a recipe of srt-slurm"},
+    {is_slurm, describe_slurm, slurm_requests, "a configuration of TensorRT-LLM for Slurm"},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -298,9 +339,9 @@ static void serve(struct draft *draft, const struct requests *r)
 {
     if (!text_at(r->input) || !text_at(r->output))
         return;
-    draft_set(draft, "workload.mode", "serve", r->input->mark, "isl");
-    set_node(draft, "workload.input_length", r->input, NULL, "isl");
-    set_node(draft, "workload.output_length", r->output, NULL, "osl");
+    draft_set(draft, "workload.mode", "serve", r->input->mark, r->input->key);
+    set_node(draft, "workload.input_length", r->input, NULL, r->input->key);
+    set_node(draft, "workload.output_length", r->output, NULL, r->output->key);
     if (r->rate)
         set_node(draft, "workload.request_rate", r->rate, NULL, "req_rate");
     else

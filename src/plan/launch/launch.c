@@ -503,7 +503,11 @@ static enum status choose(struct job *job, const struct shell *shell,
         if ((!inner && !find_in_command(job, &shell->commands[i], &found)) ||
             (line && shell->commands[i].mark.line != line))
             continue;
-        if (chosen.command) {
+        if (chosen.command &&
+            launch_follows(found.framework, &found.command->words, found.entry))
+            continue;
+        if (chosen.command &&
+            !launch_follows(chosen.framework, &chosen.command->words, chosen.entry)) {
             err_at(job->err, STATUS_INPUT, found.command->mark,
                    "a second launch, after that on line %u", chosen.command->mark.line);
             return job_hint_lines(job, chosen.command->mark.line, shell->commands[i].mark.line);

@@ -18,4 +18,9 @@ launch_in_command(struct job *job, const struct shell_command *command, size_t *
 enum status launch_told(struct job *job, const struct launch_script *script,
                         const struct shell_command *command, const struct shell_command **told);
 
+/* Whether a command starts another node of an engine, for which the launch on the first one
+ * stands ("--headless", "--node-rank 1"). `from`: the entry above. */
+bool launch_follows(const struct job_framework *framework, const struct shell_words *words,
+                    size_t from);
+
 #endif

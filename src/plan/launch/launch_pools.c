@@ -59,11 +59,11 @@ static enum duty duty_of_words(const struct shell_words *words, size_t from)
     return duty;
 }
 
-/* Another node of a server that the first one stands for. */
-static bool follows(const struct shell_words *words, size_t from)
+bool launch_follows(const struct job_framework *framework, const struct shell_words *words,
+                    size_t from)
 {
     static const char *const ranks[] = {"--node-rank", "--data-parallel-start-rank"};
-    for (size_t i = from; i < words->n; i++) {
+    for (size_t i = from; framework->serves && i < words->n; i++) {
         uint64_t rank;
         if (text_equal(words->items[i].text, "--headless"))
             return true;
@@ -115,7 +115,7 @@ bool launch_pools(struct job *job, const struct shell *shell, struct launch_pool
         const struct shell_command *command = &shell->commands[i];
         size_t entry;
         const struct job_framework *f = launch_in_command(job, command, &entry);
-        if (!f || !f->serves || follows(&command->words, entry))
+        if (!f || !f->serves || launch_follows(f, &command->words, entry))
             continue;
         enum duty duty = duty_of_words(&command->words, entry);
         if (duty == DUTY_ALL)

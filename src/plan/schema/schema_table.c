@@ -449,6 +449,11 @@ const struct field schema_table[] = {
           "graphs partial: modules captured (attn, mlp, moe, moe_router, moe_preprocess)"),
     BOOL("stack.compiled", stack.compiled, "false",
          "layers are compiled, so element-wise results are made again in backward"),
+    BOOL(
+        "stack.random_dummies", stack.random_dummies, "false",
+        "vllm: dummy tokens of several replicas, of the profile run and of idle ones, are "
+        "random "
+        "and spread over experts (VLLM_RANDOMIZE_DP_DUMMY_INPUTS); false: all choose the same"),
     BOOL("stack.unrolled", stack.unrolled, "false",
          "maxtext: weights of every layer are tensors of their own, not stacked for one "
          "compiled layer (scan_layers: false)"),
@@ -522,8 +527,9 @@ const struct field schema_table[] = {
     COUNT("workload.shared_prefix", workload.shared_prefix, 0, 1e9, "0",
           "engines: tokens that all sequences begin with, in the cache once"),
     BOOL("workload.queue", workload.queue, "false",
-         "engines' decode: sequences that the cache does not hold wait, as the engine has it; "
-         "false: all must be held"),
+         "engines: as a server, whose limit is the engine's own and which may not start; "
+         "decode: sequences that the cache does not hold wait; false: a step, all must be "
+         "held"),
     COUNT("workload.concurrency", workload.concurrency, 1, 1e6, "1",
           "serve: requests in flight in the whole deployment; a finished one is replaced at "
           "once"),
@@ -1108,6 +1114,9 @@ const struct field schema_table[] = {
          "tokens that window layers keep to those of full ones: sglang's "
          "--swa-full-tokens-ratio, 0.8 unless given; 1: as many (vllm's "
          "--disable-hybrid-kv-cache-manager)"),
+    REAL("memory.attention_share", memory.attention_share, 0, 1, "0",
+         "sglang: what its attention's kernels leave of memory.fraction; 0: the engine's, 0.85 "
+         "where AITER attends on AMD, else 1 (--attention-backend)"),
     REAL("memory.state_ratio", memory.state_ratio, 0, 1e4, "0",
          "sglang: bytes of recurrent layers' states to those of the KV cache "
          "(--mamba-full-memory-ratio, 0.9 unless given)"),

@@ -63,7 +63,6 @@ static const struct variable {
     VLLM("REPLICATE_EMBED", MEMORY, OFF, "the embedding is split over ranks here"),
     VLLM("KIMI_K3_SHARD_SP_SHARED_EXPERT", MEMORY, OFF, NULL),
     VLLM("STEP5_SHARD_SP_SHARED_EXPERT", MEMORY, OFF, NULL),
-    VLLM("RANDOMIZE_DP_DUMMY_INPUTS", MEMORY, OFF, NULL),
     VLLM("USE_NCCL_SYMM_MEM", MEMORY, OFF, "symmetric buffers are not counted"),
     VLLM("ALLREDUCE_USE_SYMM_MEM", MEMORY, ON, NULL),
     VLLM("ALLREDUCE_USE_FLASHINFER", TIME, "", NULL),
@@ -83,8 +82,6 @@ static const struct variable {
 
     SGLANG("ENABLE_POST_CAPTURE_KV_SIZING", MEMORY, OFF,
            "the pool is sized before graphs are captured here"),
-    SGLANG("AITER_HONOR_EXPLICIT_MEM_FRACTION", MEMORY, OFF,
-           "on AMD attention takes 0.85 of what is given here"),
     SGLANG("MAMBA_CONV_DTYPE", MEMORY, "bfloat16", NULL),
     SGLANG("DISAGG_STAGING_BUFFER", MEMORY, OFF, "caches are sent in place here"),
     SGLANG("MOONCAKE_CUSTOM_MEM_POOL", MEMORY, "", NULL),

@@ -238,6 +238,7 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     if (prefill) {
         job_set_count(job, "workload.micro_batch", each ? chunk / each : 1,
                       "chunked-prefill-size context-length max-running-requests");
+        job_set(job, "workload.queue", "true", "");
         return STATUS_OK;
     }
     if (d->inside && requests >= d->dp)

@@ -63,6 +63,29 @@ static void set_symmetric(struct job *job)
         job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
 }
 
+/* On AMD the memory that AITER's attention wants is taken off the fraction, unless other
+ * kernels attend or the environment says to leave a given one (arg_groups/attention_hook.py).
+ */
+static enum status set_attention(struct job *job)
+{
+    static const char honor[] = "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION";
+    const struct shell_word *word = job_environment_word(job, honor);
+    struct plan *cluster = arena_alloc(job->arena, 1, sizeof *cluster);
+    const char *backend = "aiter";
+    bool known;
+    TRY(job_word(job, "attention-backend", &backend));
+    TRY(job_part(job, "cluster", cluster, &known));
+    if (!known || plan_generation(cluster) != GENERATION_GFX942)
+        return STATUS_OK;
+    bool honored = word && (text_equal(word->text, "1") || text_equal(word->text, "true")) &&
+                   job_given(job, "mem-fraction-static");
+    if (!text_equal(backend, "aiter"))
+        job_set(job, "memory.attention_share", "1", "attention-backend");
+    else if (honored)
+        draft_set(&job->draft, "memory.attention_share", "1", word->mark, honor);
+    return STATUS_OK;
+}
+
 /* States of recurrent layers, of each running sequence the prefix cache's beside its own. */
 enum status sglang_set_states(struct job *job)
 {
@@ -75,6 +98,7 @@ enum status sglang_set_states(struct job *job)
     TRY(job_switch(job, "disable-overlap-schedule", &serial));
     TRY(job_switch(job, "disable-hybrid-swa-memory", &alike));
     TRY(job_part(job, "model", plan, &known));
+    TRY(set_attention(job));
     TRY(job_switch(job, "enable-symm-mem", &symmetric));
     if (symmetric)
         set_symmetric(job);
@@ -119,6 +143,8 @@ void sglang_write_states(struct job_writer *writer)
     uint64_t copies = plan->memory.state_copies;
     const char *const formats[] = {"float32", "bfloat16", "float16"};
     const enum dtype kinds[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    if (plan->memory.attention_share == 1)
+        writer_flag(writer, "attention-backend", "triton");
     for (unsigned i = 1; i < 3; i++)
         if (model_mixers(&plan->model, MIXER_LINEAR) && plan->model.linear.state == kinds[i])
             writer_flag(writer, "mamba-ssm-dtype", formats[i]);

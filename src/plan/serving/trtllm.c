@@ -85,6 +85,7 @@ static enum status set_prompts(struct job *job, uint64_t sequences)
     job_set_count(job, "workload.micro_batch", lesser(sequences, each ? tokens / each : 1),
                   flags_of);
     job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
+    job_set(job, "workload.queue", "true", "");
     return STATUS_OK;
 }
 

@@ -152,6 +152,7 @@ static enum status set_batch(struct job *job)
             job_set_count(job, "workload.micro_batch", batched / each,
                           "max-num-batched-tokens max-model-len");
         job_set_count(job, "workload.max_num_seqs", sequences, "max-num-seqs");
+        job_set(job, "workload.queue", "true", "");
         return STATUS_OK;
     }
     TRY(serving_set_batch(job, sequences, "max-num-seqs"));
@@ -257,7 +258,8 @@ static enum status set_layout(struct job *job)
 }
 
 /* "20G", "25.6k": thousands of small letters, powers of two of large ones
- * (utils/argparse_utils, human_readable_int). */
+ * (utils/argparse_utils, human_readable_int). It is optional: an empty word, as of
+ * "${BYTES-}", is as if the flag were not there (engine/arg_utils.py, optional_type). */
 static enum status set_pool(struct job *job)
 {
     static const char flag[] = "kv-cache-memory-bytes";
@@ -265,7 +267,7 @@ static enum status set_pool(struct job *job)
     const char *text = NULL, *at;
     char *end;
     TRY(job_word(job, flag, &text));
-    if (!text)
+    if (!text || !text[0] || text_equal(text, "None"))
         return STATUS_OK;
     double bytes = strtod(text, &end);
     if (*end && (at = strchr(small, *end)) != NULL)
@@ -422,10 +424,21 @@ static enum status limit_window(struct job *job)
                     longest, window);
 }
 
+/* Replicas of attention make up dummy inputs, random ones if the environment says so (envs.py:
+ * bool(int(..))). */
+static void set_dummies(struct job *job)
+{
+    static const char name[] = "VLLM_RANDOMIZE_DP_DUMMY_INPUTS";
+    const struct shell_word *word = job_environment_word(job, name);
+    if (word && !word->trouble && strtol(word->text, NULL, 10) != 0)
+        draft_set(&job->draft, "stack.random_dummies", "true", word->mark, name);
+}
+
 static enum status vllm_finish(struct job *job)
 {
     bool quantized;
     serving_warn_environment(job);
+    set_dummies(job);
     serving_set_stages(job);
     TRY(serving_refuse_encoder(job, "mm-encoder-only"));
     vllm_set_release(job);

@@ -293,6 +293,7 @@ static void append_pool(const struct screen *screen, const struct serving_report
         return;
     case POOL_OF_REST:
         text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);
+        append_states(scale, r, out);
         return;
     }
 }

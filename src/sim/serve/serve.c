@@ -70,7 +70,8 @@ double serve_filler(const struct plan *plan)
     if (sglang &&
         (path_reads(plan->moe.path, READS_DEEPEP) || plan->stack.graphs == GRAPHS_NONE))
         return 0;
-    return sglang ? HUGE_VAL : 1 / (double)serve_group(plan);
+    bool spread = plan->stack.kind == STACK_VLLM && plan->stack.random_dummies;
+    return sglang || spread ? HUGE_VAL : 1 / (double)serve_group(plan);
 }
 
 uint64_t serve_routed(const struct plan *plan, uint64_t most, double sequences)

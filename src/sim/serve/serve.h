@@ -55,7 +55,7 @@ uint64_t serve_group(const struct plan *plan);
  *                 v1/worker/gpu_worker.py, execute_dummy_batch), others are padded to it
  *                 (v1/worker/dp_utils.py): of inputs that nobody has written on the ranks that
  *                 the least busy one being taken leaves idle (v1/engine/core_client.py), hence
- *                 of one choice (VLLM_RANDOMIZE_DP_DUMMY_INPUTS, off, spreads it): one token
+ *                 of one choice: one token; stack.random_dummies spreads it
  *   TensorRT-LLM  a dummy request of token 1 (_torch/pyexecutor/py_executor.py,
  *                 _pad_attention_dp_dummy_request; resource_manager.py, add_dummy_requests;
  *                 cuda_graph_runner.py pads by the same): one token

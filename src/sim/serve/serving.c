@@ -154,15 +154,16 @@ void serving_count(const struct plan *plan, const struct slots *slots, struct se
 
 /* ---- the pool ---- */
 
-/* SGLang shares its pool out between the states of recurrent layers and the KV cache; so many
- * sequences run as find their states there (handle_max_mamba_cache). The states that a draft's
- * tokens pass through are not counted. */
+/* SGLang shares its pool out between the states of recurrent layers and the KV cache
+ * (handle_max_mamba_cache), TensorRT-LLM takes those of a whole batch off first; so many
+ * sequences run as find their states there. The states that a draft's tokens pass through are
+ * not counted. */
 static void split_states(const struct plan *plan, const struct slots *slots,
                          struct serving_report *r)
 {
     uint64_t each = cache_states_bytes(plan, slots), said = engine_state_slots(plan);
     bool overflow = false;
-    if (engine_release(plan)->pool != POOL_OF_FREE || !each)
+    if (engine_release(plan)->pool == POOL_OF_DEVICE || !each)
         return;
     r->state_slots =
         said ? said : (uint64_t)(engine_state_share(plan) * (double)r->cache_bytes) / each;

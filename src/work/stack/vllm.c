@@ -224,7 +224,8 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
     style.moe.expert_chunk =
         plan->moe.expert_tokens ? plan->moe.expert_tokens : release->expert_chunk;
     style.moe.keeps_workspaces = profile && release->keeps_workspaces;
-    if (profile)
-        style.moe.sizing = SIZING_WORST;
+    if (profile) /* v1/worker/gpu_model_runner.py, maybe_randomize_inputs */
+        style.moe.sizing =
+            plan->stack.random_dummies && plan_dp(plan) > 1 ? SIZING_BALANCED : SIZING_WORST;
     return serve_build(plan, work, path, &style, err);
 }
