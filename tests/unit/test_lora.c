@@ -11,6 +11,7 @@
 #include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/list/kernel.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
@@ -20,6 +21,19 @@ static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp
 static uint64_t state_bytes(const char *set)
 {
     return plan_state_bytes(base, set);
+}
+
+/* What a list has kept of its adapters is what they are. */
+static void a_list_keeps_their_sum(void **state)
+{
+    (void)state;
+    struct plan_built b;
+    plan_build(base, "lora.rank=8 ", false, &b);
+    assert_true(b.work.adapters.known);
+    struct lora_sum sum = lora_parameters(&b.plan, &b.work.sizes);
+    assert_int_equal(b.work.adapters.dense.node, sum.dense.node);
+    assert_int_equal(b.work.adapters.experts.node, sum.experts.node);
+    arena_release(&b.arena);
 }
 
 /* Bytes that a MoE layer saves under this name. */
@@ -551,6 +565,7 @@ static void wrong_targets_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_keeps_their_sum),
         cmocka_unit_test(only_adapters_have_states),
         cmocka_unit_test(adapters_of_a_ranks_experts),
         cmocka_unit_test(experts_of_another_rank),
