@@ -194,6 +194,7 @@ static const struct silent {
     {"lora.encoder", "of images beside adapters, on two stacks"},
     {"lora.layers", "of adapters"},
     {"lora.ranks", "of adapters"},
+    {"precision.fake_inputs", "beside precision.fake_weights, which no drawn plan has"},
     {"stack.delay_wgrad", "of exchanges that another micro-batch hides"},
     {"lora.host", "of adapters"},
     {"lora.language", "of images beside adapters, on two stacks"},

@@ -8,11 +8,10 @@
 
 static const struct job_flag flags[] = {
     SCRIPT_ROWS,
-    MEMORY(
-        "quantization_config", JOB_VALUE, NULL,
-        "it is read where the script makes it, of BitsAndBytesConfig, Mxfp4Config, GPTQ, AWQ, "
-        "HQQ, EETQ, quanto and fp8: of others a base in 16 bits stands in",
-        TRAINER),
+    RULE("quantization_config", JOB_VALUE, "precision.weights",
+         "where the script makes it: BitsAndBytesConfig, Mxfp4Config, GPTQ, AWQ, HQQ, EETQ, "
+         "quanto and fp8; others warn",
+         TRAINER),
     RULE(SCRIPT_METHOD, JOB_VALUE, "precision.weights", "by its class and bits", QUANTIZERS),
     RULE(SCRIPT_METHOD_BITS, JOB_VALUE, "precision.weights", "with its class", QUANTIZERS),
 };
@@ -205,6 +204,17 @@ static enum status set_method(struct job *job)
     return STATUS_OK;
 }
 
+/* One that the script does not make of a class that is known. */
+static void warn_of_other(struct job *job)
+{
+    static const char flag[] = "quantization_config";
+    if (job_given(job, flag))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'%s' is made of no class that is known, which matters to memory: the base is "
+                 "planned in the format it is loaded in",
+                 flag);
+}
+
 static enum status trl_script_finish(struct job *job)
 {
     bool prepared = false;
@@ -213,6 +223,7 @@ static enum status trl_script_finish(struct job *job)
     TRY(trainer_share(job));
     TRY(set_mxfp4(job));
     TRY(set_method(job));
+    warn_of_other(job);
     if (prepared && draft_find(&job->draft, "lora.rank"))
         job_set(job, "lora.plain_format", "f32", SCRIPT_PREPARED);
     return script_set_trainer(job);

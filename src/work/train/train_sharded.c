@@ -157,7 +157,11 @@ enum dtype stack_accumulates_in(const struct plan *plan)
                                          [ACCUMULATED_F32] = DTYPE_F32,
                                          [ACCUMULATED_BF16] = DTYPE_BF16,
                                          [ACCUMULATED_F16] = DTYPE_F16};
-    bool waits = plan->stack.kind == STACK_FSDP || plan->parallel.pp > 1;
+    bool fsdp = plan->stack.kind == STACK_FSDP,
+         has = fsdp || plan->stack.kind == STACK_TORCHTITAN;
+    bool waits = fsdp || plan->parallel.pp > 1;
+    if (!has || plan->parallel.zero < 3)
+        return DTYPE_NONE;
     if (plan->precision.accumulated != ACCUMULATED_AUTO)
         return formats[plan->precision.accumulated];
     return waits ? stack_reduces_in(plan) : DTYPE_NONE;
