@@ -28,9 +28,9 @@ struct serve_times {
     double tpot_s, tpot_p95_s, tpot_p99_s, tpot_low_s, tpot_high_s;
     double latency_s, latency_p95_s, latency_p99_s; /* of a whole request; the median */
     double latency_mean_s; /* closed loop: of a steady one, concurrency / requests_per_s */
-    double requests_per_s, tokens_per_s;            /* answered; tokens: of answers, of prompts
-                                                     * where a server prefills alone */
-    double decode_step_s, prefill_step_s;           /* all sequences; a full step of prompts */
+    double requests_per_s, tokens_per_s;  /* answered; tokens: of answers, of prompts
+                                           * where a server prefills alone */
+    double decode_step_s, prefill_step_s; /* all sequences; a full step of prompts */
     /* open loop; NAN, NULL, 0 in a closed one */
     double request_rate, capacity_per_s, utilization;
     const char *queue; /* "stable"; "marginal": by the interval of the capacity; "overloaded" */
