@@ -209,7 +209,6 @@ static const struct silent {
     {"optimizer.projected", "of projected gradients"},
     {"optimizer.plain_embedding", "of moments in bytes, of a model that is trained whole"},
     {"parallel.attention_cp", "of sglang's ranks that split heads"},
-    {"precision.window_cache", "of window layers in vLLM"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
     {"precision.keep_transpose", "of recipes that quantise weights"},

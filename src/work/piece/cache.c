@@ -153,6 +153,7 @@ enum dtype cache_format(const struct plan *plan, enum mixer mixer)
 {
     enum dtype window = plan->precision.window_cache;
     bool apart = plan->stack.kind == STACK_VLLM && window != DTYPE_NONE &&
+                 plan->model.attention.kind == ATTENTION_GQA &&
                  mixer_owner(mixer) == MIXER_WINDOW;
     return apart ? window : plan->precision.kv_cache;
 }

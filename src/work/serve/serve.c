@@ -3,6 +3,7 @@
 #include "work/serve/serve.h"
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/list/letters.h"
 #include "work/piece/cache.h"
 #include "work/piece/segments.h"
@@ -49,6 +50,13 @@ static void take_mixer(struct serve *v, enum mixer mixer)
     v->mixer = mixer;
     v->heads =
         size_ceil_div(v->s, size_slot(v->s, slots.heads), dims_head_ranks(v->s, v->plan));
+}
+
+/* Whether ranks of tp have parts of a prompt (SGLang): those beside it (vLLM) have their own
+ * tokens between layers, too. */
+static bool shares_prompt(const struct serve *v)
+{
+    return !v->decode && engine_attention_ranks(v->plan) != v->plan->parallel.tp;
 }
 
 /* ---- attention ---- */
@@ -171,7 +179,7 @@ static void attention(const struct serve *whole, enum segment segment, uint16_t 
     struct size in, out;
     struct serve part = *whole;
     const struct serve *v = &part;
-    if (!whole->decode && whole->plan->parallel.attention_cp > 1) /* of a prompt */
+    if (shares_prompt(whole))
         part.tokens = size_ceil_div(part.s, part.tokens, dims_prompt_ranks(part.s, part.plan));
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
@@ -260,7 +268,7 @@ static void dense_mlp(const struct serve *v, enum layer_kind kind, uint16_t hidd
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
     struct serve all = *v;
     uint16_t in = hidden;
-    if (!v->decode && v->plan->parallel.dense_apart) /* and of a prompt a part */
+    if (shares_prompt(v) && v->plan->parallel.dense_apart)
         all.tokens = size_ceil_div(s, v->tokens, dims_prompt_ranks(s, v->plan));
     if (replicas > 1) { /* of all replicas that share the network's width */
         all.tokens = dims_over(s, replicas, v->tokens);
