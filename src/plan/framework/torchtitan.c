@@ -209,9 +209,11 @@ static enum status set_model(struct job *job)
         TRY(flavor_of_config(job, name, &flavor));
     if (!flavor && strchr(name, '/')) {
         job_fail(job, "model.name",
-                 "'%s' is a model of the hub, of which no configuration of torchtitan is", name);
-        return err_hint(job->err, "prime-rl's TOML names such a model, and is not read: describe "
-                                  "the job as a plan, with stack torchtitan");
+                 "'%s' is a model of the hub, of which no configuration of torchtitan is",
+                 name);
+        return err_hint(job->err,
+                        "prime-rl's TOML names such a model, and is not read: describe "
+                        "the job as a plan, with stack torchtitan");
     }
     if (!flavor) {
         job_fail(job, "model.name", "'%s' without its flavor is no model", name);
