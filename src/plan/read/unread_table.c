@@ -436,7 +436,7 @@ const struct unread_row unread_rows[] = {
          ONE_OF("precision.weights", BIT(DTYPE_F32))),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.random_dummies", STACK(BIT(STACK_VLLM)), INFERS, HAS_MOE,
-         PATH(BIT(PATH_DEEPEP))),
+         PATH(ALL(PATH_COUNT) & ~BIT(PATH_DEEPEP_LL))),
     WHEN("stack.random_dummies", STACK(BIT(STACK_VLLM)), MODE(BIT(MODE_SERVE)), HAS_MOE),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     WHEN("stack.delay_wgrad", TRAINS, STACK(MEGATRONS), ON("stack.overlap.ep")),
