@@ -215,7 +215,8 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     TRY(calibrate_runs(csv, &choice, call->arena, &calibration, err));
     const char *table = text_base_name(csv->file);
     TRY(write_runs(call, &calibration, table, err));
-    const struct runs_view view = {&calibration, table, call->out, &call->term, call->arena};
+    const struct runs_view view = {&calibration, table,       published_seed(&sets),
+                                   call->out,    &call->term, call->arena};
     printers[call->general.format](&view);
     return STATUS_OK;
 }
@@ -240,8 +241,9 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
                                           : "model");
     TRY(plan_argument_sets(call, &sets, err));
     TRY(calibrate_memory(csv, settings->stack, &sets, call->arena, &calibration, err));
-    const struct peaks_view view = {&calibration, text_base_name(csv->file), call->out,
-                                    &call->term, call->arena};
+    const struct peaks_view view = {&calibration,          text_base_name(csv->file),
+                                    published_seed(&sets), call->out,
+                                    &call->term,           call->arena};
     printers[call->general.format](&view);
     return STATUS_OK;
 }
