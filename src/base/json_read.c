@@ -17,7 +17,8 @@ enum status json_read_fail(const struct json_read *j, const char *what, struct e
 {
     unsigned line = 1, column = 1;
     for (const char *c = j->text; c < j->at; c++) {
-        column = *c == '\n' ? 1 : column + 1;
+        bool inner = ((unsigned char)*c & 0xc0) == 0x80; /* of a character of several bytes */
+        column = *c == '\n' ? 1 : column + !inner;
         line += *c == '\n';
     }
     return err_at(err, STATUS_INPUT, (struct mark){j->file, line, column}, "%s", what);
@@ -68,9 +69,39 @@ static enum status read_string(struct json_read *j, struct err *err)
     return STATUS_OK;
 }
 
+/* Digits from `n` on; none is none. */
+static size_t digits(const char *text, size_t n)
+{
+    while (text[n] >= '0' && text[n] <= '9')
+        n++;
+    return n;
+}
+
+/* -? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)? and nothing behind it */
+static bool is_number(const char *text)
+{
+    size_t n = text[0] == '-', from = n;
+    n = digits(text, n);
+    if (n == from || (text[from] == '0' && n > from + 1))
+        return false;
+    if (text[n] == '.') {
+        from = n + 1;
+        n = digits(text, from);
+        if (n == from)
+            return false;
+    }
+    if (text[n] == 'e' || text[n] == 'E') {
+        from = n + 1 + (text[n + 1] == '+' || text[n + 1] == '-');
+        n = digits(text, from);
+        if (n == from)
+            return false;
+    }
+    return !text[n];
+}
+
 static enum status read_number(struct json_read *j, struct err *err)
 {
-    char text[64], *end;
+    char text[64];
     size_t n = 0;
     while (j->at + n < j->end && n < sizeof text - 1 && j->at[n] &&
            strchr("+-0123456789.eE", j->at[n])) {
@@ -78,8 +109,8 @@ static enum status read_number(struct json_read *j, struct err *err)
         n++;
     }
     text[n] = '\0';
-    j->number = strtod(text, &end);
-    if (!n || *end || !isfinite(j->number) || text[0] == '+' || text[0] == '.')
+    j->number = is_number(text) ? strtod(text, NULL) : (double)NAN;
+    if (!isfinite(j->number))
         return json_read_fail(j, "this is no value of JSON", err);
     j->at += n;
     return STATUS_OK;
@@ -87,8 +118,9 @@ static enum status read_number(struct json_read *j, struct err *err)
 
 static bool read_word(struct json_read *j)
 {
-    static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const words[] = {"true", "false",    "null",
+                                        "NaN",  "Infinity", "-Infinity"};
+    for (size_t i = 0; i < (j->python ? 6 : 3); i++) {
         size_t n = strlen(words[i]);
         if ((size_t)(j->end - j->at) < n || memcmp(j->at, words[i], n) != 0)
             continue;
@@ -147,6 +179,16 @@ static bool closes(const struct json_read *j)
     return j->depth && !j->keyed && *j->at == (j->open[j->depth - 1] == '{' ? '}' : ']');
 }
 
+static enum status spare_comma(struct json_read *j, const char *comma, struct err *err)
+{
+    char what[] = "a comma stands before '}', which JSON does not take";
+    *strchr(what, '}') = *j->at;
+    j->at = comma;
+    j->spare = true;
+    json_read_fail(j, what, err);
+    return err_hint(err, "remove it: there is none behind the last entry");
+}
+
 enum status json_read_next(struct json_read *j, enum json_token *token, struct err *err)
 {
     skip_blanks(j);
@@ -167,10 +209,12 @@ enum status json_read_next(struct json_read *j, enum json_token *token, struct e
     if (j->depth && !j->keyed && !j->first) {
         if (*j->at != ',')
             return json_read_fail(j, "a comma is missing", err);
-        j->at++;
+        const char *comma = j->at++;
         skip_blanks(j);
         if (j->at == j->end)
             return json_read_fail(j, "the file ends before its JSON does", err);
+        if (*j->at == '}' || *j->at == ']')
+            return spare_comma(j, comma, err);
     }
     if (j->depth && !j->keyed && j->open[j->depth - 1] == '{')
         return read_key(j, token, err);
@@ -193,4 +237,19 @@ enum status json_read_skip(struct json_read *j, struct err *err)
 bool json_read_is(const struct json_read *j, const char *text)
 {
     return strlen(text) == j->length && memcmp(text, j->value, j->length) == 0;
+}
+
+enum status json_read_check(const char *file, const char *text, size_t length, struct err *err)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+    struct json_read json;
+    enum json_token token;
+    json_read_init(&json, file, text, length);
+    json.python = true;
+    if (length >= 3 && memcmp(text, bom, 3) == 0)
+        json.at += 3;
+    do
+        TRY(json_read_next(&json, &token, err));
+    while (token != JSON_END);
+    return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 /* JSON read piece by piece, for files too large for a tree: other programs' traces above all.
  * Brackets, commas, escapes and control characters are checked (RFC 8259), nesting is limited;
- * bytes need not be UTF-8, numbers are what strtod reads. Every error with line and column. */
+ * bytes need not be UTF-8. Every error with line and column, which count characters. */
 #ifndef MOEPLAN_BASE_JSON_READ_H
 #define MOEPLAN_BASE_JSON_READ_H
 
@@ -31,6 +31,8 @@ struct json_read {
     unsigned depth;
     char open[JSON_READ_DEPTH]; /* brackets */
     bool first, keyed, done;    /* nothing yet in this bracket; a key waits for its value */
+    bool python; /* NaN, Infinity and -Infinity are words, as Python's json has them */
+    bool spare;  /* it failed at a comma behind the last entry of a bracket */
 };
 
 void json_read_init(struct json_read *json, const char *file, const char *text, size_t length);
@@ -43,6 +45,10 @@ enum status json_read_skip(struct json_read *json, struct err *err);
 
 /* Whether key, string or word is this text. */
 bool json_read_is(const struct json_read *json, const char *text);
+
+/* STATUS_INPUT at the first place where Python's json would stop; duplicate keys are not
+ * looked for. */
+enum status json_read_check(const char *file, const char *text, size_t length, struct err *err);
 
 /* STATUS_INPUT behind the piece read last. */
 enum status json_read_fail(const struct json_read *json, const char *what, struct err *err);

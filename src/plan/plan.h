@@ -161,6 +161,8 @@ struct stack {
     enum stack_kind kind;
     char
         calibration[PLAN_NAME]; /* what its constants were measured on, for people; may be "" */
+    char calibration_tpu[PLAN_NAME];    /* what stands for TPUs in place of it; may be "" */
+    char calibration_device[PLAN_NAME]; /* devices of both, "b200, h100"; "": any */
     char profile[PLAN_PATH]; /* constants of time: a name or a file; "": by stack and device */
     double fraction;         /* of device memory the stack may use */
     uint64_t reserve_bytes;  /* taken outside the pool before anything else */

@@ -10,6 +10,7 @@
 #include <yaml.h>
 
 #include "base/file.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "plan/encoding.h"
 
@@ -446,7 +447,10 @@ static enum status parse(const char *name, enum syntax syntax, const char *text,
         return err_at(err, STATUS_INPUT, (struct mark){.file = reader.file}, "it is empty");
     TRY(encoding_check(reader.file, option, text, length, err));
     TRY(check_directives(mark_of(&reader, (yaml_mark_t){0}), text, length, err));
-    if (text_ends(name, ".json") || encoding_looks_json(text, length))
+    bool json = text_ends(name, ".json");
+    if (json && syntax == SYNTAX_PLAN)
+        TRY(json_read_check(reader.file, text, length, err));
+    if (json || encoding_looks_json(text, length))
         text = encoding_join_surrogates(arena, text, &length);
     if (!yaml_parser_initialize(&reader.parser))
         return err_set(err, STATUS_SYSTEM, "out of memory while reading '%s'", name);

@@ -3,8 +3,10 @@
  * Refused, each with file:line:column: more than one document, anchors, aliases, merge keys,
  * tags, duplicate keys, keys that are not words, nesting over 64, files over 1 MiB, control
  * characters and bytes that are not UTF-8. JSON is read as YAML; pairs of \u surrogates are
- * decoded when the name ends in ".json" or the text starts with '{'. A trailing comma is
- * accepted, as YAML does.
+ * decoded when the name ends in ".json" or the text starts with '{'. What a file of that name
+ * holds must be JSON first, as Python's json takes it: no comma behind the last entry, no
+ * comment, no word without quotes. Of another program's file whoever reads it asks for that
+ * (json_read_check): some programs' JSON is looser.
  *
  * Nodes, their texts and the file name in their marks live in the arena. */
 #ifndef MOEPLAN_PLAN_SOURCE_H

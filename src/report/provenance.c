@@ -20,10 +20,15 @@ const struct column *provenance_columns(size_t *n)
     return names;
 }
 
-void provenance_json(struct json *json, const struct provenance *provenance)
+void provenance_json_version(struct json *json)
 {
     json_count(json, "schema_version", SCHEMA_VERSION);
     json_string(json, "version", MOEPLAN_VERSION);
+}
+
+void provenance_json(struct json *json, const struct provenance *provenance)
+{
+    provenance_json_version(json);
     json_count(json, "seed", provenance->seed);
     json_object(json, "names");
     column_json(json, names, N_NAMES, provenance);

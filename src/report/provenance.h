@@ -16,6 +16,9 @@ struct provenance {
 /* Members of the open object: schema_version, version, seed, names{plan, model, ...}. */
 void provenance_json(struct json *json, const struct provenance *provenance);
 
+/* The first two alone: of what is of several plans, each with its own. */
+void provenance_json_version(struct json *json);
+
 /* One line: "moeplan 0.1.0, seed 1, plan a, model b, ...". */
 void provenance_text(FILE *out, const struct term *term, const struct provenance *provenance);
 

@@ -73,9 +73,9 @@ struct schema_part {
     }
 
 /* What provenance_json writes (report/provenance.h). */
+#define SCHEMA_VERSIONS SCHEMA_COUNT("schema_version", true), SCHEMA_TEXT("version", true)
 #define SCHEMA_PROVENANCE                                                                      \
-    SCHEMA_COUNT("schema_version", true), SCHEMA_TEXT("version", true),                        \
-        SCHEMA_COUNT("seed", true),                                                            \
+    SCHEMA_VERSIONS, SCHEMA_COUNT("seed", true),                                               \
         SCHEMA_TABLE("names", true, SCHEMA_RECORD, provenance_columns)
 
 /* A whole schema, of an object of these parts. */

@@ -12,6 +12,7 @@
 #include "plan/data/profile.h"
 #include "plan/derive.h"
 #include "plan/pools.h"
+#include "plan/read/catalog.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
 #include "sim/search/search_pools.h"
@@ -180,6 +181,37 @@ static void search_says_what_predict_says(void **state)
     }
 }
 
+/* ---- several plans ---- */
+
+/* Two plans of which all but the profile is alike are two searches: together they find what
+ * each finds alone, and the better of both comes first. */
+static void profiles_are_kept_apart(void **state)
+{
+    (void)state;
+    static const uint64_t devices = 14;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct pools_result alone[2], both;
+    const struct plan *plan = read_plan(rows[0], &arena);
+    struct asked *asked[] = {ask_of(plan, &arena), ask_of(plan, &arena)};
+    char *path;
+    assert_int_equal(catalog_find(CATALOG_PROFILE, "vllm-serve", NULL, &arena, &path, &err),
+                     STATUS_OK);
+    assert_int_equal(profile_read(path, &arena, &asked[1]->profile, &err), STATUS_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pools_search(&asked[i]->ask, 1, &devices, 1, &arena, &alone[i], &err),
+                         STATUS_OK);
+    assert_true(alone[0].best[0].score != alone[1].best[0].score);
+    const struct pools_ask asks[] = {asked[0]->ask, asked[1]->ask};
+    assert_int_equal(pools_search(asks, 2, &devices, 1, &arena, &both, &err), STATUS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(both.front[i], alone[0].front[i] + alone[1].front[i]);
+        assert_int_equal(both.side[i].exact, alone[0].side[i].exact + alone[1].side[i].exact);
+    }
+    assert_true(both.best[0].score == fmin(alone[0].best[0].score, alone[1].best[0].score));
+    arena_release(&arena);
+}
+
 /* ---- every pair ---- */
 
 /* All layouts of a pool that fit. */
@@ -283,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(search_says_what_predict_says),
+        cmocka_unit_test(profiles_are_kept_apart),
         cmocka_unit_test(nothing_better_is_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -753,6 +753,10 @@ const struct job_case job_cases[] = {
      "parallel.tp=4 workload.context_length=65536 precision.kv_cache=fp8 "
      "precision.weights=fp8_channel",
      0},
+    {"vllm/quoted.service", "cluster=h100",
+     "parallel.tp=4 workload.context_length=65536 precision.kv_cache=fp8 "
+     "workload.speculation.method=ngram workload.speculation.tokens=3",
+     0},
     {"vllm/tagged.container", "cluster=h100",
      "stack.version=\"0.11.2\" parallel.tp=2 workload.speculation.tokens=3 "
      "workload.speculation.method=ngram",
@@ -1118,6 +1122,8 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
      "optimizer.sub_group=1000000000 parallel.prefetch_bucket=15099494",
      1},
+    {"deepspeed/hjson.sh", "cluster=h100",
+     "parallel.zero=2 workload.micro_batch=2 precision.weights=bf16", 1},
     {"deepspeed/own-checkpointing.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.tp=2 parallel.hpz_shard=4 parallel.prefetch_bucket=10000000 "
      "precision.gather=int8 optimizer.sub_group=200000000 recompute.offload=[layer_input] "

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "report/predict/assumed.h"
+#include "support/plans.h"
 #include "support/served.h"
 
 /* XLA's own limits, as its messages print them ("Used 46.60G of 31.25G hbm"). */
@@ -32,6 +34,33 @@ static void limits_are_those_of_xla(void **state)
         double limit = (double)predict_text(text, &arena).memory.limit_bytes / (double)GIB;
         if (limit < devices[i].gib - 0.006 || limit > devices[i].gib + 0.006)
             fail_msg("%s: %.3f GiB, XLA says %.2f", devices[i].cluster, limit, devices[i].gib);
+        arena_release(&arena);
+    }
+}
+
+/* What an answer rests on is what was looked at for its device, and whether that was. */
+static void memory_names_its_own_calibration(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *says, *device; /* device: that none was of, or NULL */
+    } answers[] = {{"tpu-v6e-2x2", "XLA's own analysis", NULL},
+                   {"tpu-v5p-2x2x1", "XLA's own analysis", "tpu-v5p"},
+                   {"mi355x-8x1", "64 MI355X", NULL},
+                   {"h100-8x1", "64 MI355X", "h100"}};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        plan_set(arena_printf(&arena,
+                              "{model: qwen3-8b, cluster: %s, stack: maxtext, "
+                              "workload: {mode: train}}",
+                              answers[i].cluster),
+                 "", &arena, plan);
+        const char *said = predict_assumed_stack(plan, &arena);
+        const char *none = strstr(said, "; none was of device ");
+        if (!strstr(said, answers[i].says) || !none != !answers[i].device ||
+            (none && !strstr(none, answers[i].device)))
+            fail_msg("%s: %s", answers[i].cluster, said);
         arena_release(&arena);
     }
 }
@@ -233,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_those_of_xla),
+        cmocka_unit_test(memory_names_its_own_calibration),
         cmocka_unit_test(fractions_are_of_what_is_left),
         cmocka_unit_test(logits_have_the_format_of_the_product),
         cmocka_unit_test(temp_is_near_that_of_xla),

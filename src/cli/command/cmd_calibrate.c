@@ -215,7 +215,8 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     TRY(calibrate_runs(csv, &choice, call->arena, &calibration, err));
     const char *table = text_base_name(csv->file);
     TRY(write_runs(call, &calibration, table, err));
-    const struct runs_view view = {&calibration, table, call->out, &call->term, call->arena};
+    const struct runs_view view = {&calibration, table,       published_seed(&sets),
+                                   call->out,    &call->term, call->arena};
     printers[call->general.format](&view);
     return STATUS_OK;
 }
@@ -240,8 +241,9 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
                                           : "model");
     TRY(plan_argument_sets(call, &sets, err));
     TRY(calibrate_memory(csv, settings->stack, &sets, call->arena, &calibration, err));
-    const struct peaks_view view = {&calibration, text_base_name(csv->file), call->out,
-                                    &call->term, call->arena};
+    const struct peaks_view view = {&calibration,          text_base_name(csv->file),
+                                    published_seed(&sets), call->out,
+                                    &call->term,           call->arena};
     printers[call->general.format](&view);
     return STATUS_OK;
 }
@@ -262,6 +264,23 @@ static enum status check_date(const char *date, struct err *err)
     return err_hint(err, "for example --date 2026-01-31");
 }
 
+/* Before the fit, which may take long: that the profile can be written. */
+static enum status check_profile(const struct invocation *call, const char *file,
+                                 struct err *err)
+{
+    struct output output;
+    if (!file)
+        return STATUS_OK;
+    if (!file[0])
+        return err_set(err, STATUS_USAGE, "option '--profile' needs the name of a file");
+    TRY(side_check_named(call, "--profile", file, err));
+    if (text_equal(file, "-"))
+        return STATUS_OK;
+    TRY(output_open(&output, file, err));
+    output_abandon(&output);
+    return STATUS_OK;
+}
+
 static enum status run_calibrate(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -270,6 +289,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     struct csv csv;
     char *path;
     TRY(check_date(settings->date, err));
+    TRY(check_profile(call, settings->profile, err));
     TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
     TRY(csv_read(path, call->arena, &csv, err));
     if (calibrate_is_runs(&csv) && !settings->peaks)

@@ -238,13 +238,12 @@ static enum status run_claims(const struct invocation *call, struct err *err)
     }
     if (settings->only)
         keep_only(&claims, (enum claim_verdict)(settings->only - 1));
-    bool csv_file = frontier_is_csv(call->general.output);
     const struct beside beside = {&claims, csv.file};
-    TRY(side_provenance(call, write_provenance, &beside, err));
+    TRY(side_provenance(call, false, write_provenance, &beside, err));
     struct table table = table_of(claims.claims, claims.n);
     if (call->general.format == FORMAT_JSON)
         print_json(call->out, &claims);
-    else if (call->general.format == FORMAT_CSV || csv_file)
+    else if (call->general.format == FORMAT_CSV)
         column_table_csv(call->out, &table);
     else
         print_text(call, claims.claims, claims.n);

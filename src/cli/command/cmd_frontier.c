@@ -81,7 +81,7 @@ static enum status find(const struct frontier *frontier, const struct invocation
                         struct err *err)
 {
     const struct settings *settings = call->settings;
-    TRY(side_provenance_check(call, err));
+    TRY(side_provenance_check(call, true, err));
     enum status status = frontier_find(frontier, settings->find, settings->marginal, call, err);
     if (status == STATUS_OK || status == STATUS_NOFIT)
         TRY(frontier_provenance(frontier, call, err));
@@ -111,7 +111,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     struct frontier_sink sink = {0};
     TRY(choose_less(settings, &frontier.sweep, &sink, err));
     struct picture picture;
-    TRY(side_provenance_check(call, err));
+    TRY(side_provenance_check(call, true, err));
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     bool keep =
@@ -154,7 +154,8 @@ const struct command command_frontier = {
         "have the verdict \"invalid\". A key of --over that no point reads is named on the "
         "standard error, with the reason.\n\n"
         "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
-        "axes, whatever the number of threads; FILE.json beside it says what made it. An "
+        "axes, whatever the number of threads; FILE.json beside it says what made it "
+        "(FILE.provenance.json beside rows in FILE.json). An "
         "interrupted sweep leaves whole rows in FILE.csv.partial, the next one in "
         "FILE.csv.2.partial.\n\n"
         "--reduce keeps memory and files small however many points there are. What is fastest "

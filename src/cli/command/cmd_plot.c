@@ -68,7 +68,7 @@ static const char *picture_file(const struct invocation *call)
     const char *output = call->general.output;
     if (settings->plot)
         return settings->plot;
-    if (call->general.format != FORMAT_TEXT || frontier_is_csv(output))
+    if (call->general.format != FORMAT_TEXT)
         return NULL;
     if (output)
         return output;
@@ -102,7 +102,7 @@ static enum status run_plot(const struct invocation *call, struct err *err)
             return err_place(err, (struct mark){.file = file});
         TRY(status);
     }
-    bool all = call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+    bool all = call->general.format == FORMAT_TEXT;
     const struct text rows = picture.data;
     if (drawn) {
         TRY(picture_plain(&picture, file, err));

@@ -10,7 +10,8 @@ static enum status run_report(const struct invocation *call, struct err *err)
     struct answer_ask ask = answer_whole;
     struct request request;
     if (call->general.format != FORMAT_TEXT) {
-        err_set(err, STATUS_USAGE, "a report is HTML, whatever '--format' asks for");
+        err_set(err, STATUS_USAGE,
+                "a report is HTML, whatever '--format' or the file's name says");
         return err_hint(err, "`moeplan predict` writes text, json and csv");
     }
     ask.options.workers = pool_cpus();

@@ -324,10 +324,10 @@ static enum status run_run(const struct invocation *call, struct err *err)
         .term = &call->term,
         .arena = call->arena,
     };
-    print(call, &view);
     const struct trace_view trace = {&state->spans, "measured", &view.provenance};
     if (state->spans.n && !call->silent)
-        TRY(trace_write(&trace, settings->trace, err));
+        TRY(trace_write(&trace, settings->trace, err)); /* before an answer is printed */
+    print(call, &view);
     return statuses[report->verdict];
 }
 

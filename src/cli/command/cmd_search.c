@@ -391,6 +391,8 @@ static void write_provenance(struct json *json, const void *context)
     write_list(json, "set", &beside->call->general.set);
     write_list(json, "fix", &settings->fix);
     write_list(json, "over", &settings->over);
+    if (settings->devices)
+        json_string(json, "devices", settings->devices);
 }
 
 static enum status run_search(const struct invocation *call, struct err *err)
@@ -399,14 +401,15 @@ static enum status run_search(const struct invocation *call, struct err *err)
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins;
     struct request request;
-    TRY(side_provenance_check(call, err));
     TRY(plan_argument_request(call, 0, &request, err));
     TRY(request_load_searched(&request, call->arena, plan, &origins, err));
+    bool rows = (settings->devices || settings->every) && !search_has_pools(plan);
+    TRY(side_provenance_check(call, rows, err));
     struct pool *pool = pool_create((unsigned)settings->threads);
     enum status status = run(call, &request, plan, &origins, pool, err);
     pool_free(pool);
     if (status == STATUS_OK || status == STATUS_NOFIT)
-        TRY(side_provenance(call, write_provenance, &(struct beside){call, plan}, err));
+        TRY(side_provenance(call, rows, write_provenance, &(struct beside){call, plan}, err));
     return status;
 }
 
@@ -443,8 +446,9 @@ const struct command command_search = {
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
         "by --objective, under --limit.\n\n"
         "Of a served plan with a part `prefill` both pools are searched, each alone: of their "
-        "layouts those stay of which no other answers as many requests for its devices and as "
-        "soon. Pairs of them, with numbers of servers that balance (those of "
+        "layouts those stay of which no other answers as many requests for its devices when it "
+        "is full, and as soon when it is empty: one that is best only between both is not "
+        "looked at. Pairs of them, with numbers of servers that balance (those of "
         "workload.deployments, or within --devices), are evaluated as the plan of both, best "
         "tokens/s a device first, or in all within --devices; then the Pareto set of tokens/s, "
         "first tokens and further ones. --fix and --over take keys of "
@@ -453,7 +457,8 @@ const struct command command_search = {
         "what makes each plan.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
-        "With -o FILE.csv the layouts are CSV, and FILE.json says what made it.\n\n"
+        "With -o FILE.csv the layouts are CSV, and FILE.json says what made it; so does "
+        "FILE.provenance.json where --every or --devices lists rows in FILE.json.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "
         "anywhere; but for their headers, joined in order, they are the bytes of one run, and "
         "a part in which nothing fits is none that failed:\n\n"

@@ -179,14 +179,15 @@ static void print_text(const struct invocation *call, const struct validation *v
         column_table(call->out, &call->term, &told, call->arena);
     }
     fputc('\n', call->out);
-    provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
+    provenance_text(call->out, &call->term,
+                    &(struct provenance){.seed = published_seed(v->sets)});
 }
 
 static void write_summaries(struct json *json, const struct validation *v)
 {
     const struct table summaries = TABLE_OF(summary_columns, v->summaries, v->n_summaries),
                        told = TABLE_OF(verdict_columns, v->verdicts, v->n_verdicts);
-    provenance_json(json, &(struct provenance){.seed = 1});
+    provenance_json(json, &(struct provenance){.seed = published_seed(v->sets)});
     column_json_array(json, "summaries", summaries.columns, summaries.n, summaries.records,
                       summaries.n_records, summaries.record_size);
     column_json_array(json, "verdicts", told.columns, told.n, told.records, told.n_records,
@@ -260,12 +261,12 @@ static enum status run_validate(const struct invocation *call, struct err *err)
         TRY(add_table(call, call->operands[i], &v, err));
     const struct table rows = TABLE_OF(row_columns, v.rows, v.n);
     warn_refused(&v);
-    TRY(side_provenance(call, write_provenance, &v, err));
+    TRY(side_provenance(call, false, write_provenance, &v, err));
     if (settings->plot)
         TRY(draw(call, &v, &picture, err));
     if (call->general.format == FORMAT_JSON)
         print_json(call, &v);
-    else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
+    else if (call->general.format == FORMAT_CSV)
         column_table_csv(call->out, &rows);
     else
         print_text(call, &v);

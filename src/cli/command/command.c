@@ -16,7 +16,8 @@ static const struct option options[] = {
     {"set", 0, OPTION_LIST, offsetof(struct general, set), "KEY=VALUE", NULL,
      "set a key of the plan, checked like the file; may be repeated"},
     {"format", 0, OPTION_CHOICE, offsetof(struct general, format), "FORMAT", format_names,
-     "what to write: text for people, json or csv for programs"},
+     "what to write: text for people, json or csv for programs; unless given, FILE.json and "
+     "FILE.csv of -o say it"},
     {"output", 'o', OPTION_TEXT, offsetof(struct general, output), "FILE", NULL,
      "write to FILE, whole or not at all, instead of standard output"},
     {"seed", 0, OPTION_TEXT, offsetof(struct general, seed), "N", NULL,
@@ -71,6 +72,17 @@ static enum status check_plan_options(const struct invocation *call, struct err 
                    call->command->name, general->set.n ? "set" : "seed");
 }
 
+/* Unless --format says it, what the output's name ends in. */
+static enum format format_of(const struct general *general)
+{
+    const char *output = general->output ? general->output : "";
+    if (general->format != FORMAT_OF_NAME)
+        return (enum format)general->format;
+    return text_ends(output, ".csv")    ? FORMAT_CSV
+           : text_ends(output, ".json") ? FORMAT_JSON
+                                        : FORMAT_TEXT;
+}
+
 static enum status parse(struct invocation *call, int n, char *const *arguments,
                          struct err *err)
 {
@@ -83,7 +95,9 @@ static enum status parse(struct invocation *call, int n, char *const *arguments,
         {options, sizeof options / sizeof *options, &call->general},
     };
     struct option_list operands = {0};
+    call->general.format = FORMAT_OF_NAME;
     TRY(option_parse(tables, 2, n, arguments, command->name, call->arena, &operands, err));
+    call->general.format = format_of(&call->general);
     call->settings = settings;
     call->operands = operands.items;
     call->n_operands = operands.n;

@@ -20,7 +20,7 @@
 #include "base/term.h"
 #include "cli/option/option.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_OF_NAME /* while it is parsed */ };
 
 /* What every command takes. */
 struct general {

@@ -178,25 +178,30 @@ enum status side_write(const struct invocation *call, const char *path, const ch
 
 /* ---- provenance ---- */
 
-static const char *provenance_file(const struct invocation *call)
+static const char *provenance_file(const struct invocation *call, bool rows)
 {
-    const char *file = call->general.output;
-    if (!file || !text_ends(file, ".csv"))
-        return NULL;
-    return arena_printf(call->arena, "%.*s.json", (int)(strlen(file) - strlen(".csv")), file);
+    static const char csv[] = ".csv", json[] = ".json";
+    const char *file = call->general.output ? call->general.output : "";
+    int length = (int)strlen(file);
+    if (text_ends(file, csv))
+        return arena_printf(call->arena, "%.*s.json", length - (int)strlen(csv), file);
+    if (rows && call->general.format == FORMAT_JSON && text_ends(file, json))
+        return arena_printf(call->arena, "%.*s.provenance.json", length - (int)strlen(json),
+                            file);
+    return NULL;
 }
 
-enum status side_provenance_check(const struct invocation *call, struct err *err)
+enum status side_provenance_check(const struct invocation *call, bool rows, struct err *err)
 {
-    const char *file = provenance_file(call);
+    const char *file = provenance_file(call, rows);
     return file ? side_check(call, file, NULL, err) : STATUS_OK;
 }
 
-enum status side_provenance(const struct invocation *call,
+enum status side_provenance(const struct invocation *call, bool rows,
                             void (*write)(struct json *json, const void *context),
                             const void *context, struct err *err)
 {
-    const char *file = provenance_file(call);
+    const char *file = provenance_file(call, rows);
     char *written = NULL;
     size_t length = 0;
     struct text text = {.arena = call->arena};

@@ -25,14 +25,15 @@ enum status side_check(const struct invocation *call, const char *path, const ch
 enum status side_write(const struct invocation *call, const char *path, const char *script,
                        const struct text *text, struct err *err);
 
-/* FILE.json beside -o FILE.csv, which has no room for comments; nothing for other outputs.
- * `write` adds the members of its object, "command" among them. */
-enum status side_provenance(const struct invocation *call,
+/* FILE.json beside -o FILE.csv, which has no room for comments, and of an answer that is a list
+ * of rows FILE.provenance.json beside -o FILE.json; nothing for other outputs. `write` adds the
+ * members of its object, "command" among them. */
+enum status side_provenance(const struct invocation *call, bool rows,
                             void (*write)(struct json *json, const void *context),
                             const void *context, struct err *err);
 
 /* Whether that file may be written, before the work is done. */
-enum status side_provenance_check(const struct invocation *call, struct err *err);
+enum status side_provenance_check(const struct invocation *call, bool rows, struct err *err);
 
 /* Appends to a script that this table is written with it. */
 void side_sign_table(struct text *script, const char *path, const struct text *table);

@@ -14,7 +14,7 @@ enum status trace_not_output(const struct invocation *call, const char *file, st
 
 enum status trace_check(const struct invocation *call, const char *file, struct err *err)
 {
-    if (text_equal(file, "-"))
+    if (text_equal(file, "-") || !file[0])
         return err_set(err, STATUS_USAGE, "option '--trace' takes a file's name");
     TRY(trace_not_output(call, file, err));
     return side_check_named(call, "--trace", file, err);

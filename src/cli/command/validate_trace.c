@@ -136,7 +136,7 @@ enum status validate_trace(const struct invocation *call, const char *file, uint
     const struct table table = TABLE_OF(family_columns, trace->families, trace->n_families);
     if (call->general.format == FORMAT_JSON)
         print_json(call, plan, trace, &table);
-    else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
+    else if (call->general.format == FORMAT_CSV)
         column_table_csv(call->out, &table);
     else
         print_text(call, trace, &table);

@@ -63,8 +63,10 @@ void frontier_print_schema(FILE *out)
     struct json json;
     json_init(&json, out);
     json_object(&json, NULL);
-    schema_json_head(&json, "frontier.schema.json",
-                     "what moeplan frontier --format json writes");
+    schema_json_head(
+        &json, "frontier.schema.json",
+        "what moeplan frontier --format json writes; version, seed and names stand "
+        "in FILE.provenance.json beside -o FILE.json");
     json_string(&json, "type", "array");
     json_object(&json, "items");
     json_string(&json, "type", "object");

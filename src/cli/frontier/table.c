@@ -10,14 +10,9 @@
 #include "cli/command/side.h"
 #include "plan/data/profile.h"
 
-bool frontier_is_csv(const char *output)
-{
-    return output && text_ends(output, ".csv");
-}
-
 bool frontier_is_table(const struct invocation *call)
 {
-    return call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+    return call->general.format == FORMAT_TEXT;
 }
 
 /* ---- a table ---- */
@@ -158,7 +153,7 @@ enum status frontier_table(const struct text *rows, const struct invocation *cal
     TRY(csv_parse("rows", text_string(rows), rows->length, call->arena, &csv, err));
     if (call->general.format == FORMAT_JSON)
         print_json(&csv, call);
-    else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
+    else if (call->general.format == FORMAT_CSV)
         fwrite(text_string(rows), 1, rows->length, call->out);
     else
         print_table(&csv, call);
@@ -201,5 +196,5 @@ static void write_provenance(struct json *json, const void *context)
 enum status frontier_provenance(const struct frontier *f, const struct invocation *call,
                                 struct err *err)
 {
-    return side_provenance(call, write_provenance, f, err);
+    return side_provenance(call, true, write_provenance, f, err);
 }

@@ -7,9 +7,6 @@
 
 enum { FRONTIER_TABLE_POINTS = 20000 }; /* of a table, a chart or JSON */
 
-/* Whether an output's name asks for CSV ("x.csv"); NULL: no. */
-bool frontier_is_csv(const char *output);
-
 /* Whether what is written is for people. */
 bool frontier_is_table(const struct invocation *call);
 

@@ -172,6 +172,8 @@ static void print_head(const struct pools_view *view)
         exact += view->found.results[i].exact;
     }
     fprintf(out,
+            "stay: most requests when full, or soonest when empty; not what is best only "
+            "between\n"
             "%zu pairs with numbers of servers, %zu evaluated exactly (unvalidated)\n"
             "tokens/s: per device of both, by profile %s\n\n",
             pairs, exact, search_names(view->found.variants, SEARCH_PROFILE, arena));
@@ -284,7 +286,7 @@ enum status pools_print(const struct pools_view *view, struct err *err)
     const struct hit_rows best = list_rows(view, false, SIZE_MAX);
     if (frontier_is_table(call)) {
         TRY(print_text(view, &best, err));
-    } else if (call->general.format == FORMAT_JSON && !frontier_is_csv(call->general.output)) {
+    } else if (call->general.format == FORMAT_JSON) {
         const struct provenance provenance =
             request_provenance(view->found.asks->plan,
                                search_names(view->found.variants, SEARCH_PROFILE, call->arena));

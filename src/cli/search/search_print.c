@@ -314,10 +314,7 @@ enum status search_print(const struct search_view *view, struct err *err)
 {
     enum status (*const printers[])(const struct search_view *view, struct err *err) = {
         [FORMAT_TEXT] = print_text, [FORMAT_JSON] = print_json, [FORMAT_CSV] = print_csv};
-    enum format format = frontier_is_csv(view->call->general.output)
-                             ? FORMAT_CSV
-                             : (enum format)view->call->general.format;
-    TRY(printers[format](view, err));
+    TRY(printers[view->call->general.format](view, err));
     return view->result->missed ? STATUS_NOFIT : STATUS_OK;
 }
 

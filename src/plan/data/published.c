@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
 
 bool published_is_runs(const struct csv *csv)
 {
@@ -77,6 +79,16 @@ static enum status load_file(const struct csv *csv, size_t row, const char *file
     err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
            "the plan '%s' is not there", file);
     return err_hint(err, "the column 'plan' names a file beside the table");
+}
+
+uint64_t published_seed(const struct published_sets *sets)
+{
+    uint64_t seed = 1, asked;
+    for (size_t i = 0; i < sets->n; i++)
+        if (text_equal(sets->items[i].key, "moe.routing.seed") &&
+            number_count(sets->items[i].value, &asked))
+            seed = asked;
+    return seed;
 }
 
 enum status published_no_sets(const struct csv *csv, struct err *err)

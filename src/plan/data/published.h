@@ -18,6 +18,9 @@ struct published_sets {
     size_t n;
 };
 
+/* The seed that they ask for; 1: none. */
+uint64_t published_seed(const struct published_sets *sets);
+
 /* STATUS_USAGE: what is said of such keys where a table is none of runs. */
 enum status published_no_sets(const struct csv *csv, struct err *err);
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json_read.h"
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
 
@@ -41,6 +42,14 @@ enum status job_other_file(struct job *job, const char *name, const char **path,
     return STATUS_OK;
 }
 
+enum status job_check_json(const char *name, const char *text, size_t length,
+                           const struct job_framework *framework, struct err *err)
+{
+    bool loose = framework && framework->loose_json;
+    return text_ends(name, ".json") && !loose ? json_read_check(name, text, length, err)
+                                              : STATUS_OK;
+}
+
 enum status job_add_file(struct job *job, const char *name, unsigned layer, bool *found)
 {
     const char *path, *text;
@@ -51,6 +60,9 @@ enum status job_add_file(struct job *job, const char *name, unsigned layer, bool
     *found = text != NULL;
     if (!text)
         return STATUS_OK;
+    bool trained = job->framework == &job_deepspeed; /* its file is read by a trainer, mostly */
+    if (!job->loose_json)
+        TRY(job_check_json(path, text, length, trained ? NULL : job->framework, job->err));
     TRY(text_ends(path, ".toml")
             ? toml_read(path, text, length, job->arena, &root, job->err)
             : source_read_job(path, text, length, job->arena, &root, job->err));

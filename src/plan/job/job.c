@@ -255,11 +255,6 @@ static enum status refuse_recipe(const struct input *in, const struct node *root
     return job_refuse_torchtune(class->mark, in->err);
 }
 
-static void plain(const struct input *in, struct node *root)
-{
-    *in->result = (struct job_result){.root = root};
-}
-
 static enum status take(const struct input *in, struct draft *draft, const char *what)
 {
     *in->result = (struct job_result){.taken_for = arena_printf(in->arena, "a %s", what),
@@ -313,6 +308,9 @@ static enum status read_yaml(const struct input *in)
     if (strict != STATUS_OK)
         loose = source_read_job(file, in->text, in->length, in->arena, &root,
                                 framework ? in->err : &ignored);
+    if (strict != STATUS_OK && loose == STATUS_OK)
+        TRY(job_check_json(file, in->text, in->length,
+                           framework ? framework : tree_framework(root), in->err));
     if (framework)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
@@ -330,7 +328,7 @@ static enum status read_yaml(const struct input *in)
     if (strict == STATUS_OK && model_alone_is(root))
         return read_model(in, root, "model file");
     if (strict == STATUS_OK)
-        plain(in, root);
+        *in->result = (struct job_result){.root = root};
     else
         *in->err = refused;
     return strict;

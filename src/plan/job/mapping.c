@@ -1,4 +1,7 @@
 /* Values that are mappings in one word, `{"a": 1}`; see reader.h. */
+#include <string.h>
+
+#include "base/json_read.h"
 #include "base/number.h"
 #include "plan/job/reader.h"
 
@@ -64,11 +67,26 @@ static const char *unquoted(const struct node *node)
     return NULL;
 }
 
+/* A comma behind the last entry, which YAML takes. */
+static bool has_spare_comma(const char *text)
+{
+    struct json_read json;
+    struct err ignored = {0};
+    enum json_token token;
+    json_read_init(&json, "", text, strlen(text));
+    while (json_read_next(&json, &token, &ignored) == STATUS_OK && token != JSON_END)
+        ;
+    return json.spare;
+}
+
 enum status job_add_json(struct job *job, const char *prefix, const struct setting *setting)
 {
     struct node *root = NULL;
     TRY(read_value(job, setting, &root));
     const char *bad = unquoted(root);
+    if (!bad && has_spare_comma(setting->values[0]))
+        return err_at(job->err, STATUS_INPUT, setting->mark,
+                      "'%s' takes JSON: a comma stands behind the last entry", setting->name);
     if (!bad)
         return add_entries(job, prefix, setting, root);
     if (!bad[0])

@@ -57,7 +57,8 @@ struct job_framework {
     const size_t *n_flags; /* where it stands: tables are files of their own */
     /* Frameworks whose rows hold where its own table has none, ending with NULL; or NULL. */
     const struct job_framework *const *shares;
-    bool wrapped; /* what stands in front of its launch are settings, too: a trainer's */
+    bool loose_json; /* files named .json may be what hjson or YAML takes beyond JSON */
+    bool wrapped;    /* what stands in front of its launch are settings, too: a trainer's */
     /* Its settings may be a file of their own, YAML or JSON; rows whose source begins with
      * `own` (NULL: all) tell one, and before them the word `kind` of a key that several share.
      */
@@ -159,7 +160,8 @@ struct job {
     const struct shell *shell;           /* NULL: the job is no script */
     size_t before;                       /* variables of the script before the launch */
     bool cluster_taken;
-    bool described; /* "#moeplan model.layers=" and the like give the model */
+    bool loose_json; /* the same of the file that is read now */
+    bool described;  /* "#moeplan model.layers=" and the like give the model */
 };
 
 /* The row of a flag by any of its names, or NULL. */
@@ -205,6 +207,10 @@ const char *job_unquoted(struct job *job, const char *text, size_t length);
 
 /* The job's own file holds against those that it names, which are layers below. */
 void job_raise(struct job *job, unsigned layer);
+
+/* What a file named .json holds is JSON, unless the framework (NULL: none) reads more. */
+enum status job_check_json(const char *name, const char *text, size_t length,
+                           const struct job_framework *framework, struct err *err);
 
 /* The text of another file that the job names: a here-document of the script, or a file beside
  * it. *text NULL: there is none. */

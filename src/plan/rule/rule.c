@@ -160,9 +160,8 @@ static void say_pair(const struct rule *rule, const struct plan *plan, char *tex
     }
 }
 
-/* Whether the plan breaks one rule; text and hint are filled then. */
-static bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
-                        char hint[RULE_TEXT])
+bool rule_breaks(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                 char hint[RULE_TEXT])
 {
     if (rule->applies && !rule->applies(plan))
         return false;
@@ -197,7 +196,7 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
 {
     const struct rule *rule;
     for (size_t i = 0; (rule = rule_at(i)) != NULL; i++) {
-        if (rule_broken(rule, plan, text, hint))
+        if (rule_breaks(rule, plan, text, hint))
             return rule;
     }
     return plan->prefill ? rule_check(plan->prefill, text, hint) : NULL;

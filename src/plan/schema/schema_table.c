@@ -410,6 +410,12 @@ const struct field schema_table[] = {
          "whose rules hold for what is saved, rounded, padded and refused"),
     TEXT("stack.calibration", stack.calibration, "",
          "runs the stack's constants were measured on, and how well they agree"),
+    TEXT("stack.calibration_device", stack.calibration_device, "",
+         "devices of those runs and of what stands for TPUs, \"b200, h100\": a plan of another "
+         "is "
+         "told so"),
+    TEXT("stack.calibration_tpu", stack.calibration_tpu, "",
+         "what stands for plans on TPUs in place of those runs"),
     TEXT("stack.profile", stack.profile, "",
          "constants of time: name in models/profiles/ or a file; empty: <stack>-<device>, "
          "<stack>, or generic"),

@@ -97,46 +97,87 @@ static bool is_key(const struct entry *e, const char *key)
 
 /* ---- words ---- */
 
-/* One character outside of single quotes: "%%" and "$$" stand for one of theirs, and what only
- * a shell has another use for stands for itself. Returns the last that was read. */
-static const char *append_one(const char *at, const char *end, char quote, struct text *out)
+/* Characters of a variable's name. */
+static size_t name_length(const char *at, const char *end)
 {
-    bool twice = at + 1 < end && at[1] == *at;
-    if (*at == '%' && twice) {
-        text_append(out, "%");
-        return at + 1;
+    size_t n = 0;
+    bool starts = at < end && (isalpha((unsigned char)*at) || *at == '_');
+    while (starts && at + n < end && (isalnum((unsigned char)at[n]) || at[n] == '_'))
+        n++;
+    return n;
+}
+
+/* Where words stand: only those of a command have variables (systemd.exec(5), Environment=). */
+struct words {
+    const char *start, *end; /* of the value */
+    bool command;
+    struct text *out;
+};
+
+/* "$NAME" that is a whole word, between the quotes that are open. */
+static bool is_word(const struct words *w, const char *at, size_t name, char quote)
+{
+    const char *before = at - (quote != '\0'), *behind = at + 1 + name + (quote != '\0');
+    bool starts = before == w->start || isspace((unsigned char)before[-1]);
+    return name && starts && (behind >= w->end || isspace((unsigned char)*behind)) &&
+           (!quote || (at[-1] == quote && behind[-1] == quote));
+}
+
+/* A dollar sign, whatever the quotes: "${NAME}" is a variable in any part of a word and one
+ * word with all of its blanks, "$NAME" as a word of its own alone, "$$" is a sign. Returns the
+ * last that was read. */
+static const char *append_dollar(const struct words *w, const char *at, char quote)
+{
+    static const char *const signs[] = {"$", "\\$"};
+    bool braces = at + 1 < w->end && at[1] == '{';
+    size_t name = name_length(at + 1 + braces, w->end);
+    const char *behind = at + 1 + braces + name;
+    const char *cut = quote == '\'' ? "'" : ""; /* a shell's single quotes, left and taken up */
+    if (w->command && braces && name && behind < w->end && *behind == '}') {
+        const char *around = quote == '"' ? "" : "\"";
+        text_printf(w->out, "%s%s${%.*s}%s%s", cut, around, (int)name, at + 2, around, cut);
+        return behind;
     }
-    if (*at == '$' && twice) {
-        text_append(out, "\\$");
-        return at + 1;
+    if (w->command && !braces && is_word(w, at, name, quote)) {
+        text_printf(w->out, "%s$%.*s%s", cut, (int)name, at + 1, cut);
+        return behind - 1;
     }
-    bool special = *at == '`' || (!quote && strchr("|&<>();*?~#!", *at));
-    text_printf(out, special ? "\\%c" : "%c", *at);
-    return at;
+    text_append(w->out, signs[quote != '\'']);
+    return w->command && at + 1 < w->end && at[1] == '$' ? at + 1 : at;
+}
+
+/* One other character: "%%" stands for one, and what only a shell has another use for stands
+ * for itself. */
+static const char *append_one(const struct words *w, const char *at, char quote)
+{
+    bool special = quote != '\'' && (*at == '`' || (!quote && strchr("|&<>();*?~#!", *at)));
+    if (*at == '$')
+        return append_dollar(w, at, quote);
+    text_printf(w->out, special ? "\\%c" : "%c", *at);
+    return *at == '%' && at + 1 < w->end && at[1] == '%' ? at + 1 : at;
 }
 
 /* What stands on one line, between the quotes that are open. */
-static void append_part(const char *at, const char *end, char *quote, struct text *out)
+static void append_part(const struct words *w, const char *at, const char *end, char *quote)
 {
     for (; at < end; at++) {
         bool inside = *quote == '\'' && *at != '\'';
         if (*at == '\\' && !inside && at + 1 < end) {
-            text_printf(out, "\\%c", *++at);
-        } else if (inside) {
-            text_printf(out, "%c", *at);
-        } else {
-            if (*at == *quote)
-                *quote = '\0';
-            else if (!*quote && (*at == '"' || *at == '\''))
-                *quote = *at;
-            at = append_one(at, end, *quote, out);
+            text_printf(w->out, "\\%c", *++at);
+            continue;
         }
+        if (*at == *quote)
+            *quote = '\0';
+        else if (!*quote && (*at == '"' || *at == '\''))
+            *quote = *at;
+        at = append_one(w, at, *quote);
     }
 }
 
 /* As a shell has it, on the lines where it stands, or all on one. */
-static void append_words(const struct entry *e, bool joined, struct text *out)
+static void append_words(const struct entry *e, bool command, bool joined, struct text *out)
 {
+    const struct words w = {e->value, e->end, command, out};
     char quote = '\0';
     for (const char *at = e->value; at < e->end; at++) {
         const char *stop = line_end(at, e->end), *to = stop;
@@ -144,7 +185,7 @@ static void append_words(const struct entry *e, bool joined, struct text *out)
             to--;
         to -= to > at && to[-1] == '\\';
         if (at == e->value || !is_comment(at, stop))
-            append_part(at, to, &quote, out);
+            append_part(&w, at, to, &quote);
         if (stop < e->end)
             text_append(out, joined ? " " : " \\\n");
         at = stop;
@@ -216,7 +257,7 @@ static void export_variables(const char *text, size_t length, unsigned command, 
             text_append(out, "\n");
         text_append(out, "export ");
         e = assignments(&e, out->arena);
-        append_words(&e, behind, out);
+        append_words(&e, false, behind, out);
         text_append(out, behind ? "; " : "");
         *line += behind ? 0 : lines_of(&e);
     }
@@ -241,9 +282,9 @@ void unit_file_script(const char *text, size_t length, struct text *script)
         command->value += strspn(command->value, "@-:+!| \t");
     } else {
         text_append(script, "docker run ");
-        append_words(&parts.image, true, script);
+        append_words(&parts.image, true, true, script);
         text_append(script, " ");
     }
-    append_words(command, false, script);
+    append_words(command, true, false, script);
     text_append(script, "\n");
 }

@@ -161,7 +161,14 @@ static enum status deepspeed_prepare(struct job *job)
     TRY(job_word(job, "deepspeed", &name));
     if (name && name[0] == '{')
         return job_flag_text(job, "deepspeed", JOB_FILE + 1);
-    return job_flag_file(job, "deepspeed", JOB_FILE + 1);
+    const struct setting *file = job_setting(job, "deepspeed");
+    bool own = file && text_starts(file->said, "--deepspeed_config") &&
+               !text_starts(file->said, "--deepspeed_config_file");
+    job->loose_json = own; /* its own reader is hjson's, trainers read JSON (accelerate
+                              utils/deepspeed.py, HfDeepSpeedConfig) */
+    enum status status = job_flag_file(job, "deepspeed", JOB_FILE + 1);
+    job->loose_json = false;
+    return status;
 }
 
 static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16";
@@ -483,6 +490,7 @@ const struct job_framework job_deepspeed = {
     .source = "deepspeedai/DeepSpeed edaa72212672",
     .syntax = JOB_DASHES,
     .sections = "deepspeed_config. parallelism_config.",
+    .loose_json = true, /* by hjson (runtime/config.py); trainers' files are not */
     .wrapped = true,
     .flags = flags,
     .n_flags = &n_flags,

@@ -47,7 +47,8 @@ void peaks_print_text(const struct peaks_view *view)
         column_table(view->out, view->term, &terms, view->arena);
     }
     fputc('\n', view->out);
-    provenance_text(view->out, view->term, &(struct provenance){.seed = 1, .stack = c->stack});
+    provenance_text(view->out, view->term,
+                    &(struct provenance){.seed = view->seed, .stack = c->stack});
 }
 
 void peaks_print_json(const struct peaks_view *view)
@@ -58,7 +59,7 @@ void peaks_print_json(const struct peaks_view *view)
     struct json json;
     json_init(&json, view->out);
     json_object(&json, NULL);
-    provenance_json(&json, &(struct provenance){.seed = 1, .stack = c->stack});
+    provenance_json(&json, &(struct provenance){.seed = view->seed, .stack = c->stack});
     json_string(&json, "table", view->table);
     json_real(&json, "stated_error", c->stated);
     json_real(&json, "bias", c->bias);

@@ -11,6 +11,7 @@
 struct peaks_view {
     const struct memory_calibration *calibration;
     const char *table;
+    uint64_t seed; /* that was asked for */
     FILE *out;
     const struct term *term;
     struct arena *arena;

@@ -164,7 +164,7 @@ void runs_print_text(const struct runs_view *view)
     print_line(view, "advice", advice(view));
     fputc('\n', view->out);
     provenance_text(view->out, view->term,
-                    &(struct provenance){.seed = 1, .profile = c->profile->name});
+                    &(struct provenance){.seed = view->seed, .profile = c->profile->name});
 }
 
 void runs_print_json(const struct runs_view *view)
@@ -177,7 +177,8 @@ void runs_print_json(const struct runs_view *view)
     static const char *const keys[] = {"constants", "errors", "runs"};
     json_init(&json, view->out);
     json_object(&json, NULL);
-    provenance_json(&json, &(struct provenance){.seed = 1, .profile = c->profile->name});
+    provenance_json(&json,
+                    &(struct provenance){.seed = view->seed, .profile = c->profile->name});
     json_string(&json, "table", view->table);
     if (advice(view))
         json_string(&json, "advice", advice(view));

@@ -9,6 +9,7 @@
 struct runs_view {
     const struct run_calibration *calibration;
     const char *table;
+    uint64_t seed; /* that was asked for */
     FILE *out;
     const struct term *term;
     struct arena *arena;

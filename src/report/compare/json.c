@@ -86,6 +86,7 @@ void compare_print_json(const struct compare_view *view)
     struct json json;
     json_init(&json, view->out);
     json_object(&json, NULL);
+    provenance_json_version(&json);
     json_side(&json, "a", &view->provenance_a, view->a);
     json_side(&json, "b", &view->provenance_b, view->b);
     column_json_array(&json, "keys", key_columns, COUNT_OF(key_columns), c->keys, c->n_keys,
@@ -145,6 +146,7 @@ void compare_print_schema(FILE *out)
     static const struct schema_part side[] = {SCHEMA_PROVENANCE, SCHEMA_TEXT("verdict", true),
                                               SCHEMA_END};
     static const struct schema_part parts[] = {
+        SCHEMA_VERSIONS,
         SCHEMA_PARTS("a", true, SCHEMA_OBJECT, side),
         SCHEMA_PARTS("b", true, SCHEMA_OBJECT, side),
         SCHEMA_TABLE("keys", true, SCHEMA_RECORDS, keys_of),

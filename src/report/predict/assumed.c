@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
+#include "plan/data/profile.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
@@ -53,11 +54,24 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     return text_string(&text);
 }
 
+/* What the stack's constants were measured on, and whether that was of the plan's device. */
+static void append_calibration(const struct plan *plan, struct text *out)
+{
+    const struct stack *stack = &plan->stack;
+    bool tpu = plan_on_tpu(plan) && stack->calibration_tpu[0];
+    const char *runs = tpu ? stack->calibration_tpu : stack->calibration;
+    char device[PLAN_NAME];
+    profile_device(plan, device);
+    text_append(out, runs[0] ? runs : "not calibrated on measured runs");
+    if (runs[0] && stack->calibration_device[0] &&
+        !text_lists(stack->calibration_device, device))
+        text_printf(out, "; none was of device %s", device);
+}
+
 const char *predict_assumed_stack(const struct plan *plan, struct arena *arena)
 {
     struct text text = {.arena = arena};
-    text_append(&text, plan->stack.calibration[0] ? plan->stack.calibration
-                                                  : "not calibrated on measured runs");
+    append_calibration(plan, &text);
     if (plan->stack.error > 0)
         text_printf(&text, "; marginal within %.3g %% of temp", 100 * plan->stack.error);
     return text_string(&text);

@@ -276,8 +276,10 @@ void search_print_schema(FILE *out)
         SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, fix_columns),
         SCHEMA_END};
-    schema_json_forms(out, "search.schema.json",
-                      "what moeplan search --format json writes; with --every or --devices: "
-                      "rows",
-                      &(struct schema_forms){{parts}, 1, true});
+    schema_json_forms(
+        out, "search.schema.json",
+        "what moeplan search --format json writes; with --every or --devices: "
+        "rows, whose version, seed and names stand in FILE.provenance.json beside "
+        "-o FILE.json",
+        &(struct schema_forms){{parts}, 1, true});
 }

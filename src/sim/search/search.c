@@ -123,7 +123,7 @@ static bool any_fits(const struct search_result *r)
 
 /* No layout obeys all rules. Of a part of them, others may. */
 static enum status refuse(const struct search *search, struct search_result *result,
-                          struct err *err)
+                          struct arena *arena, struct err *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < search->n; i++)
@@ -131,10 +131,7 @@ static enum status refuse(const struct search *search, struct search_result *res
     result->missed = true;
     if (search->asks->every && n < search->n_all)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "no layout obeys the rules of %s",
-            search->asks->plan->stack_name);
-    return err_hint(err, "%llu combinations were tried; fix fewer keys",
-                    (unsigned long long)result->points);
+    return search_refused(search->hunts, search->n, result->points, arena, err);
 }
 
 static void hunt_open(const struct search_ask *ask, size_t variant, struct hunt *hunt)
@@ -221,7 +218,7 @@ enum status search_run(const struct search_ask *asks, size_t n, struct arena *ar
     if (pile.any)
         judge_close(search.judge, pile.items, pile.n, &pile.nearest, arena, result);
     else
-        status = refuse(&search, result, err);
+        status = refuse(&search, result, arena, err);
     judge_release(search.judge);
     arena_release(&pile.arena);
     if (pile.any) {

@@ -66,6 +66,13 @@ void hunt_plan(const struct hunt *hunt, const double value[SEARCH_KEYS], struct 
 unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
                    uint8_t index[SEARCH_KEYS]);
 
+/* ---- where nothing obeys: search_refused.c ---- */
+
+/* STATUS_INPUT: what refuses most of the combinations (`points` of them), and how many, in the
+ * stack's words. */
+enum status search_refused(const struct hunt *hunts, size_t n, uint64_t points,
+                           struct arena *arena, struct err *err);
+
 /* ---- one group: search_walk.c ---- */
 
 /* All combinations of a group of the batch, into its found; a task of a pool. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "plan/data/profile.h"
 #include "plan/derive.h"
 #include "plan/pools.h"
 #include "sim/search/search_servers.h"
@@ -116,9 +118,13 @@ static void keep_front(struct pool_found *found, struct search_result *r, struct
     servers_init(found->servers, found->n, arena);
 }
 
+/* Of one plan, whose steps one profile prices: a pool's own may be that of the other pool's
+ * device. */
 static bool is_alike(const struct pool_found *a, const struct pool_found *b)
 {
-    return memcmp(&a->plan, &b->plan, sizeof a->plan) == 0 &&
+    const struct profile *one = a->ask.profile, *other = b->ask.profile;
+    bool shares = one == other || (one && other && text_equal(one->file, other->file));
+    return shares && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0 &&
            memcmp(a->ask.space, b->ask.space, sizeof *a->ask.space) == 0;
 }
 

@@ -57,8 +57,8 @@ struct pools_result {
 
 /* Of n > 0 plans, ranked among each other, for each of so many devices at most (0: few servers
  * of each, as many of either as devices answer most by) a result. A pool that several plans
- * have alike is searched once. Memory from the arena. STATUS_INPUT when no layout of a pool
- * obeys the rules. */
+ * have alike, priced by one profile, is searched once. Memory from the arena. STATUS_INPUT when
+ * no layout of a pool obeys the rules. */
 enum status pools_search(const struct pools_ask *asks, size_t n, const uint64_t *devices,
                          size_t n_results, struct arena *arena, struct pools_result *results,
                          struct err *err);

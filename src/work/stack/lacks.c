@@ -156,10 +156,12 @@ static bool splits_prompts_early(const struct plan *plan)
 
 /* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml) and
  * configs/types.py, torchtitan's parallelize functions and distributed/parallel_dims.py,
- * Accelerate's FSDP plugin (fully_shard, reshard_after_forward), transformers' models under
- * both of its trainers, DeepSpeed's docs of AutoEP, Megatron-LM training/arguments.py, its
- * guide of Megatron-FSDP and examples/multimodal_dev/scripts/run_qwen35_vl.sh. What some of
- * their versions check alone stands here, not among the rules (plan/rule/rule_refused.c). */
+ * Accelerate's FSDP plugin (fully_shard, reshard_after_forward), torch's offload policies
+ * (distributed/fsdp/_fully_shard/_fsdp_api.py), DeepSpeed's (zero/config.py), transformers'
+ * models under both of its trainers, DeepSpeed's docs of AutoEP, Megatron-LM
+ * training/arguments.py, its guide of Megatron-FSDP and
+ * examples/multimodal_dev/scripts/run_qwen35_vl.sh. What some of their versions check alone
+ * stands here, not among the rules (plan/rule/rule_refused.c). */
 static const struct {
     uint32_t stacks;
     const char *key;
@@ -197,6 +199,11 @@ static const struct {
     {MEGATRONS, "optimizer.offload", offloads_otherwise,
      "Megatron moves states to the host with Adam, zero 1, optimizer.precision_aware and "
      "weights in 16 bits"},
+    {1u << STACK_FSDP | 1u << STACK_TORCHTITAN, "optimizer.offload", offloads_otherwise,
+     "FSDP2's policy (CPUOffloadPolicy) moves weights, gradients and states together, under "
+     "zero 3: optimizer.offload 1 and optimizer.offload_params"},
+    {1u << STACK_DEEPSPEED, "optimizer.offload", offloads_otherwise,
+     "DeepSpeed moves all states under ZeRO 1 to 3, a part of them and weights under 3 alone"},
     {MEGATRONS, "parallel.ep", has_no_queues,
      "DeepEP has settings for 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 144 and 160 ranks, Primus' "
      "port for none of 48 and 96"},
@@ -226,13 +233,21 @@ static const struct {
      "TPUs have none"},
 };
 
-const char *stack_lacks(const struct plan *plan, const char **key)
+const char *stack_lacks_next(const struct plan *plan, size_t *at, const char **key)
 {
-    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+    for (; *at < sizeof lacking / sizeof *lacking; ++*at) {
+        size_t i = *at;
         if (!(lacking[i].stacks >> plan->stack.kind & 1) || !lacking[i].asks(plan))
             continue;
+        ++*at;
         *key = lacking[i].key;
         return lacking[i].why;
     }
     return NULL;
+}
+
+const char *stack_lacks(const struct plan *plan, const char **key)
+{
+    size_t at = 0;
+    return stack_lacks_next(plan, &at, key);
 }

@@ -50,6 +50,10 @@ bool stack_has_path(const struct plan *plan);
  * has all of it. Such a plan is priced for comparison, told so, and never proposed. */
 const char *stack_lacks(const struct plan *plan, const char **key);
 
+/* The same from row *at of what is asked on, behind which it stands then: all of them, one by
+ * one. */
+const char *stack_lacks_next(const struct plan *plan, size_t *at, const char **key);
+
 /* Whether it has the path and all of the layout. */
 bool stack_has(const struct plan *plan);
 

@@ -199,7 +199,8 @@ bool stack_has(const struct plan *plan)
 
 /* Megatron's launcher has it behind --use-precision-aware-optimizer alone, which wants Adam and
  * the distributed optimizer, and gathers in fp8 no weights (training/arguments.py;
- * Megatron-FSDP has its own states). DeepSpeed shares out what it moves (zero/config.py),
+ * Megatron-FSDP has its own states). DeepSpeed shares out what it moves, weights and parts of
+ * states under ZeRO-3 alone (zero/config.py, offload_ratio_check),
  * FSDP2's policy moves the parameters with the states. MaxText's states are back on the device
  * for the update. */
 bool stack_offloads(const struct plan *plan)
@@ -211,7 +212,7 @@ bool stack_offloads(const struct plan *plan)
         return !o->offload_params && zero == 1 && o->kind == OPTIMIZER_ADAM &&
                o->aware != AWARE_NONE && !plan->precision.quantized_params;
     if (kind == STACK_DEEPSPEED)
-        return zero >= (o->offload_params ? 3 : 1);
+        return zero >= (o->offload_params || o->offload < 1 ? 3 : 1);
     bool whole = kind == STACK_FSDP || kind == STACK_TORCHTITAN;
     return whole && o->offload_params && zero >= 3;
 }
