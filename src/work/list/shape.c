@@ -242,6 +242,8 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;
     v[SLOT_MAX_SEQS] = engine_sequences(plan);
+    v[SLOT_STEP_TOKENS] = plan_is_engine(plan) ? engine_tokens(plan) : 0;
+    v[SLOT_IMAGES] = plan->model.encoder.layers ? engine_images(plan) : 0;
     v[SLOT_BATCHES] = engine_batches(plan);
     v[SLOT_MOE_LAYERS] = plan_moe_layers(plan);
     v[SLOT_EXPERTS] = plan_experts_total(plan);

@@ -18,6 +18,8 @@
     X(ATTENDED, "S_attn", "length of sequences that attention's work goes by")                 \
     X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
     X(MAX_SEQS, "n_seqs", "sequences an engine takes into a step, at most")                    \
+    X(STEP_TOKENS, "n_step", "tokens an engine takes into a step, at most")                    \
+    X(IMAGES, "n_img", "images of a step that an engine profiles, at most")                    \
     X(ACCUMULATION, "n_micro", "micro-batches of a step")                                      \
     X(HEAD_ROWS, "n_head", "rows of a micro-batch whose logits are made")                      \
     X(LOSS_ROWS, "n_loss", "rows of logits that a fused loss makes at once")                   \

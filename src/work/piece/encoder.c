@@ -84,21 +84,20 @@ struct encoder_share encoder_share(const struct plan *plan, const struct params 
 }
 
 /* Tokens of the largest item, or of a whole step. */
-static uint64_t profiled_patches(const struct plan *plan)
+static struct size profiled_patches(const struct plan *plan, struct sizes *z)
 {
-    bool overflow = false;
     uint64_t merge = plan->model.encoder.merge, item = plan->workload.encoder.item;
-    uint64_t room = checked_mul(engine_tokens(plan), merge, &overflow);
+    struct size room = size_times(z, size_slot(z, SLOT_STEP_TOKENS), merge);
     if (!item)
         return room;
-    uint64_t fit = room / item, asked = engine_images(plan);
-    return checked_mul(item, fit < asked ? (fit ? fit : 1) : asked, &overflow);
+    struct size fit = size_max(z, size_div(z, room, size_const(z, item)), size_const(z, 1));
+    return size_times(z, size_min(z, fit, size_slot(z, SLOT_IMAGES)), item);
 }
 
 struct size encoder_patches(const struct plan *plan, struct sizes *z)
 {
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN && plan_is_engine(plan))
-        return size_const(z, profiled_patches(plan));
+        return profiled_patches(plan, z);
     return size_times(z, size_slot(z, SLOT_MICRO_BATCH), plan->workload.encoder.patches);
 }
 

@@ -483,7 +483,7 @@ static void layer_embeddings(const struct plan *plan, struct work *work, const s
                                   .segment = SEGMENT_STEP,
                                   .dtype = plan->precision.activations,
                                   .n_dims = 2,
-                                  .dims = {size_const(s, engine_tokens(plan)), all},
+                                  .dims = {size_slot(s, SLOT_STEP_TOKENS), all},
                                   .life = LIFE_PERSISTENT,
                                   .state = true,
                                   .source = "vLLM models/gemma4_mm.py: per_layer_embeddings"});
