@@ -180,8 +180,9 @@ static void list_constants(struct fitter *f, const struct fit_result *all,
         struct stat logs = {0};
         for (uint32_t i = 0; i < g; i++)
             stat_add(&logs, log(fitter_factor(f, fits[i].constants, k)));
-        double reach = g > 1 ? left_out_student(g - 1) * sqrt((g - 1) * stat_variance(&logs))
-                             : STAT_NINETY * f->spread[k];
+        /* a normal's, as a fit that begins at what is written takes it for (runs_fit) */
+        double sd = g > 1 ? sqrt((g - 1) * stat_variance(&logs)) : f->spread[k];
+        double reach = STAT_NINETY * sd;
         double before = f->moved[k]->y[0], factor = fitter_factor(f, all->constants, k);
         struct fit_bound bound = fitter_bound(f->moved[k]);
         out->factors[k] = factor;
