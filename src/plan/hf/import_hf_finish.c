@@ -1,7 +1,5 @@
 /* Rules between the keys of config.json that no table of fields can say. */
 
-#include <stdlib.h>
-
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
@@ -191,8 +189,8 @@ static double share_of(const struct node *config)
                                         "rotary_emb_fraction"};
     for (size_t i = 0; config && i < sizeof names / sizeof *names; i++) {
         const struct node *value = import_value(config, names[i], NODE_SCALAR);
-        double share = value ? strtod(value->text, NULL) : 0;
-        if (share > 0 && share < 1)
+        double share;
+        if (value && number_real(value->text, &share) && share > 0 && share < 1)
             return share;
     }
     return 0;
@@ -206,7 +204,7 @@ void import_rotary(const struct node *config, struct model *model)
     const struct node *rope = import_value(config, "rope_parameters", NODE_MAPPING);
     double share = share_of(config);
     uint64_t columns = import_count(config, "rotary_dim", 0);
-    if (!share)
+    if (share <= 0)
         share = share_of(rope);
     if (!columns)
         columns = (uint64_t)(share * (double)a->head_dim);
