@@ -115,39 +115,22 @@ __attribute__((target("avx2"))) static void across_avx2(const struct fill *fill,
         memcpy(out + word * fill->stride, &low, sizeof low);
     }
 }
-#endif
-
-static bool has_avx2(void)
+static lanes_function *best(bool across)
 {
-#if defined __x86_64__
-    return __builtin_cpu_supports("avx2");
+    bool avx2 = __builtin_cpu_supports("avx2");
+    return across ? (avx2 ? across_avx2 : across_plain) : avx2 ? lanes_avx2 : lanes_plain;
+}
 #else
-    return false;
-#endif
-}
-
-static lanes_function *best_lanes(void)
+static lanes_function *best(bool across)
 {
-#if defined __x86_64__
-    if (has_avx2())
-        return lanes_avx2;
-#endif
-    return lanes_plain;
+    return across ? across_plain : lanes_plain;
 }
-
-static lanes_function *best_across(void)
-{
-#if defined __x86_64__
-    if (has_avx2())
-        return across_avx2;
 #endif
-    return across_plain;
-}
 
 void rng_fill(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank, uint32_t first,
               uint32_t n, unsigned first_block, unsigned n_blocks, uint32_t *out)
 {
-    lanes_function *lanes = best_lanes();
+    lanes_function *lanes = best(false);
     struct fill fill = {.seed = seed, .rank = rank, .step = step, .stride = 4ul * n_blocks};
     for (unsigned block = 0; block < n_blocks; block++, out += 4) {
         fill.last = purpose << 24 | (first_block + block);
@@ -165,7 +148,7 @@ void rng_fill_across(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t ra
                      uint32_t first, uint32_t n, unsigned first_block, unsigned n_blocks,
                      uint32_t *out)
 {
-    lanes_function *across = best_across();
+    lanes_function *across = best(true);
     struct fill fill = {
         .seed = seed, .rank = rank, .step = step, .stride = (n + LANES - 1) / LANES * LANES};
     for (unsigned block = 0; block < n_blocks; block++, out += 4 * fill.stride) {

@@ -29,6 +29,13 @@ uint64_t plan_linked_devices(const struct plan *plan)
     return checked_mul(c->node.devices, ceil_div(c->nodes, domains), &overflow);
 }
 
+uint64_t plan_linked_ranks(const struct plan *plan)
+{
+    bool overflow = false;
+    return checked_mul(plan_linked_devices(plan), plan->cluster.device.logical_cores,
+                       &overflow);
+}
+
 bool plan_links_nodes(const struct plan *plan)
 {
     return plan_linked_devices(plan) > plan->cluster.node.devices;

@@ -15,7 +15,8 @@ uint64_t plan_devices(const struct plan *plan); /* nodes x devices of a node */
  * those of as many as stand in one when a job's nodes stand evenly in as few domains as hold
  * them (Slurm's topology/block with segments: 64 nodes of 4 in racks of 18 are 16 a rack). */
 uint64_t plan_linked_devices(const struct plan *plan);
-bool plan_links_nodes(const struct plan *plan);   /* whether that is more than a node's */
+uint64_t plan_linked_ranks(const struct plan *plan); /* those x logical cores */
+bool plan_links_nodes(const struct plan *plan);      /* whether that is more than a node's */
 uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
 uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
 uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */

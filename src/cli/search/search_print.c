@@ -58,7 +58,7 @@ static bool any_drops(const struct search_hit *hits, size_t n)
 }
 
 static void hits_header(const struct search_view *view, const struct search_hit *hits, size_t n,
-                        bool serves, bool outside, struct text *rows)
+                        bool serves, bool drops, bool outside, struct text *rows)
 {
     const struct search_variants *v = view->variants;
     text_append(rows, "rank");
@@ -69,12 +69,12 @@ static void hits_header(const struct search_view *view, const struct search_hit 
         if (labels_differ(v, hits, n, key))
             text_printf(rows, ",%s", v->keys[key]->key);
     text_printf(rows, ",verdict,total_bytes%s,tokens/s%s%s,loses by\n",
-                serves ? ",first token ms,per token ms" : "",
-                any_drops(hits, n) ? ",drops" : "", outside ? ",runs" : "");
+                serves ? ",first token ms,per token ms" : "", drops ? ",drops" : "",
+                outside ? ",runs" : "");
 }
 
 static void hit_row(const struct search_view *view, const struct search_hit *hits, size_t n,
-                    size_t i, bool outside, struct text *rows)
+                    size_t i, bool drops, bool outside, struct text *rows)
 {
     const struct search_variants *v = view->variants;
     const struct search_hit *hit = &hits[i];
@@ -92,7 +92,7 @@ static void hit_row(const struct search_view *view, const struct search_hit *hit
     if (hit->serving.present)
         text_printf(rows, ",%.0f,%.2f", 1e3 * hit->serving.ttft_s, 1e3 * hit->serving.tpot_s);
     text_printf(rows, ",%.0f", tokens_per_s(hit));
-    if (any_drops(hits, n))
+    if (drops)
         text_printf(rows, ",%s",
                     hit->drop_fraction > 0
                         ? arena_printf(arena, "%.2g %%", 100 * hit->drop_fraction)
@@ -107,10 +107,10 @@ static enum status print_hits(const struct search_view *view, const struct searc
                               size_t n, struct err *err)
 {
     struct text rows = {.arena = view->call->arena};
-    bool outside = any_outside(hits, n);
-    hits_header(view, hits, n, n && hits[0].serving.present, outside, &rows);
+    bool outside = any_outside(hits, n), drops = any_drops(hits, n);
+    hits_header(view, hits, n, n && hits[0].serving.present, drops, outside, &rows);
     for (size_t i = 0; i < n; i++)
-        hit_row(view, hits, n, i, outside, &rows);
+        hit_row(view, hits, n, i, drops, outside, &rows);
     return frontier_table(&rows, view->call, err);
 }
 

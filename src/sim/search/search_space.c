@@ -151,7 +151,7 @@ bool search_turns(const struct rule *rule)
 void search_space_default(const struct plan *plan, struct search_space *space)
 {
     uint64_t world = plan_world(plan);
-    uint64_t node = plan_linked_devices(plan) * plan->cluster.device.logical_cores;
+    uint64_t node = plan_linked_ranks(plan);
     bool decode = plan->workload.mode == MODE_DECODE;
     static const double factors[] = {1, 1.25, 1.5, 2};
     *space = (struct search_space){0};

@@ -189,7 +189,7 @@ static void fill_parallel(const struct plan *plan, uint64_t *v)
     v[SLOT_DP] = plan_dp(plan);
     v[SLOT_EXPERT_DP] = plan_expert_dp(plan);
     v[SLOT_WORLD] = plan_world(plan);
-    v[SLOT_NODE] = plan_linked_devices(plan) * plan->cluster.device.logical_cores;
+    v[SLOT_NODE] = plan_linked_ranks(plan);
     v[SLOT_SMS] = plan->moe.dispatch_sms;
     v[SLOT_UNITS] = plan->cluster.device.units;
 }

@@ -199,6 +199,11 @@ struct size size_max(struct sizes *sizes, struct size a, struct size b)
     return a.node == b.node ? a : binary(sizes, NODE_MAX, a, b);
 }
 
+struct size size_beyond(struct sizes *sizes, struct size a, struct size b)
+{
+    return size_min(sizes, size_sub(sizes, a, b), size_const(sizes, 1));
+}
+
 struct size size_scale(struct sizes *sizes, struct size a, enum real_slot real)
 {
     return node_intern(sizes,

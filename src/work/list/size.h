@@ -43,6 +43,7 @@ struct size size_ceil_div(struct sizes *sizes, struct size a, struct size b); /*
 struct size size_round_up(struct sizes *sizes, struct size a, struct size b); /* b 0: a */
 struct size size_min(struct sizes *sizes, struct size a, struct size b);
 struct size size_max(struct sizes *sizes, struct size a, struct size b);
+struct size size_beyond(struct sizes *sizes, struct size a, struct size b); /* 1 where a > b */
 /* trunc(a * real): the truncation of int(a * factor) in the frameworks */
 struct size size_scale(struct sizes *sizes, struct size a, enum real_slot real);
 /* ceil(a * real) */

@@ -168,7 +168,7 @@ static void heaps_v1(struct hold_path *p)
 static void heaps_elastic(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
-    uint64_t node = plan_linked_devices(p->plan) * p->plan->cluster.device.logical_cores;
+    uint64_t node = plan_linked_ranks(p->plan);
     enum elastic_layout layout = p->plan->parallel.ep <= node ? ELASTIC_NVLINK : ELASTIC_HYBRID;
     part_heap(p, "deepep_elastic_buffer", CATEGORY_COMMUNICATION,
               elastic_buffer_bytes(&p->x, layout, part_fp8_dispatch(p)),

@@ -22,8 +22,7 @@ void step_accumulate(struct work *work, enum dtype dtype, struct size elements,
                      const char *source)
 {
     struct sizes *z = &work->sizes;
-    struct size one = size_const(z, 1), steps = size_slot(z, SLOT_ACCUMULATION);
-    struct size several = size_min(z, size_sub(z, steps, one), one);
+    struct size several = size_beyond(z, size_slot(z, SLOT_ACCUMULATION), size_const(z, 1));
     struct buffer sum = {.name = "accumulated_gradients",
                          .category = CATEGORY_GRADIENTS,
                          .segment = SEGMENT_STEP,

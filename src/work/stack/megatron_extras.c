@@ -106,7 +106,7 @@ void megatron_hybrid_buffers(struct train *t)
 {
     struct sizes *z = t->z;
     uint64_t ep = t->plan->parallel.ep;
-    uint64_t node = plan_linked_devices(t->plan) * t->plan->cluster.device.logical_cores;
+    uint64_t node = plan_linked_ranks(t->plan);
     uint64_t domain = ep < node ? ep : node, domains = domain ? ep / domain : 1;
     struct size tokens = size_up(z, t->d.rows[ROW_LOCAL], 64), q = size_const(z, domain);
     struct size rows = size_times(z, tokens, domain * domains);

@@ -25,18 +25,12 @@ static struct size entries_of(struct step *s, struct size tokens)
     return cache_entries(s->l.z, s->plan, s->d.mixer, tokens, 1);
 }
 
-/* 1 where a is beyond b, else 0. */
-static struct size is_beyond(struct sizes *z, struct size a, struct size b)
-{
-    return size_min(z, size_sub(z, a, b), size_const(z, 1));
-}
-
 /* n, and of what is beyond it half of its last `part`: sequences stand anywhere in theirs. */
 static struct size less_half(struct sizes *z, struct size context, struct size n,
                              struct size part)
 {
     struct size half = size_div(z, part, size_const(z, 2));
-    return size_sub(z, n, size_mul(z, is_beyond(z, context, n), half));
+    return size_sub(z, n, size_mul(z, size_beyond(z, context, n), half));
 }
 
 /* Tokens of one sequence that a decode step meets; entries of tokens among them. Of chunks and
@@ -164,7 +158,7 @@ static struct size core_width(struct step *s)
     if (s->decode)
         return latent_width(s);
     struct size chooses =
-        is_beyond(z, size_slot(z, SLOT_ATTENDED), size_slot(z, SLOT_INDEX_TOP_K));
+        size_beyond(z, size_slot(z, SLOT_ATTENDED), size_slot(z, SLOT_INDEX_TOP_K));
     return size_add(z, size_mul(z, latent_width(s), chooses),
                     size_mul(z, expanded, size_sub(z, size_const(z, 1), chooses)));
 }

@@ -219,8 +219,8 @@ static bool scores_tokens(const struct train *t)
 /* Rows of all sequences where there are several, else none. */
 static struct size rows_of_several(struct train *t)
 {
-    struct size one = size_const(t->z, 1), batch = size_slot(t->z, SLOT_MICRO_BATCH);
-    return size_mul(t->z, t->d.rows[ROW_HEAD], size_min(t->z, size_sub(t->z, batch, one), one));
+    struct size batch = size_slot(t->z, SLOT_MICRO_BATCH);
+    return size_mul(t->z, t->d.rows[ROW_HEAD], size_beyond(t->z, batch, size_const(t->z, 1)));
 }
 
 /* Rows of one part of the loss. */

@@ -305,11 +305,11 @@ static void add_accumulated(struct train *t)
     enum dtype dtype = stack_accumulates_in(t->plan), kept = t->plan->precision.gradients;
     if (dtype == DTYPE_NONE || lora_is_on(t->plan))
         return;
-    struct size one = size_const(z, 1), all = trained_of_stage(t, NEVER);
+    struct size all = trained_of_stage(t, NEVER);
     struct size shard = size_times(z, trained_of_stage(t, 3), dtype_bits(kept) / 8);
     if (!state_waits_there(t->plan))
         all = size_sub(z, all, size_div(z, shard, size_const(z, dtype_bits(dtype) / 8)));
-    struct size shared = size_min(z, size_sub(z, step_sharers(t->plan, z).dense, one), one);
+    struct size shared = size_beyond(z, step_sharers(t->plan, z).dense, size_const(z, 1));
     step_accumulate(t->work, dtype, size_mul(z, all, shared),
                     "FSDP2 set_requires_gradient_sync false");
 }
