@@ -449,7 +449,6 @@ uint64_t plan_expert_width(const struct plan *plan)
     return etp ? ceil_div(plan->model.moe.intermediate, etp) : 0;
 }
 
-/* The rules make the division exact; tokens_per_step and global_batch are not both given. */
 uint64_t plan_attention_length(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
@@ -472,9 +471,22 @@ uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches)
     return even ? micro_batches / rounds : pp;
 }
 
-uint64_t plan_accumulation(const struct plan *plan)
+/* Micro-batches of a step that the plan says nothing of: in a pipeline four a stage, in whole
+ * groups, which is as many as any schedule keeps in flight, but for GPipe's. */
+static uint64_t unsaid_micro_batches(const struct plan *plan)
+{
+    uint64_t pp = plan->parallel.pp, group = plan_interleaved_group(plan, 0);
+    return pp > 1 ? ceil_div(4 * pp, group) * group : 1;
+}
+
+/* The rules make the division exact; tokens_per_step and global_batch are not both given. */
+uint64_t plan_micro_batches(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
+    if (w->mode != MODE_TRAIN)
+        return 1;
+    if (!w->global_batch && !w->tokens_per_step)
+        return unsaid_micro_batches(plan);
     bool overflow = false;
     uint64_t sequences = checked_mul(plan_dp(plan), w->micro_batch, &overflow);
     uint64_t steps = divide(w->global_batch, sequences);

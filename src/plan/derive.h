@@ -141,7 +141,9 @@ bool plan_shared_gathered(const struct plan *plan);
 uint64_t plan_shared_width(const struct plan *plan);
 uint64_t plan_residual_width(const struct plan *plan);
 uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */
-uint64_t plan_accumulation(const struct plan *plan); /* micro-steps per step and dp rank */
+/* Micro-batches of a training step and dp rank, at least 1; where the plan says neither
+ * global_batch nor tokens_per_step, four a stage of a pipeline, else 1. */
+uint64_t plan_micro_batches(const struct plan *plan);
 /* Interleaved 1F1B: how many of a step's micro-batches go through a chunk before the next chunk
  * has its turn; the last such group may be smaller. */
 uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches);

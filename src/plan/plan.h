@@ -279,7 +279,7 @@ struct workload {
     struct workload_encoder encoder;
     uint64_t sequence_length, micro_batch;
     uint64_t logits_to_keep; /* of a sequence, from its end: the loss reads no others; 0: all */
-    uint64_t global_batch, tokens_per_step;        /* 0: one micro-step */
+    uint64_t global_batch, tokens_per_step;        /* 0: plan_micro_batches */
     uint64_t context_length;                       /* decode: KV cache per sequence */
     uint64_t tokens_per_sequence;                  /* decode: 1, more when speculating */
     uint64_t max_num_batched_tokens, max_num_seqs; /* an engine's, per rank; 0: its default */

@@ -7,7 +7,7 @@ root=${1:?usage: check_slots.sh ROOT}
 cd "$root" || exit 1
 keys=$(awk '/slot_keys\[\]/, /};/' src/sim/step/evaluate.c | grep -o '"[a-z_.]*"' | tr -d '"')
 [ -n "$keys" ] || { echo "src/sim/step/evaluate.c: no slot_keys"; exit 1; }
-pattern='plan_tokens\(|plan_accumulation\(|plan_attention_length\(|plan_requests\('
+pattern='plan_tokens\(|plan_micro_batches\(|plan_attention_length\(|plan_requests\('
 for key in $keys; do
     room=${key%.*} leaf=${key##*.}
     pattern="$pattern|\\<$room\\.$leaf\\>|\\<($room|$(printf %.1s "$room"))->$leaf\\>"

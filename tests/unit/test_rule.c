@@ -102,15 +102,15 @@ static void derived_quantities(void **state)
     assert_int_equal(plan_tokens(&plan), 32768);
     assert_int_equal(plan_local_experts(&plan), 32);
     assert_int_equal(plan_moe_layers(&plan), 6);
-    assert_int_equal(plan_accumulation(&plan), 1);
+    assert_int_equal(plan_micro_batches(&plan), 1);
     change(&plan, "parallel.tp=2 parallel.cp=4 parallel.pp=2 workload.global_batch=256");
     assert_int_equal(plan_dp(&plan), 4);
     assert_int_equal(plan_expert_dp(&plan), 4);
     assert_int_equal(plan_tokens(&plan), 8192);
-    assert_int_equal(plan_accumulation(&plan), 8);
+    assert_int_equal(plan_micro_batches(&plan), 8);
     change(&plan, "parallel.sp=true workload.global_batch=0 workload.tokens_per_step=524288");
     assert_int_equal(plan_tokens(&plan), 4096);
-    assert_int_equal(plan_accumulation(&plan), 4);
+    assert_int_equal(plan_micro_batches(&plan), 4);
     change(&plan, "workload.mode=decode workload.tokens_per_sequence=3");
     assert_int_equal(plan_tokens(&plan), 24);
     change(&plan, "cluster.device.logical_cores=4 moe.redundant_experts=32");

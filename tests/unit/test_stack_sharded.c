@@ -258,6 +258,8 @@ static void what_is_reserved_for_collectives(void **state)
         {"stack=torchtitan workload.global_batch=16", "accumulated_gradients", 0},
         {"stack=torchtitan workload.global_batch=16 parallel.pp=2 parallel.stage=1",
          "accumulated_gradients", 3 * (24 * UINT64_C(623120640) + UINT64_C(311164928))},
+        {"stack=torchtitan parallel.pp=2 parallel.stage=1", /* several micro-batches unsaid */
+         "accumulated_gradients", 3 * (24 * UINT64_C(623120640) + UINT64_C(311164928))},
         {"precision.accumulated=f32 workload.global_batch=16 lora.rank=8",
          "accumulated_gradients", 0},
         {"precision.accumulated=f32 workload.global_batch=2 cluster.node.devices=1",

@@ -126,6 +126,21 @@ static void few_micro_batches_bound_the_flight(void **state)
     assert_int_equal(at(&plan, 0, 0).in_flight[KIND_MOE], 2000);
 }
 
+/* Four a stage where the plan says nothing, in whole groups. */
+static void pipelines_are_fed(void **state)
+{
+    (void)state;
+    struct plan plan = pipeline(4, 2, PIPELINE_INTERLEAVED);
+    assert_int_equal(plan_micro_batches(&plan), 16);
+    plan.stack.kind = STACK_MEGATRON;
+    plan.parallel.vpp_group = 5;
+    assert_int_equal(plan_micro_batches(&plan), 20);
+    plan.workload.mode = MODE_DECODE;
+    assert_int_equal(plan_micro_batches(&plan), 1);
+    plan = pipeline(1, 1, PIPELINE_1F1B);
+    assert_int_equal(plan_micro_batches(&plan), 1);
+}
+
 /* Chunks of an explicit layout: the last rank of DeepSeek-V3's proxy runs layers 6, 7 and 13
  * with the prediction module, and one moment holds the head while another holds more layers. */
 static void explicit_chunks_and_moments(void **state)
@@ -247,6 +262,7 @@ int main(void)
         cmocka_unit_test(interleaved_keeps_its_warm_up_alive),
         cmocka_unit_test(groups_of_micro_batches_warm_up),
         cmocka_unit_test(few_micro_batches_bound_the_flight),
+        cmocka_unit_test(pipelines_are_fed),
         cmocka_unit_test(explicit_chunks_and_moments),
         cmocka_unit_test(uneven_stages_add_up),
         cmocka_unit_test(some_matrices_are_replicated),

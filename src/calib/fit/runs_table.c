@@ -8,6 +8,7 @@
 #include "calib/table/printed_unit.h"
 #include "calib/table/quantity.h"
 #include "plan/data/published.h"
+#include "plan/derive.h"
 #include "sim/step/time.h"
 
 static const struct known {
@@ -79,7 +80,7 @@ enum status runs_table_seconds(const struct csv *csv, size_t row, const struct p
                                          : "s, ms or us");
     }
     const struct step_time one = {
-        .step_s = 1, .tokens = step_tokens(plan) * (double)step_micro_batches(plan)};
+        .step_s = 1, .tokens = step_tokens(plan) * (double)plan_micro_batches(plan)};
     *seconds = value * printed_unit(unit);
     if (known->rate)
         *seconds = known->rate(plan, &one) / *seconds;

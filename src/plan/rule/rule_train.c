@@ -157,7 +157,7 @@ static bool interleaves(const struct plan *plan)
  * ScheduleInterleaved1F1B: as many rounds as pp goes into them, all of one size. */
 static bool rounds_broken(const struct plan *plan, char *text, char *hint)
 {
-    uint64_t pp = plan->parallel.pp, n = plan_accumulation(plan);
+    uint64_t pp = plan->parallel.pp, n = plan_micro_batches(plan);
     uint64_t group = plan_interleaved_group(plan, n), rounds = n / pp ? n / pp : 1;
     bool megatron = plan_is_megatron(plan), given = group != pp;
     bool whole = group >= pp && group <= n && (n % group == 0 || n % group >= pp);

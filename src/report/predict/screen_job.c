@@ -204,6 +204,17 @@ static const char *drafter_name(const struct plan *plan)
     return s->method == DRAFT_MTP ? "its module" : "n-grams";
 }
 
+static void append_micro_batches(const struct plan *plan, struct text *text)
+{
+    const struct workload *w = &plan->workload;
+    bool said = plan->parallel.pp == 1 || w->global_batch || w->tokens_per_step;
+    text_printf(text,
+                ", zero %" PRIu64 "; sequence %" PRIu64 ", micro-batch %" PRIu64 " x %" PRIu64
+                "%s",
+                plan->parallel.zero, w->sequence_length, w->micro_batch,
+                plan_micro_batches(plan), said ? "" : " (assumed)");
+}
+
 void screen_layout(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -213,11 +224,7 @@ void screen_layout(struct screen *screen)
         return;
     append_degrees(plan, screen->brief >= BRIEF_LAYOUT, &text);
     if (plan->workload.mode == MODE_TRAIN)
-        text_printf(&text,
-                    ", zero %" PRIu64 "; sequence %" PRIu64 ", micro-batch %" PRIu64
-                    " x %" PRIu64,
-                    p->zero, plan->workload.sequence_length, plan->workload.micro_batch,
-                    plan_accumulation(plan));
+        append_micro_batches(plan, &text);
     else if (plan_arrives(plan))
         text_printf(&text, "; %.4g requests/s of %" PRIu64 " + %" PRIu64 " tokens",
                     plan->workload.request_rate, plan->workload.input_length,

@@ -28,6 +28,7 @@ static const struct column time_columns[] = {
     COLUMN(time_report, step_p99_s, COLUMN_SECONDS, NULL),
     JITTER(time_report, step_p99_routing_s, step_jitters),
     JITTER(time_report, step_p99_link_s, step_jitters),
+    COLUMN(time_report, micro_batches, COLUMN_COUNT, NULL),
     COLUMN(time_report, tokens_per_s, COLUMN_REAL, NULL),
     COLUMN(time_report, tokens_per_s_per_device, COLUMN_REAL, NULL),
     COLUMN(time_report, exposed_comm_s, COLUMN_SECONDS, NULL),

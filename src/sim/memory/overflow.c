@@ -24,8 +24,8 @@ struct demand_room overflow_room(const struct work *work, const uint64_t *values
 static double layers_of_step(const struct plan *plan)
 {
     uint64_t layers = plan_moe_layers(plan), groups = plan_expert_dp(plan);
-    uint64_t micro = plan->workload.mode == MODE_TRAIN ? plan_accumulation(plan) : 1;
-    return (double)(layers ? layers : 1) * (double)micro * (double)(groups ? groups : 1);
+    return (double)(layers ? layers : 1) * (double)plan_micro_batches(plan) *
+           (double)(groups ? groups : 1);
 }
 
 /* Chance that at least one of n layers overflows, each with chance p. */

@@ -22,7 +22,7 @@ void steady_next(struct steady *steady)
 static void same_pipeline(struct steady *s, const struct plan *plan)
 {
     uint64_t pp = plan->parallel.pp, vpp = plan->parallel.vpp;
-    uint64_t micro_batches = stage_micro_batches(plan);
+    uint64_t micro_batches = plan_micro_batches(plan);
     uint64_t group = plan_interleaved_group(plan, micro_batches);
     if (s->pp == pp && s->vpp == vpp && s->group == group && s->micro_batches == micro_batches)
         return;

@@ -214,7 +214,7 @@ static bool flight_stays(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
     return p->pp == 1 ||
-           (p->schedule != PIPELINE_GPIPE && stage_micro_batches(plan) >= 3 * p->pp);
+           (p->schedule != PIPELINE_GPIPE && plan_micro_batches(plan) >= 3 * p->pp);
 }
 
 /* Engines' limits follow from what a step holds. */

@@ -1,4 +1,5 @@
 /* How long a combination takes at least; see search_parts.h. */
+#include "plan/derive.h"
 #include "plan/speculation.h"
 #include "sim/search/search_place.h"
 
@@ -119,7 +120,7 @@ double search_least_seconds(struct search_bounds *b, struct search_place *place,
         return 0;
     struct step_time step = {.step_s = seconds,
                              .beat_s = seconds,
-                             .micro_batches = (double)step_micro_batches(plan)};
+                             .micro_batches = (double)plan_micro_batches(plan)};
     step.tokens = step_tokens(plan) * step.micro_batches;
     return time_seconds_per_token(plan, &step) * (1 + search_error(b->errors, plan));
 }

@@ -56,6 +56,7 @@ struct time_report {
     double step_p99_routing_s, step_p99_link_s; /* of each alone, where the cluster states a
                                                  * jitter of its links */
     bool jitter;
+    uint64_t micro_batches; /* of a step and dp rank; 1 outside training */
     double tokens_per_s, tokens_per_s_per_device;
     double exposed_comm_s, host_sync_s, bubble_s;
     double skew_tax; /* step over that of balanced routing, less 1 */

@@ -36,6 +36,7 @@ static void report_rates(struct time_telling *c)
     struct time_report *out = c->out;
     double cores = (double)plan->cluster.device.logical_cores;
     out->step_s = out->step.step_s;
+    out->micro_batches = plan_micro_batches(plan);
     out->tokens_per_s = time_tokens_per_s(plan, &out->step);
     out->tokens_per_s_per_device = time_tokens_per_s_per_device(plan, &out->step);
     out->exposed_comm_s = out->step.exposed_comm_s;

@@ -41,7 +41,7 @@ bool shards_once(const struct plan *plan, const struct op *op)
         return false;
     bool once = gathers ? plan->parallel.pp > 1 && stack_keeps_gathered(plan)
                         : stack_accumulates_in(plan) != DTYPE_NONE;
-    return once && step_micro_batches(plan) > 1;
+    return once && plan_micro_batches(plan) > 1;
 }
 
 /* Stages reduce when the backward of their last micro-batch is done. */
@@ -71,7 +71,7 @@ bool shards_of_step(const struct plan *plan, enum update_part part)
 uint64_t shards_reductions(const struct plan *plan)
 {
     bool each = plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero == 2;
-    return each ? step_micro_batches(plan) : 1;
+    return each ? plan_micro_batches(plan) : 1;
 }
 
 /* On the stream that reduces them: DeepSpeed runtime/zero/stage_1_and_2.py,

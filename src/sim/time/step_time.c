@@ -157,18 +157,6 @@ void stepper_release(struct stepper *s)
 
 /* ---- numbers of a step ---- */
 
-uint64_t step_micro_batches(const struct plan *plan)
-{
-    const struct workload *w = &plan->workload;
-    const struct parallel *p = &plan->parallel;
-    if (w->mode != MODE_TRAIN)
-        return 1;
-    if (w->global_batch || w->tokens_per_step)
-        return plan_accumulation(plan);
-    uint64_t group = plan_interleaved_group(plan, 0);
-    return p->pp > 1 ? ceil_div(4 * p->pp, group) * group : 1;
-}
-
 /* A decode step of sequences for which no graph was captured; graphs that the plan asks for
  * without a size are of all. */
 static bool beyond_graphs(const struct plan *plan)
@@ -404,8 +392,8 @@ void step_pipeline_of(const struct plan *plan, struct pipeline *out)
     *out = (struct pipeline){.schedule = plan->parallel.schedule,
                              .stages = plan->parallel.pp,
                              .chunks = step_chunks(plan),
-                             .group = plan_interleaved_group(plan, step_micro_batches(plan)),
-                             .micro_batches = step_micro_batches(plan),
+                             .group = plan_interleaved_group(plan, plan_micro_batches(plan)),
+                             .micro_batches = plan_micro_batches(plan),
                              .overlapped = plan->stack.overlap_pp,
                              .inference = plan->workload.mode != MODE_TRAIN};
 }
@@ -560,7 +548,7 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     if (!stepper_ops(s, demand) || !step_halves_price(s, demand, s->bound))
         return false;
     arena_clear(&s->scratch);
-    *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
+    *out = (struct step_time){.micro_batches = (double)plan_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;
     compose(parts, out);
     return isfinite(out->step_s);

@@ -117,9 +117,6 @@ double stepper_sum(struct stepper *stepper);
 
 void stepper_release(struct stepper *stepper);
 
-/* Micro-steps of a step: as the plan says, else as many as memory counts with. */
-uint64_t step_micro_batches(const struct plan *plan);
-
 /* What is captured as graphs: as the plan says, else all of an XLA program and of an engine's
  * decode step, pieces of its prefill, nothing of eager training. */
 enum graphs step_graphs(const struct plan *plan);

@@ -231,7 +231,7 @@ static uint64_t competing_groups(const struct plan *plan)
 static void fill_layer(const struct plan *plan, uint64_t *v)
 {
     const struct workload *w = &plan->workload;
-    v[SLOT_ACCUMULATION] = plan_accumulation(plan);
+    v[SLOT_ACCUMULATION] = plan_micro_batches(plan);
     v[SLOT_HEAD_ROWS] = head_rows(plan);
     v[SLOT_LOSS_ROWS] = loss_rows(plan);
     v[SLOT_COMPETING] = competing_groups(plan);

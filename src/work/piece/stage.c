@@ -223,16 +223,6 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
     find_ends(chunks);
 }
 
-uint64_t stage_micro_batches(const struct plan *plan)
-{
-    const struct workload *w = &plan->workload;
-    const struct parallel *p = &plan->parallel;
-    if (w->global_batch || w->tokens_per_step)
-        return plan_accumulation(plan);
-    uint64_t group = plan_interleaved_group(plan, 0);
-    return ceil_div(4 * p->pp * p->vpp, group) * group;
-}
-
 /* Forwards of a rank in their order: `group` micro-batches through each chunk in turn, then the
  * next ones; of the last group as many as are left (Megatron schedules.py, get_schedule_table).
  */
@@ -308,7 +298,7 @@ static void play_interleaved(const struct plan *plan, uint64_t rank, struct chun
 {
     const struct parallel *p = &plan->parallel;
     struct alive alive = {0};
-    uint64_t all = stage_micro_batches(plan), group = plan_interleaved_group(plan, all);
+    uint64_t all = plan_micro_batches(plan), group = plan_interleaved_group(plan, all);
     uint64_t m = lesser(all, 4 * group + all % group); /* more are as those before */
     uint64_t total = m * p->vpp;
     const struct rounds r = {group, p->vpp, m};
@@ -329,7 +319,7 @@ static void play_interleaved(const struct plan *plan, uint64_t rank, struct chun
 static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
-    uint64_t m = stage_micro_batches(plan);
+    uint64_t m = plan_micro_batches(plan);
     if (interleaved(plan) && chunks->n == p->vpp) {
         play_interleaved(plan, rank, chunks);
         return;

@@ -56,10 +56,6 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
 unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,
                        struct stage stages[STAGE_MOMENTS]);
 
-/* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
- * All that stage_moments reads of the keys that evaluate_is_slot names. */
-uint64_t stage_micro_batches(const struct plan *plan);
-
 /* Its layers, prediction modules and ends alone: nothing of what is in flight, no parameters.
  */
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage);
