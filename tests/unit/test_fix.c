@@ -410,8 +410,18 @@ static void what_waits_is_let_in(void **state)
     arena_release(&arena);
 }
 
+/* Whether the plan says that its engine's own pool holds all of the step. */
+static bool says_pool_holds(const struct prediction *p)
+{
+    bool said = false;
+    for (size_t i = 0; i < p->n_notes; i++)
+        said |= strstr(p->notes[i].text, "as a server the engine's own pool holds all") != NULL;
+    return said;
+}
+
 /* gpt-oss-120b on one H100: nine sequences of 8,192 tokens are above what a plan's reserves
- * leave and within the pool that vLLM measures itself; 32 are above both, and some wait. */
+ * leave and within the pool that vLLM measures itself, which costs nothing; 32 are above both,
+ * and some wait. */
 static void an_engine_may_let_sequences_wait(void **state)
 {
     (void)state;
@@ -424,9 +434,14 @@ static void an_engine_may_let_sequences_wait(void **state)
         size_t queues = 0;
         predict_with(text, sets[i], true, &arena, &plan);
         assert_int_equal(plan.memory.verdict, VERDICT_OOM);
-        for (size_t f = 0; f < plan.memory.n_fixes; f++)
-            queues += strcmp(plan.memory.fixes[f].set, "workload.queue=true") == 0;
+        for (size_t f = 0; f < plan.memory.n_fixes; f++) {
+            bool queue = strcmp(plan.memory.fixes[f].set, "workload.queue=true") == 0;
+            queues += queue;
+            if (queue)
+                assert_int_equal(plan.memory.fixes[f].kind, i ? FIX_THROUGHPUT : FIX_FREE);
+        }
         assert_int_equal(queues, 1);
+        assert_int_equal(says_pool_holds(&plan), i == 0);
         predict_with(text, arena_printf(&arena, "%s workload.queue=true", sets[i]), false,
                      &arena, &fixed);
         assert_int_equal(fixed.memory.verdict, VERDICT_FITS);

@@ -179,13 +179,30 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     return STATUS_OK;
 }
 
-/* A step that is asked for alone fits by its own sum, where a server may not come so far. */
-static void warn_start(const struct plan *plan, struct arena *arena, struct prediction *out)
+/* A step that is asked for alone is judged by its own sum and the stack's reserves, a server by
+ * its engine's rule. NULL: both say the same. */
+static const char *server_text(const struct plan *plan, const struct prediction *out,
+                               struct arena *arena)
 {
-    bool fits = out->memory.verdict != VERDICT_OOM;
-    if (!fits || plan->workload.queue || serve_starts(plan, &out->serving))
+    const struct serving_report *pool = &out->serving;
+    bool fits = out->memory.verdict != VERDICT_OOM, starts = serve_starts(plan, pool);
+    uint64_t asked = plan->workload.micro_batch * engine_batches(plan);
+    bool holds = pool->present && pool->running >= asked;
+    if (fits && !starts)
+        return serve_refusal_text(plan, pool, arena);
+    if (fits || !starts || !holds || plan->workload.mode != MODE_DECODE)
+        return NULL;
+    return arena_printf(arena,
+                        "the engine's own pool holds all %llu sequences: workload.queue=true "
+                        "judges by its rule",
+                        (unsigned long long)asked);
+}
+
+static void compare_server(const struct plan *plan, struct arena *arena, struct prediction *out)
+{
+    const char *text = plan->workload.queue ? NULL : server_text(plan, out, arena);
+    if (!text)
         return;
-    const char *text = serve_refusal_text(plan, &out->serving, arena);
     const struct note note = note_loud(
         "workload.queue",
         arena_printf(arena, "the verdict is of this step alone; as a server %s", text));
@@ -218,7 +235,7 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
         judge_start(plan, "workload.queue", arena, out);
-    warn_start(plan, arena, out);
+    compare_server(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     const char *cut = plan->workload.queue ? cut_text(plan, &out->serving, arena) : NULL;
     const struct note short_pool = note_loud("workload.context_length", cut);

@@ -14,6 +14,7 @@
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
 #include "sim/moe/predict_moe.h"
+#include "sim/serve/serve.h"
 #include "sim/step/time.h"
 #include "work/stack/stack.h"
 
@@ -353,12 +354,20 @@ void fix_list_batches(struct fix_search *search, struct fix_moves *moves)
  * many as its own pool holds. No other change stands beside it, since any number fits so. */
 static void try_queue(struct fix_search *search)
 {
-    const struct fix_move move = {"workload.queue", "workload.queue=true",
-                                  "sequences that the engine's own pool does not hold wait",
-                                  FIX_THROUGHPUT, NULL};
-    if (search->plan->workload.mode == MODE_DECODE && plan_is_engine(search->plan) &&
-        !engine_queues(search->plan))
-        fix_keep(search, &move, 1);
+    struct plan asked = *search->plan, room;
+    enum serve_start start;
+    bool engine = plan_is_engine(&asked) && !engine_queues(&asked);
+    struct fix_move move = {"workload.queue", "workload.queue=true",
+                            "sequences that the engine's own pool does not hold wait",
+                            FIX_THROUGHPUT, NULL};
+    if (!engine || asked.workload.mode != MODE_DECODE)
+        return;
+    asked.workload.queue = true;
+    if (serve_held(&asked, &room, &start) == &asked) {
+        move.note = "the engine's own pool holds all sequences: none waits";
+        move.kind = FIX_FREE;
+    }
+    fix_keep(search, &move, 1);
 }
 
 /* One past the last move of the key that stands at i. */
