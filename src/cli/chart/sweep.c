@@ -11,6 +11,7 @@
 #include "base/unit.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
+#include "cli/frontier/unread.h"
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
 
@@ -363,8 +364,8 @@ static const char *over_of(const char *usual, const struct plan *plan)
     return usual;
 }
 
-enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
-                           struct frontier *frontier, struct err *err)
+static enum status frontier_of(const struct chart_request *request, const char *const *defaults,
+                               struct frontier *frontier, struct err *err)
 {
     struct option_list usual = request->overs, overs = {0};
     if (usual.n + request->cases.n)
@@ -381,6 +382,14 @@ enum status chart_frontier(const struct chart_request *request, const char *cons
     if (!differs)
         return STATUS_OK;
     return frontier_of_call(frontier, request->call, &request->cases, &overs, err);
+}
+
+enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
+                           struct frontier *frontier, struct err *err)
+{
+    TRY(frontier_of(request, defaults, frontier, err));
+    frontier_unread(frontier, stderr);
+    return STATUS_OK;
 }
 
 static enum status make(const struct chart_request *request, const char *const *defaults,

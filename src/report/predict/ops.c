@@ -35,6 +35,12 @@ static const char *level_of(const void *record)
     return op->scale_out ? "scale_out" : "scale_up";
 }
 
+/* Nothing is said of an op that the rate of another one has in it. */
+static bool takes_time(const void *record)
+{
+    return ((const struct op_report *)record)->seconds > 0;
+}
+
 const struct column *op_columns(size_t *n)
 {
     static const struct column columns[] = {
@@ -74,7 +80,11 @@ const struct column *op_table(size_t *n)
         COLUMN(op_report, bytes, COLUMN_BYTES, "memory"),
         COLUMN(op_report, bytes_sent, COLUMN_BYTES, "sent"),
         COLUMN_SAID("group", "group", group_of),
-        COLUMN(op_report, seconds, COLUMN_SECONDS, "alone"),
+        {.key = "seconds",
+         .title = "alone",
+         .type = COLUMN_SECONDS,
+         .offset = offsetof(struct op_report, seconds),
+         .present = takes_time},
     };
     *n = COUNT_OF(columns);
     return columns;
@@ -146,6 +156,6 @@ void predict_print_ops(const struct predict_view *view)
                               ops->method));
     table.columns = op_table(&table.n);
     column_table(view->out, view->term, &table, view->arena);
-    fputc('\n', view->out);
+    fputs("  alone: empty where the rate of another op has it\n\n", view->out);
     provenance_text(view->out, view->term, &view->provenance);
 }
