@@ -289,6 +289,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     struct csv csv;
     char *path;
     TRY(check_date(settings->date, err));
+    TRY(side_refuse_yaml(call, "--profile", err));
     TRY(check_profile(call, settings->profile, err));
     TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
     TRY(csv_read(path, call->arena, &csv, err));

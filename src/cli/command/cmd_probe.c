@@ -204,6 +204,7 @@ static enum status prepare_probe(struct invocation *call, struct err *err)
                                          .workers = (unsigned)settings->workers,
                                          .gpu = settings->backend != 0,
                                          .device = settings->device};
+    TRY(side_refuse_yaml(call, "--cluster", err));
     if (settings->device && !settings->backend)
         return err_set(err, STATUS_USAGE, "option '--device' is for --backend gpu");
     if (settings->backend && settings->transport)

@@ -156,6 +156,16 @@ static enum status check(const struct invocation *call, const char *path, const 
                 : refuse(path, "moeplan did not write it, or it was changed since", err);
 }
 
+enum status side_refuse_yaml(const struct invocation *call, const char *option, struct err *err)
+{
+    const char *output = call->general.output;
+    if (!output || !(text_ends(output, ".yaml") || text_ends(output, ".yml")))
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "-o %s would hold what is printed here, which is no YAML",
+            output);
+    return err_hint(err, "%s %s writes what plans can name", option, output);
+}
+
 enum status side_check(const struct invocation *call, const char *path, const char *script,
                        struct err *err)
 {

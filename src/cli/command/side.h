@@ -15,6 +15,10 @@
 enum status side_check_named(const struct invocation *call, const char *option,
                              const char *path, struct err *err);
 
+/* Refuses -o FILE.yaml of a command that prints a report there, and writes YAML by `option`. */
+enum status side_refuse_yaml(const struct invocation *call, const char *option,
+                             struct err *err);
+
 /* May this file be written? `script` is the chart's script, which speaks for its tables and for
  * itself; NULL for provenance. STATUS_INPUT with the reason. */
 enum status side_check(const struct invocation *call, const char *path, const char *script,
