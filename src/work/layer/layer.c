@@ -282,6 +282,9 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
                         .linear_bias = none,
                         .latent_down = none,
                         .latent_up = none,
+                        .latent_norm = none,
+                        .router_norm = none,
+                        .gate_scale = none,
                         .gates_returned = none};
     fill_sizes(l);
     fill_dtypes(l);
