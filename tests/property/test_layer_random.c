@@ -68,6 +68,9 @@ static const struct draw {
     {"moe.skip.weight", {"ping_pong", "hi_lo"}},
     {"moe.skip.static", {"kernel"}},
     {"moe.dedup", {"false"}},
+    {"model.moe.latent_size", {"8", "16"}},
+    {"model.moe.latent_norm", {"true"}},
+    {"model.moe.router.learned_scale", {"true"}},
 };
 
 static unsigned n_values(const struct draw *draw)

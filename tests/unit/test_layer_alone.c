@@ -58,6 +58,17 @@ static void networks_beside(struct plan *plan)
     plan->model.moe.router.linear_bias = true;
 }
 
+static void learned_scales(struct plan *plan)
+{
+    plan->model.moe.router.learned_scale = true;
+}
+
+static void latent_norm(struct plan *plan)
+{
+    plan->model.moe.latent_size = 8;
+    plan->model.moe.latent_norm = true;
+}
+
 static void two_cores_on_h(struct plan *plan)
 {
     plan->moe.cores = 2;
@@ -86,6 +97,8 @@ static const struct variant {
     {"scaled input", scaled_input},
     {"scaled input, fp8 dispatch", scaled_input_in_fp8},
     {"shared gate, MLP beside, router bias", networks_beside},
+    {"learned scales", learned_scales},
+    {"latent rows normed", latent_norm},
 };
 
 struct who {

@@ -54,12 +54,6 @@ static void by_probability(struct plan *plan)
     plan->moe.drop = DROP_PROBS;
 }
 
-static void latent_norm(struct plan *plan)
-{
-    plan->model.moe.latent_size = 16;
-    plan->model.moe.latent_norm = true;
-}
-
 static void fp8_activations(struct plan *plan)
 {
     plan->precision.activations = DTYPE_FP8;
@@ -145,7 +139,6 @@ static void refusals_name_the_reason(void **state)
         {shared_with_sp, "shared experts split over ranks"},
         {beside_with_sp, "beside the experts"},
         {by_probability, "by probability"},
-        {latent_norm, "a norm of latent rows"},
         {fp8_activations, "activations of this"},
         {fp8_combine, "combine in this"},
         {int8_gradients, "gradients of this"},

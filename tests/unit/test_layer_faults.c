@@ -92,6 +92,54 @@ static enum status swapped_gates(struct call *call, uint64_t unit, void *scratch
     return STATUS_OK;
 }
 
+/* A norm's gradient as if what it multiplied by were a constant. */
+static enum status factor_alone(struct call *call, uint64_t unit, void *scratch,
+                                struct err *err)
+{
+    (void)unit;
+    const struct tensor *dst = &call->of[ROLE_DST];
+    TRY(run_all(call, scratch, err));
+    for (uint64_t row = 0; row < dst->rows; row++)
+        for (uint64_t c = 0; c < dst->width; c++) {
+            float weight, d;
+            tensor_load(&call->of[ROLE_WEIGHT], 0, c, 1, &weight);
+            tensor_load(&call->of[ROLE_D_DST], row, c, 1, &d);
+            d *= weight * tensor_f32(&call->of[ROLE_FACTOR])[row];
+            tensor_store(dst, row, c, 1, &d);
+        }
+    return STATUS_OK;
+}
+
+/* Its weights are each the next column's. */
+static enum status shifted_weights(struct call *call, uint64_t unit, void *scratch,
+                                   struct err *err)
+{
+    (void)unit;
+    float weights[16], *own = call->of[ROLE_WEIGHT].data;
+    uint64_t n = call->of[ROLE_WEIGHT].width;
+    for (uint64_t i = 0; i < n; i++)
+        weights[i] = own[(i + 1) % n];
+    call->of[ROLE_WEIGHT].data = weights;
+    return run_all(call, scratch, err);
+}
+
+static enum status no_root(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    call->args.norm.root = false;
+    return run_all(call, scratch, err);
+}
+
+static enum status unscaled_gates(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    memcpy(call->of[ROLE_DST].data, call->of[ROLE_GATES].data, call->of[ROLE_DST].bytes);
+    return STATUS_OK;
+}
+
 /* Nothing is done at all: what was there stays, poison mostly. */
 static enum status nothing(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
@@ -268,6 +316,17 @@ static void with_residual(struct plan *plan)
     plan->model.residual_intermediate = 8;
 }
 
+static void with_latent_norm(struct plan *plan)
+{
+    plan->model.moe.latent_size = 8;
+    plan->model.moe.latent_norm = true;
+}
+
+static void with_learned_scales(struct plan *plan)
+{
+    plan->model.moe.router.learned_scale = true;
+}
+
 static void with_router_bias(struct plan *plan)
 {
     plan->model.moe.router.linear_bias = true;
@@ -349,6 +408,27 @@ static const struct {
      with_loads_by_token},
     {{"slots off by one", PATH_SELECTIVE, KERNEL_OWN, off_by_one_row}, with_loads_by_token},
     {{"tokens not folded", PATH_SELECTIVE, KERNEL_COMBINE, nothing}, with_loads_by_token},
+    {{"norm, a row dropped", PATH_RAGGED_A2A, KERNEL_NORM, dropped_row}, with_latent_norm},
+    {{"norm, rows off by one", PATH_DEEPEP, KERNEL_NORM, off_by_one_row}, with_latent_norm},
+    {{"norm's gradient as of a constant", PATH_CAPACITY, KERNEL_NORM_GRAD, factor_alone},
+     with_latent_norm},
+    {{"norm's gradient, a row dropped", PATH_RAGGED_A2A, KERNEL_NORM_GRAD, dropped_row},
+     with_latent_norm},
+    {{"norm's weights' gradient zero", PATH_RDEP, KERNEL_NORM_WGRAD, dropped_row},
+     with_latent_norm},
+    {{"norm's weights shifted", PATH_RAGGED_A2A, KERNEL_NORM, shifted_weights},
+     with_latent_norm},
+    {{"router's norm without its root", PATH_RAGGED_A2A, KERNEL_NORM, no_root},
+     with_learned_scales},
+    {{"router's norm's gradient as of a constant", PATH_RAGGED_A2A, KERNEL_NORM_GRAD,
+      factor_alone},
+     with_learned_scales},
+    {{"router's weights' gradient zero", PATH_MASKED, KERNEL_NORM_WGRAD, dropped_row},
+     with_learned_scales},
+    {{"gates not scaled", PATH_RAGGED_A2A, KERNEL_SCALE_GATES, unscaled_gates},
+     with_learned_scales},
+    {{"gates' factors' gradient zero", PATH_ALLGATHER, KERNEL_SCALE_GATES_WGRAD, dropped_row},
+     with_learned_scales},
     {{"MLP beside not added", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row}, with_residual},
 };
 

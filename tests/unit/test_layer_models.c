@@ -29,7 +29,6 @@ static void each_model(plan_fn *look)
     for (size_t i = 0; i < n; i++) {
         struct plan plan;
         catalogue_plan(items[i].name, "host", "host", &arena, &plan);
-        plan.model.moe.latent_norm = false; /* refused: test_layer_check.c */
         look(&plan, i);
     }
     arena_release(&arena);
@@ -78,7 +77,6 @@ static uint64_t counted_parameters(const struct plan *plan)
 static void compare_parameters(struct plan *plan, size_t number)
 {
     (void)number;
-    plan->model.moe.router.learned_scale = false; /* refused, see below */
     plan->cluster.node.devices = plan->parallel.ep = 2;
     uint64_t declared = declared_parameters(plan), counted = counted_parameters(plan);
     if (declared != counted)
@@ -125,7 +123,6 @@ static void shrink(struct plan *plan, size_t number)
     plan->moe.block_size = 4;
     plan->workload.sequence_length = 24;
     plan->workload.micro_batch = 1;
-    model->moe.router.learned_scale = false;
     model->hidden = 32;
     model->moe.experts /= model->moe.experts > 512 ? 2 : 1; /* about as many as the others */
     model->moe.intermediate = 24;
@@ -166,35 +163,22 @@ static void every_model_is_performed(void **state)
     each_model(perform);
 }
 
-/* A layer that computed without them would be another. */
-static void learned_scales_are_refused(void **state)
-{
-    (void)state;
-    struct arena arena = {0};
-    struct plan plan;
-    struct work work;
-    struct err err = {0};
-    catalogue_plan("gemma-4-26b-a4b", "host", "host", &arena, &plan);
-    assert_int_equal(layer_build(&plan, false, &arena, &work, &err), STATUS_INPUT);
-    assert_string_equal(err.text, "learned scales of the router are not performed on the host");
-    assert_string_equal(err.hint, "--set model.moe.router.learned_scale=false");
-    arena_release(&arena);
-}
-
 /* Replicas of hot experts (EPLB) beside each of what a layer can have more. */
 static void replicas_are_performed(void **state)
 {
     (void)state;
-    static const char *const models[] = {"llama4-scout", "gpt-oss-20b", "arctic"};
-    for (size_t i = 0; i < 3 * 6; i++) {
+    static const char *const models[] = {"llama4-scout", "gpt-oss-20b", "arctic",
+                                         "gemma-4-26b-a4b"};
+    enum { MODELS = sizeof models / sizeof *models };
+    for (size_t i = 0; i < MODELS * 6; i++) {
         struct arena arena = {0};
         struct plan plan;
-        catalogue_plan(models[i % 3], "host", "host", &arena, &plan);
+        catalogue_plan(models[i % MODELS], "host", "host", &arena, &plan);
         plan.moe.redundant_experts = 4;
         plan.moe.routing.placement = PLACEMENT_EPLB;
         plan.moe.routing.distribution = DISTRIBUTION_ZIPF;
         plan.moe.routing.alpha = 1;
-        perform(&plan, i / 3);
+        perform(&plan, i / MODELS);
         arena_release(&arena);
     }
 }
@@ -205,7 +189,6 @@ int main(void)
         cmocka_unit_test(parameters_are_those_counted),
         cmocka_unit_test(parameters_of_all_features),
         cmocka_unit_test(every_model_is_performed),
-        cmocka_unit_test(learned_scales_are_refused),
         cmocka_unit_test(replicas_are_performed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

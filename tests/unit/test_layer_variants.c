@@ -264,6 +264,62 @@ static void scale_pre_exact(struct plan *plan)
     plan->model.moe.router.linear_bias = true;
 }
 
+static void latent_norm(struct plan *plan)
+{
+    plan->model.moe.latent_size = 8;
+    plan->model.moe.latent_norm = true;
+}
+
+static void latent_norm_bf16(struct plan *plan)
+{
+    case_bf16(plan);
+    latent_norm(plan);
+    shared_gate(plan);
+}
+
+static void latent_norm_f16(struct plan *plan)
+{
+    f16(plan);
+    latent_norm(plan);
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void latent_norm_nvfp4(struct plan *plan)
+{
+    nvfp4_weights(plan);
+    latent_norm(plan);
+}
+
+static void gemma_4(struct plan *plan)
+{
+    plan->model.moe.router.learned_scale = true;
+    plan->model.moe.activation = ACTIVATION_GELU;
+    shared_experts(plan);
+}
+
+static void gemma_4_bf16(struct plan *plan)
+{
+    case_bf16(plan);
+    gemma_4(plan);
+    biases(plan);
+}
+
+static void gemma_4_fp8(struct plan *plan)
+{
+    case_fp8_dispatch(plan);
+    gemma_4(plan);
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void learned_and_normed(struct plan *plan)
+{
+    f16(plan);
+    plan->model.moe.router.learned_scale = true;
+    plan->model.moe.router.linear_bias = true;
+    latent_norm(plan);
+    plan->model.moe.top_k = 4;
+}
+
 static void odd_sizes(struct plan *plan)
 {
     plan->model.hidden = 33;
@@ -320,6 +376,14 @@ static const struct variant {
     {"gates scale the input of four, fp8 dispatch", scale_pre_fp8},
     {"gates scale the input, mxfp4 dispatch and biases", scale_pre_mxfp4},
     {"gates scale the input, everything beside", scale_pre_exact},
+    {"latent rows normed", latent_norm},
+    {"latent rows normed, bf16", latent_norm_bf16},
+    {"latent rows normed, f16, gates on the input", latent_norm_f16},
+    {"latent rows normed, nvfp4 weights", latent_norm_nvfp4},
+    {"gemma 4", gemma_4},
+    {"gemma 4, bf16", gemma_4_bf16},
+    {"gemma 4, fp8 dispatch, gates on the input", gemma_4_fp8},
+    {"learned scales and a norm, f16", learned_and_normed},
     {"odd sizes", odd_sizes},
 };
 

@@ -78,6 +78,8 @@ static void everything_beside(struct plan *plan)
     plan->model.moe.router.linear_bias = plan->model.moe.shared_gate = true;
     plan->model.moe.shared_experts = 1;
     plan->model.moe.shared_intermediate = plan->model.residual_intermediate = 8;
+    plan->model.moe.latent_size = 8;
+    plan->model.moe.latent_norm = plan->model.moe.router.learned_scale = true;
 }
 
 static void scaled_input(struct plan *plan)

@@ -173,6 +173,10 @@ static enum status read_options(const struct settings *settings, struct state *s
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
         return err_hint(err, "mpirun makes a rank of every process; --rank performs one alone");
     }
+    if (settings->dry_run && settings->trace) {
+        err_set(err, STATUS_USAGE, "options '--dry-run' and '--trace' exclude each other");
+        return err_hint(err, "a trace shows steps as they were performed");
+    }
     state->options = (struct run_options){.backend = (enum backend_kind)backend,
                                           .backward = settings->backward,
                                           .dry_run = settings->dry_run,
@@ -233,6 +237,24 @@ static void take_probe(const struct invocation *call, struct state *state)
         run_probe_rates(&state->probe, &state->plan);
 }
 
+static uint64_t number_in(const char *first, const char *second)
+{
+    const char *word = getenv(first) ? getenv(first) : getenv(second);
+    return word ? strtoull(word, NULL, 10) : 0;
+}
+
+/* Of several processes each performs all ranks unless it is told otherwise: one of them says
+ * so, by what Open MPI, or MPICH and those like it, tell processes. */
+static void warn_of_copies(void)
+{
+    uint64_t n = number_in("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
+    if (n > 1 && number_in("OMPI_COMM_WORLD_RANK", "PMI_RANK") == 0)
+        fprintf(stderr,
+                "moeplan: warning: each of the %llu processes that MPI started performs all "
+                "ranks: --transport mpi makes one a rank\n",
+                (unsigned long long)n);
+}
+
 /* All processes go on, or none: each waits for what the others say about their plans. */
 static enum status agree_on_plan(struct state *state, enum status status, struct err *err)
 {
@@ -260,6 +282,7 @@ static enum status prepare_run(struct invocation *call, struct err *err)
         enum transport_kind kind = state->options.alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL;
         if (settings->dry_run)
             return STATUS_OK;
+        warn_of_copies();
         TRY(open_session(settings, state, kind, ranks, err));
         take_probe(call, state);
         return STATUS_OK;

@@ -43,12 +43,21 @@ static bool makes_needed(const struct needs *needs, const struct work *work,
     return false;
 }
 
+/* The gates that rows carry: a token's own, or as factors of experts scaled them. */
+static uint16_t final_gates(const struct work *work)
+{
+    for (size_t i = 0; i < work->n_ops; i++)
+        if (work->ops[i].kernel == KERNEL_SCALE_GATES)
+            return op_buffer(work, &work->ops[i], ROLE_DST);
+    return op_buffer(work, find(work, KERNEL_TOPK), ROLE_GATES);
+}
+
 /* From the last op to the first: what an exchange sends, and what that is made of. */
 static void find_needs(const struct work *work, const struct absent *absent,
                        struct needs *needs)
 {
     needs->phys = op_buffer(work, find(work, KERNEL_PLACE), ROLE_PHYS);
-    needs->gates = op_buffer(work, find(work, KERNEL_TOPK), ROLE_GATES);
+    needs->gates = final_gates(work);
     for (size_t i = work->n_ops; i-- > 0;) {
         const struct op *op = &work->ops[i];
         const struct absent_exchange *e = &absent->exchanges[i];

@@ -373,6 +373,7 @@ static void fill_call(const struct call *call, uint64_t space_bytes, struct gpu_
     out->space_bytes = space_bytes;
     out->router = router_of(call);
     out->curve = curve_of(call);
+    out->whole = call->task->inputs->linear;
     out->chunk = call->op->kernel == KERNEL_CHUNK_GEMM;
     set_hop(call, out);
     const struct layer_sample *sample = call->task->sample;

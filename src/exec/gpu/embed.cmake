@@ -6,7 +6,7 @@ set(headers
     src/exec/gpu/kernels/tensor.cl src/exec/gpu/kernels/format.cl src/exec/gpu/kernels/tally.cl
     src/exec/gpu/kernels/curve.cl src/exec/gpu/kernels/schedule.cl
     src/exec/gpu/kernels/tile.cl)
-set(names rows convert router maps blocks combine activation product peak_sm80
+set(names rows convert router maps blocks combine activation norm product peak_sm80
     peak_sm90 peak_cdna)
 
 set(text "/* Written by embed.cmake. */\n#include \"exec/gpu/sources.h\"\n\n")

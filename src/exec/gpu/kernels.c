@@ -44,6 +44,17 @@ static uint64_t in_rows(const struct call *call)
     return at_most(call->of[ROLE_SRC].rows);
 }
 
+/* 64 columns of all rows. */
+static uint64_t in_columns(const struct call *call)
+{
+    return at_most(ceil_div(call->of[ROLE_SRC].width, 64));
+}
+
+static uint64_t weight_columns(const struct call *call)
+{
+    return at_most(call->of[ROLE_D_WEIGHT].width);
+}
+
 static uint64_t all_rows(const struct call *call)
 {
     const struct tensor *dst = &call->of[ROLE_DST];
@@ -177,6 +188,9 @@ static uint64_t sparse_tiles(const struct call *call)
     X(DEQUANTIZE, dequantize, convert, 64, in_rows, SRC, DST)                                  \
     X(TOPK, topk, router, 64, token_rows, LOGITS, WANTED, BIAS, IDS, GATES)                    \
     X(TOPK_GRAD, topk_grad, router, 64, token_rows, LOGITS, IDS, D_GATES, DST)                 \
+    X(SCALE_GATES, scale_gates, router, 64, elements, GATES, IDS, WEIGHT, DST)                 \
+    X(SCALE_GATES_WGRAD, scale_gates_wgrad, router, 64, weight_columns, GATES, IDS, D_GATES,   \
+      D_WEIGHT)                                                                                \
     X(PLACE, place, maps, 256, one, IDS, START, REPLICA, PHYS)                                 \
     X(SORT, sort, maps, 256, one, PHYS, ORDER, POSITION, COUNTS, SENDS)                        \
     X(GROUP, group, maps, 256, one, COUNTS, RECEIVES, OFFSETS, SIZES, INDEX, PLACE)            \
@@ -209,6 +223,9 @@ static uint64_t sparse_tiles(const struct call *call)
       DST)                                                                                     \
     X(SIGMOID, sigmoid, activation, 64, elements, SRC, DST)                                    \
     X(SIGMOID_GRAD, sigmoid_grad, activation, 64, elements, GATES, D_GATES, DST)               \
+    X(NORM, norm, norm, 64, in_rows, SRC, WEIGHT, DST, FACTOR)                                 \
+    X(NORM_GRAD, norm_grad, norm, 64, in_rows, SRC, WEIGHT, FACTOR, D_DST, DST)                \
+    X(NORM_WGRAD, norm_wgrad, norm, 64, in_columns, SRC, FACTOR, D_DST, D_WEIGHT)              \
     X(GEMM, gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP, BIAS, DST)       \
     X(GATED_GEMM, gated_gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP,      \
       BIAS, DST, OTHER)                                                                        \

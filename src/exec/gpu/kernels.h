@@ -15,6 +15,7 @@
     X(blocks)                                                                                  \
     X(combine)                                                                                 \
     X(activation)                                                                              \
+    X(norm)                                                                                    \
     X(product)                                                                                 \
     X(peak_sm80)                                                                               \
     X(peak_sm90)                                                                               \

@@ -100,6 +100,12 @@ bool inputs_is_matrix(enum fill fill)
            fill == FILL_LATENT_DOWN || fill == FILL_LATENT_UP;
 }
 
+/* What values are multiplied by one by one. */
+static bool is_factor(enum fill fill)
+{
+    return fill == FILL_LATENT_NORM || fill == FILL_ROUTER_NORM || fill == FILL_GATE_SCALE;
+}
+
 /* Matrices only: nothing else is read by columns. */
 static void integer_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
                            uint64_t r, uint64_t n, float *out)
@@ -132,6 +138,8 @@ static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a,
     }
     uint32_t key = key_row(key_of(inputs, fill, a), row);
     memset(out, 0, n * sizeof *out); /* the router and all gates' logits stay so */
+    for (uint64_t i = 0; is_factor(fill) && i < n; i++)
+        out[i] = sign(key, c + i);
     for (uint64_t i = 0; fill == FILL_X && i < n; i++)
         out[i] = small[draw(key, c + i) % 4];
     for (uint64_t i = 0; fill == FILL_DOUT && i < n; i++)
@@ -159,6 +167,15 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
 
 /* ---- random ---- */
 
+/* Factors are about 1. The router's norm divides by the root of the width: its weights make up
+ * for that, but for a half, so that logits are about those of tokens, whose squares are 1/3. */
+static float middle_of(const struct inputs_shape *shape, enum fill fill)
+{
+    if (fill == FILL_ROUTER_NORM)
+        return 0.5F * sqrtf((float)shape->hidden);
+    return is_factor(fill) ? 1 : 0;
+}
+
 /* Matrices have variance 1/rows, tokens 1/3: products keep the size of tokens. */
 static float scale_of(const struct inputs_shape *shape, enum fill fill)
 {
@@ -166,6 +183,8 @@ static float scale_of(const struct inputs_shape *shape, enum fill fill)
         return sqrtf(3 / (float)rows_of(shape, fill));
     if (fill == FILL_ROUTER)
         return 1 / sqrtf((float)shape->hidden);
+    if (is_factor(fill))
+        return 0.5F * middle_of(shape, fill);
     if (fill == FILL_BIAS) /* below the scores of 128 chosen experts: it chooses no others */
         return 0x1p-11F;
     return fill == FILL_B13 || fill == FILL_B2 || fill == FILL_LINEAR_BIAS ? 0.25F : 1;
@@ -181,9 +200,9 @@ static void random_row(const struct inputs *inputs, enum fill fill, uint64_t a, 
                        uint64_t c, uint64_t n, float *out)
 {
     uint32_t key = key_row(key_of(inputs, fill, a), row);
-    float scale = scale_of(inputs->context, fill);
+    float scale = scale_of(inputs->context, fill), middle = middle_of(inputs->context, fill);
     for (uint64_t i = 0; i < n; i++)
-        out[i] = uniform(draw(key, c + i)) * scale;
+        out[i] = middle + uniform(draw(key, c + i)) * scale;
 }
 
 static void random_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,

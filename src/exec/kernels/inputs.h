@@ -18,7 +18,8 @@ struct inputs {
      * format. (a, row) is FILL_X, FILL_DOUT (0, token of the group); FILL_W13, FILL_W2 (logical
      * expert, row); FILL_B13, FILL_B2 (logical expert, 0); FILL_ROUTER (0, h), columns being
      * experts; FILL_BIAS (0, 0); FILL_SHARED_*, FILL_RESIDUAL_*, FILL_LATENT_* (0, row);
-     * FILL_SHARED_GATE (0, h), one column; FILL_LINEAR_BIAS (0, 0). */
+     * FILL_SHARED_GATE (0, h), one column; FILL_LINEAR_BIAS, FILL_LATENT_NORM,
+     * FILL_ROUTER_NORM, FILL_GATE_SCALE (0, 0). */
     void (*row)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
                 uint64_t c, uint64_t n, float *out);
     /* The same elements down a column: rows [r, r + n). */

@@ -150,5 +150,6 @@ void kernels_add_expand(struct kernels *kernels);
 void kernels_add_sparse(struct kernels *kernels);
 void kernels_add_activation(struct kernels *kernels);
 void kernels_add_chunks(struct kernels *kernels);
+void kernels_add_norm(struct kernels *kernels);
 
 #endif

@@ -243,6 +243,46 @@ static enum status topk_grad_run(struct call *call, uint64_t unit, void *scratch
     return STATUS_OK;
 }
 
+/* ---- factors of gates ---- */
+
+static uint64_t gate_units(const struct call *call)
+{
+    return kernel_row_units(call->of[ROLE_GATES].rows);
+}
+
+static enum status scale_gates_run(struct call *call, uint64_t unit, void *scratch,
+                                   struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t K = call->of[ROLE_GATES].width, begin, end;
+    const float *gates = tensor_f32(&call->of[ROLE_GATES]),
+                *weight = tensor_f32(&call->of[ROLE_WEIGHT]);
+    const int32_t *ids = tensor_i32(&call->of[ROLE_IDS]);
+    kernel_rows_of(unit, call->of[ROLE_GATES].rows, &begin, &end);
+    for (uint64_t i = begin * K; i < end * K; i++)
+        tensor_f32(&call->of[ROLE_DST])[i] = gates[i] * weight[ids[i]];
+    return STATUS_OK;
+}
+
+/* One unit: an expert's slots may be anywhere. */
+static enum status scale_gates_wgrad_run(struct call *call, uint64_t unit, void *scratch,
+                                         struct err *err)
+{
+    (void)unit;
+    (void)err;
+    const struct tensor *gates = &call->of[ROLE_GATES], *out = &call->of[ROLE_D_WEIGHT];
+    const float *d = tensor_f32(&call->of[ROLE_D_GATES]);
+    const int32_t *ids = tensor_i32(&call->of[ROLE_IDS]);
+    double *sum = scratch;
+    memset(sum, 0, out->width * sizeof *sum);
+    for (uint64_t i = 0; i < gates->rows * gates->width; i++)
+        sum[ids[i]] += (double)tensor_f32(gates)[i] * (double)d[i];
+    for (uint64_t e = 0; e < out->width; e++)
+        tensor_f32(out)[e] = (float)sum[e];
+    return STATUS_OK;
+}
+
 /* ---- replicas ---- */
 
 static enum status place_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
@@ -262,5 +302,8 @@ void kernels_add_router(struct kernels *kernels)
 {
     kernels->table[KERNEL_TOPK] = (struct kernel_ops){token_units, topk_run, NULL};
     kernels->table[KERNEL_TOPK_GRAD] = (struct kernel_ops){token_units, topk_grad_run, NULL};
+    kernels->table[KERNEL_SCALE_GATES] = (struct kernel_ops){gate_units, scale_gates_run, NULL};
+    kernels->table[KERNEL_SCALE_GATES_WGRAD] =
+        (struct kernel_ops){NULL, scale_gates_wgrad_run, NULL};
     kernels->table[KERNEL_PLACE] = (struct kernel_ops){NULL, place_run, NULL};
 }

@@ -24,6 +24,7 @@ void kernels_cpu(struct kernels *kernels)
     kernels_add_sparse(kernels);
     kernels_add_activation(kernels);
     kernels_add_chunks(kernels);
+    kernels_add_norm(kernels);
 }
 
 uint64_t kernel_row_units(uint64_t rows)

@@ -130,6 +130,28 @@ static void load_token(void *context, enum fill fill, uint64_t rank, uint64_t t,
         out[h] = (double)format_round(o->setup.activation, w->wire_in[h]);
 }
 
+/* Whose sums of rows the gradient of a norm behind them needs, and where they stand: of the
+ * one rank that is there, of all ranks for the gradients of experts, or of checked tokens. */
+static bool is_summed(const struct oracle *o, uint64_t rank, uint64_t t)
+{
+    return o->setup.alone ? is_local(o, rank) : o->dw13 || is_checked(o, rank, t);
+}
+
+static uint64_t sum_place(const struct oracle *o, uint64_t rank, uint64_t t)
+{
+    if (o->setup.alone)
+        return t;
+    return o->dw13 ? rank * o->setup.sample->T + t : oracle_number(o, rank, t);
+}
+
+static uint64_t sum_places(const struct oracle *o)
+{
+    const struct layer_sample *s = o->setup.sample;
+    if (o->setup.alone)
+        return s->T;
+    return o->dw13 ? s->R * s->T : o->setup.n_ranks * o->n_tokens;
+}
+
 /* What is routed of a token, [W], and its squares: itself or, where experts work on a latent
  * width, its projection; of a gradient likewise. */
 static void load_routed(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out,
@@ -142,6 +164,8 @@ static void load_routed(void *context, enum fill fill, uint64_t rank, uint64_t t
         oracle_latent_row(&w->latent, fill, w->token, out, squares);
     else if (squares)
         oracle_squares_of(out, w->o->H, squares);
+    if (latent && w->latent.normed && fill == FILL_DOUT)
+        oracle_latent_back(&w->latent, sum_place(w->o, rank, t), out, squares);
 }
 
 /* A row as experts see it: after its trip through the wire's format. */
@@ -177,7 +201,8 @@ static void compute_gates(struct walk *w)
         for (uint64_t k = 0; absent && k < s->K; k++)
             w->gates[i * s->K + k] = oracle_absent_gate(o, rank);
         for (uint64_t k = 0; inputs->gate && !absent && k < s->K; k++)
-            w->gates[i * s->K + k] = (double)inputs->gate(inputs, i, k);
+            w->gates[i * s->K + k] =
+                (double)inputs->gate(inputs, i, k) * w->router.factor[s->ids[i * s->K + k]];
         bool needed = o->setup.alone || o->dw13 || is_checked(o, rank, t);
         if (inputs->gate || absent || !needed)
             continue;
@@ -296,7 +321,32 @@ static void compute_row(struct walk *w, uint64_t slot)
         backward_row(w, slot, &gates, checked, n);
 }
 
-static void compute_experts(struct walk *w)
+/* The row of a slot as part of its token's sum, before all that needs the sum. */
+static void sum_row(struct walk *w, uint64_t slot)
+{
+    const struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t t = slot / s->K % s->T, rank = slot / s->K / s->T;
+    bool here = is_local(o, (uint64_t)s->phys[slot] / s->local);
+    if (w->dropped[slot] || !is_summed(o, rank, t) || (o->setup.alone && !here))
+        return;
+    uint64_t at = sum_place(o, rank, t) * o->W;
+    double gate = scales_input(w) ? 1 : w->gates[slot];
+    load_row(w, slot, rank, t);
+    oracle_row_forward(&w->expert, &w->row);
+    oracle_add(w->latent.sums + at, w->row.y, o->W, gate);
+    if (w->row.squares)
+        oracle_add(w->latent.sums2 + at, w->row.squares->y, o->W, gate * gate);
+}
+
+/* What is done with every expert and its rows. */
+struct pass {
+    void (*row)(struct walk *w, uint64_t slot);
+    void (*expert)(struct oracle_absent *absent, const struct oracle_expert *expert,
+                   uint64_t number, struct oracle_row *row); /* when alone; NULL: nothing */
+};
+
+static void each_expert(struct walk *w, struct pass pass)
 {
     const struct layer_sample *s = w->o->setup.sample;
     bool alone = w->o->setup.alone;
@@ -306,11 +356,29 @@ static void compute_experts(struct walk *w)
             continue;
         oracle_expert_load(&w->expert, e);
         for (uint64_t i = w->starts[e]; i < w->starts[e + 1]; i++)
-            compute_row(w, w->rows[i]);
-        if (alone)
-            oracle_absent_expert(&w->absent, &w->expert, e, &w->row);
+            pass.row(w, w->rows[i]);
+        if (alone && pass.expert)
+            pass.expert(&w->absent, &w->expert, e, &w->row);
     }
-    if (alone)
+}
+
+/* Whole numbers are not divided: their gradients need no sums. */
+static void compute_sums(struct walk *w, struct arena *arena)
+{
+    const struct oracle *o = w->o;
+    if (!has_latent(o) || !w->latent.normed || !o->setup.backward || o->setup.inputs->linear)
+        return;
+    oracle_latent_sums(&w->latent, o, sum_places(o), arena);
+    each_expert(w, (struct pass){sum_row, NULL});
+    if (o->setup.alone)
+        oracle_absent_sums(&w->absent, w->latent.sums, w->latent.sums2);
+    oracle_latent_store(&w->latent, sum_places(o));
+}
+
+static void compute_experts(struct walk *w)
+{
+    each_expert(w, (struct pass){compute_row, oracle_absent_expert});
+    if (w->o->setup.alone)
         oracle_absent_tokens(&w->absent);
 }
 
@@ -342,68 +410,6 @@ static void compute_latent(struct walk *w)
         }
 }
 
-/* ---- the router ---- */
-
-/* A softmax subtracts products of gates and their gradients, often to nothing at all. */
-static double logit_square(const struct walk *w, uint64_t n, uint64_t at)
-{
-    const struct oracle *o = w->o;
-    double squares = 0;
-    for (uint64_t k = 0; k < o->K; k++)
-        squares += w->gates[at + k] * w->gates[at + k] * o->squares.dgates[n * o->K + k];
-    return squares;
-}
-
-static void router_squares(struct walk *w, uint64_t local, uint64_t n, uint64_t at)
-{
-    struct oracle *o = w->o;
-    double logit2 = logit_square(w, n, at), *each = w->router.squares;
-    for (uint64_t e = 0; e < o->E; e++)
-        each[e] = logit2;
-    for (uint64_t h = 0; h < o->H; h++)
-        for (uint64_t e = 0; e < o->E; e++) {
-            double weight = (double)w->router.matrix[h * o->E + e];
-            o->squares.dx[n * o->H + h] += logit2 * weight * weight;
-        }
-    if (!o->drouter)
-        return;
-    oracle_squares_of(w->token, o->H, w->token2);
-    oracle_outer_squares(w->token2, o->H, each, o->E, 1, o->squares.drouter + local * o->E);
-    oracle_add(o->squares.dlinear_bias + local * o->E, each, o->E, 1);
-}
-
-static void router_row(struct walk *w, uint64_t rank, uint64_t t)
-{
-    struct oracle *o = w->o;
-    const struct layer_sample *s = o->setup.sample;
-    uint64_t n = oracle_number(o, rank, t), at = (rank * s->T + t) * s->K;
-    uint64_t local = rank - o->setup.first_rank;
-    struct oracle_router *router = &w->router;
-    load_token(w, FILL_X, rank, t, w->token);
-    oracle_router_gates(router, w->token, s->ids + at, w->gates + at);
-    oracle_router_backward(router, s->ids + at, o->dgates + n * o->K);
-    for (uint64_t h = 0; h < o->H; h++)
-        for (uint64_t e = 0; e < o->E; e++)
-            o->dx[n * o->H + h] += router->dlogits[e] * (double)router->matrix[h * o->E + e];
-    if (o->drouter) {
-        oracle_outer(w->token, o->H, router->dlogits, o->E, 1,
-                     oracle_kept(o, o->drouter, o->H, o->E, local));
-        oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
-    }
-    if (o->squares.dx)
-        router_squares(w, local, n, at);
-}
-
-static void compute_router(struct walk *w)
-{
-    const struct oracle *o = w->o;
-    if (!o->setup.backward || o->setup.inputs->gate)
-        return;
-    for (uint64_t i = 0; i < o->setup.n_ranks; i++)
-        for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
-            router_row(w, o->setup.first_rank + i, t);
-}
-
 /* ---- the whole ---- */
 
 static double *doubles(struct arena *arena, bool wanted, uint64_t n)
@@ -430,6 +436,9 @@ static void allocate_squares(struct oracle *o, uint64_t n, struct arena *arena)
     of->drouter = doubles(arena, all, R * o->E);
     of->dlatent_down = doubles(arena, all && latent, R * o->W);
     of->dlatent_up = doubles(arena, all && latent, R * o->W);
+    of->dlatent_norm = doubles(arena, all && latent, R * o->W);
+    of->drouter_norm = doubles(arena, all, R * o->H);
+    of->dgate_scale = doubles(arena, all, R * o->E);
 }
 
 static void allocate_gradients(struct oracle *o, struct arena *arena)
@@ -445,6 +454,9 @@ static void allocate_gradients(struct oracle *o, struct arena *arena)
     o->drouter = doubles(arena, true, R * oracle_kept_rows(o, o->H) * o->E);
     o->dlatent_down = doubles(arena, latent, R * oracle_kept_rows(o, o->H) * o->W);
     o->dlatent_up = doubles(arena, latent, R * oracle_kept_rows(o, o->W) * o->H);
+    o->dlatent_norm = doubles(arena, latent, R * o->W);
+    o->drouter_norm = doubles(arena, true, R * o->H);
+    o->dgate_scale = doubles(arena, true, R * o->E);
 }
 
 static void allocate_results(struct oracle *o, struct arena *arena)
@@ -479,9 +491,11 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     walk_init(&w, o, arena);
     init_absent(&w, arena);
     compute_gates(&w);
+    compute_sums(&w, arena);
     compute_experts(&w);
     compute_latent(&w);
     struct oracle_tokens tokens = tokens_of(&w);
     oracle_beside(o, &tokens, arena);
-    compute_router(&w);
+    if (setup->backward)
+        oracle_router_tokens(&w.router, o, &tokens);
 }

@@ -59,6 +59,8 @@ struct oracle_squares {
     double *dshared13, *dshared2;                 /* [n_ranks, GI_s], [n_ranks, I_s] */
     double *dshared_gate;                         /* [n_ranks] */
     double *dlatent_down, *dlatent_up;            /* [n_ranks, W] both */
+    double *dlatent_norm, *drouter_norm;          /* as the values */
+    double *dgate_scale;                          /* as the values */
     double *dresidual13, *dresidual2;             /* [n_ranks, GI_r], [n_ranks, I_r] */
 };
 
@@ -83,6 +85,9 @@ struct oracle {
     double *dshared_gate;         /* [n_ranks, H] */
     double *dlatent_down;         /* [n_ranks, H, W]; NULL without latent rows */
     double *dlatent_up;           /* [n_ranks, W, H] */
+    double *dlatent_norm;         /* [n_ranks, W] */
+    double *drouter_norm;         /* [n_ranks, H] */
+    double *dgate_scale;          /* [n_ranks, E] */
     double *dresidual13, *dresidual2;     /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
     struct oracle_squares squares;        /* all NULL where results are exact */
     struct oracle_sent sent[ABSENT_ROWS]; /* when alone */

@@ -286,6 +286,10 @@ static void exchange_row(struct oracle_absent *a, const struct token *token, uin
                          double in, double out)
 {
     struct oracle *o = a->o;
+    if (a->sums) {
+        add_row(o, token->t, a->sums, a->sums2, a->outputs + to * o->W, out);
+        return;
+    }
     add_sent(a, ABSENT_TOKENS, to, a->sent, a->sent2, 1);
     o->sent[ABSENT_TOKENS].rows[to]++;
     if (token->checked)
@@ -325,7 +329,7 @@ static void exchange_slot(struct oracle_absent *a, const struct token *token, ui
         exchange_row(a, token, to, own, 1);
     else
         exchange_row(a, token, to, 1, a->gates_return ? oracle_absent_gate(o, to) : own);
-    if (o->setup.backward && token->checked)
+    if (o->setup.backward && token->checked && !a->sums)
         add_own_gate(a, token, to, k);
 }
 
@@ -335,7 +339,7 @@ static void exchange_token(struct oracle_absent *a, const struct token *token, u
     struct oracle *o = a->o;
     uint64_t at = token->n * o->K;
     exchange_row(a, token, to, 1, 1);
-    for (uint64_t k = 0; o->setup.backward && token->checked && k < o->K; k++) {
+    for (uint64_t k = 0; o->setup.backward && token->checked && !a->sums && k < o->K; k++) {
         double dgate = absent_number(o, ABSENT_GATE_GRADIENTS, to);
         o->dgates[at + k] += dgate;
         if (o->squares.dgates)
@@ -366,6 +370,24 @@ static void exchange_owners(struct oracle_absent *a, const struct token *token)
     }
 }
 
+static void exchange_rows(struct oracle_absent *a, const struct token *token)
+{
+    if (a->returns != RETURNS_EVERYONE)
+        exchange_owners(a, token);
+    for (uint64_t to = 0; a->returns == RETURNS_EVERYONE && to < a->o->setup.sample->R; to++)
+        if (to != a->rank)
+            exchange_token(a, token, to);
+}
+
+void oracle_absent_sums(struct oracle_absent *a, double *sums, double *squares)
+{
+    a->sums = sums;
+    a->sums2 = squares;
+    for (uint64_t t = 0; t < a->o->setup.sample->T; t++)
+        exchange_rows(a, &(struct token){.t = t});
+    a->sums = a->sums2 = NULL;
+}
+
 void oracle_absent_tokens(struct oracle_absent *a)
 {
     const struct oracle *o = a->o;
@@ -375,10 +397,6 @@ void oracle_absent_tokens(struct oracle_absent *a)
         load_sent(a, 1);
         if (o->setup.backward)
             a->tokens.load_routed(a->tokens.context, FILL_DOUT, a->rank, t, a->dout, a->dout2);
-        if (a->returns != RETURNS_EVERYONE)
-            exchange_owners(a, &token);
-        for (uint64_t to = 0; a->returns == RETURNS_EVERYONE && to < o->setup.sample->R; to++)
-            if (to != a->rank)
-                exchange_token(a, &token, to);
+        exchange_rows(a, &token);
     }
 }

@@ -22,6 +22,7 @@ struct oracle_absent {
     double *x, *sent, *dout; /* [W] of the token at hand */
     double *x2, *sent2, *dout2; /* [W] squares of them */
     float *values;              /* [W] */
+    double *sums, *sums2;       /* [T, W] while these are all that is made */
 };
 
 void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
@@ -37,6 +38,10 @@ bool oracle_absent_holds(const struct oracle_absent *a, uint64_t number);
  * weights' gradients, and what is sent back. */
 void oracle_absent_expert(struct oracle_absent *a, const struct oracle_expert *expert,
                           uint64_t number, struct oracle_row *row);
+
+/* What absent experts return to local tokens, added to their sums [T, W], and the squares of it
+ * to theirs, or NULL. */
+void oracle_absent_sums(struct oracle_absent *a, double *sums, double *squares);
 
 /* Rows of local tokens at absent experts: what is sent, and what comes back. */
 void oracle_absent_tokens(struct oracle_absent *a);

@@ -1,6 +1,8 @@
 /* See oracle_latent.h. */
 #include "exec/verify/oracle_latent.h"
 
+#include <string.h>
+
 #include "exec/kernels/format.h"
 #include "plan/layers.h"
 
@@ -14,7 +16,22 @@ void oracle_latent_init(struct oracle_latent *latent, const struct oracle_setup 
                                .down = oracle_matrix_of(setup, FILL_LATENT_DOWN, H, W, arena),
                                .up = oracle_matrix_of(setup, FILL_LATENT_UP, W, H, arena),
                                .token = arena_alloc(arena, H, sizeof(double)),
-                               .squares = arena_alloc(arena, H > W ? H : W, sizeof(double))};
+                               .squares = arena_alloc(arena, H > W ? H : W, sizeof(double)),
+                               .normed = model->moe.latent_norm,
+                               .row = arena_alloc(arena, W, sizeof(double)),
+                               .row2 = arena_alloc(arena, W, sizeof(double)),
+                               .back = arena_alloc(arena, W, sizeof(double)),
+                               .back2 = arena_alloc(arena, W, sizeof(double))};
+    if (latent->normed)
+        oracle_norm_init(&latent->norm, setup, FILL_LATENT_NORM, W, false, arena);
+}
+
+void oracle_latent_sums(struct oracle_latent *latent, const struct oracle *o, uint64_t n,
+                        struct arena *arena)
+{
+    latent->sums = arena_alloc(arena, n * o->W, sizeof(double));
+    if (o->squares.out)
+        latent->sums2 = arena_alloc(arena, n * o->W, sizeof(double));
 }
 
 /* As an activation is stored. */
@@ -22,6 +39,23 @@ static void store(const struct oracle_latent *latent, uint64_t n, double *row)
 {
     for (uint64_t i = 0; i < n; i++)
         row[i] = (double)format_round(latent->setup->activation, (float)row[i]);
+}
+
+void oracle_latent_store(struct oracle_latent *latent, uint64_t n)
+{
+    uint64_t W = latent->down.columns;
+    store(latent, n * W, latent->sums);
+    if (latent->sums2)
+        oracle_squares_least(latent->sums2, latent->sums, n * W, latent->setup->least);
+}
+
+void oracle_latent_back(const struct oracle_latent *latent, uint64_t place, double *row,
+                        double *squares)
+{
+    uint64_t W = latent->down.columns;
+    const double *sum = latent->sums ? latent->sums + place * W : NULL,
+                 *sum2 = latent->sums2 ? latent->sums2 + place * W : NULL;
+    oracle_norm_back(&latent->norm, sum, sum2, row, squares);
 }
 
 void oracle_latent_row(struct oracle_latent *latent, enum fill fill, const double *token,
@@ -42,14 +76,31 @@ void oracle_latent_row(struct oracle_latent *latent, enum fill fill, const doubl
     store(latent, W, row);
 }
 
-/* Of out and dx of token n, from those of its sums. */
+/* What goes up of token n: its sum, or that normed; and its squares. */
+static void load_up(struct oracle_latent *latent, struct oracle *o, uint64_t n)
+{
+    double *routed = o->routed + n * o->W,
+           *squares = o->squares.out ? o->squares.routed + n * o->W : NULL;
+    store(latent, o->W, routed);
+    if (squares)
+        oracle_squares_least(squares, routed, o->W, o->setup.least);
+    if (latent->normed) {
+        oracle_norm_row(&latent->norm, routed, latent->row, squares,
+                        squares ? latent->row2 : NULL);
+        return;
+    }
+    memcpy(latent->row, routed, o->W * sizeof *routed);
+    if (squares)
+        memcpy(latent->row2, squares, o->W * sizeof *squares);
+}
+
+/* Of out and dx of token n, from those of what went up and of its sum. */
 static void add_out_squares(struct oracle_latent *latent, struct oracle *o, uint64_t n)
 {
-    double *routed = o->squares.routed + n * o->W;
     if (!o->squares.out)
         return;
-    oracle_squares_least(routed, o->routed + n * o->W, o->W, o->setup.least);
-    oracle_times_squares(&latent->up, o->setup.least, routed, latent->token, latent->squares);
+    oracle_times_squares(&latent->up, o->setup.least, latent->row2, latent->token,
+                         latent->squares);
     oracle_add(o->squares.out + n * o->H, latent->squares, o->H, 1);
 }
 
@@ -73,16 +124,29 @@ static void add_gradient_squares(struct oracle_latent *latent, struct oracle *o,
     oracle_outer_squares(latent->squares, o->H, o->squares.drouted + n * o->W, o->W, 1,
                          o->squares.dlatent_down + local * o->W);
     oracle_squares_of(dout, o->H, latent->squares);
-    oracle_outer_squares(latent->squares, o->H, o->squares.routed + n * o->W, o->W, 1,
+    oracle_outer_squares(latent->squares, o->H, latent->row2, o->W, 1,
                          o->squares.dlatent_up + local * o->W);
+}
+
+/* To the gradient of the norm's weights. */
+static void add_norm_gradient(struct oracle_latent *latent, struct oracle *o, uint64_t local,
+                              uint64_t n, const double *dout)
+{
+    bool squares = o->squares.out != NULL;
+    if (!latent->normed)
+        return;
+    oracle_latent_row(latent, FILL_DOUT, dout, latent->back, squares ? latent->back2 : NULL);
+    oracle_norm_weights(&latent->norm, o->routed + n * o->W,
+                        squares ? o->squares.routed + n * o->W : NULL, latent->back,
+                        latent->back2, o->dlatent_norm + local * o->W,
+                        squares ? o->squares.dlatent_norm + local * o->W : NULL);
 }
 
 void oracle_latent_token(struct oracle_latent *latent, struct oracle *o, uint64_t local,
                          uint64_t n, const double *x, const double *dout)
 {
-    double *routed = o->routed + n * o->W;
-    store(latent, o->W, routed);
-    oracle_times(&latent->up, routed, latent->token);
+    load_up(latent, o, n);
+    oracle_times(&latent->up, latent->row, latent->token);
     oracle_add(o->out + n * o->H, latent->token, o->H, 1);
     add_out_squares(latent, o, n);
     if (!o->setup.backward)
@@ -95,6 +159,8 @@ void oracle_latent_token(struct oracle_latent *latent, struct oracle *o, uint64_
     if (!o->dlatent_down)
         return;
     oracle_outer(x, o->H, drouted, o->W, 1, oracle_kept(o, o->dlatent_down, o->H, o->W, local));
-    oracle_outer(routed, o->W, dout, o->H, 1, oracle_kept(o, o->dlatent_up, o->W, o->H, local));
+    oracle_outer(latent->row, o->W, dout, o->H, 1,
+                 oracle_kept(o, o->dlatent_up, o->W, o->H, local));
     add_gradient_squares(latent, o, local, n, x, dout);
+    add_norm_gradient(latent, o, local, n, dout);
 }

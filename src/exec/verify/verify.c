@@ -72,7 +72,10 @@ enum result {
     RESULT_DSHARED_GATE,
     RESULT_DLINEAR_BIAS,
     RESULT_DLATENT_DOWN,
-    RESULT_DLATENT_UP
+    RESULT_DLATENT_UP,
+    RESULT_DLATENT_NORM,
+    RESULT_DROUTER_NORM,
+    RESULT_DGATE_SCALE
 };
 
 static const char *const result_names[][2] = {
@@ -92,6 +95,9 @@ static const char *const result_names[][2] = {
     [RESULT_DLINEAR_BIAS] = {"random: d_router_bias", "integers: d_router_bias"},
     [RESULT_DLATENT_DOWN] = {"random: d_latent_down", "integers: d_latent_down"},
     [RESULT_DLATENT_UP] = {"random: d_latent_up", "integers: d_latent_up"},
+    [RESULT_DLATENT_NORM] = {"random: d_latent_norm", "integers: d_latent_norm"},
+    [RESULT_DROUTER_NORM] = {"random: d_router_norm", "integers: d_router_norm"},
+    [RESULT_DGATE_SCALE] = {"random: d_gate_scale", "integers: d_gate_scale"},
 };
 
 static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
@@ -235,6 +241,11 @@ static void check_backward(struct verify *v, const struct rank_state *rank, cons
         {RESULT_DLATENT_DOWN, FILL_LATENT_DOWN, o->dlatent_down, H, W, q->dlatent_down, h,
          true},
         {RESULT_DLATENT_UP, FILL_LATENT_UP, o->dlatent_up, W, H, q->dlatent_up, OF_ROWS, true},
+        {RESULT_DLATENT_NORM, FILL_LATENT_NORM, o->dlatent_norm, 1, W, q->dlatent_norm, 0,
+         false},
+        {RESULT_DROUTER_NORM, FILL_ROUTER_NORM, o->drouter_norm, 1, H, q->drouter_norm, 0,
+         false},
+        {RESULT_DGATE_SCALE, FILL_GATE_SCALE, o->dgate_scale, 1, E, q->dgate_scale, 0, false},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++)
         check_gradient(v, rank, op, &results[i], local);

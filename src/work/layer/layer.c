@@ -282,6 +282,9 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
                         .linear_bias = none,
                         .latent_down = none,
                         .latent_up = none,
+                        .latent_norm = none,
+                        .router_norm = none,
+                        .gate_scale = none,
                         .gates_returned = none};
     fill_sizes(l);
     fill_dtypes(l);
@@ -305,8 +308,10 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
 {
     TRY(layer_check(plan, err));
     enum moe_path path = stack_path(plan, NULL);
-    if (backward && !path_system_of(path)->backward)
-        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", words_path[path]);
+    if (backward && !path_system_of(path)->backward) {
+        err_set(err, STATUS_INPUT, "path \"%s\" has no backward", words_path[path]);
+        return err_hint(err, "without --backward, or --set moe.path=deepep");
+    }
     work_init(work, arena);
     struct layer layer, *l = &layer;
     layer_begin(l, plan, work, err);

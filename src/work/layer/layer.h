@@ -100,6 +100,7 @@ struct layer {
     uint16_t logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
     uint16_t residual13, residual2, shared_gate, linear_bias;
     uint16_t latent_down, latent_up;
+    uint16_t latent_norm, router_norm, gate_scale; /* learned factors */
     uint16_t gates_returned; /* rdep: gates that came back with their rows */
 
     /* of the ops being added */
@@ -219,6 +220,18 @@ struct combine {
 void layer_combine(struct layer *l, const char *name, struct combine combine);
 /* out[n, ...]: the sum of `slots` arrays of its rows, y[slots n, ...]. */
 void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots);
+
+/* Learned factors [1, width] of a layer that is performed, whose counts a step's list has
+ * among its norms and biases (plan/params.h): WORK_NONE there. */
+uint16_t layer_factors(struct layer *l, const char *name, struct size width, enum fill fill);
+/* Rows of tokens over the root of their mean square, times the weight's factors: a buffer of
+ * their shape. */
+struct norm {
+    const char *name, *result;
+    uint16_t weight;
+    bool root; /* over the root of their width, too */
+};
+uint16_t layer_norm(struct layer *l, struct norm norm, uint16_t x);
 
 /* How ranks of a group exchange data. */
 enum collective_kind {

@@ -69,11 +69,6 @@ static bool weighs_in_integers(const struct plan *plan)
            dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
 }
 
-static bool norms_latent_rows(const struct plan *plan)
-{
-    return plan->model.moe.latent_size && plan->model.moe.latent_norm;
-}
-
 static bool many_experts(const struct plan *plan)
 {
     return plan_experts_total(plan) > MOST_EXPERTS;
@@ -87,11 +82,6 @@ static bool many_per_token(const struct plan *plan)
 static bool many_ranks(const struct plan *plan)
 {
     return plan->parallel.ep > MOST_RANKS;
-}
-
-static bool scales_router(const struct plan *plan)
-{
-    return plan->model.moe.router.learned_scale;
 }
 
 static const struct refusal refusals[] = {
@@ -122,10 +112,6 @@ static const struct refusal refusals[] = {
     {plan_routes_by_tables, /* else a layer whose router chooses is performed */
      "experts that a table of the vocabulary names in all layers are not performed on the host",
      "--set model.moe.hash_layers=0"},
-    {norms_latent_rows, "a norm of latent rows is not performed on the host",
-     "--set model.moe.latent_norm=false"},
-    {scales_router, "learned scales of the router are not performed on the host",
-     "--set model.moe.router.learned_scale=false"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},

@@ -48,11 +48,9 @@ static uint16_t normed(struct layer *l, uint16_t sum)
 {
     if (!l->plan->model.moe.latent_norm)
         return sum;
-    uint16_t y =
-        layer_rows(l, "latent_normed", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_op(l, (struct op){.name = "latent_norm", .kernel = KERNEL_NORM},
-             OPERANDS(IN(SRC, sum), OUT(DST, y)));
-    return y;
+    l->latent_norm = layer_factors(l, "w_latent_norm", l->H, FILL_LATENT_NORM);
+    return layer_norm(l, (struct norm){"latent_norm", "latent_normed", l->latent_norm, false},
+                      sum);
 }
 
 uint16_t layer_routed(struct layer *l)

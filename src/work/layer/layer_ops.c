@@ -250,3 +250,28 @@ void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, stru
                                    .slots = slots,
                                    .used = rows_of(l, y)});
 }
+
+uint16_t layer_factors(struct layer *l, const char *name, struct size width, enum fill fill)
+{
+    if (l->listed)
+        return WORK_NONE;
+    uint16_t factors =
+        layer_rows(l, name, CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->one), width);
+    layer_fill(l, factors, fill);
+    return factors;
+}
+
+uint16_t layer_norm(struct layer *l, struct norm norm, uint16_t x)
+{
+    uint16_t y = layer_rows(l, norm.result, CATEGORY_ACTIVATION, l->activation, l->tokens,
+                            layer_width(l, x)),
+             factor = WORK_NONE;
+    if (l->trains && !l->listed) /* what its gradient needs not compute again */
+        factor = layer_rows(l, arena_join(l->arena, norm.name, "_factor"), CATEGORY_METADATA,
+                            DTYPE_F32, l->tokens, l->one);
+    layer_op(
+        l,
+        (struct op){.name = norm.name, .kernel = KERNEL_NORM, .args.norm = {.root = norm.root}},
+        OPERANDS(IN(SRC, x), IN(WEIGHT, norm.weight), OUT(DST, y), OUT(FACTOR, factor)));
+    return y;
+}

@@ -16,6 +16,32 @@ static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struc
     return buffer;
 }
 
+/* What the router multiplies: Gemma 4 norms the token, without weights, and multiplies it by
+ * learned factors and one over the root of its width (transformers gemma4/modeling_gemma4.py,
+ * Gemma4TextRouter), which is one norm with them as its weights. */
+static uint16_t router_input(struct layer *l)
+{
+    if (!l->plan->model.moe.router.learned_scale || l->listed)
+        return l->x;
+    l->router_norm = layer_factors(l, "w_router_norm", l->hidden, FILL_ROUTER_NORM);
+    return layer_norm(l, (struct norm){"router_norm", "router_normed", l->router_norm, true},
+                      l->x);
+}
+
+/* Its gates, after they were made to sum to one, are multiplied by a factor of each expert
+ * (Gemma4TextRouter: per_expert_scale). */
+static void scale_gates(struct layer *l, struct size experts)
+{
+    if (!l->plan->model.moe.router.learned_scale || l->listed)
+        return;
+    uint16_t gates = l->gates;
+    l->gate_scale = layer_factors(l, "gate_scale", experts, FILL_GATE_SCALE);
+    l->gates = layer_rows(l, "scaled_gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->K);
+    layer_op(l, (struct op){.name = "scale_gates", .kernel = KERNEL_SCALE_GATES},
+             OPERANDS(IN(GATES, gates), IN(IDS, l->ids), IN(WEIGHT, l->gate_scale),
+                      OUT(DST, l->gates)));
+}
+
 static void add_logits(struct layer *l, struct size experts)
 {
     /* engines hold it as the model's other plain matrices; the host computes it in f32 */
@@ -30,8 +56,8 @@ static void add_logits(struct layer *l, struct size experts)
         layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
     }
     struct gemm_shape shape = {.rows = l->T, .k = l->hidden, .n = experts, .groups = l->one};
-    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, layer_no_groups(),
-               shape);
+    layer_gemm(l, "router", router_input(l), l->router, l->linear_bias, l->logits,
+               layer_no_groups(), shape);
 }
 
 /* The layer's input and the experts its tokens want, which a step's list has from elsewhere. */
@@ -64,6 +90,7 @@ void layer_router(struct layer *l)
     layer_op(l, (struct op){.name = "topk", .kernel = KERNEL_TOPK},
              OPERANDS(IN(LOGITS, l->logits), IN(WANTED, wanted), IN(BIAS, l->bias),
                       OUT(IDS, l->ids), OUT(GATES, l->gates)));
+    scale_gates(l, choices);
     layer_op(
         l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
         OPERANDS(IN(IDS, l->ids), IN(START, start), IN(REPLICA, replica), OUT(PHYS, l->phys)));

@@ -36,6 +36,7 @@ union number {
     X(gemm, 1)                                                                                 \
     X(sparse, 2)                                                                               \
     X(activation, 1)                                                                           \
+    X(norm, 0)                                                                                 \
     X(zero, 1)                                                                                 \
     X(combine, 1)                                                                              \
     X(collective, 0)
@@ -142,6 +143,13 @@ struct sparse_args {
 struct activation_args {
     struct rows_args rows;
     uint8_t gelu; /* GeLU, whatever the model's experts use */
+};
+
+/* Added to the mean square of a row (config.json of Gemma 4 and Kimi-K3: rms_norm_eps). */
+#define NORM_EPSILON 1e-6
+
+struct norm_args {
+    uint8_t root; /* rows are divided by the root of their width, too */
 };
 
 struct zero_args {

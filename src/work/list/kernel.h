@@ -22,6 +22,10 @@
       "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")                        \
     X(TOPK_GRAD, "topk_grad", ROUTER, none,                                                    \
       "(logits[T,E], ids[T,K], gates[T,K], d_gates[T,K], bias?) -> (dst[T,E])")                \
+    X(SCALE_GATES, "scale_gates", ROUTER, none,                                                \
+      "(gates[T,K], ids[T,K], weight[1,E]) -> (dst[T,K]): each by its expert's weight")        \
+    X(SCALE_GATES_WGRAD, "scale_gates_wgrad", ROUTER, none,                                    \
+      "(gates[T,K], ids[T,K], d_gates[T,K]) -> (d_weight[1,E])")                               \
     X(PLACE, "place", ROUTER, none,                                                            \
       "(ids[T,K], start[E_logical+1], replica[E]) -> (phys[T,K]): round robin over replicas")  \
     X(SORT, "sort", SORT, sort,                                                                \
@@ -153,8 +157,13 @@
       "(src, dst) -> (dst[p n,...]): the chunks of this hop added to the rank's own")          \
     X(EMBED, "embed", EMBED, none, "(weight[V,H], ids) -> (dst[T,H])")                         \
     X(EMBED_GRAD, "embed_grad", EMBED, none, "(d_dst[T,H], ids) -> (d_weight[V,H])")           \
-    X(NORM, "norm", NORM, none, "(src[n,w]) -> (dst[n,w])")                                    \
-    X(NORM_GRAD, "norm_grad", NORM, none, "(result...) -> (result)")                           \
+    X(NORM, "norm", NORM, norm,                                                                \
+      "(src[n,w], weight[1,w]?) -> (dst[n,w], factor[n]?): by the root of a row's mean "       \
+      "square, and by weights; factor: by what the row was multiplied")                        \
+    X(NORM_GRAD, "norm_grad", NORM, norm,                                                      \
+      "(src[n,w], weight[1,w]?, factor[n], d_dst[n,w]) -> (dst[n,w])")                         \
+    X(NORM_WGRAD, "norm_wgrad", NORM, norm,                                                    \
+      "(src[n,w], factor[n], d_dst[n,w]) -> (d_weight[1,w])")                                  \
     X(ROPE, "rope", ATTENTION, none, "(result...) -> (result...): split, rotated, joined")     \
     X(ROPE_GRAD, "rope_grad", ATTENTION, none, "(result...) -> (result...)")                   \
     X(ATTENTION, "attention", ATTENTION, none, "(result...) -> (result): q, k, v to context")  \
@@ -212,6 +221,9 @@ enum fill {
     FILL_LINEAR_BIAS, /* of the router's product [1, E_logical] */
     FILL_LATENT_DOWN, /* tokens to latent rows [1, H, H_latent] */
     FILL_LATENT_UP,   /* and back [1, H_latent, H] */
+    FILL_LATENT_NORM, /* weights of a norm of latent rows [1, H_latent] */
+    FILL_ROUTER_NORM, /* of the router's input [1, H] */
+    FILL_GATE_SCALE,  /* factors of gates [1, E_logical] */
     FILL_COUNT
 };
 

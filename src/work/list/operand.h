@@ -18,6 +18,7 @@ struct work;
     X(DST, "dst")                                                                              \
     X(D_DST, "d_dst") /* the gradient that has arrived */                                      \
     X(WEIGHT, "weight")                                                                        \
+    X(FACTOR, "factor") /* by which a norm multiplied a row */                                 \
     X(BIAS, "bias")                                                                            \
     X(D_WEIGHT, "d_weight")                                                                    \
     X(D_BIAS, "d_bias")                                                                        \

@@ -125,7 +125,10 @@ static void add_results(struct backward *b)
                       result(b, FILL_SHARED_GATE, l->shared_gate),
                       result(b, FILL_LINEAR_BIAS, l->linear_bias),
                       result(b, FILL_LATENT_DOWN, l->latent_down),
-                      result(b, FILL_LATENT_UP, l->latent_up)));
+                      result(b, FILL_LATENT_UP, l->latent_up),
+                      result(b, FILL_LATENT_NORM, l->latent_norm),
+                      result(b, FILL_ROUTER_NORM, l->router_norm),
+                      result(b, FILL_GATE_SCALE, l->gate_scale)));
 }
 
 static void backward_begin(struct backward *b, struct layer *l)

@@ -289,6 +289,49 @@ static void convert_rule(struct backward *b, const struct op *op)
         backward_arrive(b, backward_of(b, op, ROLE_SRC), d);
 }
 
+/* A norm that is performed: of what it multiplied, and of its weights. */
+static void norm_rule(struct backward *b, const struct op *op)
+{
+    struct layer *l = b->l;
+    uint16_t d = arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC),
+             weight = backward_of(b, op, ROLE_WEIGHT), factor = backward_of(b, op, ROLE_FACTOR);
+    if (d == WORK_NONE)
+        return;
+    if (weight != WORK_NONE && backward_trains(b, op))
+        layer_op(l,
+                 (struct op){.name = named(b, "wgrad_", op),
+                             .kernel = KERNEL_NORM_WGRAD,
+                             .args = op->args},
+                 OPERANDS(IN(SRC, x), IN(FACTOR, factor), IN(D_DST, d),
+                          OUT(D_WEIGHT, backward_weight(b, weight))));
+    uint16_t dx = backward_buffer(b, x, "");
+    layer_op(l,
+             (struct op){
+                 .name = named(b, "back_", op), .kernel = KERNEL_NORM_GRAD, .args = op->args},
+             OPERANDS(IN(SRC, x), IN(WEIGHT, weight), IN(FACTOR, factor), IN(D_DST, d),
+                      OUT(DST, dx)));
+    backward_arrive(b, x, dx);
+}
+
+/* Each is multiplied by its expert's factor again. */
+static void scale_gates_rule(struct backward *b, const struct op *op)
+{
+    struct layer *l = b->l;
+    uint16_t d = arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES),
+             ids = backward_of(b, op, ROLE_IDS), weight = backward_of(b, op, ROLE_WEIGHT);
+    if (d == WORK_NONE)
+        return;
+    if (backward_trains(b, op))
+        layer_op(
+            l, (struct op){.name = named(b, "wgrad_", op), .kernel = KERNEL_SCALE_GATES_WGRAD},
+            OPERANDS(IN(GATES, gates), IN(IDS, ids), IN(D_GATES, d),
+                     OUT(D_WEIGHT, backward_weight(b, weight))));
+    uint16_t dgates = backward_buffer(b, gates, "");
+    layer_op(l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SCALE_GATES},
+             OPERANDS(IN(GATES, d), IN(IDS, ids), IN(WEIGHT, weight), OUT(DST, dgates)));
+    backward_arrive(b, gates, dgates);
+}
+
 static void topk_rule(struct backward *b, const struct op *op)
 {
     uint16_t dgates = arrived(b, op, ROLE_GATES);
@@ -427,7 +470,7 @@ static const struct {
     bool inputs;
     uint8_t flop_times;
 } plain[KERNEL_COUNT] = {
-    [KERNEL_NORM] = {KERNEL_NORM_GRAD, true, 0},
+    [KERNEL_NORM] = {KERNEL_NORM_GRAD, true, 0}, /* in a step's list */
     [KERNEL_ROPE] = {KERNEL_ROPE_GRAD, false, 0},
     [KERNEL_ATTENTION] = {KERNEL_ATTENTION_GRAD, true, 2}, /* four products for two */
     [KERNEL_CONVOLUTION] = {KERNEL_CONVOLUTION_GRAD, true, 2},
@@ -468,6 +511,11 @@ static void plain_rule(struct backward *b, const struct op *op)
     layer_op(l, back, operands);
     for (unsigned i = 0; i < n_gradients; i++)
         backward_arrive(b, from[i], gradient[i]);
+}
+
+static void any_norm_rule(struct backward *b, const struct op *op)
+{
+    (b->l->listed ? plain_rule : norm_rule)(b, op);
 }
 
 /* The table's gradient: a row added per token. */
@@ -534,7 +582,8 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_EXPANDED_GEMM] = expanded_rule,
     [KERNEL_SDD] = sparse_rule,
     [KERNEL_DSD] = sparse_rule,
-    [KERNEL_NORM] = plain_rule,
+    [KERNEL_NORM] = any_norm_rule,
+    [KERNEL_SCALE_GATES] = scale_gates_rule,
     [KERNEL_ROPE] = plain_rule,
     [KERNEL_ATTENTION] = plain_rule,
     [KERNEL_CONVOLUTION] = plain_rule,

@@ -1,4 +1,5 @@
 /* The GPU's kernels as plain C, performed by fibres: the very sources that devices compile. */
+#include <math.h>
 #include <stdint.h>
 
 #include "support/emul/fibre.h"
@@ -21,6 +22,7 @@ struct size {
 #include "exec/gpu/kernels/blocks.cl"
 #include "exec/gpu/kernels/combine.cl"
 #include "exec/gpu/kernels/activation.cl"
+#include "exec/gpu/kernels/norm.cl"
 #include "exec/gpu/kernels/tile.cl"
 #include "exec/gpu/kernels/product.cl"
 #include "exec/gpu/kernels/schedule.cl"

@@ -85,6 +85,8 @@ struct gpu_call {
     uint32_t curve;        /* enum gpu_curve */
     uint32_t chunk;        /* a product of CHUNK_GEMM */
     uint32_t pieces, bins; /* of slots that are placed (tally.cl) */
+    uint32_t whole;        /* inputs are, and stay so: a norm multiplies by 1 */
+    uint32_t reserved;
 };
 
 #endif

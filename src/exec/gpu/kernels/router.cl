@@ -334,3 +334,36 @@ KERNEL(topk_grad, 64, ROUTER_BYTES)
         BARRIER();
     }
 }
+
+/* ---- factors of gates ---- */
+
+KERNEL(scale_gates, 64, 0)
+{
+    TENSOR(gates, 0);
+    TENSOR(ids, 1);
+    TENSOR(weight, 2);
+    TENSOR(dst, 3);
+    for (gpu_u64 i = GROUP * ITEMS + ITEM; i < dst.rows * dst.width; i += GROUPS * ITEMS)
+        F32(dst)[i] = F32(gates)[i] * F32(weight)[I32(ids)[i]];
+}
+
+/* A work-group an expert, whose slots may be anywhere. */
+KERNEL(scale_gates_wgrad, 64, 64 * 8)
+{
+    TENSOR(gates, 0);
+    TENSOR(ids, 1);
+    TENSOR(d_gates, 2);
+    TENSOR(d_weight, 3);
+    LOCAL double *parts = (LOCAL double *)scratch;
+    for (gpu_u64 x = GROUP; x < d_weight.width; x += GROUPS) {
+        double part = 0;
+        for (gpu_u64 i = ITEM; i < gates.rows * gates.width; i += ITEMS)
+            if (I32(ids)[i] == (gpu_i32)x)
+                part += (double)F32(gates)[i] * (double)F32(d_gates)[i];
+        parts[ITEM] = part;
+        BARRIER();
+        if (ITEM == 0)
+            F32(d_weight)[x] = (float)sum_in(parts, ITEMS);
+        BARRIER();
+    }
+}
