@@ -21,7 +21,7 @@ static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struc
  * Gemma4TextRouter), which is one norm with them as its weights. */
 static uint16_t router_input(struct layer *l)
 {
-    if (!l->plan->model.moe.router.learned_scale || l->listed)
+    if (!l->plan->model.moe.router.learned_scale)
         return l->x;
     l->router_norm = layer_factors(l, "w_router_norm", l->hidden, FILL_ROUTER_NORM);
     return layer_norm(l, (struct norm){"router_norm", "router_normed", l->router_norm, true},
@@ -32,7 +32,7 @@ static uint16_t router_input(struct layer *l)
  * (Gemma4TextRouter: per_expert_scale). */
 static void scale_gates(struct layer *l, struct size experts)
 {
-    if (!l->plan->model.moe.router.learned_scale || l->listed)
+    if (!l->plan->model.moe.router.learned_scale)
         return;
     uint16_t gates = l->gates;
     l->gate_scale = layer_factors(l, "gate_scale", experts, FILL_GATE_SCALE);

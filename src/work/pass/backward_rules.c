@@ -321,7 +321,7 @@ static void scale_gates_rule(struct backward *b, const struct op *op)
              ids = backward_of(b, op, ROLE_IDS), weight = backward_of(b, op, ROLE_WEIGHT);
     if (d == WORK_NONE)
         return;
-    if (backward_trains(b, op))
+    if (weight != WORK_NONE && backward_trains(b, op))
         layer_op(
             l, (struct op){.name = named(b, "wgrad_", op), .kernel = KERNEL_SCALE_GATES_WGRAD},
             OPERANDS(IN(GATES, gates), IN(IDS, ids), IN(D_GATES, d),
