@@ -92,6 +92,8 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
         .spread = true,
         .alone = true,
         .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
+        /* layers/rotary_embedding/base.py: "cache needs to be in FP32" */
+        .rotary_table = DTYPE_F32,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };

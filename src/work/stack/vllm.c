@@ -203,6 +203,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
     enum path_exchange exchange = path_system_of(path)->exchange;
     const struct engine_release *release = engine_release(plan);
     bool profile = plan->workload.scenario == SCENARIO_PROFILE_RUN;
+    enum dtype own = plan->model.rotary_table;
     TRY(check_remainder(plan, err));
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
@@ -211,7 +212,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
         .profile = profile ? release : NULL,
         .experts = layout_of(plan),
         .remainders = true,
-        .rotary_table = true,
+        .rotary_table = own ? own : DTYPE_BF16,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
         .context_tokens = 64 * 1024,
