@@ -239,7 +239,7 @@ static void a_second_base_is_a_second_table(void **state)
 {
     (void)state;
 #define KINDS(full, window)                                                                    \
-    "\"rope_parameters\": {\"full_attention\": {" full "}, \"sliding_attention\": {" window   \
+    "\"rope_parameters\": {\"full_attention\": {" full "}, \"sliding_attention\": {" window    \
     "}}}"
 #define LAYERS "\"moe_layers_enum\": \"2,3,4,5\", "
     static const struct {

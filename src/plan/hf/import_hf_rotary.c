@@ -1,6 +1,6 @@
-/* What rotates: columns of heads, and the tables of cosines and sines that engines make of it, one
- * for each base and width (vLLM transformers_utils/config.py 0.33, patch_rope_parameters; layers/
- * rotary_embedding, get_rope). */
+/* What rotates: columns of heads, and the tables of cosines and sines that engines make of it,
+ * one for each base and width (vLLM transformers_utils/config.py 0.33, patch_rope_parameters;
+ * layers/ rotary_embedding, get_rope). */
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
@@ -77,8 +77,7 @@ static struct rope rope_at(const struct node *config, uint64_t layer)
 static bool read_ropes(const struct node *config, struct rope *full, struct rope *window)
 {
     const struct node *all = import_value(config, "rope_parameters", NODE_MAPPING);
-    const struct node *whole =
-        all ? import_value(all, "full_attention", NODE_MAPPING) : NULL;
+    const struct node *whole = all ? import_value(all, "full_attention", NODE_MAPPING) : NULL;
     const struct node *slides =
         all ? import_value(all, "sliding_attention", NODE_MAPPING) : NULL;
     const struct node *swa = import_value(config, "swa_rope_parameters", NODE_MAPPING);

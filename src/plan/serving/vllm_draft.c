@@ -23,9 +23,9 @@ static enum status check_draft_ranks(struct job *job)
 
 /* Prediction modules of the model as a class of vLLM's holds them: all that config.json counts,
  * whatever num_speculative_tokens says, which picks only what runs them (config/speculative.py,
- * use_multi_module_mtp). In 0.11, 0.19 and 0.33 the same (models/deepseek_mtp.py, glm4_moe_mtp.py,
- * step3p5_mtp.py: num_mtp_layers), but of MiMo-V2 and LongCat the first alone (mimo_v2_mtp.py,
- * longcat_flash_mtp.py). 0: not known. */
+ * use_multi_module_mtp). In 0.11, 0.19 and 0.33 the same (models/deepseek_mtp.py,
+ * glm4_moe_mtp.py, step3p5_mtp.py: num_mtp_layers), but of MiMo-V2 and LongCat the first alone
+ * (mimo_v2_mtp.py, longcat_flash_mtp.py). 0: not known. */
 static enum status held_modules(struct job *job, uint64_t *held, uint64_t *all)
 {
     static const char *const first[] = {"mimo-v2", "longcat"};

@@ -2,7 +2,8 @@
  * low-latency mode for decode (DeepGEMM over masked slots); Triton where nothing is exchanged.
  *
  * Sources: engines.md 2, buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py
- * and moe_runner; of mxfp4 arg_groups/model_overrides/{deepseek_v4,mimo_v2,gpt_oss}.py (0.5.23).
+ * and moe_runner; of mxfp4 arg_groups/model_overrides/{deepseek_v4,mimo_v2,gpt_oss}.py
+ * (0.5.23).
  */
 #include "work/list/dtype.h"
 #include "work/path/path.h"
