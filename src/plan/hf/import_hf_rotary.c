@@ -112,6 +112,14 @@ static bool is_one_table(const struct rope *a, const struct rope *b)
     return a->base == b->base && a->share == b->share && text_equal(a->type, b->type);
 }
 
+/* An indexer's halves lie as attention's: it says so, and in GLM-5 always. */
+static bool shares_index(const struct node *config)
+{
+    const struct node *type = import_value(config, "model_type", NODE_SCALAR);
+    return import_is_true(config, "indexer_rope_interleave") ||
+           (type && text_starts(type->text, "glm"));
+}
+
 /* Beside the first: window layers' own, unless heads of another size say it; the indexer's,
  * whose halves lie otherwise than attention's (vLLM models/deepseek_v2.py, indexer_rope_emb:
  * is_neox_style); of compressed layers (vLLM models/deepseek_v4/common/rope.py). */
@@ -123,8 +131,7 @@ static void set_beside(const struct node *config, struct model *model, bool two,
     bool own_head = model->window.head_dim && model->window.head_dim != a->head_dim;
     if (a->kind == ATTENTION_SHARED_KV && slides)
         model->rotary_beside = a->qk_rope_head_dim;
-    else if (a->kind == ATTENTION_MLA && model->indexer.heads &&
-             !import_is_true(config, "indexer_rope_interleave"))
+    else if (a->kind == ATTENTION_MLA && model->indexer.heads && !shares_index(config))
         model->rotary_beside = a->qk_rope_head_dim;
     else if (a->kind == ATTENTION_GQA && slides && two && !own_head &&
              !is_one_table(full, window))
