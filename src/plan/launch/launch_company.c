@@ -55,7 +55,7 @@ static bool is_program(const char *path)
 
 /* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server.
  * Where it is `vllm serve`, the model may follow by its name, as in "Qwen/Qwen3-8B", or by the
- * folder that it is mounted at, "/root/.cache/huggingface/moonshotai/Kimi-K3". */
+ * folder that it is mounted at, "/models/moonshotai/Kimi-K3". */
 static bool is_image(const struct shell_words *words, size_t i)
 {
     if (i <= 1 || i + 1 >= words->n || !strstr(words->items[i].text, "vllm-openai") ||
