@@ -141,6 +141,8 @@ struct model {
     bool layer_scale;        /* one learned factor on a layer's output (Gemma 4) */
     bool head_bias;          /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
+    bool rotary;             /* attention rotates queries and keys by their positions */
+    uint64_t rotary_beside;  /* columns of tables of cosines and sines beside the first */
     enum dtype rotary_table; /* vLLM's, of cosines and sines; none: 16 bits */
     enum dtype checkpoint;   /* format of the matrices as published; none: 16 bits */
     struct enum_list plain;  /* enum weight_part: of them in plain_format instead */

@@ -89,6 +89,7 @@ static void take_model(const struct plan *plan, struct plan *draft)
         .vocab = size->vocab,
         .tied_embeddings = size->tied,
         .norms_per_layer = 2,
+        .rotary = true,
         .max_position = plan->model.max_position,
         .attention = {.kind = ATTENTION_GQA,
                       .heads = size->heads,

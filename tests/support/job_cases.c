@@ -769,6 +769,18 @@ const struct job_case job_cases[] = {
      "workload.speculation.tokens=1 workload.tokens_per_sequence=2 model.max_position=262144 "
      "workload.context_length=200000",
      1},
+    {"vllm/mounted-folder.sh", "cluster=h200",
+     "stack.version=\"0.20.0\" parallel.tp=8 memory.fraction=0.95 "
+     "workload.context_length=65536 model.moe.experts=160",
+     0},
+    {"vllm/first-module.sh", "cluster=h200",
+     "workload.speculation.tokens=2 workload.speculation.method=mtp model.mtp_layers=1 "
+     "model.mtp_enabled=true",
+     0},
+    {"vllm/all-modules.sh", "cluster=h200",
+     "workload.speculation.tokens=1 workload.speculation.method=mtp model.mtp_layers=3 "
+     "model.mtp_enabled=true",
+     0},
     {"vllm/long-context.sh", "cluster=h100",
      "workload.context_length=65536 model.max_position=40960 precision.kv_cache=fp8", 0},
     {"trtllm/long-context.sh", "cluster=h100", "workload.context_length=40960", 1},

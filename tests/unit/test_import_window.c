@@ -233,6 +233,58 @@ static void mimo_reads_its_window_heads(void **state)
     arena_release(&arena);
 }
 
+/* Six heads of 16: what rotates of full layers' heads (0: all), and a table beside that of
+ * window layers. */
+static void a_second_base_is_a_second_table(void **state)
+{
+    (void)state;
+#define KINDS(full, window)                                                                    \
+    "\"rope_parameters\": {\"full_attention\": {" full "}, \"sliding_attention\": {" window    \
+    "}}}"
+#define LAYERS "\"moe_layers_enum\": \"2,3,4,5\", "
+    static const struct {
+        const char *config;
+        uint64_t columns, beside;
+    } rows[] = {
+        {MIMO "\"moe_layer_freq\": [0, 1, 1, 1]}", 0, 0},
+        {MIMO "\"moe_layer_freq\": [0, 1, 1, 1], \"rope_theta\": 5000000, "
+              "\"swa_rope_theta\": 10000, \"partial_rotary_factor\": 0.25}",
+         4, 4},
+        {MIMO "\"moe_layer_freq\": [0, 1, 1, 1], \"rope_theta\": 10000, "
+              "\"swa_rope_theta\": 10000}",
+         0, 0},
+        {STEP OWN LAYERS "\"rope_theta\": [5000000, 10000, 5000000, 10000, 5000000, 10000], "
+                         "\"partial_rotary_factors\": [0.5, 1.0, 0.5, 1.0, 0.5, 1.0]}",
+         8, 16},
+        {STEP OWN LAYERS "\"rope_theta\": 10000}", 0, 0},
+        {STEP OWN LAYERS KINDS("\"rope_theta\": 500000, \"partial_rotary_factor\": 0.5",
+                               "\"rope_theta\": 10000"),
+         8, 16},
+        {STEP OWN LAYERS KINDS("\"rope_theta\": 10000, \"rope_type\": \"yarn\"",
+                               "\"rope_theta\": 10000"),
+         0, 16},
+        {STEP OWN LAYERS KINDS("\"rope_theta\": 10000", "\"rope_theta\": 10000"), 0, 0},
+        {GEMMA KINDS("\"rope_theta\": 1000000, \"rope_type\": \"proportional\", "
+                     "\"partial_rotary_factor\": 0.25",
+                     "\"rope_theta\": 10000"),
+         0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        struct model model = {0};
+        print_message("%s\n", rows[i].config);
+        enum status status = config_read_text(rows[i].config, &arena, &model, &notes, &err);
+        assert_string_equal(err.text, "");
+        assert_int_equal(status, STATUS_OK);
+        assert_true(model.rotary);
+        assert_int_equal(model.attention.qk_rope_head_dim, rows[i].columns);
+        assert_int_equal(model.rotary_beside, rows[i].beside);
+        arena_release(&arena);
+    }
+}
+
 static void what_cannot_be_said_is_refused(void **state)
 {
     (void)state;
@@ -277,6 +329,7 @@ int main(void)
         cmocka_unit_test(gemma_reads_its_global_heads),
         cmocka_unit_test(smaller_gemmas_borrow_keys),
         cmocka_unit_test(mimo_reads_its_window_heads),
+        cmocka_unit_test(a_second_base_is_a_second_table),
         cmocka_unit_test(what_cannot_be_said_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,8 +242,9 @@ static void sets_are_refused_by_name(void **state)
          "mtp_enabled, mtp_window, mtp_dense, norms_per_layer, "
          "residual_block, "
          "residual_streams, norm_bias, mlp_bias, "
-         "layer_scale, head_bias, max_position, rotary_table, checkpoint, plain, plain_format, "
-         "borrow_intermediate, attention, "
+         "layer_scale, head_bias, max_position, rotary, rotary_beside, rotary_table, "
+         "checkpoint, "
+         "plain, plain_format, borrow_intermediate, attention, "
          "window, linear, indexer, layer_embedding, encoder, moe"},
         {"model={layers: 3}", "missing in the model: 'hidden', 'vocab', 'attention.heads'", ""},
         {"memory.fraction=&a 0.9", "anchor 'a' is not supported",

@@ -187,6 +187,35 @@ static void text_says_verdict_wall_and_fixes(void **state)
         ", seed 7, plan a, model b, cluster c, stack generic, profile generic\n");
 }
 
+/* Of 8 tp ranks 4 share out prompts in attention, and 2 a sequence's cache; by other stacks
+ * neither is. */
+static void the_layout_says_what_tp_ranks_share(void **state)
+{
+    static const struct {
+        enum stack_kind stack;
+        const char *said;
+    } rows[] = {
+        {STACK_SGLANG, "layout    tp 8, attention cp 4, dcp 2, cp 1, pp 1, "},
+        {STACK_VLLM, "layout    tp 8, dcp 2, cp 1, pp 1, "},
+        {STACK_TRTLLM, "layout    tp 8, cp 1, pp 1, "},
+    };
+    struct scene *scene = *state;
+    scene->plan.workload.mode = MODE_DECODE;
+    scene->plan.parallel.tp = 8;
+    scene->plan.parallel.attention_cp = 4;
+    scene->plan.parallel.dcp = 2;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scene->plan.stack.kind = rows[i].stack;
+        struct text text = {.arena = &scene->arena};
+        scene->view.out = sink_open(&scene->sink);
+        predict_print_text(&scene->view);
+        char *printed = sink_close(&scene->sink);
+        text_append(&text, printed);
+        free(printed);
+        assert_non_null(strstr(text_string(&text), rows[i].said));
+    }
+}
+
 static void text_names_the_largest_buffers_when_it_fits(void **state)
 {
     struct scene *scene = *state;
@@ -367,6 +396,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(json_has_the_keys_of_the_contract, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_narrow_terminal_gets_the_verdict_on_two_lines, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(the_layout_says_what_tp_ranks_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_leaves_out_what_does_not_apply, set_up, tear_down),
         cmocka_unit_test_setup_teardown(csv_has_a_row_per_buffer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buffers_are_grouped_by_the_peak, set_up, tear_down),

@@ -128,6 +128,42 @@ static void tables_are_of_what_rotates(void **state)
     arena_release(&arena);
 }
 
+/* A table for each base and width, in 16 bits by vLLM and in f32 by SGLang: of Gemma-3-27B's
+ * 131,072 positions two of 128 columns, of DeepSeek-V4's 1,048,576 two of 64 in f32, of
+ * Laguna's 262,144 half a head of 128 in full layers and all of it in those with windows, of
+ * MiMo-V2's as many 64 in either, of DeepSeek-V3.2's 163,840 attention's and the indexer's; of
+ * models without positions none. */
+static void each_base_has_its_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        uint64_t vllm, sglang;
+    } rows[] = {
+        {"gemma-3-27b", 131072ull * (128 + 128) * 2, 131072ull * (128 + 128) * 4},
+        {"deepseek-v4-flash", 1048576ull * (64 + 64) * 4, 1048576ull * (64 + 64) * 4},
+        {"laguna-s-2.1", 262144ull * (64 + 128) * 2, 262144ull * (64 + 128) * 4},
+        {"mimo-v2-flash", 262144ull * (64 + 64) * 2, 262144ull * (64 + 64) * 4},
+        {"deepseek-v3.2", 163840ull * (64 + 64) * 2, 163840ull * (64 + 64) * 4},
+        {"glm-4.5-air", 131072ull * 64 * 2, 131072ull * 64 * 4},
+        {"nemotron-3-nano", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned sglang = 0; sglang < 2; sglang++) {
+            struct arena arena = {0};
+            struct prediction p = predict_text(
+                arena_printf(&arena,
+                             "model: %s\ncluster: h200-8x1\nstack: %s\nparallel: {tp: 8}\n"
+                             "workload: {mode: decode}\n",
+                             rows[i].model, sglang ? "sglang" : "vllm"),
+                &arena);
+            print_message("%s %u\n", rows[i].model, sglang);
+            assert_int_equal(buffer_bytes(&p, "rotary_table"),
+                             sglang ? rows[i].sglang : rows[i].vllm);
+            arena_release(&arena);
+        }
+}
+
 /* TensorRT-LLM captures 1 to 31, 32, 64, 128 sequences, powers of two above and the largest; a
  * batch between them is a graph where it is padded, a step with prompts never. */
 static void some_batches_have_graphs(void **state)
@@ -543,6 +579,7 @@ int main(void)
         cmocka_unit_test(ranks_share_a_cache_out),
         cmocka_unit_test(windows_keep_their_format),
         cmocka_unit_test(tables_are_of_what_rotates),
+        cmocka_unit_test(each_base_has_its_table),
         cmocka_unit_test(some_batches_have_graphs),
         cmocka_unit_test(generated_kernels_hold_rows),
         cmocka_unit_test(experts_take_chunks),

@@ -393,7 +393,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     c.inner = import_text_config(config, &c.outer);
     const struct import_family *family = NULL;
     TRY(find_architecture(&c, &family, err));
-    struct model m = {0};
+    struct model m = {.rotary = true}; /* unless a family says it does not */
     for (size_t i = 0; i < sizeof family->parts / sizeof *family->parts; i++)
         for (size_t j = 0; j < family->parts[i].n; j++)
             if (!is_given_later(family, i, &family->parts[i].field[j]))

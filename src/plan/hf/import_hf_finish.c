@@ -181,33 +181,3 @@ enum status import_finish_bailing(const struct node *config, struct model *model
     model->moe.shared_intermediate *= model->moe.shared_experts;
     return STATUS_OK;
 }
-
-/* A number between 0 and 1 under one of its names; 0: none. */
-static double share_of(const struct node *config)
-{
-    static const char *const names[] = {"partial_rotary_factor", "rotary_pct",
-                                        "rotary_emb_fraction"};
-    for (size_t i = 0; config && i < sizeof names / sizeof *names; i++) {
-        const struct node *value = import_value(config, names[i], NODE_SCALAR);
-        double share;
-        if (value && number_real(value->text, &share) && share > 0 && share < 1)
-            return share;
-    }
-    return 0;
-}
-
-/* As vLLM has them (transformers_utils/config.py 0.33, patch_rope_parameters; layers/
- * rotary_embedding, get_rope). */
-void import_rotary(const struct node *config, struct model *model)
-{
-    struct attention *a = &model->attention;
-    const struct node *rope = import_value(config, "rope_parameters", NODE_MAPPING);
-    double share = share_of(config);
-    uint64_t columns = import_count(config, "rotary_dim", 0);
-    if (share <= 0)
-        share = share_of(rope);
-    if (!columns)
-        columns = (uint64_t)(share * (double)a->head_dim);
-    if (a->kind == ATTENTION_GQA && columns && columns < a->head_dim)
-        a->qk_rope_head_dim = columns;
-}

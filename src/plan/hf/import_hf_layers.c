@@ -278,6 +278,7 @@ enum status import_finish_gemma3(const struct node *config, struct model *model,
                                  struct err *err)
 {
     model->dense_layers = model->layers;
+    model->rotary_beside = model->attention.head_dim; /* Gemma3TextConfig has two bases */
     return import_layers(config, model, window_pattern, err);
 }
 
@@ -287,8 +288,12 @@ static enum layer_type fourth_full(const struct node *config, uint64_t i)
     return (i + 1) % 4 == 0 ? LAYER_FULL : LAYER_WINDOW;
 }
 
+/* Scaled positions are full layers' alone (vLLM 0.19 models/olmo2.py). */
 enum status import_finish_olmo3(const struct node *config, struct model *model, struct err *err)
 {
+    uint64_t head = model->attention.head_dim;
+    if (import_value(config, "rope_scaling", NODE_MAPPING))
+        model->rotary_beside = head ? head : model->hidden / model->attention.heads;
     model->dense_layers = model->layers;
     return import_layers(config, model, fourth_full, err);
 }

@@ -164,6 +164,8 @@ static void share_channels(const struct node *config, struct model *model, uint6
 enum status import_finish_granite(const struct node *config, struct model *model,
                                   struct err *err)
 {
+    const struct node *positions = import_value(config, "position_embedding_type", NODE_SCALAR);
+    model->rotary = positions && text_equal(positions->text, "rope");
     share_channels(config, model, expanded(config, model));
     if (model->moe.experts) {
         model->moe.shared_experts = 1;

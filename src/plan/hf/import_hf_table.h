@@ -117,7 +117,8 @@ const struct node *import_value(const struct node *config, const char *key,
                                 enum node_kind kind);
 bool import_is_true(const struct node *config, const char *key);
 uint64_t import_count(const struct node *config, const char *key, uint64_t otherwise);
-/* Columns of grouped queries' heads that rotate, where the configuration says so of a part. */
+/* Columns of grouped queries' heads that rotate, where the configuration says so of a part, and
+ * of tables beside the first; import_hf_rotary.c. */
 void import_rotary(const struct node *config, struct model *model);
 const struct node *import_item(const struct node *config, const char *key, uint64_t at);
 bool import_item_is(const struct node *config, const char *key, uint64_t at, const char *text);

@@ -17,6 +17,7 @@ static const struct import_field routed_experts[] = {
 /* Absent keys are those of DeepseekV4Config (configuration_deepseek_v4.py, 015c0781); all
  * layers have experts, and a selection bias. */
 static const struct import_field deepseek_v4[] = {
+    WORD(rotary_table, NULL, "float32", import_formats),
     WORD(attention.kind, NULL, "shared_kv", import_attentions),
     COUNT(attention.head_dim, "head_dim", "512"),
     COUNT(attention.q_lora_rank, "q_lora_rank", "1024"),

@@ -155,6 +155,7 @@ static const struct import_field mpt[] = {
     COUNT(hidden, "d_model", "2048"),
     COUNT(vocab, "vocab_size", "50368"),
     COUNT(max_position, "max_seq_len", "2048"),
+    BOOL(rotary, NULL, "false"),
     COUNT(attention.heads, "n_heads", "16"),
     COUNT(dense_intermediate, "expansion_ratio", "4"),
     COUNT(attention.window, NULL, "0"),

@@ -40,6 +40,7 @@ static const struct import_field delta_experts[] = {
  * vllm/models/kimi_k3. */
 static const struct import_field kimi_linear[] = {
     COUNT(moe.top_k, "num_experts_per_token", NULL),
+    BOOL(rotary, NULL, "false"), /* vLLM models/kimi_linear.py: rotary_emb=None */
     WORD(moe.router.score, "moe_router_activation_func", "sigmoid", import_scores),
     BOOL(moe.router.normalize, "moe_renormalize", "true"),
     BOOL(moe.router.bias, NULL, "true"),
@@ -71,6 +72,7 @@ static const struct import_field lightning[] = {
 };
 
 static const struct import_field nemotron_h[] = {
+    BOOL(rotary, NULL, "false"),
     COUNT(layers, "num_hidden_layers", "1"), /* else as many as the list has, see the finish */
     BOOL(attention.bias, "attention_bias", "false"),
     BOOL(attention.output_bias, "attention_bias", "false"),
@@ -100,6 +102,7 @@ static const struct import_field nemotron_h[] = {
 };
 
 static const struct import_field jamba[] = {
+    BOOL(rotary, NULL, "false"),
     COUNT(moe_every, "expert_layer_period", "2"),
     COUNT(dense_intermediate, "intermediate_size", NULL),
     COUNT(moe.experts, "num_experts", "16"),

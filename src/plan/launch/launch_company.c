@@ -47,8 +47,15 @@ static bool is_performance(const struct shell_words *words, size_t i)
     return family && recipe;
 }
 
+/* A script, or what stands where programs do. */
+static bool is_program(const char *path)
+{
+    return text_ends(path, ".sh") || text_ends(path, ".py") || strstr(path, "/bin/");
+}
+
 /* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server.
- * Where it is `vllm serve`, the model may follow by its name, as in "Qwen/Qwen3-8B". */
+ * Where it is `vllm serve`, the model may follow by its name, as in "Qwen/Qwen3-8B", or by the
+ * folder that it is mounted at, "/models/moonshotai/Kimi-K3". */
 static bool is_image(const struct shell_words *words, size_t i)
 {
     if (i <= 1 || i + 1 >= words->n || !strstr(words->items[i].text, "vllm-openai") ||
@@ -57,7 +64,9 @@ static bool is_image(const struct shell_words *words, size_t i)
     const char *next = words->items[i + 1].text;
     if (text_equal(next, "-c")) /* --entrypoint bash IMAGE -c ".." */
         return false;
-    return next[0] == '-' || (strchr(next, '/') && next[0] != '/' && next[0] != '.');
+    bool path = next[0] == '/' || next[0] == '.'; /* of a program, unless options follow */
+    bool options = i + 2 < words->n && text_starts(words->items[i + 2].text, "--");
+    return next[0] == '-' || (strchr(next, '/') && (!path || (options && !is_program(next))));
 }
 
 /* "src/train.py" of LLaMA-Factory: its file of settings follows, or what all of its jobs say.

@@ -282,7 +282,12 @@ const struct unread_row unread_rows[] = {
     WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     /* rows of vLLM's rotary table; contexts that both engines start with by a switch alone */
     WHEN("model.max_position", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
-    WHEN("model.rotary_table", STACK(BIT(STACK_VLLM)), INFERS, ABOVE("model.max_position", 0)),
+    WHEN("model.rotary", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS,
+         ABOVE("model.max_position", 0)),
+    WHEN("model.rotary_beside", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS,
+         ON("model.rotary"), ABOVE("model.max_position", 0)),
+    WHEN("model.rotary_table", STACK(BIT(STACK_VLLM)), INFERS, ON("model.rotary"),
+         ABOVE("model.max_position", 0)),
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", NOT_MLA),
     WHEN("model.attention.kv_lora_rank", MLA),

@@ -108,6 +108,13 @@ const struct field schema_table[] = {
          "the output layer has a bias (Phi-3.5-MoE)"),
     COUNT("model.max_position", model.max_position, 0, 1e9, "0",
           "longest sequence the model was built for; 0: not stated"),
+    BOOL("model.rotary", model.rotary, "true",
+         "positions rotate queries and keys of some layer: engines keep cosines and sines of "
+         "all positions (false: Nemotron-H, Jamba, Kimi-Linear)"),
+    COUNT(
+        "model.rotary_beside", model.rotary_beside, 0, 1e6, "0",
+        "vllm, sglang: columns of their tables beside the first, of window layers with a base "
+        "of their own (Gemma 3) or of an indexer (DeepSeek-V3.2)"),
     FORMAT("model.rotary_table", model.rotary_table, words_format_or_none, "none",
            "vllm: format of the cosines and sines of all positions, which its class of the "
            "model chooses (f32: gpt-oss); none: 16 bits"),

@@ -161,17 +161,20 @@ static void append_crossings(const struct plan *plan, struct text *out)
 }
 
 /* "tp 2 with sp, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short, those
- * of experts where there are none. */
+ * of experts where there are none. Of tp's ranks those that share out prompts in attention, and
+ * a sequence's cache. */
 static void append_degrees(const struct plan *plan, bool brief, struct text *out)
 {
     const struct parallel *p = &plan->parallel;
-    bool routed = plan_is_routed(plan);
+    bool routed = plan_is_routed(plan), prompts = engine_attention_ranks(plan) != p->tp;
     const struct {
         const char *name;
         uint64_t value;
         bool usual, always;
     } degrees[] = {
         {"tp", p->tp, true, false},
+        {"attention cp", prompts ? p->attention_cp : 1, false, false},
+        {"dcp", engine_cache_ranks(plan), false, false},
         {"cp", p->cp, true, false},
         {"pp", p->pp, true, false},
         {"ep", routed ? p->ep : 1, routed, routed},

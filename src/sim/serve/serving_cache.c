@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/engine.h"
+#include "plan/mixer.h"
 #include "plan/speculation.h"
 #include "work/piece/cache.h"
 
@@ -158,27 +159,23 @@ static bool has_entries(const uint64_t count[MIXER_COUNT])
     return count[MIXER_CSA] + count[MIXER_HCA] > 0;
 }
 
-/* Blocks hold what grows, the entries of all layers; each sequence keeps its windows beside
- * them, counted in whole blocks. SGLang has a second pool of so many times fewer tokens for
- * windows and the open windows of csa (model_executor/pool_configurator.py,
- * DSV4PoolConfigurator), which takes its part of every block; what vLLM makes of its groups'
- * pages is not modelled, nor tokens of steps under way beside a window. */
+/* SGLang: blocks hold what grows, the entries of all layers; each sequence keeps open entries
+ * of hca beside them, counted in whole blocks. A second pool of so many times fewer tokens has
+ * windows and the open entries of csa (model_executor/pool_configurator.py,
+ * DSV4PoolConfigurator), which takes its part of every block. */
 static void group_entries(const struct plan *plan, const uint64_t count[MIXER_COUNT],
                           struct cache_groups *out)
 {
     const uint64_t window = plan->model.attention.window;
-    bool overflow = false, second = plan->stack.kind == STACK_SGLANG;
+    bool overflow = false;
     double slides = 0; /* bytes of a token in the second pool */
-    out->block_tokens = engine_cache_block(plan);
-    out->layers = count[MIXER_CSA] + count[MIXER_HCA];
-    out->groups[MIXER_FULL] = out->n = 1;
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         enum mixer mixer = (enum mixer)m;
         uint64_t entries = cache_entry_bytes(plan, mixer, out->block_tokens);
         uint64_t kept =
             cache_layer_bytes(plan, mixer, window) - cache_entry_bytes(plan, mixer, window);
         uint64_t open = cache_open_bytes(plan, mixer);
-        if (second && window) {
+        if (window) {
             bool slid = mixer == MIXER_CSA;
             slides += (double)count[m] * (double)(kept + (slid ? open : 0)) / (double)window;
             kept = 0;
@@ -189,9 +186,91 @@ static void group_entries(const struct plan *plan, const uint64_t count[MIXER_CO
         out->kept_bytes = checked_add(out->kept_bytes,
                                       checked_mul(count[m], kept + open, &overflow), &overflow);
     }
-    if (second)
-        out->block_bytes +=
-            (uint64_t)(slides * engine_window_ratio(plan) * (double)out->block_tokens);
+    out->block_bytes +=
+        (uint64_t)(slides * engine_window_ratio(plan) * (double)out->block_tokens);
+}
+
+/* A page of vLLM's, padded to what the kernels read at once (v1/kv_cache_interface.py,
+ * _apply_alignment_padding; models/deepseek_v4: 576 bytes of fp8, else 512). */
+static uint64_t page_of(const struct plan *plan, uint64_t rows, uint64_t row)
+{
+    uint64_t align = plan->precision.kv_cache == DTYPE_FP8 ? 576 : 512;
+    bool overflow = false;
+    return checked_mul(ceil_div(checked_mul(rows, row, &overflow), align), align, &overflow);
+}
+
+/* Layers of a group of windows: so many that counts of layers, each rounded up to whole groups,
+ * are padded least (v1/core/kv_cache_planning.py, _approximate_gcd, of 0.33), no fewer than
+ * those of csa, whose states are one group of two pages a layer. */
+static uint64_t repeats_of(uint64_t csa, uint64_t hca, uint64_t all)
+{
+    uint64_t best = csa > 1 ? csa : 1, least = UINT64_MAX;
+    for (uint64_t d = best; d <= all; d++) {
+        const uint64_t counts[] = {csa, hca, all};
+        uint64_t pad = 0;
+        for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
+            pad += ceil_div(counts[i], d) * d - counts[i];
+        if (pad <= least) {
+            best = d;
+            least = pad;
+        }
+    }
+    return best;
+}
+
+/* Bytes of the open entries of so many tokens in one layer: rows of kv and gate in f32
+ * (models/deepseek_v4/compressor.py, CompressorStateCache: state_dim). */
+static uint64_t open_page(const struct plan *plan, enum mixer mixer, uint64_t tokens,
+                          uint64_t head)
+{
+    return head ? page_of(plan, tokens, 4 * 2 * mixer_overlap(mixer) * head) : 0;
+}
+
+/* vLLM: entries and indexers' keys are one group, windows some of blocks of 64 tokens, open
+ * entries of csa one of 4 and of hca one of 8 (compressor.py: block_size; sparse_swa.py), every
+ * block as large as the largest group's. A DeepSeek-V4-Flash engine printed 1,002,240 bytes a
+ * block of 62, 22, 21, 42 and 20 layers. */
+static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                        struct cache_groups *out)
+{
+    enum { WINDOW_BLOCK = 64, CSA_BLOCK = 4, HCA_BLOCK = 8 };
+    const struct attention *a = &plan->model.attention;
+    const uint64_t csa = count[MIXER_CSA], hca = count[MIXER_HCA];
+    const uint64_t all = csa + hca + count[MIXER_WINDOW];
+    const uint64_t row = cache_layer_bytes(plan, MIXER_WINDOW, 1);
+    const uint64_t both = csa ? cache_entry_bytes(plan, MIXER_CSA, a->csa_ratio) : row;
+    const uint64_t n = csa ? out->block_tokens / a->csa_ratio : 0;
+    const uint64_t repeats = repeats_of(csa, hca, all);
+    uint64_t index = plan->model.indexer.heads ? plan->model.indexer.head_dim : 0;
+    uint64_t entries = hca ? hca * page_of(plan, out->block_tokens / a->hca_ratio, row) : 0;
+    entries += csa * (page_of(plan, n, row) + page_of(plan, n, both - row));
+    const uint64_t sizes[] = {
+        entries,
+        (repeats < all ? repeats : all) * page_of(plan, WINDOW_BLOCK, row),
+        csa * (open_page(plan, MIXER_CSA, CSA_BLOCK, a->head_dim) +
+               open_page(plan, MIXER_CSA, CSA_BLOCK, index)),
+        hca * open_page(plan, MIXER_HCA, HCA_BLOCK, a->head_dim),
+    };
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        out->block_bytes = sizes[i] > out->block_bytes ? sizes[i] : out->block_bytes;
+    out->slides[0] = (struct cache_slide){ceil_div(all, repeats), WINDOW_BLOCK, a->window};
+    out->slides[1] =
+        (struct cache_slide){csa > 0, CSA_BLOCK, mixer_overlap(MIXER_CSA) * a->csa_ratio};
+    out->slides[2] = (struct cache_slide){hca > 0, HCA_BLOCK, a->hca_ratio};
+    out->n_slides = CACHE_SLIDES;
+}
+
+static void group_compressed(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                             struct cache_groups *out)
+{
+    bool overflow = false;
+    out->block_tokens = engine_cache_block(plan);
+    out->layers = count[MIXER_CSA] + count[MIXER_HCA];
+    out->groups[MIXER_FULL] = out->n = 1;
+    if (plan->stack.kind == STACK_VLLM)
+        group_pages(plan, count, out);
+    else
+        group_entries(plan, count, out);
     out->block_bytes =
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }
@@ -223,7 +302,7 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         out->times[m] = 1;
     count_layers(plan, slots, count);
     if (has_entries(count)) {
-        group_entries(plan, count, out);
+        group_compressed(plan, count, out);
         return;
     }
     if (plan_is_recurrent(plan)) {
@@ -289,6 +368,11 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
     sum += groups->groups[MIXER_FULL] * ceil_div(held, block * groups->times[MIXER_FULL]);
     if (groups->kept_bytes && groups->block_bytes)
         sum += ceil_div(groups->kept_bytes, groups->block_bytes);
+    for (unsigned i = 0; i < groups->n_slides; i++) {
+        const struct cache_slide *slide = &groups->slides[i];
+        uint64_t reach = slide->window - 1 + flight;
+        sum += slide->groups * (ceil_div(reach < tokens ? reach : tokens, slide->block) + 1);
+    }
     if (groups->groups[MIXER_WINDOW]) {
         uint64_t reach = a->window - 1 + flight, part = block * groups->times[MIXER_WINDOW];
         uint64_t kept = ceil_div(reach < tokens ? reach : tokens, part) + 1;

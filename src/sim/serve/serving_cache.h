@@ -10,6 +10,13 @@
 #include "plan/layers.h"
 #include "work/list/shape.h"
 
+/* Groups of layers that slide, in blocks of their own of so many tokens. */
+struct cache_slide {
+    uint64_t groups, block, window;
+};
+
+enum { CACHE_SLIDES = 3 };
+
 struct cache_groups {
     uint64_t layers;              /* of a group */
     uint64_t groups[MIXER_COUNT]; /* of each mixer that keeps a cache */
@@ -17,8 +24,10 @@ struct cache_groups {
     uint64_t block_tokens;
     uint64_t times[MIXER_COUNT]; /* block_tokens of a block in layers of each mixer */
     uint64_t block_bytes;        /* layers x one layer's keys and values of them */
-    uint64_t kept_bytes; /* beside its blocks, of every sequence: where layers have entries,
-                            their windows and what the next ones are made of */
+    uint64_t kept_bytes; /* SGLang: beside its blocks, of every sequence: where layers have
+                            entries, what the next ones are made of */
+    struct cache_slide slides[CACHE_SLIDES]; /* vLLM: of these, windows and open entries */
+    unsigned n_slides;
 };
 
 /* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another

@@ -29,7 +29,8 @@ struct serve_style {
                                            * yet and samples the last rows; NULL: a step */
     struct serve_experts experts;
     bool remainders;         /* count what torch's allocator keeps of the weights' segments */
-    bool rotary_table;       /* cos and sin of all positions, one for all layers */
+    enum dtype rotary_table; /* cosines and sines of all positions, a table for each base and
+                              * width of the model; none: not counted */
     uint64_t cache_block;    /* tokens of a KV cache block; sequences round up to it */
     bool absorbed_copies;    /* MLA keeps W_UK and W_UV beside kv_b, in 16 bits */
     uint64_t context_tokens; /* MLA prefill up-projects cached context in pieces of at most

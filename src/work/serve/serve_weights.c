@@ -526,9 +526,11 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
           "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
-/* [positions, rotary dimensions], cos and sin halves, in 16 bits or what the model's class has;
- * heads of two sizes have a table each. */
-static void rotary_table(const struct plan *plan, struct work *work)
+/* [positions, rotary dimensions], cos and sin halves. Engines keep a table for each base and
+ * width (vLLM layers/rotary_embedding/__init__.py, get_rope, _ROPE_DICT; SGLang layers/
+ * rotary_embedding/factory.py alike): of window layers with heads of another size as of those
+ * that model.rotary_beside has. */
+static void rotary_table(const struct plan *plan, struct work *work, enum dtype dtype)
 {
     struct sizes *s = &work->sizes;
     const struct model *m = &plan->model;
@@ -538,11 +540,12 @@ static void rotary_table(const struct plan *plan, struct work *work)
     struct size width = size_slot(s, grouped ? head : SLOT_ROPE_DIM);
     if (grouped && some)
         width = size_min(s, width, size_slot(s, SLOT_ROPE_DIM));
-    if (plan_splits_attention(plan) && m->window.head_dim &&
-        m->window.head_dim != m->attention.head_dim)
+    if (m->rotary_beside)
+        width = size_add(s, width, size_const(s, m->rotary_beside));
+    else if (plan_splits_attention(plan) && m->window.head_dim &&
+             m->window.head_dim != m->attention.head_dim)
         width = size_add(s, width, size_slot(s, window));
     struct size positions = size_const(s, plan->model.max_position);
-    enum dtype dtype = m->rotary_table == DTYPE_NONE ? DTYPE_BF16 : m->rotary_table;
     work_buffer(work, (struct buffer){.name = "rotary_table",
                                       .category = CATEGORY_METADATA,
                                       .segment = SEGMENT_STEP,
@@ -551,7 +554,7 @@ static void rotary_table(const struct plan *plan, struct work *work)
                                       .dims = {positions, width},
                                       .life = LIFE_PERSISTENT,
                                       .state = true,
-                                      .source = "vLLM layers/rotary_embedding: cos_sin_cache"});
+                                      .source = "layers/rotary_embedding: cos_sin_cache"});
 }
 
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style)
@@ -587,6 +590,6 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
         absorbed(plan, work, &d);
     if (style->experts.swizzled_scales)
         swizzled_scales(plan, work, &experts);
-    if (style->rotary_table && plan->model.max_position)
-        rotary_table(plan, work);
+    if (style->rotary_table && plan->model.rotary && plan->model.max_position)
+        rotary_table(plan, work, style->rotary_table);
 }

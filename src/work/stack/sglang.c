@@ -2,7 +2,9 @@
  * low-latency mode for decode (DeepGEMM over masked slots); Triton where nothing is exchanged.
  *
  * Sources: engines.md 2, buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py
- * and moe_runner. */
+ * and moe_runner; of mxfp4 arg_groups/model_overrides/{deepseek_v4,mimo_v2,gpt_oss}.py
+ * (0.5.23).
+ */
 #include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/dispatch/dispatch_deepep.h"
@@ -14,6 +16,8 @@ enum expert_backend stack_sglang_experts(const struct plan *plan, const char **w
     enum path_exchange exchange = path_system_of(stack_path(plan, NULL))->exchange;
     enum dtype weights = plan->precision.weights;
     bool blackwell = plan_generation(plan) == GENERATION_SM100;
+    bool hopper = plan_generation(plan) == GENERATION_SM90;
+    bool openai = plan->model.moe.activation == ACTIVATION_SWIGLU_OAI;
     bool apart = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES;
     if (exchange == EXCHANGE_MESSAGES) {
         *why = "sglang: masked DeepGEMM over the slots of low latency";
@@ -23,9 +27,14 @@ enum expert_backend stack_sglang_experts(const struct plan *plan, const char **w
         *why = "sglang: DeepGEMM for fp8 behind DeepEP";
         return EXPERTS_DEEPGEMM;
     }
-    if (weights == DTYPE_MXFP4 && !blackwell && plan->parallel.ep == 1) {
+    if (weights == DTYPE_MXFP4 && !blackwell && (openai ? plan->parallel.ep == 1 : !hopper)) {
         *why = "sglang: mxfp4 by triton_kernels";
         return EXPERTS_TRITON_OAI;
+    }
+    if (weights == DTYPE_MXFP4 && hopper && !openai && !apart) {
+        bool v4 = plan->model.attention.kind == ATTENTION_SHARED_KV;
+        *why = "sglang: mxfp4 on Hopper by FlashInfer for DeepSeek-V4, else by Marlin";
+        return v4 ? EXPERTS_FLASHINFER : EXPERTS_MARLIN;
     }
     if (!apart && dtype_is_int4(weights)) {
         *why = "sglang: Marlin for 4-bit integers (AWQ, GPTQ, compressed-tensors)";
@@ -92,6 +101,8 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
         .spread = true,
         .alone = true,
         .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
+        /* layers/rotary_embedding/base.py: "cache needs to be in FP32" */
+        .rotary_table = DTYPE_F32,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };

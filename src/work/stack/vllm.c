@@ -55,6 +55,25 @@ static enum expert_backend block_experts(const struct plan *plan, bool blackwell
     return fits ? EXPERTS_DEEPGEMM : EXPERTS_TRITON;
 }
 
+/* OpenAI's kernels are for its own activation: they stand in the list of gpt-oss alone (0.33
+ * fused_moe/oracle/mxfp4.py, _get_priority_backends_for_gpt_oss and _get_priority_backends,
+ * which DeepSeek-V4 and Kimi-K3 take). */
+static enum expert_backend mxfp4_experts(const struct plan *plan, const char **why)
+{
+    enum generation generation = plan_generation(plan);
+    bool openai = plan->model.moe.activation == ACTIVATION_SWIGLU_OAI;
+    if (generation == GENERATION_SM100) {
+        *why = "vllm: mxfp4 by TRT-LLM's kernels on Blackwell";
+        return EXPERTS_TRTLLM_GEN;
+    }
+    if (generation == GENERATION_GFX942 || (openai && generation == GENERATION_SM90)) {
+        *why = "vllm: mxfp4 of gpt-oss by OpenAI's kernels on Hopper, and on AMD";
+        return EXPERTS_TRITON_OAI;
+    }
+    *why = "vllm: mxfp4 by Marlin before Blackwell";
+    return EXPERTS_MARLIN;
+}
+
 /* By the format of the weights and the device, for tokens that nobody exchanges or that all
  * ranks gather: the first backend of the engine's lists that supports them (engines.md 1.5,
  * oracle/ of fused_moe). */
@@ -77,13 +96,8 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
     }
     if (weights == DTYPE_FP8_BLOCK && (hopper || blackwell))
         return block_experts(plan, blackwell, why);
-    if (weights == DTYPE_MXFP4) {
-        *why =
-            "vllm: mxfp4 by OpenAI's kernels on Hopper and AMD, TRT-LLM's on Blackwell, else "
-            "Marlin";
-        return blackwell ? EXPERTS_TRTLLM_GEN
-                         : (hopper || amd ? EXPERTS_TRITON_OAI : EXPERTS_MARLIN);
-    }
+    if (weights == DTYPE_MXFP4)
+        return mxfp4_experts(plan, why);
     if (amd && (weights == DTYPE_NVFP4 || dtype_is_int4(weights))) {
         *why = "vllm: Triton for 4 bits on AMD, Marlin is NVIDIA's (nvfp4 is emulated)";
         return EXPERTS_TRITON;
@@ -203,6 +217,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
     enum path_exchange exchange = path_system_of(path)->exchange;
     const struct engine_release *release = engine_release(plan);
     bool profile = plan->workload.scenario == SCENARIO_PROFILE_RUN;
+    enum dtype own = plan->model.rotary_table;
     TRY(check_remainder(plan, err));
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
@@ -211,7 +226,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
         .profile = profile ? release : NULL,
         .experts = layout_of(plan),
         .remainders = true,
-        .rotary_table = true,
+        .rotary_table = own ? own : DTYPE_BF16,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
         .context_tokens = 64 * 1024,
