@@ -161,6 +161,14 @@ static void bad_tables(void **state)
          "two ranks"},
         {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,h100,8,1;-2\n", "t.csv:2:1",
          "no time"},
+        {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,h100,1e18,1\n", "t.csv:2:1",
+         "'1e18' is no number of column 'ranks'"},
+        {"profile,path,device,ep,tokens,hidden,top_k,experts,groups,direction,dtype,published,"
+         "unit\nx,deepep,h800,64,4096,7168,9223372,256,4,combine,bf16,50,GB/s\n",
+         "t.csv:2:1", "top_k 9.22337e+06 of 256 experts"},
+        {"profile,path,device,ep,tokens,hidden,top_k,experts,groups,direction,dtype,published,"
+         "unit\nx,deepep,h800,64,4096,7168,8,256,0,combine,bf16,50,GB/s\n",
+         "t.csv:2:1", "in 0 of 8 groups"},
         {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,nowhere,8,1\n", "table:2:10",
          "nowhere"},
     };

@@ -39,6 +39,9 @@ struct layout {
     enum status (*read)(struct reader *r, struct row *row);
 };
 
+/* Of the numbers in cells: tokens, sizes and counts all stay below. */
+enum { LARGEST = 1000000000 };
+
 /* ---- cells ---- */
 
 static struct mark mark_of(const struct reader *r, size_t row)
@@ -55,10 +58,11 @@ static enum status number(struct reader *r, const struct row *row, const char *n
                           double *value)
 {
     const char *text = cell(r, row, name);
-    if (number_real(text, value) && *value >= 0)
+    if (number_real(text, value) && *value >= 0 && *value <= LARGEST)
         return STATUS_OK;
-    return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no number of column '%s'",
-                  text, name);
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no number of column '%s'", text,
+           name);
+    return err_hint(r->err, "a number from 0 to %d", LARGEST);
 }
 
 struct number {
@@ -315,16 +319,33 @@ static double none_of(double n, double m, double k)
     return chance;
 }
 
+enum { GROUPS = 8, NODE = 8, EXPERTS = 100000 };
+
 /* Of a token's experts, how many nodes and how many ranks it reaches: the router takes `chosen`
  * of 8 groups of experts (DeepSeek-V3), then top_k experts among those of the groups. A node
  * has 8 ranks (H800); with more than 8 nodes, or no groups, every expert is its own draw. */
 static void reach(double ep, double experts, double top_k, double chosen, double *nodes,
                   double *ranks)
 {
-    enum { GROUPS = 8, NODE = 8 };
     double n_nodes = fmax(ep / NODE, 1), pool = experts / GROUPS * chosen;
     *nodes = n_nodes * (1 - none_of(GROUPS, GROUPS / n_nodes, chosen));
     *ranks = pool / (experts / ep) * (1 - none_of(pool, experts / ep, top_k));
+}
+
+static enum status check_reach(struct reader *r, const struct row *row, double ep,
+                               double experts, double top_k, double chosen)
+{
+    double pool = experts / GROUPS * chosen;
+    if (ep >= 1 && ep <= experts && experts <= EXPERTS && chosen >= 1 && chosen <= GROUPS &&
+        top_k >= 1 && top_k <= pool)
+        return STATUS_OK;
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+           "top_k %g of %g experts in %g of %d groups, over ep %g: no token is sent so", top_k,
+           experts, chosen, GROUPS, ep);
+    return err_hint(r->err,
+                    "1 <= ep <= experts <= %d, 1 <= groups <= %d, and top_k at most "
+                    "the experts of these groups",
+                    EXPERTS, GROUPS);
 }
 
 static enum status read_exchange(struct reader *r, struct row *row)
@@ -357,6 +378,7 @@ static enum status read_exchange(struct reader *r, struct row *row)
         v.point.exchange.between = sent - sent / n_nodes;
         v.seconds = published * 1e-6;
     } else {
+        TRY(check_reach(r, row, ep, experts, top_k, groups));
         reach(ep, experts, top_k, groups, &nodes, &ranks);
         v.quantity = arena_printf(r->arena, "%s_bytes_per_s", direction);
         v.point.exchange.inside = row_bytes * ranks * 7 / 8;
