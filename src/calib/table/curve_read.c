@@ -192,6 +192,23 @@ static enum status read_choices(struct reader *r, const struct row *row,
     return STATUS_OK;
 }
 
+static enum status refuse_routing(struct reader *r, const struct row *row, const char *routing,
+                                  const struct curve_call *call)
+{
+    if (!curve_routing_is(routing)) {
+        err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no routing of this table",
+               routing);
+        return err_hint(r->err, "balanced, uniform, power_law_1.2 or power_law_1.2_eplb");
+    }
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+           "%llu tokens cannot go to top_k %llu of %llu experts over ep %llu",
+           (unsigned long long)call->tokens, (unsigned long long)call->top_k,
+           (unsigned long long)call->experts, (unsigned long long)call->ranks);
+    return err_hint(r->err,
+                    "at most 4194304 tokens, 65536 experts in equal shares of ranks and "
+                    "groups, top_k 1 to 32 of them");
+}
+
 static enum status read_experts(struct reader *r, struct row *row)
 {
     double top_k, experts, ep, hidden, inter;
@@ -221,8 +238,7 @@ static enum status read_experts(struct reader *r, struct row *row)
         if (!number_count(r->csv->columns[c], &call.tokens) || !*text)
             continue;
         if (!curve_routing_rows(r->routing, routing, &call, &rows))
-            return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
-                          "'%s' is no routing of this table", routing);
+            return refuse_routing(r, row, routing, &call);
         v.row = arena_printf(r->arena, "%s/%s/ep%g/%s/%llu tokens", row->device, v.model, ep,
                              routing, (unsigned long long)call.tokens);
         v.size = (double)call.tokens;
