@@ -171,6 +171,9 @@ static void bad_tables(void **state)
         {"profile,path,device,ep,tokens,hidden,top_k,experts,groups,direction,dtype,published,"
          "unit\nx,deepep,h800,64,4096,7168,8,256,0,combine,bf16,50,GB/s\n",
          "t.csv:2:1", "in 0 of 8 groups"},
+        {EXPERTS ",8\n", "t.csv:1:1", "no measurements"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,8,1,balanced,\n", "t.csv:1:1",
+         "no measurements of 'x"},
         {EXPERTS ",8\nx,,bf16,h100,m,64,64,0,8,1,balanced,9\n", "t.csv:2:1", "to top_k 0 of 8"},
         {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,1000000000,1,balanced,9\n", "t.csv:2:1",
          "of 1000000000 experts"},

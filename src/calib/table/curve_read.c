@@ -471,6 +471,24 @@ static const char *table_name(const char *file, struct arena *arena)
     return arena_strndup(arena, name, strcspn(name, "."));
 }
 
+/* A profile beside which nothing was measured is a mistake, and nothing to compare. */
+static enum status check_measured(const struct reader *r)
+{
+    size_t f = 0;
+    while (f < r->n_families && r->families[f].n)
+        f++;
+    if (r->n && f == r->n_families)
+        return STATUS_OK;
+    const struct mark mark = {r->csv->file, 1, 1};
+    if (f == r->n_families)
+        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements");
+    else
+        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements of '%s'",
+               r->families[f].name);
+    return err_hint(r->err, "columns that are called by their tokens or bytes, as 512, hold "
+                            "times in microseconds");
+}
+
 enum status curve_read(const struct csv *csv, struct arena *arena, struct curve_table *table,
                        struct err *err)
 {
@@ -489,6 +507,7 @@ enum status curve_read(const struct csv *csv, struct arena *arena, struct curve_
         TRY(layout->read(&r, &row));
     }
     gather(&r);
+    TRY(check_measured(&r));
     *table = (struct curve_table){.name = table_name(csv->file, arena),
                                   .values = r.values,
                                   .n = r.n,
