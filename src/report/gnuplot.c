@@ -249,21 +249,23 @@ static void join_lines(char *words)
 /* gnuplot does not say that a disk is full: it ends well, and the picture ends early. */
 static bool is_whole(const struct chart *chart)
 {
+    enum { LARGEST = 256 << 20 };
+    struct arena arena = {0};
+    struct err unread = {0};
     const char *end = "";
-    char tail[16] = "";
+    char *bytes;
+    size_t n = 0;
     for (size_t i = 0; i < N_TYPES; i++)
         if (types[i].type == chart->type)
             end = types[i].end;
-    FILE *file = fopen(chart->picture, "rb");
-    if (!file)
-        return false;
-    long back = -(long)sizeof tail + 1;
-    size_t n = fseek(file, back, SEEK_END) ? 0 : fread(tail, 1, sizeof tail - 1, file);
-    fclose(file);
-    while (n && *end && isspace((unsigned char)tail[n - 1]))
+    if (file_read(chart->picture, LARGEST, &arena, &bytes, &n, &unread) != STATUS_OK)
+        n = 0;
+    while (n && *end && isspace((unsigned char)bytes[n - 1]))
         n--;
     size_t length = strlen(end);
-    return n && n >= length && memcmp(tail + n - length, end, length) == 0;
+    bool whole = n && n >= length && memcmp(bytes + n - length, end, length) == 0;
+    arena_release(&arena);
+    return whole;
 }
 
 static enum status check_picture(const struct chart *chart, struct err *err)
