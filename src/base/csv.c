@@ -118,9 +118,11 @@ static enum status read_rows(struct reader *reader, struct err *err)
             return err_at(err, STATUS_INPUT, mark, "table has more cells than the limit %d",
                           CSV_MAX_CELLS);
         TRY(read_row(reader, csv->n_columns, &n, err));
-        if (n != csv->n_columns)
-            return err_at(err, STATUS_INPUT, mark, "row has %zu cells, the header has %zu", n,
-                          csv->n_columns);
+        if (n != csv->n_columns) {
+            err_at(err, STATUS_INPUT, mark, "row has %zu cells, the header has %zu", n,
+                   csv->n_columns);
+            return err_hint(err, "a cell that holds a comma stands in double quotes");
+        }
         csv->lines = arena_grow(reader->arena, csv->lines, csv->n_rows, &reader->line_capacity,
                                 sizeof *csv->lines);
         csv->lines[csv->n_rows++] = mark.line;

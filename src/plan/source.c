@@ -56,6 +56,13 @@ static const struct {
      "a key is followed by ': ' on its line and has at most 1024 characters"},
     {"did not find expected key", "the keys of one mapping start in the same column"},
     {"did not find expected '-' indicator", "the items of one list start in the same column"},
+    {"did not find expected node content",
+     "a value is missing here, or a text that starts with a comma or bracket needs quotes"},
+    {"block sequence entries are not allowed in this context",
+     "the items of a list stand on lines of their own; put a text that starts with - in "
+     "quotes"},
+    {"did not find expected comment or line break",
+     "put a text that starts with | or > in quotes"},
     {"found unexpected end of stream", "a quote that is opened must be closed"},
     {"found unknown escape character", "write \\ as \\\\, or use single quotes"},
     {"did not find expected <document start>", "a file holds one mapping and nothing after it"},

@@ -1,6 +1,7 @@
 /* Charts through gnuplot; see gnuplot.h. */
 #include "report/gnuplot.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,12 +14,14 @@ static const struct {
     const char *ending;
     enum chart_type type;
     const char *terminal;
+    const char *end; /* what a whole picture ends in, but for blanks */
 } types[] = {
-    {".png", CHART_PNG, "pngcairo size 1200,800 font 'DejaVu Sans,13' linewidth 1.5"},
+    {".png", CHART_PNG, "pngcairo size 1200,800 font 'DejaVu Sans,13' linewidth 1.5",
+     "IEND\xae\x42\x60\x82"},
     {".svg", CHART_SVG,
-     "svg size 1200,800 font 'DejaVu Sans,13' linewidth 1.5 background '#ffffff'"},
-    {".pdf", CHART_PDF, "pdfcairo size 12in,8in font 'DejaVu Sans,13' linewidth 1.5"},
-    {".txt", CHART_TEXT, "dumb"},
+     "svg size 1200,800 font 'DejaVu Sans,13' linewidth 1.5 background '#ffffff'", "</svg>"},
+    {".pdf", CHART_PDF, "pdfcairo size 12in,8in font 'DejaVu Sans,13' linewidth 1.5", "%%EOF"},
+    {".txt", CHART_TEXT, "dumb", ""},
 };
 
 enum { N_TYPES = sizeof types / sizeof *types };
@@ -243,6 +246,40 @@ static void join_lines(char *words)
     *to = '\0';
 }
 
+/* gnuplot does not say that a disk is full: it ends well, and the picture ends early. */
+static bool is_whole(const struct chart *chart)
+{
+    enum { LARGEST = 256 << 20 };
+    struct arena arena = {0};
+    struct err unread = {0};
+    const char *end = "";
+    char *bytes;
+    size_t n = 0;
+    for (size_t i = 0; i < N_TYPES; i++)
+        if (types[i].type == chart->type)
+            end = types[i].end;
+    if (file_read(chart->picture, LARGEST, &arena, &bytes, &n, &unread) != STATUS_OK)
+        n = 0;
+    while (n && *end && isspace((unsigned char)bytes[n - 1]))
+        n--;
+    size_t length = strlen(end);
+    bool whole = n && n >= length && memcmp(bytes + n - length, end, length) == 0;
+    arena_release(&arena);
+    return whole;
+}
+
+static enum status check_picture(const struct chart *chart, struct err *err)
+{
+    if (access(chart->picture, F_OK) != 0)
+        return err_set(err, STATUS_SYSTEM, "gnuplot ended well, but \"%s\" is not there",
+                       chart->picture);
+    if (!file_is_there(chart->picture) || is_whole(chart))
+        return STATUS_OK;
+    unlink(chart->picture);
+    err_set(err, STATUS_SYSTEM, "gnuplot could not write all of \"%s\"", chart->picture);
+    return err_hint(err, "is the disk full? what there was of it is removed");
+}
+
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
 {
     char folder[4096], script[1024], words[512];
@@ -263,11 +300,8 @@ enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
                               .heard = words,
                               .room = sizeof words};
     int status = run_gnuplot(&gnuplot, terminal ? out : NULL);
-    if (status == 0 && !terminal && access(chart->picture, R_OK) != 0)
-        return err_set(err, STATUS_SYSTEM, "gnuplot ended well, but \"%s\" is not there",
-                       chart->picture);
     if (status == 0)
-        return STATUS_OK;
+        return terminal ? STATUS_OK : check_picture(chart, err);
     if (status == PROCESS_ABSENT) {
         err_set(err, STATUS_ABSENT, "gnuplot is not installed");
         return err_hint(err, "install gnuplot-nox, then: gnuplot %s", chart->script);

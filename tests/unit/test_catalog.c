@@ -121,7 +121,7 @@ static void unknown_names_get_the_nearest(void **state)
         {CATALOG_MODEL, "deepseek-v33", "no model is called 'deepseek-v33'",
          "did you mean 'deepseek-v3'?"},
         {CATALOG_MODEL, "deepseek-ai/DeepSeek-R1",
-         "model file 'deepseek-ai/DeepSeek-R1' cannot be opened",
+         "model file 'deepseek-ai/DeepSeek-R1' cannot be opened: No such file or directory",
          "did you mean 'deepseek-r1'?"},
         {CATALOG_MODEL, "Mixtral_8x7B", "no model is called 'Mixtral_8x7B'",
          "did you mean 'mixtral-8x7b'?"},
@@ -130,7 +130,8 @@ static void unknown_names_get_the_nearest(void **state)
          "`moeplan list models` shows them all; a HuggingFace config.json may stand in place "
          "of "
          "a name"},
-        {CATALOG_CLUSTER, "nowhere/c.yaml", "cluster file 'nowhere/c.yaml' cannot be opened",
+        {CATALOG_CLUSTER, "nowhere/c.yaml",
+         "cluster file 'nowhere/c.yaml' cannot be opened: No such file or directory",
          "`moeplan list clusters` shows them all"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

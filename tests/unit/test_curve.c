@@ -148,6 +148,8 @@ static void shipped_tables(void **state)
     }
 }
 
+#define EXPERTS "profile,path,dtype,device,model,hidden,intermediate,top_k,experts,ep,routing"
+
 static void bad_tables(void **state)
 {
     (void)state;
@@ -161,6 +163,25 @@ static void bad_tables(void **state)
          "two ranks"},
         {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,h100,8,1;-2\n", "t.csv:2:1",
          "no time"},
+        {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,h100,1e18,1\n", "t.csv:2:1",
+         "'1e18' is no number of column 'ranks'"},
+        {"profile,path,device,ep,tokens,hidden,top_k,experts,groups,direction,dtype,published,"
+         "unit\nx,deepep,h800,64,4096,7168,9223372,256,4,combine,bf16,50,GB/s\n",
+         "t.csv:2:1", "top_k 9.22337e+06 of 256 experts"},
+        {"profile,path,device,ep,tokens,hidden,top_k,experts,groups,direction,dtype,published,"
+         "unit\nx,deepep,h800,64,4096,7168,8,256,0,combine,bf16,50,GB/s\n",
+         "t.csv:2:1", "in 0 of 8 groups"},
+        {EXPERTS ",8\n", "t.csv:1:1", "no measurements"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,8,1,balanced,\n", "t.csv:1:1",
+         "no measurements of 'x"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,0,8,1,balanced,9\n", "t.csv:2:1", "to top_k 0 of 8"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,1000000000,1,balanced,9\n", "t.csv:2:1",
+         "of 1000000000 experts"},
+        {EXPERTS ",1000000000000\nx,,bf16,h100,m,64,64,2,8,1,balanced,9\n", "t.csv:2:1",
+         "1000000000000 tokens"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,8,0,balanced,9\n", "t.csv:2:1", "over ep 0"},
+        {EXPERTS ",8\nx,,bf16,h100,m,64,64,2,8,1,power_law_1e300,9\n", "t.csv:2:1",
+         "no routing of this table"},
         {"profile,op,dtype,device,ranks,512\nx,all_gather,f16,nowhere,8,1\n", "table:2:10",
          "nowhere"},
     };

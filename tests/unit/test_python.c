@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/text/python.h"
+#include "plan/text/python_value.h"
 
 /* "target=value;" of all statements; lists in brackets, calls with their arguments, "?" of what
  * is not known, "!" behind what stands in a condition. */
@@ -154,11 +154,60 @@ static void depth_and_length_are_limited(void **state)
     arena_release(&arena);
 }
 
+/* Signs need no bracket to stand inside each other. */
+static void signs_are_limited(void **state)
+{
+    (void)state;
+    static const char *const signs[] = {"-", "not ", "-(", "not -"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        struct arena arena = {0};
+        struct text script = {.arena = &arena};
+        text_append(&script, "a = ");
+        for (size_t j = 0; j < 100000; j++)
+            text_append(&script, signs[i]);
+        text_append(&script, "1");
+        for (size_t j = 0; j < 100000 && strchr(signs[i], '('); j++)
+            text_append(&script, ")");
+        assert_string_equal(read_all(text_string(&script), &arena), "a=?;");
+        arena_release(&arena);
+    }
+}
+
+/* A script that doubles what a name stands for, line by line. */
+static void what_doubles_is_limited(void **state)
+{
+    (void)state;
+    static const char *const doubling[][2] = {
+        {"x = 'abcd'\n", "x = x + x\n"},           {"x = 'abcd'\n", "x = f'{x}{x}'\n"},
+        {"x = 'abcd'\n", "x = ''.join([x, x])\n"}, {"x = [1]\n", "x = [x, x]\n"},
+        {"x = {'a': 1}\n", "x = f(x, b=x)\n"},     {"x = [1]\n", "x.append(x)\n"},
+    };
+    for (size_t i = 0; i < sizeof doubling / sizeof *doubling; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct python python;
+        struct text script = {.arena = &arena};
+        text_append(&script, doubling[i][0]);
+        for (size_t j = 0; j < 60; j++)
+            text_append(&script, doubling[i][1]);
+        text_append(&script, "y = x\n");
+        assert_int_equal(
+            python_read("a.py", text_string(&script), script.length, &arena, &python, &err),
+            STATUS_OK);
+        const struct python_value *last = &python.statements[python.n - 1].value;
+        assert_false(python_is_large(last));
+        assert_true(!last->text || strlen(last->text) <= PYTHON_TEXT);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statements_are_what_they_say),
         cmocka_unit_test(depth_and_length_are_limited),
+        cmocka_unit_test(signs_are_limited),
+        cmocka_unit_test(what_doubles_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

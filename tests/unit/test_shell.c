@@ -313,6 +313,23 @@ static void inner_shells_are_read(void **state)
     }
 }
 
+/* Each of them hands its words on to the next. */
+static void scripts_in_quotes_are_limited(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct shell shell;
+    struct err err = {0};
+    struct text script = {.arena = &arena};
+    for (size_t i = 0; i < 2000; i++)
+        text_append(&script, "bash -c \"");
+    assert_int_equal(
+        shell_read("x.sh", text_string(&script), script.length, NULL, 0, &arena, &shell, &err),
+        STATUS_INPUT);
+    assert_non_null(strstr(err.text, "scripts in quotes grow the script beyond the limit"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +339,7 @@ int main(void)
         cmocka_unit_test(places_are_those_of_the_script),
         cmocka_unit_test(documents_become_files),
         cmocka_unit_test(variables_hold_from_where_they_stand),
+        cmocka_unit_test(scripts_in_quotes_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -451,6 +451,19 @@ static bool is_chosen(const struct curve_table *table, const char *profile, cons
     return !whole && text_starts(profile, wanted) && profile[strlen(wanted)] == '-';
 }
 
+static enum status nothing_chosen(const struct curve_table *table, const char *profile,
+                                  const char *device, struct arena *arena, struct err *err)
+{
+    struct text known = {.arena = arena};
+    for (size_t f = 0; f < table->n_families; f++)
+        if (!f || !text_equal(table->families[f].profile, table->families[f - 1].profile))
+            text_printf(&known, "%s%s", f ? ", " : "", table->families[f].profile);
+    err_set(err, STATUS_INPUT, "table '%s' has no values of %s%s%s%s%s", table->name,
+            profile ? "profile '" : "any profile", profile ? profile : "", profile ? "'" : "",
+            device ? " on device " : "", device ? device : "");
+    return err_hint(err, "its profiles: %s", text_string(&known));
+}
+
 enum status calibrate_curves(const struct curve_table *table, const char *profile,
                              const char *device, struct arena *arena, struct calibration *c,
                              struct err *err)
@@ -471,9 +484,7 @@ enum status calibrate_curves(const struct curve_table *table, const char *profil
             calibrate_family(table, family, arena, c, &c->families[c->n_families++]);
     }
     if (c->n_families == 0)
-        return err_set(err, STATUS_INPUT, "table '%s' has no values of %s%s%s", table->name,
-                       profile ? profile : "any profile", device ? " on " : "",
-                       device ? device : "");
+        return nothing_chosen(table, profile, device, arena, err);
     list_constants(c, arena);
     for (size_t f = 0; f < c->n_families; f++)
         score_lines(c, &c->families[f], 1, c->families[f].family->name, arena);

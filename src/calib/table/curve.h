@@ -117,7 +117,11 @@ struct curve_rows {
 struct curve_routing; /* keeps what was drawn */
 struct curve_routing *curve_routing_create(struct arena *arena);
 
-/* False when the word is unknown. */
+/* Whether the word is one of those above. */
+bool curve_routing_is(const char *word);
+
+/* False when the word is unknown, or nothing can be routed so: no tokens or too many, experts
+ * that are not shared out evenly, more chosen than there are. */
 bool curve_routing_rows(struct curve_routing *routing, const char *word,
                         const struct curve_call *call, struct curve_rows *rows);
 

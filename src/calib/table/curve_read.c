@@ -39,6 +39,9 @@ struct layout {
     enum status (*read)(struct reader *r, struct row *row);
 };
 
+/* Of the numbers in cells: tokens, sizes and counts all stay below. */
+enum { LARGEST = 1000000000 };
+
 /* ---- cells ---- */
 
 static struct mark mark_of(const struct reader *r, size_t row)
@@ -55,10 +58,11 @@ static enum status number(struct reader *r, const struct row *row, const char *n
                           double *value)
 {
     const char *text = cell(r, row, name);
-    if (number_real(text, value) && *value >= 0)
+    if (number_real(text, value) && *value >= 0 && *value <= LARGEST)
         return STATUS_OK;
-    return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no number of column '%s'",
-                  text, name);
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no number of column '%s'", text,
+           name);
+    return err_hint(r->err, "a number from 0 to %d", LARGEST);
 }
 
 struct number {
@@ -188,6 +192,23 @@ static enum status read_choices(struct reader *r, const struct row *row,
     return STATUS_OK;
 }
 
+static enum status refuse_routing(struct reader *r, const struct row *row, const char *routing,
+                                  const struct curve_call *call)
+{
+    if (!curve_routing_is(routing)) {
+        err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no routing of this table",
+               routing);
+        return err_hint(r->err, "balanced, uniform, power_law_1.2 or power_law_1.2_eplb");
+    }
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+           "%llu tokens cannot go to top_k %llu of %llu experts over ep %llu",
+           (unsigned long long)call->tokens, (unsigned long long)call->top_k,
+           (unsigned long long)call->experts, (unsigned long long)call->ranks);
+    return err_hint(r->err,
+                    "at most 4194304 tokens, 65536 experts in equal shares of ranks and "
+                    "groups, top_k 1 to 32 of them");
+}
+
 static enum status read_experts(struct reader *r, struct row *row)
 {
     double top_k, experts, ep, hidden, inter;
@@ -217,8 +238,7 @@ static enum status read_experts(struct reader *r, struct row *row)
         if (!number_count(r->csv->columns[c], &call.tokens) || !*text)
             continue;
         if (!curve_routing_rows(r->routing, routing, &call, &rows))
-            return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
-                          "'%s' is no routing of this table", routing);
+            return refuse_routing(r, row, routing, &call);
         v.row = arena_printf(r->arena, "%s/%s/ep%g/%s/%llu tokens", row->device, v.model, ep,
                              routing, (unsigned long long)call.tokens);
         v.size = (double)call.tokens;
@@ -315,16 +335,33 @@ static double none_of(double n, double m, double k)
     return chance;
 }
 
+enum { GROUPS = 8, NODE = 8, EXPERTS = 100000 };
+
 /* Of a token's experts, how many nodes and how many ranks it reaches: the router takes `chosen`
  * of 8 groups of experts (DeepSeek-V3), then top_k experts among those of the groups. A node
  * has 8 ranks (H800); with more than 8 nodes, or no groups, every expert is its own draw. */
 static void reach(double ep, double experts, double top_k, double chosen, double *nodes,
                   double *ranks)
 {
-    enum { GROUPS = 8, NODE = 8 };
     double n_nodes = fmax(ep / NODE, 1), pool = experts / GROUPS * chosen;
     *nodes = n_nodes * (1 - none_of(GROUPS, GROUPS / n_nodes, chosen));
     *ranks = pool / (experts / ep) * (1 - none_of(pool, experts / ep, top_k));
+}
+
+static enum status check_reach(struct reader *r, const struct row *row, double ep,
+                               double experts, double top_k, double chosen)
+{
+    double pool = experts / GROUPS * chosen;
+    if (ep >= 1 && ep <= experts && experts <= EXPERTS && chosen >= 1 && chosen <= GROUPS &&
+        top_k >= 1 && top_k <= pool)
+        return STATUS_OK;
+    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+           "top_k %g of %g experts in %g of %d groups, over ep %g: no token is sent so", top_k,
+           experts, chosen, GROUPS, ep);
+    return err_hint(r->err,
+                    "1 <= ep <= experts <= %d, 1 <= groups <= %d, and top_k at most "
+                    "the experts of these groups",
+                    EXPERTS, GROUPS);
 }
 
 static enum status read_exchange(struct reader *r, struct row *row)
@@ -357,6 +394,7 @@ static enum status read_exchange(struct reader *r, struct row *row)
         v.point.exchange.between = sent - sent / n_nodes;
         v.seconds = published * 1e-6;
     } else {
+        TRY(check_reach(r, row, ep, experts, top_k, groups));
         reach(ep, experts, top_k, groups, &nodes, &ranks);
         v.quantity = arena_printf(r->arena, "%s_bytes_per_s", direction);
         v.point.exchange.inside = row_bytes * ranks * 7 / 8;
@@ -433,6 +471,24 @@ static const char *table_name(const char *file, struct arena *arena)
     return arena_strndup(arena, name, strcspn(name, "."));
 }
 
+/* A profile beside which nothing was measured is a mistake, and nothing to compare. */
+static enum status check_measured(const struct reader *r)
+{
+    size_t f = 0;
+    while (f < r->n_families && r->families[f].n)
+        f++;
+    if (r->n && f == r->n_families)
+        return STATUS_OK;
+    const struct mark mark = {r->csv->file, 1, 1};
+    if (f == r->n_families)
+        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements");
+    else
+        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements of '%s'",
+               r->families[f].name);
+    return err_hint(r->err, "columns that are called by their tokens or bytes, as 512, hold "
+                            "times in microseconds");
+}
+
 enum status curve_read(const struct csv *csv, struct arena *arena, struct curve_table *table,
                        struct err *err)
 {
@@ -451,6 +507,7 @@ enum status curve_read(const struct csv *csv, struct arena *arena, struct curve_
         TRY(layout->read(&r, &row));
     }
     gather(&r);
+    TRY(check_measured(&r));
     *table = (struct curve_table){.name = table_name(csv->file, arena),
                                   .values = r.values,
                                   .n = r.n,

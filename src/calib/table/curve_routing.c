@@ -22,6 +22,7 @@
 #include "work/rows/eplb.h"
 
 enum { SAMPLES = 16, TOKEN_SAMPLES = 4, PURPOSE = 77, MOST_CHOICES = 32, MOST_GROUPS = 64 };
+enum { MOST_TOKENS = 1 << 22, MOST_EXPERTS = 1 << 16, MOST_ALPHA = 100 };
 
 const double curve_tiles[CURVE_TILES] = {16, 32, 64, 128, 256};
 
@@ -353,16 +354,24 @@ static bool read_word(const char *word, double *alpha, bool *packed)
     length -= *packed ? sizeof eplb - 1 : 0;
     memcpy(number, word + sizeof power - 1, length);
     number[length] = '\0';
-    return number_real(number, alpha) && *alpha > 0;
+    return number_real(number, alpha) && *alpha > 0 && *alpha <= MOST_ALPHA;
+}
+
+bool curve_routing_is(const char *word)
+{
+    double alpha;
+    bool packed;
+    return read_word(word, &alpha, &packed);
 }
 
 static bool is_possible(const struct curve_call *c)
 {
     bool grouped = c->groups > 1;
-    return c->tokens && c->ranks && c->experts % c->ranks == 0 && c->top_k <= MOST_CHOICES &&
+    return c->tokens && c->tokens <= MOST_TOKENS && c->ranks && c->experts <= MOST_EXPERTS &&
+           c->experts % c->ranks == 0 && c->top_k && c->top_k <= MOST_CHOICES &&
            c->top_k <= c->experts &&
            (!grouped || (c->groups <= MOST_GROUPS && c->experts % c->groups == 0 &&
-                         c->experts / c->groups * c->kept >= c->top_k));
+                         c->kept <= c->groups && c->experts / c->groups * c->kept >= c->top_k));
 }
 
 static bool same_call(const struct curve_call *a, const struct curve_call *b)

@@ -22,6 +22,9 @@ const char *const validate_tables[] = {"moe_kernels_hopper",
 enum status validate_table(const struct csv *csv, struct arena *arena, struct validation *out,
                            struct err *err)
 {
+    if (!csv->n_rows)
+        return err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
+                      "the table has no rows");
     if (curve_is_table(csv) && out->sets && out->sets->n)
         return published_no_sets(csv, err);
     if (curve_is_table(csv))

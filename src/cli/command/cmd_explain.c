@@ -42,8 +42,11 @@ static enum status read_failure(const struct invocation *call, struct failure *o
     }
     if (failure_find(text, length, call->arena, out))
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "no failed allocation in %s",
-            settings->log ? settings->log : "the text of '--oom'");
+    if (settings->log)
+        err_at(err, STATUS_INPUT, (struct mark){.file = settings->log},
+               length ? "no failed allocation in it" : "it is empty");
+    else
+        err_set(err, STATUS_INPUT, "no failed allocation in the text of '--oom'");
     if (!settings->log && file_is_there(text))
         return err_hint(err, "it names a file, which --log reads: --log %.200s", text);
     return err_hint(err,

@@ -239,6 +239,13 @@ static enum status read_letters(struct scan *scan, const char *argument)
     return STATUS_OK;
 }
 
+/* As "$PLAN" is while nothing sets it. */
+static enum status empty(const struct scan *scan)
+{
+    err_set(scan->err, STATUS_USAGE, "argument %d is empty", scan->at);
+    return err_hint(scan->err, "if it is a shell's variable, nothing has set it");
+}
+
 enum status option_parse(const struct option_table *tables, size_t n_tables, int n,
                          char *const *arguments, const char *command, struct arena *arena,
                          struct option_list *operands, struct err *err)
@@ -247,6 +254,8 @@ enum status option_parse(const struct option_table *tables, size_t n_tables, int
     bool ended = false;
     while (scan.at < n) {
         const char *argument = arguments[scan.at++];
+        if (argument[0] == '\0')
+            return empty(&scan);
         if (ended || argument[0] != '-' || argument[1] == '\0')
             option_list_add(operands, argument, arena);
         else if (text_equal(argument, "--"))

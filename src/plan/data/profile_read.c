@@ -94,8 +94,10 @@ static enum status is_scalar(struct reader *r, const struct node *node, const ch
 {
     if (node->kind == NODE_SCALAR && node->text[0])
         return STATUS_OK;
+    if (node->kind == NODE_SCALAR)
+        return err_at(r->err, STATUS_INPUT, node->mark, "'%s' has no value", key);
     return err_at(r->err, STATUS_INPUT, node->mark, "'%s' takes a value, not %s", key,
-                  node->kind == NODE_SCALAR ? "nothing" : node_kind_name(node->kind));
+                  node_kind_name(node->kind));
 }
 
 /* *found stays as it is where the row does not have the key. */
@@ -232,9 +234,14 @@ static enum status read_interval(struct reader *r, const struct node *row, struc
             return err_at(r->err, STATUS_INPUT, end->mark, "'%s' is no number", end->text);
     }
     double middle = c->by == PROFILE_BY_NONE ? c->y[0] : 1;
-    if (ends[0] > middle || ends[1] < middle || ends[0] < 0)
-        return err_at(r->err, STATUS_INPUT, node->mark, "the interval does not hold %g",
-                      middle);
+    if (ends[0] > middle || ends[1] < middle || ends[0] < 0) {
+        err_at(r->err, STATUS_INPUT, node->mark,
+               "the interval from '%s' to '%s' does not hold %s%g", node->first->text,
+               node->first->next->text, c->by == PROFILE_BY_NONE ? "its value, " : "", middle);
+        return err_hint(r->err, c->by == PROFILE_BY_NONE
+                                    ? "low <= value <= high, none below 0"
+                                    : "of a curve it is a share: low <= 1 <= high");
+    }
     c->low = middle > 0 ? ends[0] / middle : 1;
     c->high = middle > 0 ? ends[1] / middle : 1;
     return STATUS_OK;

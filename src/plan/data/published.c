@@ -27,9 +27,12 @@ enum status published_sets(const struct csv *csv, size_t row, struct arena *aren
     while (at && *at) {
         size_t length = strcspn(at, " ");
         const char *set = arena_strndup(arena, at, length), *equal = strchr(set, '=');
-        if (!equal)
-            return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-                          "\"%s\" is no key=value", set);
+        if (!equal) {
+            err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+                   "\"%s\" in column 'set' is no key=value", set);
+            return err_hint(err, "keys of the plan with blanks between them: parallel.ep=8 "
+                                 "workload.micro_batch=2");
+        }
         *sets = arena_grow(arena, *sets, *n, &capacity, sizeof **sets);
         (*sets)[(*n)++] = (struct override){
             arena_strndup(arena, set, (size_t)(equal - set)), equal + 1,

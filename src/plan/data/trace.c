@@ -28,9 +28,12 @@ static enum status check_trace(const struct plan *plan, const struct trace *trac
     const struct routing *routing = &plan->moe.routing;
     struct mark file = {routing->file, 0, 0};
     uint64_t experts = plan->model.moe.experts, top_k = plan->model.moe.top_k;
-    if (trace->experts > experts || (trace->counts && trace->experts != experts))
-        return err_at(err, STATUS_INPUT, file, "the trace has %llu experts, the model %llu",
-                      (unsigned long long)trace->experts, (unsigned long long)experts);
+    if (trace->experts > experts || (trace->counts && trace->experts != experts)) {
+        err_at(err, STATUS_INPUT, file, "the trace has %llu experts, the model %llu",
+               (unsigned long long)trace->experts, (unsigned long long)experts);
+        return err_hint(err, "give a trace of this model as moe.routing.file, or its experts "
+                             "as model.moe.experts");
+    }
     if (trace->ids && trace->top_k != top_k)
         return err_at(err, STATUS_INPUT, file,
                       "the trace has %llu experts per token, the model's top_k is %llu",

@@ -5,6 +5,8 @@
 
 #include "plan/text/python_word.h"
 
+enum { VALUES = 1000000 };
+
 /* ---- names ---- */
 
 /* A name as it stands; one that a script binds to what is not known is its own text, too. */
@@ -132,6 +134,9 @@ struct python_value python_frame_resolve(struct python_walk *walk,
     }
     if (value->kind != PYTHON_LIST && value->kind != PYTHON_CALL)
         return out;
+    walk->values += value->n;
+    if (walk->values > VALUES)
+        return (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
     out.items = arena_alloc(walk->job->arena, value->n + 1, sizeof *out.items);
     for (size_t i = 0; i < value->n; i++) {
         out.items[i] = value->items[i];
@@ -170,7 +175,7 @@ struct python_frame *python_frame_new(struct python_walk *walk,
     struct python_frame *frame = arena_alloc(walk->job->arena, 1, sizeof *frame);
     *frame = (struct python_frame){.module = module, .index = index, .caller = walk->frame};
     frame->depth = walk->frame ? walk->frame->depth + 1 : 0;
-    frame->scope =
-        (struct python_scope){.arena = walk->job->arena, .find = find_name, .context = walk};
+    frame->scope = (struct python_scope){
+        .arena = walk->job->arena, .find = find_name, .context = walk, .made = &walk->texts};
     return frame;
 }

@@ -34,6 +34,8 @@ struct python_walk {
     struct python_modules modules;
     struct python_frame *frame; /* of the function that is read */
     size_t steps;
+    size_t texts;  /* bytes that its expressions put together */
+    size_t values; /* parts of lists and calls that were looked into */
 };
 
 /* Reads the program. `line` is one of the function whose configuration is asked for, where

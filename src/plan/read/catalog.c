@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,8 @@ static enum status not_found(enum catalog_kind kind, const char *name, struct ar
 {
     const struct kind *k = &kinds[kind];
     if (looks_like_path(name))
-        err_set(err, STATUS_INPUT, "%s file '%s' cannot be opened", k->name, name);
+        err_set(err, STATUS_INPUT, "%s file '%s' cannot be opened: %s", k->name, name,
+                access(name, R_OK) ? strerror(errno) : "not there");
     else
         err_set(err, STATUS_INPUT, "no %s is called '%s'", k->name, name);
     struct catalog_item *items = NULL;

@@ -25,6 +25,7 @@ struct reader {
     struct arena *arena;
     struct err *err;
     struct python_scope scope;
+    size_t made; /* of the scope */
     struct python *python;
     size_t capacity, n_blocks, functions, imports;
     struct block blocks[BLOCKS];
@@ -500,6 +501,7 @@ enum status python_read(const char *name, const char *text, size_t length, struc
                        .err = err,
                        .scope = {.arena = arena},
                        .python = python};
+    r.scope.made = &r.made;
     *python = (struct python){0};
     TRY(encoding_check(file, false, text, length, err));
     while (r.at < r.end) {

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "plan/text/python_parser.h"
 
-enum { PYTHON_NESTING = 24, PYTHON_LARGEST = 1000000000 };
+enum { PYTHON_LARGEST = 1000000000 };
 
 static const struct python_value unknown = {.kind = PYTHON_UNKNOWN, .text = ""};
 
@@ -45,7 +45,7 @@ static struct python_value combine(struct parser *p, struct python_value a,
     if (a.kind == PYTHON_LIST && b.kind == PYTHON_LIST && *operation == '+')
         return repeat(p, &a, &b, 1);
     if (a.quoted && b.quoted && *operation == '+')
-        return python_joined(p->scope->arena, a, b);
+        return python_joined(p->scope, a, b);
     if (a.kind == PYTHON_LIST && second && text_equal(operation, "*"))
         return repeat(p, &a, NULL, y);
     bool divides = text_equal(operation, "//");

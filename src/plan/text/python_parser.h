@@ -5,6 +5,9 @@
 
 #include "plan/text/python_value.h"
 
+/* Brackets, signs and 'not' inside each other; a bracket counts twice. */
+enum { PYTHON_NESTING = 48 };
+
 struct parser {
     struct python_scope *scope;
     const char *at;

@@ -25,6 +25,16 @@ size_t python_name_length(const char *at)
 
 /* ---- texts ---- */
 
+/* Whether a text may be put into another; it is counted then. */
+static bool afford(const struct python_scope *scope, const char *text)
+{
+    size_t length = strlen(text);
+    if (length > PYTHON_TEXT - *scope->made)
+        return false;
+    *scope->made += length;
+    return true;
+}
+
 bool python_read_text(const struct python_scope *scope, const char *at, const char *end,
                       bool raw, bool made, struct text *out)
 {
@@ -36,7 +46,8 @@ bool python_read_text(const struct python_scope *scope, const char *at, const ch
             size_t n = *at == '{' ? python_name_length(at + 1) : 0;
             const struct python_value *v =
                 n ? python_look_up(scope, arena_strndup(scope->arena, at + 1, n)) : NULL;
-            if (!v || v->kind != PYTHON_WORD || !(v->quoted || v->number) || at[1 + n] != '}')
+            if (!v || v->kind != PYTHON_WORD || !(v->quoted || v->number) || at[1 + n] != '}' ||
+                !afford(scope, v->text))
                 return false;
             text_append(out, v->text);
             at += n + 1;
@@ -54,28 +65,30 @@ bool python_read_text(const struct python_scope *scope, const char *at, const ch
     return true;
 }
 
-struct python_value python_joined(struct arena *arena, struct python_value a,
+struct python_value python_joined(const struct python_scope *scope, struct python_value a,
                                   struct python_value b)
 {
-    if (!a.quoted || !b.quoted)
+    if (!a.quoted || !b.quoted || !afford(scope, a.text) || !afford(scope, b.text))
         return (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
-    a.text = arena_printf(arena, "%s%s", a.text, b.text);
+    a.text = arena_join(scope->arena, a.text, b.text);
     return a;
 }
 
-struct python_value python_join(struct arena *arena, struct python_value between,
+struct python_value python_join(const struct python_scope *scope, struct python_value between,
                                 struct python_value of)
 {
-    struct text out = {.arena = arena};
-    bool known = of.kind == PYTHON_LIST;
+    struct text out = {.arena = scope->arena};
+    bool known = of.kind == PYTHON_LIST, little = true;
     for (size_t i = 0; known && i < of.n; i++) {
         const struct python_value *v = &of.items[i].value;
-        known = v->kind == PYTHON_WORD && (v->quoted || v->number);
+        little = afford(scope, between.text) && afford(scope, v->text);
+        known = little && v->kind == PYTHON_WORD && (v->quoted || v->number);
         text_printf(&out, "%s%s", i ? between.text : "", known ? v->text : "");
     }
     if (known)
         between.text = text_string(&out);
-    else if (of.kind == PYTHON_LIST) /* a command's words, some of which are not known */
+    else if (of.kind == PYTHON_LIST &&
+             little) /* a command's words, some of which are not known */
         return of;
     return known ? between : (struct python_value){.kind = PYTHON_UNKNOWN, .text = ""};
 }
@@ -96,6 +109,20 @@ struct python_value python_split(struct arena *arena, struct python_value of)
 }
 
 /* ---- lists ---- */
+
+/* What is left of a number of parts behind the value; 0: it has as many, or more. */
+static size_t parts_left(const struct python_value *value, size_t left)
+{
+    bool parted = value->kind == PYTHON_LIST || value->kind == PYTHON_CALL;
+    for (size_t i = 0; parted && left && i < value->n; i++)
+        left = parts_left(&value->items[i].value, left - 1);
+    return left;
+}
+
+bool python_is_large(const struct python_value *value)
+{
+    return parts_left(value, PYTHON_PARTS + 1) == 0;
+}
 
 bool python_is_list(const struct python_scope *scope, const char *name)
 {

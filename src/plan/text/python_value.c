@@ -467,7 +467,6 @@ static struct python_value parse_mapping(struct parser *p)
 /* " ".join(list), "a b".split(). */
 static struct python_value apply_method(struct parser *p, struct python_value text)
 {
-    struct arena *arena = p->scope->arena;
     struct python_value items = {.kind = PYTHON_LIST, .text = ""};
     bool join = python_take(p, ".join(");
     if (!join && !python_take(p, ".split("))
@@ -475,7 +474,8 @@ static struct python_value apply_method(struct parser *p, struct python_value te
     parse_items(p, ')', true, &items);
     if (p->failed || !text.quoted || items.n != join)
         return unknown;
-    return join ? python_join(arena, text, items.items[0].value) : python_split(arena, text);
+    return join ? python_join(p->scope, text, items.items[0].value)
+                : python_split(p->scope->arena, text);
 }
 
 /* "a" "b" is one text. */
@@ -490,12 +490,12 @@ static struct python_value parse_strings(struct parser *p, size_t length)
             p->at = before;
             break;
         }
-        text = python_joined(p->scope->arena, text, parse_string(p, length));
+        text = python_joined(p->scope, text, parse_string(p, length));
     }
     return apply_method(p, text);
 }
 
-struct python_value python_parse_atom(struct parser *p)
+static struct python_value parse_atom(struct parser *p)
 {
     python_skip(p);
     size_t length = python_string_length(p->at, p->at + strlen(p->at));
@@ -522,6 +522,15 @@ struct python_value python_parse_atom(struct parser *p)
     parse_items(p, list ? ']' : ')', false, &value);
     bool tuple = list || (p->at > begin + 2 && p->at[-2] == ',');
     return !p->failed && !tuple && value.n == 1 ? value.items[0].value : value;
+}
+
+struct python_value python_parse_atom(struct parser *p)
+{
+    if (p->failed || p->depth++ == PYTHON_NESTING)
+        return python_fail(p);
+    struct python_value value = parse_atom(p);
+    p->depth--;
+    return python_is_large(&value) ? python_fail(p) : value;
 }
 
 struct python_value python_value(struct python_scope *scope, const char *text,

@@ -20,7 +20,15 @@ struct python_scope {
      * scope that has it takes mappings of any keys, too. */
     bool (*find)(void *context, const char *name, struct python_value *value);
     void *context;
+    size_t *made; /* bytes of the texts that expressions put together so far */
 };
+
+/* A script that doubles a text or a list line by line would fill any memory: texts beyond this,
+ * in all, are not known, nor is a value of more parts. */
+enum { PYTHON_TEXT = 4 * 1024 * 1024, PYTHON_PARTS = 8192 };
+
+/* Whether it has more than PYTHON_PARTS parts, those of its parts with them. */
+bool python_is_large(const struct python_value *value);
 
 void python_bind(struct python_scope *scope, const char *name, struct python_value value);
 
@@ -62,10 +70,10 @@ bool python_read_text(const struct python_scope *scope, const char *at, const ch
                       bool raw, bool made, struct text *out);
 
 /* Two texts as one; " ".join(list), which stays the list where an item is not known; the words
- * of a text. What is no text gives nothing that is known. */
-struct python_value python_joined(struct arena *arena, struct python_value a,
+ * of a text. What is no text, or too much of it, gives nothing that is known. */
+struct python_value python_joined(const struct python_scope *scope, struct python_value a,
                                   struct python_value b);
-struct python_value python_join(struct arena *arena, struct python_value between,
+struct python_value python_join(const struct python_scope *scope, struct python_value between,
                                 struct python_value of);
 struct python_value python_split(struct arena *arena, struct python_value of);
 

@@ -375,6 +375,11 @@ enum status shell_read_inner(struct shell_reader *reader, struct cursor script,
     struct shell_reader inner = *reader;
     if (reader->nesting == SHELL_NESTING)
         return err_at(reader->err, STATUS_INPUT, script.mark, "shells inside each other");
+    inner.expanded += words->n * sizeof *words->items;
+    if (inner.expanded > SHELL_TEXT)
+        return err_at(reader->err, STATUS_INPUT, script.mark,
+                      "scripts in quotes grow the script beyond the limit of %d bytes",
+                      SHELL_TEXT);
     inner.cursor = script;
     inner.nesting++;
     for (size_t i = 0; i < words->n; i++)

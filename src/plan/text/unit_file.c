@@ -19,14 +19,17 @@ struct reading {
     unsigned line;
 };
 
+static const char *line_end(const char *at, const char *end)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    return newline ? newline : end;
+}
+
 /* Behind blanks, blank lines and comments. */
 static const char *skip_comments(const char *at, const char *end)
 {
-    while (at < end && (isspace((unsigned char)*at) || *at == '#' || *at == ';')) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        bool blank = isspace((unsigned char)*at);
-        at = blank ? at + 1 : newline ? newline : end;
-    }
+    while (at < end && (isspace((unsigned char)*at) || *at == '#' || *at == ';'))
+        at = isspace((unsigned char)*at) ? at + 1 : line_end(at, end);
     return at;
 }
 
@@ -40,12 +43,6 @@ bool unit_file_is(const char *name, const char *text)
         if (text_starts(at, sections[i]))
             return true;
     return false;
-}
-
-static const char *line_end(const char *at, const char *end)
-{
-    const char *newline = memchr(at, '\n', (size_t)(end - at));
-    return newline ? newline : end;
 }
 
 static bool is_comment(const char *at, const char *end)
