@@ -13,7 +13,7 @@
 #include "sim/serve/serve_plays.h"
 #include "support/played.h"
 
-enum { CASES = 600, PURPOSE = 77 };
+enum { CASES = 1000, PURPOSE = 77 };
 
 static struct scheduler_ask draw(struct rng *rng)
 {
@@ -34,11 +34,25 @@ static struct scheduler_ask draw(struct rng *rng)
     ask.cache.admits = (enum admission)rng_below(rng, 3);
     ask.cache.tokens =
         rng_below(rng, 5) ? (ask.input + ask.output) * (1 + rng_below(rng, 5)) : 0;
+    if (!rng_below(rng, 6)) /* less than one request: it runs alone, and stays */
+        ask.cache.tokens = ask.cache.tokens / 7;
     ask.cache.keeps = rng_below(rng, 2);
     if (rng_below(rng, 2))
         ask.in_flight = 1 + rng_below(rng, 40);
     else
         ask.rate = 0.2 + 0.1 * (double)rng_below(rng, 40);
+    return ask;
+}
+
+/* Long answers of one replica: what is reserved of them falls faster than the cache fills, and
+ * lets in after some steps who waits. */
+static struct scheduler_ask draw_reserving(struct rng *rng)
+{
+    struct scheduler_ask ask = draw(rng);
+    ask.replicas = ask.poll_steps = 1;
+    ask.cache.admits = ADMIT_PART;
+    ask.output = 1000 + rng_below(rng, 4000);
+    ask.cache.tokens = (ask.input + ask.output) * (2 + rng_below(rng, 20)) / 4;
     return ask;
 }
 
@@ -61,7 +75,7 @@ static void stuck_steps_are_single_steps(void **state)
         struct arena arena = {0};
         struct rng rng;
         rng_init(&rng, 1, PURPOSE, 0, 0, i);
-        struct scheduler_ask ask = draw(&rng);
+        struct scheduler_ask ask = i % 4 ? draw(&rng) : draw_reserving(&rng);
         struct scheduler_result at_once, singly;
         scheduler_play(&ask, &arena, &at_once);
         ask.singly = true;

@@ -376,23 +376,25 @@ static bool any_waits(const struct player *p)
     return false;
 }
 
-/* Whether whoever waits for its turn does so, too, after the next decode steps, however many:
- * until somebody ends, arrives or is taken out. Looks between (poll_steps) and prompts that are
- * held back go step by step. */
-static bool is_stuck(const struct player *p)
+/* The decode steps to come after none of which anybody that waits for its turn has it: until
+ * somebody ends, arrives or is taken out. Looks between (poll_steps) and prompts that are held
+ * back go step by step. */
+static uint64_t stuck_steps(const struct player *p)
 {
     const struct scheduler_ask *ask = p->ask;
+    uint64_t steps = UINT64_MAX;
     if (ask->poll_steps > 1 || (ask->balance.timeout && ask->replicas > 1))
-        return false;
-    for (uint64_t i = 0; i < ask->replicas; i++) {
+        return 0;
+    for (uint64_t i = 0; i < ask->replicas && steps; i++) {
         const struct replica *at = &p->replicas[i];
         const struct request *r = &p->requests[at->first];
         if (at->first == NOBODY || at->running == ask->slots)
             continue;
-        if (r >= p->requests + p->known || r->started || !cache_is_shut(p, at, r))
-            return false;
+        if (r >= p->requests + p->known || r->started)
+            return 0;
+        steps = lesser(steps, cache_shut_steps(p, at, r));
     }
-    return true;
+    return steps;
 }
 
 /* Steps in which nobody begins, each as if it were by itself: sums are rounded step by step. */
@@ -415,8 +417,9 @@ static void decode(struct player *p)
     double each = decode_s(p);
     uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
     bool waits = any_waits(p);
-    if (waits && n > 1 && !p->ask->singly && is_stuck(p)) {
-        decode_stuck(p, n);
+    uint64_t stuck = waits && n > 1 && !p->ask->singly ? stuck_steps(p) : 0;
+    if (stuck) {
+        decode_stuck(p, stuck < n ? stuck + 1 : n);
         return;
     }
     if (waits)

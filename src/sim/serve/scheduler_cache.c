@@ -49,6 +49,17 @@ static double first_ratio(const struct player *p)
     return FIRST_RATIO * (p->ask->replicas > 1 ? REPLICAS_SHARE : 1);
 }
 
+/* What is reserved of answers to come falls by so much a step, to no less than this. */
+static double least_ratio(const struct player *p)
+{
+    return first_ratio(p) * LEAST_SHARE;
+}
+
+static double ratio_fall(const struct player *p)
+{
+    return (first_ratio(p) - least_ratio(p)) / RATIO_STEPS;
+}
+
 void cache_begin(const struct player *p, struct replica *at)
 {
     *at = (struct replica){
@@ -84,37 +95,67 @@ static uint64_t whole(const struct request *r)
     return r->input + r->output;
 }
 
+/* Of what is reserved for those that run, all of whom decode: tokens, and what a decode step
+ * gives back at most, by their words (all of them count) and by the part that falls. */
+static double reserved(const struct player *p, const struct replica *at, double *back)
+{
+    double come = 0, fall = at->ratio > least_ratio(p) ? ratio_fall(p) : 0;
+    for (uint32_t i = at->newest; i != NOBODY; i = p->requests[i].older)
+        come += to_come(p, &p->requests[i]);
+    *back = fall * come + at->ratio * growth(p, at);
+    return at->ratio * come;
+}
+
+/* A step gives back no more than the first one does, since what is to come and its part only
+ * fall, and takes what it adds. */
+static uint64_t shut_beside(const struct player *p, const struct replica *at, double asked)
+{
+    static const double rounded = 1e-9; /* of sums of so many terms */
+    double tokens = (double)p->ask->cache.tokens, back, sum = reserved(p, at, &back);
+    double lacks = asked + at->held + sum - tokens - rounded * (asked + at->held + sum);
+    double rise = back - growth(p, at) * (1 - rounded);
+    if (lacks < 0)
+        return 0;
+    return rise > 0 ? (uint64_t)lower(lacks / rise, (double)UINT32_MAX) : UINT64_MAX;
+}
+
+/* Of a request that has not begun: what it asks for where a part is reserved. */
+static double asked_beside(const struct request *r)
+{
+    return (double)r->left + lower((double)cache_answer(r), MOST_ANSWER);
+}
+
 bool cache_admits(const struct player *p, const struct replica *at, const struct request *r)
 {
-    double tokens = (double)p->ask->cache.tokens, asked = (double)r->left;
+    double tokens = (double)p->ask->cache.tokens;
     if (!is_played(p) || !at->running)
         return true;
     switch (p->ask->cache.admits) {
     case ADMIT_PROMPT:
-        return !at->relieved && asked <= tokens - at->held - growth(p, at);
+        return !at->relieved && (double)r->left <= tokens - at->held - growth(p, at);
     case ADMIT_PART:
-        asked += lower((double)cache_answer(r), MOST_ANSWER);
-        return is_beside(p, at, asked, tokens - at->held);
+        return is_beside(p, at, asked_beside(r), tokens - at->held);
     case ADMIT_WHOLE:
         break;
     }
     return (double)whole(r) <= tokens - (double)at->wholes;
 }
 
-bool cache_is_shut(const struct player *p, const struct replica *at, const struct request *r)
+uint64_t cache_shut_steps(const struct player *p, const struct replica *at,
+                          const struct request *r)
 {
     double tokens = (double)p->ask->cache.tokens;
     if (!is_played(p) || !at->running)
-        return false;
+        return 0;
     switch (p->ask->cache.admits) {
     case ADMIT_PROMPT: /* what is held only grows */
-        return (double)r->left > tokens - at->held - growth(p, at);
-    case ADMIT_PART: /* what is reserved falls */
-        return false;
+        return (double)r->left > tokens - at->held - growth(p, at) ? UINT64_MAX : 0;
+    case ADMIT_PART:
+        return shut_beside(p, at, asked_beside(r));
     case ADMIT_WHOLE:
         break;
     }
-    return (double)whole(r) > tokens - (double)at->wholes;
+    return (double)whole(r) > tokens - (double)at->wholes ? UINT64_MAX : 0;
 }
 
 uint64_t cache_kept(const struct player *p, const struct replica *at, const struct request *r)
@@ -156,17 +197,6 @@ void cache_take(struct player *p, struct replica *at, struct request *r, uint64_
 void cache_join(const struct player *p, struct request *r)
 {
     r->joined = p->decode_steps;
-}
-
-/* What is reserved of answers to come falls by so much a step, to no less than this. */
-static double least_ratio(const struct player *p)
-{
-    return first_ratio(p) * LEAST_SHARE;
-}
-
-static double ratio_fall(const struct player *p)
-{
-    return (first_ratio(p) - least_ratio(p)) / RATIO_STEPS;
 }
 
 void cache_grow(struct player *p, uint64_t n)
@@ -222,22 +252,54 @@ void cache_leave(struct player *p, struct replica *at, const struct request *r)
     at->ratio = at->running ? at->ratio : first_ratio(p); /* idle */
 }
 
+/* Tokens of a prompt under way that the step takes as well. */
+static double next_chunk(const struct player *p, const struct replica *at)
+{
+    const struct request *r = at->first == NOBODY ? NULL : &p->requests[at->first];
+    return r && r->started ? (double)lesser(r->left, player_left_over(p, at)) : 0;
+}
+
+/* Tokens that decodes may fill until a replica takes somebody out. */
+static double room_of(const struct player *p, const struct replica *at)
+{
+    double tokens = (double)p->ask->cache.tokens;
+    return p->ask->cache.admits == ADMIT_PROMPT ? tokens - next_chunk(p, at) : tokens;
+}
+
 uint64_t cache_steps(const struct player *p)
 {
     double steps = (double)UINT32_MAX;
     for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
         const struct replica *at = &p->replicas[i];
         if (at->decoding)
-            steps = lower(steps, ((double)p->ask->cache.tokens - at->held) / growth(p, at));
+            steps = lower(steps, (room_of(p, at) - at->held) / growth(p, at));
     }
     return is_played(p) ? (uint64_t)higher(steps, 1) : UINT64_MAX;
 }
 
-/* Of steps one by one the first after which a replica has no room for the next. */
+/* Whether a replica whose cache is full takes anybody out: the last one stays, however much it
+ * holds. */
+static bool takes_out(const struct player *p, const struct replica *at)
+{
+    switch (p->ask->cache.admits) {
+    case ADMIT_PROMPT:
+        return at->running > 1;
+    case ADMIT_PART:
+        return at->decoding > 1;
+    case ADMIT_WHOLE:
+        break;
+    }
+    return false;
+}
+
+/* Of steps one by one the first after which a replica has no room for the next, and
+ * takes somebody out. */
 static uint64_t room_steps(const struct player *p, const struct replica *at, uint64_t most)
 {
-    double each = growth(p, at), held = at->held, tokens = (double)p->ask->cache.tokens;
+    double each = growth(p, at), held = at->held, tokens = room_of(p, at);
     uint64_t n = 0;
+    if (!takes_out(p, at))
+        return most;
     if (is_whole(held) && is_whole(each) && each > 0) {
         uint64_t steps = held < tokens ? (uint64_t)(tokens - held) / (uint64_t)each : 0;
         return lesser(steps ? steps : 1, most);
@@ -307,13 +369,6 @@ static double new_ratio(const struct player *p, const struct replica *at)
     return fmin(1, said / all);
 }
 
-/* Tokens of a prompt under way that the step takes as well. */
-static double next_chunk(const struct player *p, const struct replica *at)
-{
-    const struct request *r = at->first == NOBODY ? NULL : &p->requests[at->first];
-    return r && r->started ? (double)lesser(r->left, player_left_over(p, at)) : 0;
-}
-
 /* Who has said least, of those whose prompt is longest, of those the newest; NOBODY: all are in
  * their prompts. */
 static uint32_t said_least(const struct player *p, const struct replica *at)
@@ -335,8 +390,7 @@ static uint32_t said_least(const struct player *p, const struct replica *at)
 
 static void relieve_newest(struct player *p, struct replica *at)
 {
-    double tokens = (double)p->ask->cache.tokens;
-    while (at->running > 1 && at->held + growth(p, at) + next_chunk(p, at) > tokens) {
+    while (at->running > 1 && at->held + growth(p, at) > room_of(p, at)) {
         take_out(p, at, at->newest);
         at->relieved = true;
     }

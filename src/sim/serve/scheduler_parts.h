@@ -98,10 +98,11 @@ void cache_join(const struct player *player, struct request *r);
 void cache_grow(struct player *player, uint64_t n);
 void cache_leave(struct player *player, struct replica *at, const struct request *r);
 
-/* Whether a request that waits for room finds none either after any number of decode steps, as
- * long as nobody else ends, begins or is taken out. */
-bool cache_is_shut(const struct player *player, const struct replica *at,
-                   const struct request *r);
+/* Of a request that waits for room: decode steps to come after none of which it finds any, as
+ * long as nobody else ends, begins or is taken out, and maybe not after the next either;
+ * UINT64_MAX: after no number of them. Those that run decode. */
+uint64_t cache_shut_steps(const struct player *player, const struct replica *at,
+                          const struct request *r);
 
 /* Decode steps that all replicas have room for, at least one. */
 uint64_t cache_steps(const struct player *player);
