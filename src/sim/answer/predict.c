@@ -274,7 +274,7 @@ static uint64_t slots_bytes(const struct context *c, struct steps *step)
 {
     struct memory_peak peak;
     unsigned schedule;
-    steady_next(&step->steady);
+    steady_next(&step->steady, 0);
     return verdict_evaluate_steady(c->plan, &c->work, &step->slots, step->values, &step->steady,
                                    &peak, &schedule)
                ? peak.total_bytes

@@ -10,8 +10,10 @@ static bool is_kept(const struct steady *steady)
     return steady->arena && steady->asked > ASKED;
 }
 
-void steady_next(struct steady *steady)
+void steady_next(struct steady *steady, uint64_t enough)
 {
+    steady->enough = enough;
+    steady->beyond = false;
     if (steady->asked <= ASKED)
         steady->asked++;
 }

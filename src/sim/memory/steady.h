@@ -19,6 +19,10 @@ struct steady_stage {
 struct steady {
     struct arena *arena;
     unsigned asked; /* plans evaluated so far */
+    /* verdict_evaluate_steady ends at a stage that needs more than `enough`, and says so; 0: it
+     * looks at all stages */
+    uint64_t enough;
+    bool beyond;
     struct sizes_moving sizes;
     struct memory_kept kept[STEADY_SCHEDULES];
     uint64_t turn[STEADY_SCHEDULES]; /* of sizes, when the fold was kept; 0: not yet */
@@ -27,8 +31,8 @@ struct steady {
     struct steady_stage *of; /* [pp] */
 };
 
-/* Another plan of the list's structure comes. */
-void steady_next(struct steady *steady);
+/* Another plan of the list's structure comes; `enough` as above. */
+void steady_next(struct steady *steady, uint64_t enough);
 
 /* stage_moments; *stages is `room`, or what is kept. */
 unsigned steady_stages(struct steady *steady, const struct plan *plan, uint64_t index,

@@ -120,6 +120,9 @@ bool verdict_evaluate_steady(const struct plan *plan, const struct work *work,
         for (unsigned moment = 0; moment < moments; moment++) {
             if (!try_stage(&trial, &stages[moment]))
                 return false;
+            steady->beyond = steady->enough && peak->total_bytes > steady->enough;
+            if (steady->beyond)
+                return false;
             last = peak->total_bytes > most || (i == first && !moment);
             if (!last)
                 continue;

@@ -130,15 +130,14 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
         return false;
     if (stack_has(search->plan) && !stack_has(changed))
         return false;
-    bool number = n == 1 && evaluate_is_slot(moves[0].key);
     struct fix_known *known = fix_known_of(search, changed);
     /* most of what is tried is far too large */
-    if (!number && fix_state_exceeds(search, changed, known, verdict_limit(changed)))
+    if (fix_needs_more(search, changed, known, verdict_limit(changed)))
         return false;
-    bool routed = fix_evaluate(search, changed, known, number, true, result);
+    bool routed = fix_evaluate(search, changed, known, true, result);
     if (!is_good(search, result) || !routed)
         return is_good(search, result);
-    fix_evaluate(search, changed, known, number, false, result);
+    fix_evaluate(search, changed, known, false, result);
     return is_good(search, result);
 }
 
@@ -545,6 +544,8 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     fix_devices(search);
     try_queue(search);
     evaluator_release(&search->evaluator);
+    for (unsigned i = 0; i < FIX_LISTS; i++)
+        evaluator_release(&search->lists[i]);
     demand_banks_release(search->banks, FIX_BANKS);
     arena_release(&search->scratch);
     if (search->n)

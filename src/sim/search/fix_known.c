@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "sim/memory/steady.h"
 #include "sim/memory/verdict.h"
 #include "sim/moe/predict_moe.h"
@@ -14,7 +15,7 @@
 #include "work/piece/state.h"
 #include "work/stack/stack.h"
 
-enum { WORDS_MOST = 32, BLOCK = 32 };
+enum { WORDS_MOST = 32, BLOCK = 32, PLAN_WORDS = sizeof(struct plan) / sizeof(uint64_t) };
 
 /* A word of a plan that differs. */
 struct word {
@@ -27,6 +28,8 @@ struct fix_known {
     size_t n;
     const struct word *words; /* [n] */
     bool lawful;              /* model, cluster and parallel obey their rules */
+    uint64_t needs;           /* at least, with the least that routing can ask for */
+    uint64_t structure;       /* of its list; 0: not looked up */
     uint64_t exceeds, within; /* the state needs more than the one, no more than the other */
     struct fix_result {
         bool known, routed;
@@ -53,10 +56,9 @@ static bool same_block(const struct plan *a, const struct plan *b, size_t at, si
 static bool describe(const struct plan *base, const struct plan *changed,
                      struct word words[WORDS_MOST], size_t *n)
 {
-    const size_t all = sizeof *base / sizeof(uint64_t);
     *n = 0;
-    for (size_t first = 0, end; first < all; first = end) {
-        end = first + BLOCK < all ? first + BLOCK : all;
+    for (size_t first = 0, end; first < PLAN_WORDS; first = end) {
+        end = first + BLOCK < PLAN_WORDS ? first + BLOCK : PLAN_WORDS;
         if (same_block(base, changed, first, end - first))
             continue;
         for (size_t at = first; at < end; at++) {
@@ -139,8 +141,9 @@ static bool state_exceeds(struct fix_search *search, const struct plan *plan, ui
     return verdict_exceeds(plan, &list.work, &list.slots, list.values, &none, bytes);
 }
 
-bool fix_state_exceeds(struct fix_search *search, const struct plan *changed,
-                       struct fix_known *known, uint64_t bytes)
+/* Whether the state does so: then the whole of it does. */
+static bool state_needs_more(struct fix_search *search, const struct plan *changed,
+                             struct fix_known *known, uint64_t bytes)
 {
     if (changed->workload.mode != MODE_TRAIN || !known->lawful || bytes >= known->within)
         return false;
@@ -156,27 +159,131 @@ bool fix_state_exceeds(struct fix_search *search, const struct plan *changed,
 
 /* ---- all of it ---- */
 
-/* A change of one mere number has the structure of the plan as it is, one that was evaluated
- * last the structure of that, every other one its own. */
-static uint64_t structure_of(struct fix_search *search, const struct fix_known *known,
-                             bool number)
+/* Plans whose lists are one differ in words that are mere numbers to it. */
+struct fix_structure {
+    struct fix_structure *next; /* of the same hash */
+    size_t n;
+    const struct word *words; /* [n] that differ from the plan to be fixed, but numbers */
+    uint64_t number;
+};
+
+/* What a structure leaves out: what evaluate_is_slot names. */
+static const bool *number_words(struct fix_search *search)
 {
-    uint64_t own = search->last == known ? search->structure : ++search->structure;
-    return number ? 0 : own;
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    if (search->numbers)
+        return search->numbers;
+    search->numbers = arena_alloc(search->arena, PLAN_WORDS, sizeof *search->numbers);
+    for (size_t i = 0; i < n; i++)
+        if (evaluate_is_slot(fields[i].key))
+            search->numbers[fields[i].offset / sizeof(uint64_t)] = true;
+    return search->numbers;
+}
+
+/* The words of a plan's structure: [known->n]. */
+static size_t structure_words(struct fix_search *search, const struct fix_known *known,
+                              struct word *words)
+{
+    const bool *numbers = number_words(search);
+    size_t n = 0;
+    for (size_t i = 0; i < known->n; i++)
+        if (!numbers[known->words[i].at])
+            words[n++] = known->words[i];
+    return n;
+}
+
+/* Numbers from 1 on. Of a plan that differs in too much, one of its own. */
+static uint64_t structure_of(struct fix_search *search, const struct fix_known *known)
+{
+    struct word words[WORDS_MOST];
+    if (!known->words)
+        return ++search->n_structures;
+    size_t n = structure_words(search, known, words);
+    uint64_t hash = hash_bytes(HASH_START, words, n * sizeof *words);
+    struct fix_structure **slot = &search->structures[(hash >> 32) % FIX_KNOWN];
+    while (*slot && ((*slot)->n != n || memcmp((*slot)->words, words, n * sizeof *words) != 0))
+        slot = &(*slot)->next;
+    if (*slot)
+        return (*slot)->number;
+    struct word *kept = arena_alloc(search->arena, n, sizeof *kept);
+    memcpy(kept, words, n * sizeof *kept);
+    *slot = arena_alloc(search->arena, 1, sizeof **slot);
+    **slot = (struct fix_structure){.n = n, .words = kept, .number = ++search->n_structures};
+    return (*slot)->number;
+}
+
+/* Who holds the list of a plan. Served plans have two, which nobody shares. */
+static struct evaluator *evaluator_of(struct fix_search *search, struct fix_known *known,
+                                      const struct plan *changed)
+{
+    bool serves = changed->workload.mode == MODE_SERVE;
+    if (!known->structure)
+        known->structure = structure_of(search, known);
+    struct evaluator *e = &search->lists[serves ? 0 : known->structure % FIX_LISTS];
+    e->routing = search->routing;
+    e->banks = search->banks;
+    e->n_banks = FIX_BANKS;
+    e->rows_known = search->evaluator.rows_known;
+    return e;
+}
+
+/* Whether the list of a plan's structure stands built. */
+static bool is_built(struct fix_search *search, const struct plan *changed,
+                     struct fix_known *known)
+{
+    const struct evaluator *e = known->lawful ? evaluator_of(search, known, changed) : NULL;
+    return e && e->built && e->structure == known->structure;
+}
+
+static struct fix_result *ask(struct evaluator *e, const struct plan *changed,
+                              struct fix_known *known, bool least)
+{
+    struct fix_result *found = &known->results[least];
+    e->least = least;
+    evaluate(e, changed, known->structure, &found->of);
+    found->of.wall = NULL; /* of a list that the next one replaces */
+    found->of.by = NULL;
+    found->routed = e->routed;
+    found->known = true;
+    return found;
+}
+
+/* Whether a plan needs more than that at some moment of some stage, by a list of all of it. */
+static bool list_exceeds(struct fix_search *search, const struct plan *changed,
+                         struct fix_known *known, uint64_t bytes)
+{
+    const struct workload *w = &changed->workload;
+    bool one_list = w->mode != MODE_SERVE && !w->queue && !changed->prefill;
+    if (!one_list || !known->lawful || known->results[true].known)
+        return false;
+    if (bytes < known->needs)
+        return true;
+    struct evaluator *e = evaluator_of(search, known, changed);
+    e->steady.beyond = false;
+    e->enough = bytes;
+    struct fix_result *found = ask(e, changed, known, true);
+    e->enough = 0;
+    found->known = !e->steady.beyond;
+    if (e->steady.beyond)
+        known->needs = bytes + 1;
+    return e->steady.beyond;
+}
+
+bool fix_needs_more(struct fix_search *search, const struct plan *changed,
+                    struct fix_known *known, uint64_t bytes)
+{
+    return (!is_built(search, changed, known) &&
+            state_needs_more(search, changed, known, bytes)) ||
+           list_exceeds(search, changed, known, bytes);
 }
 
 bool fix_evaluate(struct fix_search *search, const struct plan *changed,
-                  struct fix_known *known, bool number, bool least, struct evaluation *result)
+                  struct fix_known *known, bool least, struct evaluation *result)
 {
     struct fix_result *found = &known->results[least];
-    if (!found->known && known->lawful) {
-        search->evaluator.least = least;
-        evaluate(&search->evaluator, changed, structure_of(search, known, number), &found->of);
-        search->last = known;
-        found->of.wall = NULL; /* of a list that the next one replaces */
-        found->of.by = NULL;
-        found->routed = search->evaluator.routed;
-    }
+    if (!found->known && known->lawful)
+        ask(evaluator_of(search, known, changed), changed, known, least);
     found->known = true;
     *result = found->of;
     return found->routed;

@@ -10,7 +10,7 @@
 
 #define FIX_OFFLOAD "optimizer.offload" /* the key of what moves the states to the host */
 
-enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512, FIX_BANKS = 64 };
+enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512, FIX_BANKS = 64, FIX_LISTS = 32 };
 
 /* One change: of one idea (`key`), in one or more settings. */
 struct fix_move {
@@ -29,6 +29,7 @@ struct fix_moves {
 };
 
 struct fix_known;
+struct fix_structure;
 
 struct fix_search {
     const struct plan *plan;
@@ -36,13 +37,15 @@ struct fix_search {
     const struct routing_data *routing;
     const struct profile *profile;
     struct arena *arena, scratch;
-    struct evaluator evaluator;
-    struct demand_bank banks[FIX_BANKS];       /* by routing: most changes leave it as it is */
-    enum verdict accept;                       /* the least that counts as fitting */
-    uint64_t structure;                        /* of the last try; 0: the plan's own */
-    struct fix_known *known[FIX_KNOWN], *last; /* by hash; what was evaluated last */
-    struct drops drops;                        /* shares of dropped rows */
-    double seconds_per_token;                  /* of the plan as it is, once it is timed */
+    struct evaluator evaluator, lists[FIX_LISTS]; /* one of no list; by structure */
+    struct demand_bank banks[FIX_BANKS]; /* by routing: most changes leave it as it is */
+    enum verdict accept;                 /* the least that counts as fitting */
+    struct fix_known *known[FIX_KNOWN];  /* by hash */
+    struct fix_structure *structures[FIX_KNOWN];
+    uint64_t n_structures;
+    bool *numbers;            /* which words of a plan they leave out */
+    struct drops drops;       /* shares of dropped rows */
+    double seconds_per_token; /* of the plan as it is, once it is timed */
     bool timed;
     struct fix *fixes;
     size_t n, capacity;
@@ -72,16 +75,17 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
  * they are asked. */
 struct fix_known *fix_known_of(struct fix_search *search, const struct plan *changed);
 
-/* Whether weights, gradients and optimizer of a training plan need more than that on some
- * stage: then the whole of it does. False where that is not known. */
-bool fix_state_exceeds(struct fix_search *search, const struct plan *changed,
-                       struct fix_known *known, uint64_t bytes);
+/* Whether a plan needs more than that on some stage even with the least that routing can ask
+ * for: weights, gradients and optimizer of a training plan alone, or all of it; no stage is
+ * looked at behind one that does. False where that is not known, and of a plan that was
+ * evaluated already. */
+bool fix_needs_more(struct fix_search *search, const struct plan *changed,
+                    struct fix_known *known, uint64_t bytes);
 
 /* Evaluates a changed plan, with the least that routing can ask for or with its 99th
- * percentile. `number`: nothing but a number of the sizes changed (evaluate_is_slot). The
- * result has no wall. Whether its sizes follow routing. */
+ * percentile. The result has no wall. Whether its sizes follow routing. */
 bool fix_evaluate(struct fix_search *search, const struct plan *changed,
-                  struct fix_known *known, bool number, bool least, struct evaluation *result);
+                  struct fix_known *known, bool least, struct evaluation *result);
 
 /* Whether the plan with n moves is as good as `accept`, and not above the limit. Routing is
  * sampled only when the least that it can ask for fits. */

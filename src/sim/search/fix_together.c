@@ -14,13 +14,14 @@ static bool has_key(const struct fix_move *taken, size_t n, const char *key)
     return false;
 }
 
-/* Whether what the plan holds all the time is enough to know that more is missing. */
+/* Whether more is missing, or as much where only less is of use, as far as it is known without
+ * looking at all stages. */
 static bool lacks_more(struct fix_search *search, const struct plan *changed,
-                       struct fix_known *known, uint64_t excess)
+                       struct fix_known *known, uint64_t excess, bool less)
 {
     uint64_t limit = verdict_limit(changed);
-    return excess <= UINT64_MAX - limit &&
-           fix_state_exceeds(search, changed, known, limit + excess);
+    return excess <= UINT64_MAX - limit && limit + excess >= less &&
+           fix_needs_more(search, changed, known, limit + excess - less);
 }
 
 /* What is missing on the device and, of what waits there, on the host. */
@@ -49,9 +50,9 @@ static bool take_best(struct fix_search *search, const struct fix_moves *moves,
         if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
             continue;
         struct fix_known *known = fix_known_of(search, &changed);
-        if (lacks_more(search, &changed, known, last ? 0 : least))
+        if (lacks_more(search, &changed, known, last ? 0 : least, !last && !found))
             continue;
-        fix_evaluate(search, &changed, known, false, true, &result);
+        fix_evaluate(search, &changed, known, true, &result);
         uint64_t over = excess_of(&result);
         if (!result.valid || over > least || (over == least && !found))
             continue;

@@ -86,8 +86,7 @@ static void set_slots(struct evaluator *e, const struct plan *plan)
     e->pp = plan->parallel.pp;
     e->vpp = plan->parallel.vpp;
     e->cp = plan->parallel.cp;
-    if (e->work.apart)
-        demand_stages_of(plan, &e->stages);
+    e->staged = false;
 }
 
 static bool has_slots(const struct evaluator *e, const struct plan *plan)
@@ -182,6 +181,9 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
             demand_layers_of(&bank->source, &spread, plan_moe_layers(plan), &bank->layers[at]);
     }
     demand_to_slots(&bank->p99[at], &e->slots);
+    if (e->work.apart && !e->staged)
+        demand_stages_of(plan, &e->stages);
+    e->staged = true;
     if (e->work.apart)
         demand_layers_to_slots(&bank->layers[at], &e->stages, DEMAND_P99, &e->slots);
     overflow_of(plan, &bank->layer[at], &e->overflow);
@@ -226,7 +228,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
         slots_set_numbers(plan, &e->slots);
     else if (!e->refused)
         set_slots(e, plan);
-    steady_next(&e->steady);
+    steady_next(&e->steady, e->enough);
     e->routed = e->follows && plan_is_routed(plan);
     if (!e->refused && e->routed)
         return follow_routing(e, plan);

@@ -42,15 +42,17 @@ struct evaluator {
     struct arena arena;
     struct work work;
     struct slots slots;
-    struct demand_stages stages; /* where layers are routed apart */
+    struct demand_stages stages; /* where layers are routed apart, once they are asked for */
+    bool staged;                 /* stages are those of the slots */
     uint64_t *values;
     struct steady steady; /* what of stages, sizes and sums stays within a structure */
     uint64_t structure;   /* the caller's number of the structure that is built */
     uint64_t pp, vpp, cp; /* of the plan that the slots are of */
     enum moe_path path;
-    bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
-    bool known;     /* structure and layout_ok are set */
-    bool layout_ok; /* model, cluster and parallel obey their rules */
+    bool least;      /* set by the caller: for the least that routing can ask for, unsampled */
+    uint64_t enough; /* set by the caller: see struct steady; a plan beyond it is not valid */
+    bool known;      /* structure and layout_ok are set */
+    bool layout_ok;  /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
     bool follows;        /* the list goes by routing: its sizes, or their overflow */
     bool routed;         /* so do those of the plan at hand: tokens are routed */

@@ -154,6 +154,18 @@ static struct extent extent_of(const struct plan *plan, const struct layout *lay
                            head && model->mtp_enabled ? model->mtp_layers : 0, at == 0, head};
 }
 
+/* Adds the layers of a chunk from `begin` on, none before its first: of all of them `all`. */
+static void add_from(const struct model *model, const struct extent *x, uint64_t begin,
+                     const uint64_t all[KIND_COUNT], uint64_t count[KIND_COUNT])
+{
+    if (begin > x->first) {
+        model_layers(model, begin, x->last, count);
+        return;
+    }
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        count[k] += all[k];
+}
+
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
     const struct model *model = &plan->model;
@@ -166,11 +178,13 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     uint64_t begin = first_back(plan, first, last),
              begin_trained = lesser(last, greater(first, plan_frozen_layers(plan)));
     enum layer_kind mtp = model_mtp_kind(model);
-    model_layers(model, first, last, chunks->layers);
-    model_layers(model, begin_trained, last, chunks->trained);
+    uint64_t all[KIND_COUNT] = {0};
+    model_layers(model, first, last, all);
+    add_from(model, &x, first, all, chunks->layers);
+    add_from(model, &x, begin_trained, all, chunks->trained);
     if (plan_adapts_some(plan))
         count_adapted(plan, first, last, chunks->adapted);
-    model_layers(model, begin, last, one.layers);
+    add_from(model, &x, begin, all, one.layers);
     chunks->layers[mtp] += modules;
     chunks->trained[mtp] += modules;
     one.layers[mtp] += modules;

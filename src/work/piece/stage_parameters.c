@@ -37,30 +37,37 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
     return stage->mtp_layers * 2 * hidden * hidden + copy + head;
 }
 
-/* Of the stage's dense networks, those of layers that borrow keys, or of the others. */
-static uint64_t dense_layers_of(const struct stage *stage, bool borrow)
+/* Dense networks of a stage: of layers that borrow keys, of the others. */
+struct dense_layers {
+    uint64_t borrow, own;
+};
+
+static struct dense_layers dense_layers_of(const struct stage *stage)
 {
-    uint64_t n = 0;
+    struct dense_layers n = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
-        if (stage->layers[k] && kind_ffn(kind) == FFN_DENSE &&
-            mixer_borrows(kind_mixer(kind)) == borrow)
-            n += stage->layers[k];
+        if (stage->layers[k] && kind_ffn(kind) == FFN_DENSE)
+            *(mixer_borrows(kind_mixer(kind)) ? &n.borrow : &n.own) += stage->layers[k];
     }
     return n;
+}
+
+static uint64_t dense_matrices(const struct params *params, const struct dense_layers *dense)
+{
+    return dense->own * params->dense_mlp.matrices +
+           dense->borrow * params->borrow_mlp.matrices;
 }
 
 /* Matrices that the other replicas of attention hold for this one: dense and shared networks,
  * and the head, where all of them share these out. */
 static uint64_t joined_away(const struct plan *plan, const struct params *params,
-                            const struct stage *stage)
+                            const struct stage *stage, const struct dense_layers *dense)
 {
     const struct {
         uint64_t matrices, replicas;
     } parts[] = {
-        {dense_layers_of(stage, false) * params->dense_mlp.matrices +
-             dense_layers_of(stage, true) * params->borrow_mlp.matrices,
-         plan_dense_replicas(plan)},
+        {dense_matrices(params, dense), plan_dense_replicas(plan)},
         {stage->moe_layers * params->shared.matrices, plan_shared_replicas(plan)},
         {stage->moe_layers * params->residual.matrices,
          plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1},
@@ -74,7 +81,8 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
 
 /* Parameters of the stage's layers and ends beside the routed experts, counted once. */
 static void whole_parameters(const struct params *params, const struct stage *stage,
-                             uint64_t *matrices, uint64_t *vectors)
+                             const struct dense_layers *dense, uint64_t *matrices,
+                             uint64_t *vectors)
 {
     uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
@@ -95,8 +103,8 @@ static void whole_parameters(const struct params *params, const struct stage *st
         {&params->shared, stage->moe_layers},
         {&params->residual, stage->moe_layers},
         {&params->latent, stage->moe_layers},
-        {&params->dense_mlp, dense_layers_of(stage, false)},
-        {&params->borrow_mlp, dense_layers_of(stage, true)},
+        {&params->dense_mlp, dense->own},
+        {&params->borrow_mlp, dense->borrow},
         {&params->layer_input, layers},
         {&params->layer_inputs, stage->embedding},
         {&params->head, stage->head},
@@ -116,7 +124,7 @@ static void whole_parameters(const struct params *params, const struct stage *st
 /* What ranks of tp that share out prompts hold once more for each other: attention's matrices
  * that others split, and dense networks that stay apart. */
 static uint64_t held_again(const struct plan *plan, const struct params *params,
-                           const struct stage *stage)
+                           const struct stage *stage, const struct dense_layers *dense)
 {
     uint64_t matrices = 0, copies = plan->parallel.tp / engine_attention_ranks(plan);
     for (unsigned k = 0; k < KIND_COUNT; k++) {
@@ -126,8 +134,7 @@ static uint64_t held_again(const struct plan *plan, const struct params *params,
                         remaining(params->mixer[mixer].matrices, params->whole[mixer]);
     }
     if (plan->parallel.dense_apart)
-        matrices += dense_layers_of(stage, false) * params->dense_mlp.matrices +
-                    dense_layers_of(stage, true) * params->borrow_mlp.matrices;
+        matrices += dense_matrices(params, dense);
     return (copies - 1) * matrices;
 }
 
@@ -135,11 +142,12 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
 {
     uint64_t matrices, vectors;
     uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
-    whole_parameters(params, stage, &matrices, &vectors);
+    const struct dense_layers dense = dense_layers_of(stage);
+    whole_parameters(params, stage, &dense, &matrices, &vectors);
     matrices += tables;
-    matrices -= joined_away(plan, params, stage);
+    matrices -= joined_away(plan, params, stage, &dense);
     if (engine_attention_ranks(plan) != plan->parallel.tp)
-        matrices += held_again(plan, params, stage);
+        matrices += held_again(plan, params, stage, &dense);
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && model_ties_head(&plan->model) && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;

@@ -4,13 +4,14 @@
  * every product, the inputs of the activation, router scores. Attention and dense networks are
  * rows of a table; recompute decides whether a tensor lives from forward to backward, or only
  * while its layer runs backward. The experts are the ops of the plan's path. */
-#include "work/piece/dims.h"
-#include "work/piece/segments.h"
-#include "work/piece/state.h"
+#include <string.h>
 
 #include "base/text.h"
 #include "plan/derive.h"
 #include "work/dispatch/dispatch.h"
+#include "work/piece/dims.h"
+#include "work/piece/segments.h"
+#include "work/piece/state.h"
 #include "work/serve/serve.h"
 #include "work/stack/stacks.h"
 
@@ -31,6 +32,8 @@ enum width {
     WIDTH_LINEAR_VALUES,
     WIDTH_COUNT
 };
+
+enum { OWN_WIDTHS = WIDTH_DENSE + 1 - WIDTH_Q }; /* of each mixer its own */
 
 /* keep: what becomes of the tensor between forward and backward */
 enum keep {
@@ -117,6 +120,8 @@ struct generic {
     struct dims d;
     bool kinds[KIND_COUNT];
     struct size tokens, width[WIDTH_COUNT];
+    bool known[MIXER_COUNT]; /* of its layers: */
+    struct size own[MIXER_COUNT][OWN_WIDTHS];
     uint16_t moe_input[KIND_COUNT]; /* the norm's output before the experts */
 };
 
@@ -138,9 +143,14 @@ static struct size attention_width(const struct plan *plan, struct sizes *z, enu
 
 static void fill_layer_widths(struct generic *g, enum mixer mixer)
 {
-    g->width[WIDTH_DENSE] = dims_dense_width(g->z, g->plan, mixer);
-    for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
-        g->width[i] = attention_width(g->plan, g->z, mixer, (enum width)i);
+    struct size *own = g->own[mixer];
+    if (!g->known[mixer]) {
+        own[WIDTH_DENSE - WIDTH_Q] = dims_dense_width(g->z, g->plan, mixer);
+        for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
+            own[i - WIDTH_Q] = attention_width(g->plan, g->z, mixer, (enum width)i);
+        g->known[mixer] = true;
+    }
+    memcpy(&g->width[WIDTH_Q], own, sizeof g->own[mixer]);
 }
 
 static void fill_widths(struct generic *g)
