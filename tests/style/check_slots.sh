@@ -1,12 +1,14 @@
 #!/bin/sh
 # A work list is built once for a structure and its sizes are evaluated for many plans: what
 # builds it must not read a number that changes without rebuilding. Those numbers are slot_keys
-# of src/sim/step/evaluate.c, and what plan/derive.h makes of them. (property/test_slot_laws
-# holds what is built.) work/piece/stage.c fills slots; a path's own rule is asked each time.
+# of src/sim/step/evaluate_lawful.c, and what plan/derive.h makes of them.
+# (property/test_slot_laws holds what is built.) work/piece/stage.c fills slots; a path's own
+# rule is asked each time.
 root=${1:?usage: check_slots.sh ROOT}
 cd "$root" || exit 1
-keys=$(awk '/slot_keys\[\]/, /};/' src/sim/step/evaluate.c | grep -o '"[a-z_.]*"' | tr -d '"')
-[ -n "$keys" ] || { echo "src/sim/step/evaluate.c: no slot_keys"; exit 1; }
+from=src/sim/step/evaluate_lawful.c
+keys=$(awk '/slot_keys\[\]/, /};/' $from | grep -o '"[a-z_.]*"' | tr -d '"')
+[ -n "$keys" ] || { echo "$from: no slot_keys"; exit 1; }
 pattern='plan_tokens\(|plan_micro_batches\(|plan_attention_length\(|plan_requests\('
 for key in $keys; do
     room=${key%.*} leaf=${key##*.}

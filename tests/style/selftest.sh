@@ -29,7 +29,7 @@ sound() {
     plant src/base/a.c '#include "base/a.h"\n\nint a(void)\n{\n    return 1;\n}\n'
     plant src/sim/b.c '#include "base/a.h"\n\nint b;\n'
     plant tests/unit/test_a.c '#include <stddef.h>\n'
-    plant src/sim/step/evaluate.c \
+    plant src/sim/step/evaluate_lawful.c \
         'static const char *const slot_keys[] = {\n    "moe.rows",\n};\n'
     plant bootstrap '#!/bin/sh\nexit 0\n'
 }

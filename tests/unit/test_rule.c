@@ -13,6 +13,7 @@
 #include "plan/derive.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
+#include "sim/step/evaluate.h"
 #include "support/random_plan.h"
 #include "support/rule_cases.h"
 
@@ -119,23 +120,30 @@ static void derived_quantities(void **state)
     assert_int_equal(plan_experts_total(&plan), 288);
 }
 
+/* A plan that obeys the rules of its layout, whatever other keys it has. */
+static bool draw_lawful(uint64_t seed, struct plan *plan)
+{
+    struct rng rng;
+    rng_init(&rng, seed, 11, 0, 0, 0);
+    plan_tiny(plan);
+    for (unsigned i = 0; i < seed % 12; i++)
+        plan_vary(plan, &rng);
+    return rule_check_layout(plan);
+}
+
 /* Searches ask of a combination once what does not follow from its micro-batch. */
 static void test_parts(void **state)
 {
     (void)state;
     static const uint64_t batches[] = {1, 2, 3, 5, 8, 64, UINT64_C(1) << 20, UINT64_C(1) << 40};
+    static const char *const key = "workload.micro_batch";
     struct rule_parts parts;
+    struct plan plan;
     size_t lawful = 0, allowed = 0;
-    rule_parts_of("workload.micro_batch", &parts);
+    rule_parts_of(&key, 1, &parts);
     assert_int_equal(parts.n_naming, 9);
     for (uint64_t seed = 0; seed < 4000; seed++) {
-        struct plan plan;
-        struct rng rng;
-        rng_init(&rng, seed, 11, 0, 0, 0);
-        plan_tiny(&plan);
-        for (unsigned i = 0; i < seed % 12; i++)
-            plan_vary(&plan, &rng);
-        if (!rule_check_layout(&plan))
+        if (!draw_lawful(seed, &plan))
             continue;
         bool rest = rule_obeyed(parts.rest, parts.n_rest, &plan);
         lawful += rest;
@@ -150,6 +158,63 @@ static void test_parts(void **state)
     assert_true(lawful > 1000 && allowed > 4000);
 }
 
+/* Values of the numbers of a list (evaluate_is_slot). */
+static const struct {
+    const char *key, *values[6];
+} numbers[] = {
+    {"workload.micro_batch", {"1", "3", "64", "1000000000"}},
+    {"workload.sequence_length", {"1", "7", "4096", "65537", "1000000000"}},
+    {"workload.context_length", {"0", "1", "4095", "4096", "1000000000"}},
+    {"moe.capacity_factor", {"0.0001", "0.5", "1.25", "1000000"}},
+    {"memory.fraction", {"0", "0.001", "0.5", "1"}},
+};
+
+/* How many rules that do not name number k follow from it, of this plan. */
+static size_t count_unnamed(const struct plan *plan, size_t k)
+{
+    struct rule_parts parts;
+    size_t n = 0;
+    rule_parts_of(&numbers[k].key, 1, &parts);
+    for (size_t v = 0; v < 6 && numbers[k].values[v]; v++) {
+        char set[96];
+        struct plan other = *plan;
+        snprintf(set, sizeof set, "%s=%s", numbers[k].key, numbers[k].values[v]);
+        change(&other, set);
+        for (size_t i = 0; i < parts.n_rest; i++) {
+            bool stays =
+                rule_obeyed(&parts.rest[i], 1, &other) == rule_obeyed(&parts.rest[i], 1, plan);
+            if (!stays)
+                print_message("%s follows from %s\n", parts.rest[i]->name, set);
+            n += !stays;
+        }
+    }
+    return n;
+}
+
+/* Sweeps ask of a structure once what does not follow from its numbers: no rule follows from
+ * one that it does not name. Of every rule's own cases, and of drawn plans. */
+static void rules_name_the_numbers_they_read(void **state)
+{
+    (void)state;
+    const struct rule_case *c;
+    struct plan plan;
+    size_t n = 0, asked = 0;
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        assert_true(evaluate_is_slot(numbers[k].key));
+        for (size_t i = 0; (c = rule_case_at(i / 2)) != NULL; i++) {
+            plan_tiny(&plan);
+            change(&plan, i % 2 ? c->broken : c->holds);
+            bool lawful = rule_check_layout(&plan);
+            asked += lawful;
+            n += lawful ? count_unnamed(&plan, k) : 0;
+        }
+        for (uint64_t seed = 0; seed < 1000; seed++)
+            n += draw_lawful(seed, &plan) ? count_unnamed(&plan, k) : 0;
+    }
+    assert_int_equal(n, 0);
+    assert_true(asked > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +223,7 @@ int main(void)
         cmocka_unit_test(every_rule_has_a_case),
         cmocka_unit_test(derived_quantities),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(rules_name_the_numbers_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

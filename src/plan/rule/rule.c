@@ -234,34 +234,44 @@ bool rule_check_run(const struct plan *plan)
 
 /* ---- by key ---- */
 
-static bool names(const struct rule *rule, const char *key)
+struct rule_keys {
+    const char *const *key;
+    size_t n;
+};
+
+static bool names(const struct rule *rule, const struct rule_keys *keys)
 {
-    bool any = text_equal(rule->key, key);
-    for (size_t i = 0; i < sizeof rule->also / sizeof *rule->also; i++)
-        any = any || (rule->also[i] && text_equal(rule->also[i], key));
+    bool any = false;
+    for (size_t k = 0; k < keys->n; k++) {
+        any = any || text_equal(rule->key, keys->key[k]);
+        for (size_t i = 0; i < sizeof rule->also / sizeof *rule->also; i++)
+            any = any || (rule->also[i] && text_equal(rule->also[i], keys->key[k]));
+    }
     return any;
 }
 
-static void take_set(const struct rule_set *set, const char *key, struct rule_parts *parts)
+static void take_set(const struct rule_set *set, const struct rule_keys *keys,
+                     struct rule_parts *parts)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (names(&set->rules[i], key))
+        if (names(&set->rules[i], keys))
             parts->naming[parts->n_naming++] = &set->rules[i];
         else
             parts->rest[parts->n_rest++] = &set->rules[i];
 }
 
-void rule_parts_of(const char *key, struct rule_parts *parts)
+void rule_parts_of(const char *const *keys, size_t n, struct rule_parts *parts)
 {
+    static const struct rule_set *const sets[] = {
+        &rule_set_run, &rule_set_shared, &rule_set_train, &rule_set_serve, &rule_set_refused};
+    const struct rule_keys named = {keys, n};
+    size_t all = 0;
     parts->n_naming = parts->n_rest = 0;
-    assert(rule_set_run.n + rule_set_shared.n + rule_set_train.n + rule_set_serve.n +
-               rule_set_refused.n <=
-           RULE_RUN_MOST);
-    take_set(&rule_set_run, key, parts);
-    take_set(&rule_set_shared, key, parts);
-    take_set(&rule_set_train, key, parts);
-    take_set(&rule_set_serve, key, parts);
-    take_set(&rule_set_refused, key, parts);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        all += sets[i]->n;
+        assert(all <= RULE_RUN_MOST);
+        take_set(sets[i], &named, parts);
+    }
 }
 
 bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan)

@@ -63,15 +63,15 @@ bool rule_breaks(const struct rule *rule, const struct plan *plan, char text[RUL
 bool rule_check_layout(const struct plan *plan);
 bool rule_check_run(const struct plan *plan);
 
-/* The rules of rule_check_run that name a key (key, also) and those that do not, for plans that
- * differ in that key alone: those that do not hold of all of them or of none
+/* The rules of rule_check_run that name one of n keys (key, also) and those that name none, for
+ * plans that differ in those keys alone: the latter hold of all of them or of none
  * (unit/test_rule). A plan obeys both when rule_check_run says so. */
 enum { RULE_RUN_MOST = 96 };
 struct rule_parts {
     const struct rule *naming[RULE_RUN_MOST], *rest[RULE_RUN_MOST];
     size_t n_naming, n_rest;
 };
-void rule_parts_of(const char *key, struct rule_parts *parts);
+void rule_parts_of(const char *const *keys, size_t n, struct rule_parts *parts);
 bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan);
 
 #endif

@@ -112,8 +112,8 @@ bool verdict_evaluate_steady(const struct plan *plan, const struct work *work,
     const struct trial trial = {plan, work, slots, values, peak, schedule, steady};
     uint64_t named = plan->parallel.stage, most = 0;
     uint64_t first = named ? named - 1 : 0, end = named ? named : plan->parallel.pp;
-    struct stage room[STAGE_MOMENTS], heaviest = {0};
-    const struct stage *stages;
+    struct stage room[STAGE_MOMENTS], copy;
+    const struct stage *stages, *heaviest = NULL;
     bool last = false; /* the heaviest is the one that was tried last */
     for (uint64_t i = first; i < end; i++) {
         unsigned moments = steady_stages(steady, plan, i, &slots->params, room, &stages);
@@ -127,10 +127,14 @@ bool verdict_evaluate_steady(const struct plan *plan, const struct work *work,
             if (!last)
                 continue;
             most = peak->total_bytes;
-            heaviest = stages[moment];
+            heaviest = &stages[moment];
+        }
+        if (stages == room && heaviest != &copy && i + 1 < end) { /* the next overwrites it */
+            copy = *heaviest;
+            heaviest = &copy;
         }
     }
-    return last || try_stage(&trial, &heaviest);
+    return last || try_stage(&trial, heaviest);
 }
 
 bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,

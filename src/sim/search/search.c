@@ -150,11 +150,12 @@ void search_plan(const struct search_ask *ask, const struct search_hit *hit, str
 
 static void begin(struct search *search, struct arena *arena)
 {
+    const char *micro_batch = search_key_full(SEARCH_MICRO_BATCH);
     search->hunts = arena_alloc(arena, search->n, sizeof *search->hunts);
     for (size_t i = 0; i < search->n; i++) {
         struct hunt *hunt = &search->hunts[i];
         hunt_open(&search->asks[i], i, hunt);
-        rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt->rules);
+        rule_parts_of(&micro_batch, 1, &hunt->rules);
     }
     search->n_all = hunt_list(search->hunts, search->n, arena);
 }

@@ -16,20 +16,6 @@
 
 enum { PROBES = 8 }; /* places that a table is looked for something at */
 
-/* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
-static const char *const slot_keys[] = {
-    "workload.micro_batch", "workload.sequence_length", "workload.context_length",
-    "moe.capacity_factor",  "memory.fraction",
-};
-
-bool evaluate_is_slot(const char *key)
-{
-    for (size_t i = 0; i < sizeof slot_keys / sizeof *slot_keys; i++)
-        if (text_equal(slot_keys[i], key))
-            return true;
-    return false;
-}
-
 union bank_key {
     struct demand_key key;
     uint64_t words[sizeof(struct demand_key) / 8];
@@ -39,7 +25,7 @@ union bank_key {
 static struct demand_bank *bank_of(struct evaluator *e, const union bank_key *is)
 {
     if (!e->banks)
-        return &e->own;
+        return e->own ? e->own : (e->own = arena_alloc(&e->kept, 1, sizeof *e->own));
     size_t first = (hash_words(HASH_START, is->words, sizeof is->words / 8) >> 32) % e->n_banks;
     for (size_t i = 0; i < PROBES && i < e->n_banks; i++) {
         struct demand_bank *bank = &e->banks[(first + i) % e->n_banks];
@@ -213,13 +199,11 @@ static bool follow_routing(struct evaluator *e, const struct plan *plan)
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
 static bool follow(struct evaluator *e, const struct plan *plan, uint64_t structure)
 {
-    if (!e->known || e->structure != structure) {
-        e->known = true;
-        e->structure = structure;
-        e->layout_ok = rule_check_layout(plan);
-        e->built = false;
-    }
-    if (!e->layout_ok || !rule_check_run(plan))
+    bool same = e->known && e->structure == structure;
+    e->known = true;
+    e->structure = structure;
+    e->built = e->built && same;
+    if (!evaluate_is_lawful(e, plan, same))
         return false;
     enum moe_path path = stack_path(plan, NULL);
     if (!e->built || e->path != path)
@@ -591,7 +575,8 @@ void evaluator_release(struct evaluator *evaluator)
     if (evaluator->last_stepper)
         stepper_release(evaluator->last_stepper);
     arena_release(&evaluator->arena);
-    demand_banks_release(&evaluator->own, 1);
+    if (evaluator->own)
+        demand_banks_release(evaluator->own, 1);
     arena_release(&evaluator->kept);
     memset(evaluator, 0, sizeof *evaluator);
 }

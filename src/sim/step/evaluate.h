@@ -32,6 +32,12 @@ struct demand_bank {
 struct stepper;
 
 /* Holds the list of the last structure. One per thread; {0} is ready for use. */
+/* What a structure obeys whatever its numbers are. */
+struct evaluator_lawful {
+    uint64_t pp, vpp, cp; /* of the plan that was asked of */
+    bool obeys;
+};
+
 struct evaluator {
     const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
     /* set by the caller: banks that evaluators of one thread share, each for the routings that
@@ -51,13 +57,15 @@ struct evaluator {
     enum moe_path path;
     bool least;      /* set by the caller: for the least that routing can ask for, unsampled */
     uint64_t enough; /* set by the caller: see struct steady; a plan beyond it is not valid */
-    bool known;      /* structure and layout_ok are set */
-    bool layout_ok;  /* model, cluster and parallel obey their rules */
-    bool built, refused; /* refused: by the stack */
-    bool follows;        /* the list goes by routing: its sizes, or their overflow */
-    bool routed;         /* so do those of the plan at hand: tokens are routed */
+    bool known;      /* structure is set */
+    struct evaluator_lawful lawful;
+    const struct rule_parts *rules; /* what numbers may break, and what not; NULL: not yet */
+    bool built, refused;            /* refused: by the stack */
+    bool follows;                   /* the list goes by routing: its sizes, or their overflow */
+    bool routed;                    /* so do those of the plan at hand: tokens are routed */
     struct overflow overflow;
-    struct demand_bank own, *bank; /* bank: that of the structure's routing, or NULL */
+    struct demand_bank *own,
+        *bank;                     /* own: not yet; bank: of the structure's routing, or NULL */
     uint64_t turn;                 /* when it was */
     struct stepper *stepper;       /* of the list, once time_evaluated has been asked */
     struct stepper *last_stepper;  /* of any list: its memory and its rates serve the next */
@@ -126,6 +134,10 @@ bool evaluate_list(struct evaluator *evaluator, const struct plan *plan, uint64_
 /* Whether a key ("workload.micro_batch") is a mere number of the sizes, so that a change of it
  * needs no rebuilding. */
 bool evaluate_is_slot(const char *key);
+
+/* Whether the plan obeys all rules; `same`: it is of the structure that was asked of last, of
+ * which only what such numbers may break is looked at again. */
+bool evaluate_is_lawful(struct evaluator *evaluator, const struct plan *plan, bool same);
 
 /* The expected fullest rank of a plan's routing, sampled once for a routing and its tokens;
  * false when it cannot be sampled. What sim/step/time takes step_s from. `evaluated`: of the
