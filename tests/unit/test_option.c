@@ -122,9 +122,9 @@ static void operands_stand_anywhere(void **state)
 {
     (void)state;
     struct parsed parsed;
-    parse(&parsed, "a --rank 3 - _ -- --rank -b");
+    parse(&parsed, "a --rank 3 - c -- --rank -b");
     assert_string_equal(parsed.err.text, "");
-    static const char *const expected[] = {"a", "-", "", "--rank", "-b"};
+    static const char *const expected[] = {"a", "-", "c", "--rank", "-b"};
     assert_int_equal(parsed.operands.n, 5);
     for (size_t i = 0; i < 5; i++)
         assert_string_equal(parsed.operands.items[i], expected[i]);
@@ -147,6 +147,7 @@ static void mistakes_are_named(void **state)
         {"--=x", "unknown option '--'", "'moeplan test -h' lists the options"},
         {"-x", "unknown option '-x'", "'moeplan test -h' lists the options"},
         {"-bx", "unknown option '-x'", "'moeplan test -h' lists the options"},
+        {"a _", "argument 2 is empty", "if it is a shell's variable, nothing has set it"},
         {"--output", "option '--output' needs a value: FILE", ""},
         {"-o", "option '--output' needs a value: FILE", ""},
         {"--buffers=yes", "option '--buffers' takes no value", ""},

@@ -373,6 +373,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
     WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
     NEVER("model.moe.activation", NO_VALUES),
+    WHEN("model.moe.activation", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
+         ONE_OF("precision.weights", BIT(DTYPE_MXFP4))), /* whose kernels are OpenAI's alone */
     WHEN("model.moe.bias", HAS_MOE),
     WHEN("model.moe.bias", SERVES),
     WHEN("model.moe.bias", STACK(BIT(STACK_HOST))), /* run performs the layer all the same */

@@ -545,7 +545,8 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     try_queue(search);
     evaluator_release(&search->evaluator);
     for (unsigned i = 0; i < FIX_LISTS; i++)
-        evaluator_release(&search->lists[i]);
+        if (search->lists[i])
+            evaluator_release(search->lists[i]);
     demand_banks_release(search->banks, FIX_BANKS);
     arena_release(&search->scratch);
     if (search->n)

@@ -220,7 +220,10 @@ static struct evaluator *evaluator_of(struct fix_search *search, struct fix_know
     bool serves = changed->workload.mode == MODE_SERVE;
     if (!known->structure)
         known->structure = structure_of(search, known);
-    struct evaluator *e = &search->lists[serves ? 0 : known->structure % FIX_LISTS];
+    struct evaluator **at = &search->lists[serves ? 0 : known->structure % FIX_LISTS], *e = *at;
+    if (e)
+        return e;
+    *at = e = arena_alloc(search->arena, 1, sizeof *e);
     e->routing = search->routing;
     e->banks = search->banks;
     e->n_banks = FIX_BANKS;

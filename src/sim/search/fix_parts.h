@@ -37,7 +37,8 @@ struct fix_search {
     const struct routing_data *routing;
     const struct profile *profile;
     struct arena *arena, scratch;
-    struct evaluator evaluator, lists[FIX_LISTS]; /* one of no list; by structure */
+    struct evaluator evaluator;          /* of what is timed, and whose rows drop */
+    struct evaluator *lists[FIX_LISTS];  /* by structure; NULL: not yet */
     struct demand_bank banks[FIX_BANKS]; /* by routing: most changes leave it as it is */
     enum verdict accept;                 /* the least that counts as fitting */
     struct fix_known *known[FIX_KNOWN];  /* by hash */
