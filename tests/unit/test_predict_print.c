@@ -206,13 +206,13 @@ static void the_layout_says_what_tp_ranks_share(void **state)
     scene->plan.parallel.dcp = 2;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         scene->plan.stack.kind = rows[i].stack;
-        struct text text = {.arena = &scene->arena};
-        scene->view.out = sink_open(&scene->sink);
+        if (i) /* the first is open */
+            scene->view.out = sink_open(&scene->sink);
         predict_print_text(&scene->view);
         char *printed = sink_close(&scene->sink);
-        text_append(&text, printed);
+        bool said = strstr(printed, rows[i].said) != NULL;
         free(printed);
-        assert_non_null(strstr(text_string(&text), rows[i].said));
+        assert_true(said);
     }
 }
 
