@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 enum { PIECE = 256 };
 
 /* A walk through pieces of rows: x, the weights (or ones), and gradients that arrived. */
@@ -109,7 +111,7 @@ static enum status norm_grad_run(struct call *call, uint64_t unit, void *scratch
 /* A unit is a piece of the columns, over all rows. */
 static uint64_t column_units(const struct call *call)
 {
-    return (call->of[ROLE_SRC].width + PIECE - 1) / PIECE;
+    return ceil_div(call->of[ROLE_SRC].width, PIECE);
 }
 
 static enum status norm_wgrad_run(struct call *call, uint64_t unit, void *scratch,

@@ -242,13 +242,7 @@ DEVICE float dot_rows(struct tensor a, gpu_u64 row_a, struct tensor b, gpu_u64 r
     }
     for (gpu_u64 c = ITEM; !eights && c < width; c += ITEMS)
         sum += (double)load(a, from_a + c) * (double)load(b, from_b + c);
-    sums[ITEM] = sum;
-    BARRIER();
-    sum = 0;
-    for (gpu_u32 i = 0; i < ITEMS; i++)
-        sum += sums[i];
-    BARRIER();
-    return (float)sum;
+    return (float)sum_of_items(sum, sums);
 }
 
 KERNEL(gate_grad, 64, 64 * 8)

@@ -3,18 +3,6 @@
 
 enum { NORM_ITEMS = 64, NORM_BYTES = NORM_ITEMS * 8 };
 
-/* The sum of all items' parts, by every item; parts: a place for each. */
-DEVICE double norm_sum(double part, LOCAL double *parts)
-{
-    double sum = 0;
-    parts[ITEM] = part;
-    BARRIER();
-    for (gpu_u32 i = 0; i < ITEMS; i++)
-        sum += parts[i];
-    BARRIER();
-    return sum;
-}
-
 DEVICE float norm_weight(struct tensor weight, gpu_u64 column)
 {
     return weight.present ? load(weight, column) : 1;
@@ -33,7 +21,7 @@ KERNEL(norm, 64, NORM_BYTES)
             double x = (double)load(src, row * src.width + c);
             squares += x * x;
         }
-        squares = norm_sum(squares, (LOCAL double *)scratch);
+        squares = sum_of_items(squares, (LOCAL double *)scratch);
         double exact = 1 / SQRT(squares / n + NORM_EPSILON);
         float factor = (float)(call->args.norm.root ? exact / SQRT(n) : exact);
         if (call->whole)
@@ -61,7 +49,7 @@ KERNEL(norm_grad, 64, NORM_BYTES)
         for (gpu_u64 c = ITEM; c < src.width; c += ITEMS)
             sum += (double)norm_weight(weight, c) * (double)load(d_dst, row * src.width + c) *
                    (double)load(src, row * src.width + c);
-        sum = norm_sum(sum, (LOCAL double *)scratch);
+        sum = sum_of_items(sum, (LOCAL double *)scratch);
         float along = (float)(sum * (call->args.norm.root ? square : square / n));
         if (call->whole)
             along = 0;

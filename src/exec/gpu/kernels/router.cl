@@ -360,10 +360,8 @@ KERNEL(scale_gates_wgrad, 64, 64 * 8)
         for (gpu_u64 i = ITEM; i < gates.rows * gates.width; i += ITEMS)
             if (I32(ids)[i] == (gpu_i32)x)
                 part += (double)F32(gates)[i] * (double)F32(d_gates)[i];
-        parts[ITEM] = part;
-        BARRIER();
+        double sum = sum_of_items(part, parts);
         if (ITEM == 0)
-            F32(d_weight)[x] = (float)sum_in(parts, ITEMS);
-        BARRIER();
+            F32(d_weight)[x] = (float)sum;
     }
 }

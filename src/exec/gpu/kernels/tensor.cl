@@ -429,3 +429,15 @@ DEVICE struct span index_part(const struct gpu_call *call, struct part_args args
     }
     return s;
 }
+
+/* The sum of all items' parts, by every item, in their order; parts: a place for each. */
+DEVICE double sum_of_items(double part, LOCAL double *parts)
+{
+    double sum = 0;
+    parts[ITEM] = part;
+    BARRIER();
+    for (gpu_u32 i = 0; i < ITEMS; i++)
+        sum += parts[i];
+    BARRIER();
+    return sum;
+}
