@@ -471,6 +471,11 @@ uint64_t plan_interleaved_group(const struct plan *plan, uint64_t micro_batches)
     return even ? micro_batches / rounds : pp;
 }
 
+bool plan_states_batch(const struct plan *plan)
+{
+    return plan->workload.global_batch > 0 || plan->workload.tokens_per_step > 0;
+}
+
 /* Micro-batches of a step that the plan says nothing of: in a pipeline four a stage, in whole
  * groups, which is as many as any schedule keeps in flight, but for GPipe's. */
 static uint64_t unsaid_micro_batches(const struct plan *plan)
@@ -485,7 +490,7 @@ uint64_t plan_micro_batches(const struct plan *plan)
     const struct workload *w = &plan->workload;
     if (w->mode != MODE_TRAIN)
         return 1;
-    if (!w->global_batch && !w->tokens_per_step)
+    if (!plan_states_batch(plan))
         return unsaid_micro_batches(plan);
     bool overflow = false;
     uint64_t sequences = checked_mul(plan_dp(plan), w->micro_batch, &overflow);

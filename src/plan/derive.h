@@ -141,6 +141,9 @@ bool plan_shared_gathered(const struct plan *plan);
 uint64_t plan_shared_width(const struct plan *plan);
 uint64_t plan_residual_width(const struct plan *plan);
 uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */
+/* Whether the plan says how large a step's batch is. */
+bool plan_states_batch(const struct plan *plan);
+
 /* Micro-batches of a training step and dp rank, at least 1; where the plan says neither
  * global_batch nor tokens_per_step, four a stage of a pipeline, else 1. */
 uint64_t plan_micro_batches(const struct plan *plan);

@@ -184,8 +184,7 @@ static void print_head(const struct search_view *view)
             "slow end\n",
             r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large,
             r->exact, search_names(view->variants, SEARCH_PROFILE, arena));
-    const struct workload *w = &plan->workload;
-    if (w->mode == MODE_TRAIN && !w->global_batch && !w->tokens_per_step)
+    if (plan->workload.mode == MODE_TRAIN && !plan_states_batch(plan))
         fputs("batch: of each layout its own, as workload.global_batch is not set\n", out);
 }
 

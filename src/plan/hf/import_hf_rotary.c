@@ -6,20 +6,6 @@
 #include "plan/hf/import_hf_table.h"
 #include "plan/layers.h"
 
-/* A number between 0 and 1 under one of its names; 0: none. */
-static double share_of(const struct node *config)
-{
-    static const char *const names[] = {"partial_rotary_factor", "rotary_pct",
-                                        "rotary_emb_fraction"};
-    for (size_t i = 0; config && i < sizeof names / sizeof *names; i++) {
-        const struct node *value = import_value(config, names[i], NODE_SCALAR);
-        double share;
-        if (value && number_real(value->text, &share) && share > 0 && share < 1)
-            return share;
-    }
-    return 0;
-}
-
 /* Number `at` of a list; 0: there is none. */
 static double number_at(const struct node *config, const char *key, uint64_t at)
 {
@@ -33,6 +19,19 @@ static double number_of(const struct node *config, const char *key)
     const struct node *node = config ? import_value(config, key, NODE_SCALAR) : NULL;
     double value;
     return node && number_real(node->text, &value) ? value : 0;
+}
+
+/* A number between 0 and 1 under one of its names; 0: none. */
+static double share_of(const struct node *config)
+{
+    static const char *const names[] = {"partial_rotary_factor", "rotary_pct",
+                                        "rotary_emb_fraction"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        double share = number_of(config, names[i]);
+        if (share > 0 && share < 1)
+            return share;
+    }
+    return 0;
 }
 
 /* Columns of a head, where a share of them rotates. */

@@ -178,15 +178,18 @@ bool rule_breaks(const struct rule *rule, const struct plan *plan, char text[RUL
     return true;
 }
 
+/* In the order of checking: of model, cluster and parallel, and the rest. */
+static const struct rule_set *const rule_sets[] = {
+    &rule_set_model,  &rule_set_borrow, &rule_set_shape, &rule_set_layout, &rule_set_run,
+    &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
+enum { LAYOUT_SETS = 4, SETS = sizeof rule_sets / sizeof *rule_sets };
+
 const struct rule *rule_at(size_t i)
 {
-    static const struct rule_set *const sets[] = {
-        &rule_set_model,  &rule_set_borrow, &rule_set_shape, &rule_set_layout, &rule_set_run,
-        &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
-    for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
-        if (i < sets[set]->n)
-            return &sets[set]->rules[i];
-        i -= sets[set]->n;
+    for (size_t set = 0; set < SETS; set++) {
+        if (i < rule_sets[set]->n)
+            return &rule_sets[set]->rules[i];
+        i -= rule_sets[set]->n;
     }
     return NULL;
 }
@@ -211,25 +214,23 @@ static bool breaks(const struct rule *rule, const struct plan *plan)
     return rule->shape == RULE_OTHER ? rule->broken(plan, NULL, NULL) : !holds(rule, plan);
 }
 
-static bool obeys(const struct rule_set *set, const struct plan *plan)
+static bool obeys(const struct plan *plan, size_t first, size_t end)
 {
-    for (size_t i = 0; i < set->n; i++)
-        if (breaks(&set->rules[i], plan))
-            return false;
+    for (size_t set = first; set < end; set++)
+        for (size_t i = 0; i < rule_sets[set]->n; i++)
+            if (breaks(&rule_sets[set]->rules[i], plan))
+                return false;
     return true;
 }
 
 bool rule_check_layout(const struct plan *plan)
 {
-    return obeys(&rule_set_model, plan) && obeys(&rule_set_borrow, plan) &&
-           obeys(&rule_set_shape, plan) && obeys(&rule_set_layout, plan);
+    return obeys(plan, 0, LAYOUT_SETS);
 }
 
 bool rule_check_run(const struct plan *plan)
 {
-    return obeys(&rule_set_run, plan) && obeys(&rule_set_shared, plan) &&
-           obeys(&rule_set_train, plan) && obeys(&rule_set_serve, plan) &&
-           obeys(&rule_set_refused, plan);
+    return obeys(plan, LAYOUT_SETS, SETS);
 }
 
 /* ---- by key ---- */
@@ -262,15 +263,13 @@ static void take_set(const struct rule_set *set, const struct rule_keys *keys,
 
 void rule_parts_of(const char *const *keys, size_t n, struct rule_parts *parts)
 {
-    static const struct rule_set *const sets[] = {
-        &rule_set_run, &rule_set_shared, &rule_set_train, &rule_set_serve, &rule_set_refused};
     const struct rule_keys named = {keys, n};
     size_t all = 0;
     parts->n_naming = parts->n_rest = 0;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        all += sets[i]->n;
+    for (size_t i = LAYOUT_SETS; i < SETS; i++) {
+        all += rule_sets[i]->n;
         assert(all <= RULE_RUN_MOST);
-        take_set(sets[i], &named, parts);
+        take_set(rule_sets[i], &named, parts);
     }
 }
 

@@ -274,15 +274,10 @@ static bool modules_of_graphs_broken(const struct plan *plan, char *text, char *
 
 /* ---- micro-batches of other pipelines ---- */
 
-static bool states_batch(const struct plan *plan)
-{
-    return plan->workload.global_batch > 0 || plan->workload.tokens_per_step > 0;
-}
-
 /* torch distributed/pipelining/schedules.py, ScheduleDualPipeV. */
 static bool is_dual(const struct plan *plan)
 {
-    return is_torchtitan(plan) && states_batch(plan) && plan->parallel.pp > 1 &&
+    return is_torchtitan(plan) && plan_states_batch(plan) && plan->parallel.pp > 1 &&
            plan->parallel.schedule == PIPELINE_DUALPIPE;
 }
 
@@ -294,7 +289,7 @@ static uint64_t both_chunks(const struct plan *plan)
 /* MaxText configs/types.py, num_pipeline_microbatches. */
 static bool is_circular(const struct plan *plan)
 {
-    return is_training(plan) && plan->stack.kind == STACK_MAXTEXT && states_batch(plan) &&
+    return is_training(plan) && plan->stack.kind == STACK_MAXTEXT && plan_states_batch(plan) &&
            plan->parallel.pp > 1;
 }
 

@@ -143,11 +143,11 @@ static bool overlaps_mtp(const struct plan *plan)
 
 static bool interleaves(const struct plan *plan)
 {
-    const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
-    bool stated = w->global_batch > 0 || w->tokens_per_step > 0; /* else as many as suit it */
     bool known = plan_is_megatron(plan) || plan->stack.kind == STACK_TORCHTITAN;
-    return is_training(plan) && known && stated && p->pp > 1 && p->vpp > 1 &&
+    return is_training(plan) && known &&
+           plan_states_batch(plan) && /* else as many as suit it */
+           p->pp > 1 && p->vpp > 1 &&
            (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
 }
 

@@ -210,7 +210,7 @@ static const char *drafter_name(const struct plan *plan)
 static void append_micro_batches(const struct plan *plan, struct text *text)
 {
     const struct workload *w = &plan->workload;
-    bool said = plan->parallel.pp == 1 || w->global_batch || w->tokens_per_step;
+    bool said = plan->parallel.pp == 1 || plan_states_batch(plan);
     text_printf(text,
                 ", zero %" PRIu64 "; sequence %" PRIu64 ", micro-batch %" PRIu64 " x %" PRIu64
                 "%s",

@@ -356,6 +356,13 @@ uint64_t cache_groups_span(const struct plan *plan, const struct cache_groups *g
     return checked_mul(groups->block_tokens, engine_cache_ranks(plan), &overflow);
 }
 
+/* Blocks of a layer that slides: those of a window and of the steps under way, wherever they
+ * begin. */
+static uint64_t window_blocks(uint64_t window, uint64_t flight, uint64_t tokens, uint64_t block)
+{
+    return ceil_div(lesser(window - 1 + flight, tokens), block) + 1;
+}
+
 uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,
                              uint64_t tokens, uint64_t flight)
 {
@@ -370,14 +377,11 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
         sum += ceil_div(groups->kept_bytes, groups->block_bytes);
     for (unsigned i = 0; i < groups->n_slides; i++) {
         const struct cache_slide *slide = &groups->slides[i];
-        uint64_t reach = slide->window - 1 + flight;
-        sum += slide->groups * (ceil_div(reach < tokens ? reach : tokens, slide->block) + 1);
+        sum += slide->groups * window_blocks(slide->window, flight, tokens, slide->block);
     }
-    if (groups->groups[MIXER_WINDOW]) {
-        uint64_t reach = a->window - 1 + flight, part = block * groups->times[MIXER_WINDOW];
-        uint64_t kept = ceil_div(reach < tokens ? reach : tokens, part) + 1;
-        sum += kept * groups->groups[MIXER_WINDOW];
-    }
+    if (groups->groups[MIXER_WINDOW])
+        sum += groups->groups[MIXER_WINDOW] *
+               window_blocks(a->window, flight, tokens, block * groups->times[MIXER_WINDOW]);
     uint64_t reach = a->chunk + flight, part = block * groups->times[MIXER_CHUNK];
     return sum + groups->groups[MIXER_CHUNK] * ceil_div(reach < tokens ? reach : tokens, part);
 }

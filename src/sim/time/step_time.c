@@ -389,11 +389,12 @@ uint64_t step_chunks(const struct plan *plan)
 
 void step_pipeline_of(const struct plan *plan, struct pipeline *out)
 {
+    uint64_t micro_batches = plan_micro_batches(plan);
     *out = (struct pipeline){.schedule = plan->parallel.schedule,
                              .stages = plan->parallel.pp,
                              .chunks = step_chunks(plan),
-                             .group = plan_interleaved_group(plan, plan_micro_batches(plan)),
-                             .micro_batches = plan_micro_batches(plan),
+                             .group = plan_interleaved_group(plan, micro_batches),
+                             .micro_batches = micro_batches,
                              .overlapped = plan->stack.overlap_pp,
                              .inference = plan->workload.mode != MODE_TRAIN};
 }
