@@ -1,8 +1,8 @@
 #!/bin/sh
 # The engines of matrix cores as their compilers see them (tests/bench/gpu static): nothing is
-# spilled, matrix instructions and their loads stand in loops, a work-group fits the unit. What
-# they compute is tested elsewhere, by fibres; what they take on a device is not known here. The
-# table stays in MOEPLAN_STAMPS, so that .ci/run's other look at it does not compile again.
+# spilled, matrix instructions and their loads stand in loops, a work-group fits the unit, and
+# each engine is there for its architecture; those for Hopper take wgmma. What they compute is
+# tested elsewhere, by fibres; what they take on a device is not known here.
 root=${1:?usage: check_engines.sh ROOT}
 table=$(sh "$root/tests/bench/gpu" static) || {
     status=$?
@@ -10,22 +10,27 @@ table=$(sh "$root/tests/bench/gpu" static) || {
     exit $status
 }
 printf '%s\n' "$table"
-[ -z "${MOEPLAN_STAMPS-}" ] ||
-    { mkdir -p "$MOEPLAN_STAMPS" && printf '%s\n' "$table" > "$MOEPLAN_STAMPS/engines"; }
 printf '%s\n' "$table" | awk '
     NR == 1 { next }
-    NF != 9 || $3 < 1 || $4 != 0 || $6 < 1 || $7 < 4 || $8 < 1 {
+    NF != 9 || $3 < 1 || $4 != 0 || $6 < 1 || $7 < 4 || $8 < 1 || $9 < 60 {
         print "engine: " $0
         failed = 1
     }
-    { seen[$1 " " $2] = 1 }
+    { seen[$1 " " $2] = there[$2] = 1 }
     $1 ~ /^s90/ && ($3 > 168 || $7 != 4) { print "wgmma: " $0; failed = 1 }
-    END {
-        n = split("s90_gemm s90_turned s90_wgrad s90_gated", names, " ")
-        for (i = 1; i <= n; i++)
-            if (nvidia && !((names[i] " sm_90a") in seen)) {
-                print names[i] " is missing"
+    function wanted(architecture, engine,    i, n, kinds) {
+        n = split("gemm turned wgrad gated", kinds, " ")
+        for (i = 1; (architecture in there) && i <= n; i++)
+            if (!((engine "_" kinds[i] " " architecture) in seen)) {
+                print "no " engine "_" kinds[i] " for " architecture
                 failed = 1
             }
-        exit failed
-    }' nvidia="$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)"
+    }
+    END {
+        wanted("sm_90a", "s90")
+        wanted("sm_80", "s80")
+        wanted("gfx90a", "cdna")
+        if (NR < 2)
+            print "no kernel was compiled"
+        exit failed || NR < 2
+    }'

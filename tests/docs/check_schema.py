@@ -56,6 +56,8 @@ for path in sys.argv[3:]:
     else:
         results += 1
         note_members(value)
+        if results % 8 != 1:  # one table refuses them all
+            continue
         value["memory"]["unheard_of"] = 1
         if result_schema.is_valid(value):
             say(f"{path}: a member that no table has is let through")

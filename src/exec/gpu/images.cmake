@@ -27,7 +27,8 @@ endfunction()
 # image COMPILER ARCHITECTURE TEXT COMMAND...: a row, and how it is compiled
 macro(moeplan_image compiler architecture source)
     set(image ${image_folder}/${architecture}.image)
-    add_custom_command(OUTPUT ${image} VERBATIM DEPENDS ${source}
+    add_custom_command(OUTPUT ${image} VERBATIM
+        DEPENDS ${source} ${PROJECT_SOURCE_DIR}/src/exec/gpu/image.cmake
         COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUT=${image} "-DCOMPILE=${ARGN}"
             -P ${PROJECT_SOURCE_DIR}/src/exec/gpu/image.cmake
         COMMENT "Compiling kernels for ${architecture}")
@@ -44,7 +45,8 @@ if(MOEPLAN_IMAGES AND NVCC)
         set(command ${NVCC} -x cu -cubin -gencode=arch=compute_${number},code=sm_${number})
         moeplan_knows(NVCC_KNOWS_${number} ${command} ${trial} -o trial.image)
         if(NVCC_KNOWS_${number})
-            moeplan_image(nvcc sm_${number} ${embedded_text} ${command} -diag-suppress 177)
+            moeplan_image(nvcc sm_${number} ${embedded_text} ${command} -diag-suppress 177
+                -Xptxas -v --keep)
         endif()
     endforeach()
 endif()
@@ -55,7 +57,7 @@ if(MOEPLAN_IMAGES AND HIPCC)
         moeplan_knows(HIPCC_KNOWS_${name} ${command} ${trial} -o trial.image)
         if(HIPCC_KNOWS_${name})
             moeplan_image(hipcc ${name} ${embedded_text} ${command}
-                -include hip/hip_runtime.h)
+                -include hip/hip_runtime.h -save-temps)
         else()
             list(APPEND unknown ${name})
         endif()
@@ -78,4 +80,5 @@ endwhile()
 string(APPEND text "\nconst struct gpu_image gpu_images[] = {\n${table}    {NULL, NULL, NULL, NULL}};\n")
 file(GENERATE OUTPUT ${images} CONTENT "${text}")
 set_source_files_properties(${images} PROPERTIES OBJECT_DEPENDS "${image_files}")
+add_custom_target(moeplan_images DEPENDS ${image_files})
 message(STATUS "Kernel images: ${image_rows}")
