@@ -113,7 +113,7 @@ static const char *limit_text(const struct screen *screen)
                         margin, space, unit);
 }
 
-/* Why an engine whose sum would fit ends while it starts, or soon after; NULL: it does not. */
+/* Why an engine whose sum would fit takes no such request; NULL: it does. */
 static const char *refusal(const struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
@@ -121,6 +121,9 @@ static const char *refusal(const struct screen *screen)
     if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes ||
         !serving->present)
         return NULL;
+    if (serve_cuts(screen->view->plan, serving))
+        return arena_printf(screen->view->arena, "its cache holds no request of %llu tokens",
+                            (unsigned long long)serving->context_tokens);
     if (!serving->sequences)
         return "the engine does not start: its cache holds no sequence";
     return serve_refusal(screen->view->plan, serving);

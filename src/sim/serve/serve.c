@@ -132,10 +132,12 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
         return NULL;
     if (runs_out(plan, pool) > 0)
         return "a prefill takes more than its pool leaves";
-    if (!engine_takes_fraction(plan)) /* SGLang raises where not one token is left over */
-        return pool->cache_bytes ? NULL : "nothing is left to its cache";
+    if (!engine_takes_fraction(plan) && !pool->cache_bytes) /* SGLang raises */
+        return "nothing is left to its cache";
     if (!pool->sequences)
         return "its cache holds no sequence of the context";
+    if (!engine_takes_fraction(plan))
+        return NULL;
     uint64_t held =
         pool->weights_bytes + pool->activation_bytes + pool->outside_bytes + pool->graphs_bytes;
     uint64_t room = remaining(plan_usable_memory(plan), plan->memory.reserve_bytes);
@@ -144,7 +146,7 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
     return NULL;
 }
 
-bool serve_starts(const struct plan *plan, const struct serving_report *pool)
+bool serve_takes(const struct plan *plan, const struct serving_report *pool)
 {
     return !serve_refusal(plan, pool);
 }
@@ -165,9 +167,32 @@ static const char *own_fraction_text(const struct plan *plan, struct arena *aren
         (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
 }
 
+bool serve_cuts(const struct plan *plan, const struct serving_report *pool)
+{
+    return !engine_takes_fraction(plan) && !pool->sequences && pool->cache_tokens > 1 &&
+           pool->cache_tokens < pool->context_tokens && runs_out(plan, pool) <= 0;
+}
+
+/* Of SGLang a request takes one token less than the pool has (managers/tp_worker.py,
+ * max_req_len), of TensorRT-LLM all of them (pyexecutor/resource_manager.py). */
+static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
+                            struct arena *arena)
+{
+    bool sglang = plan->stack.kind == STACK_SGLANG;
+    return arena_printf(arena,
+                        "its cache holds no request of %llu tokens: %s starts all the same, "
+                        "takes requests of at most %llu, refuses longer prompts and cuts "
+                        "longer answers",
+                        (unsigned long long)pool->context_tokens,
+                        sglang ? "SGLang" : "TensorRT-LLM",
+                        (unsigned long long)pool->cache_tokens - sglang);
+}
+
 const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
                                struct arena *arena)
 {
+    if (serve_cuts(plan, pool))
+        return cut_text(plan, pool, arena);
     const char *own = own_fraction_text(plan, arena);
     double over = runs_out(plan, pool);
     if (over > 0)
@@ -242,15 +267,15 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room,
     bool decodes = plan->workload.mode == MODE_DECODE;
     bool asked = engine_queues(plan) && (decodes || start);
     start = start ? start : &unasked;
-    *start = SERVE_STARTS;
+    *start = SERVE_TAKES;
     if (!asked)
         return plan;
     enum status status = (decodes ? fill_pool : serving_of)(plan, &arena, &pool, &err);
     arena_release(&arena);
-    *start = status == STATUS_OK ? SERVE_STARTS : SERVE_UNSIZED;
+    *start = status == STATUS_OK ? SERVE_TAKES : SERVE_UNSIZED;
     if (status != STATUS_OK || !pool.present)
         return plan;
-    *start = serve_starts(plan, &pool) ? SERVE_STARTS : SERVE_STOPS;
+    *start = serve_takes(plan, &pool) ? SERVE_TAKES : SERVE_REFUSES;
     if (!decodes || pool.running >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;
@@ -270,7 +295,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     load->capped = most < requests ? "max_num_seqs" : NULL;
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(fill_pool(&decode, arena, &pool, err));
-    load->starts = serve_starts(plan, &pool);
+    load->takes = serve_takes(plan, &pool);
     if (pool.present && pool.running < decode.workload.micro_batch * engine_batches(&decode)) {
         hold(pool.running, &decode);
         load->slots = load->sequences;
