@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "plan/read/unread.h"
 #include "sim/moe/collective.h"
 #include "sim/search/fix.h"
@@ -146,6 +147,7 @@ struct predict_options {
     struct rows_known *known; /* what laws of routing have in common; predict has its own */
     uint64_t workers;         /* threads that run would use; for the slice */
     struct pool *pool;        /* for samples of the experts' loads, or NULL */
+    struct progress progress; /* of samples of routing: of those for memory, then for loads */
 };
 
 /* More than the limit, be it within the stack's error of it: what fixes are searched for. */
