@@ -122,8 +122,10 @@ static const char *refusal(const struct screen *screen)
         !serving->present)
         return NULL;
     if (serve_cuts(screen->view->plan, serving))
-        return arena_printf(screen->view->arena, "its cache holds no request of %llu tokens",
-                            (unsigned long long)serving->context_tokens);
+        return arena_printf(screen->view->arena,
+                            "its cache holds no request of %llu tokens, %llu at most",
+                            (unsigned long long)serving->context_tokens,
+                            (unsigned long long)serve_longest(screen->view->plan, serving));
     if (!serving->sequences)
         return "the engine does not start: its cache holds no sequence";
     return serve_refusal(screen->view->plan, serving);

@@ -220,7 +220,7 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     TRY(predict_step(held, options, arena, out, err));
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
-        judge_pool(plan, "workload.context_length", arena, out);
+        judge_pool(plan, "workload.queue", arena, out);
     compare_server(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting || !out->serving.sequences)

@@ -173,19 +173,21 @@ bool serve_cuts(const struct plan *plan, const struct serving_report *pool)
            pool->cache_tokens < pool->context_tokens && runs_out(plan, pool) <= 0;
 }
 
-/* Of SGLang a request takes one token less than the pool has (managers/tp_worker.py,
- * max_req_len), of TensorRT-LLM all of them (pyexecutor/resource_manager.py). */
+uint64_t serve_longest(const struct plan *plan, const struct serving_report *pool)
+{
+    return remaining(pool->cache_tokens, plan->stack.kind == STACK_SGLANG);
+}
+
 static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
                             struct arena *arena)
 {
-    bool sglang = plan->stack.kind == STACK_SGLANG;
     return arena_printf(arena,
                         "its cache holds no request of %llu tokens: %s starts all the same, "
                         "takes requests of at most %llu, refuses longer prompts and cuts "
                         "longer answers",
                         (unsigned long long)pool->context_tokens,
-                        sglang ? "SGLang" : "TensorRT-LLM",
-                        (unsigned long long)pool->cache_tokens - sglang);
+                        plan->stack.kind == STACK_SGLANG ? "SGLang" : "TensorRT-LLM",
+                        (unsigned long long)serve_longest(plan, pool));
 }
 
 const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,

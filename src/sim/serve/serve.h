@@ -95,6 +95,9 @@ bool serve_takes(const struct plan *plan, const struct serving_report *pool);
  * TensorRT-LLM _torch/pyexecutor/resource_manager.py, max_seq_len). */
 bool serve_cuts(const struct plan *plan, const struct serving_report *pool);
 
+/* The longest request that they take: of SGLang one token less than the pool has. */
+uint64_t serve_longest(const struct plan *plan, const struct serving_report *pool);
+
 /* The same as a sentence, with what to give where SGLang's own fraction is what is too small.
  */
 const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
