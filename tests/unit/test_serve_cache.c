@@ -192,6 +192,34 @@ static void served_requests_wait_for_the_cache(void **state)
         }
 }
 
+/* A prefix that all sequences share is there once, of the step as of the pool that says how
+ * many run: 6,144 of 8,192 tokens, in 48 layers of 4 heads of 128, keys and values in bf16. */
+static void a_shared_prefix_is_held_once(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"vllm", "sglang", "trtllm"};
+    const uint64_t token = UINT64_C(48) * 4 * 128 * 2 * 2;
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        char text[512];
+        struct told t;
+        snprintf(
+            text, sizeof text,
+            "model: qwen3-30b-a3b\ncluster: h200\nstack: %s\n"
+            "workload: {mode: decode, micro_batch: 4096, queue: true, max_num_seqs: 4096,\n"
+            "  context_length: 8192, shared_prefix: 6144}\n",
+            stacks[i]);
+        must_tell(text, &t);
+        uint64_t n = t.prediction.batch;
+        assert_in_range(n, 200, 1000); /* without one 80 to 100 */
+        assert_true(told_fits(&t));
+        const struct buffer_report *cache = told_buffer(&t, "kv_cache");
+        assert_int_equal(cache->bytes, (n * (8192 - 6144) + 6144) * token);
+        assert_true(cache->bytes <= t.prediction.serving.cache_bytes);
+        assert_true(cache->bytes + 2048 * token > t.prediction.serving.cache_bytes * 99 / 100);
+        arena_release(&t.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +227,7 @@ int main(void)
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_fit),
         cmocka_unit_test(fixes_of_a_short_cache_hold_a_request),
+        cmocka_unit_test(a_shared_prefix_is_held_once),
         cmocka_unit_test(a_given_cache_that_does_not_fit_is_the_wall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
