@@ -113,13 +113,11 @@ static const char *limit_text(const struct screen *screen)
                         margin, space, unit);
 }
 
-/* Why an engine whose sum would fit takes no such request; NULL: it does. */
+/* Why an engine takes no such request; NULL: it does. */
 static const char *refusal(const struct screen *screen)
 {
-    const struct memory_report *memory = screen->memory;
     const struct serving_report *serving = &screen->view->prediction->serving;
-    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes ||
-        !serving->present)
+    if (!serving->present)
         return NULL;
     if (serve_cuts(screen->view->plan, serving))
         return arena_printf(screen->view->arena,
@@ -129,6 +127,23 @@ static const char *refusal(const struct screen *screen)
     if (!serving->sequences)
         return "the engine does not start: its cache holds no sequence";
     return serve_refusal(screen->view->plan, serving);
+}
+
+static bool host_lacks(const struct memory_report *memory)
+{
+    return memory->host_limit_bytes && memory->host_bytes > memory->host_limit_bytes;
+}
+
+/* Why a step whose sum would fit does not; NULL: it does, or the sum says it. */
+static const char *reason_beside_sum(const struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes)
+        return NULL;
+    if (memory->address_wall)
+        return arena_printf(screen->view->arena, "its library cannot address %s",
+                            memory->address_wall->name);
+    return host_lacks(memory) ? "host memory is too small" : refusal(screen);
 }
 
 /* Which number the verdict is about, and the worst beside it. */
@@ -145,9 +160,9 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
-    const char *refused = refusal(screen);
-    if (refused)
-        return refused;
+    const char *reason = reason_beside_sum(screen);
+    if (reason)
+        return reason;
     if (text_equal(memory->sizing, "fixed") && !plan_has_experts(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -379,7 +394,7 @@ static void print_host(struct screen *screen)
     if (memory->host_limit_bytes)
         text_printf(&text, ", of %s for a rank%s",
                     screen_amount(screen, memory->host_limit_bytes),
-                    memory->host_bytes > memory->host_limit_bytes ? ": too much" : "");
+                    host_lacks(memory) ? ": too much" : "");
     text_printf(&text, "; most is %s", memory->host_largest);
     screen_item(screen, "host", text_string(&text));
 }
@@ -409,6 +424,8 @@ void screen_peak(struct screen *screen)
         return;
     if (memory->small_wall)
         print_buffer(screen, "", "too small for the rows sent to it: ", wall);
+    else if (memory->address_wall && memory->total_bytes <= memory->limit_bytes)
+        print_buffer(screen, "", "larger than its library can address: ", wall);
     else if (wall == memory->largest || (wall == lead && second) ||
              screen->brief >= BRIEF_ASSUMED)
         screen_item(screen, "",
@@ -417,6 +434,6 @@ void screen_peak(struct screen *screen)
                                  screen->scale.unit));
     else
         print_buffer(screen, "", "first to cross the limit: ", wall);
-    if (memory->address_wall)
+    if (memory->address_wall && memory->total_bytes > memory->limit_bytes)
         screen_item(screen, "", "more than its library can address, whatever memory there is");
 }
