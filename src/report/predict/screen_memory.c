@@ -113,39 +113,6 @@ static const char *limit_text(const struct screen *screen)
                         margin, space, unit);
 }
 
-/* Why an engine takes no such request; NULL: it does. */
-static const char *refusal(const struct screen *screen)
-{
-    const struct serving_report *serving = &screen->view->prediction->serving;
-    if (!serving->present)
-        return NULL;
-    if (serve_cuts(screen->view->plan, serving))
-        return arena_printf(screen->view->arena,
-                            "its cache holds no request of %llu tokens, %llu at most",
-                            (unsigned long long)serving->context_tokens,
-                            (unsigned long long)serve_longest(screen->view->plan, serving));
-    if (!serving->sequences)
-        return "the engine does not start: its cache holds no sequence";
-    return serve_refusal(screen->view->plan, serving);
-}
-
-static bool host_lacks(const struct memory_report *memory)
-{
-    return memory->host_limit_bytes && memory->host_bytes > memory->host_limit_bytes;
-}
-
-/* Why a step whose sum would fit does not; NULL: it does, or the sum says it. */
-static const char *reason_beside_sum(const struct screen *screen)
-{
-    const struct memory_report *memory = screen->memory;
-    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes)
-        return NULL;
-    if (memory->address_wall)
-        return arena_printf(screen->view->arena, "its library cannot address %s",
-                            memory->address_wall->name);
-    return host_lacks(memory) ? "host memory is too small" : refusal(screen);
-}
-
 /* Which number the verdict is about, and the worst beside it. */
 static const char *sizing_text(const struct screen *screen)
 {
@@ -160,7 +127,8 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
-    const char *reason = reason_beside_sum(screen);
+    const char *reason =
+        predict_beside_sum(screen->view->plan, screen->view->prediction, screen->view->arena);
     if (reason)
         return reason;
     if (text_equal(memory->sizing, "fixed") && !plan_has_experts(screen->view->plan))
@@ -394,7 +362,7 @@ static void print_host(struct screen *screen)
     if (memory->host_limit_bytes)
         text_printf(&text, ", of %s for a rank%s",
                     screen_amount(screen, memory->host_limit_bytes),
-                    host_lacks(memory) ? ": too much" : "");
+                    predict_lacks_host(memory) ? ": too much" : "");
     text_printf(&text, "; most is %s", memory->host_largest);
     screen_item(screen, "host", text_string(&text));
 }

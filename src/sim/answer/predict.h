@@ -153,6 +153,14 @@ struct predict_options {
 /* More than the limit, be it within the stack's error of it: what fixes are searched for. */
 bool predict_lacks_memory(const struct memory_report *memory);
 
+/* Its host memory is less than it takes. */
+bool predict_lacks_host(const struct memory_report *memory);
+
+/* Why a plan does not fit whose sum would: what an engine's pool or a library says, or the
+ * host's memory. NULL: it fits, or the sum says it. */
+const char *predict_beside_sum(const struct plan *plan, const struct prediction *prediction,
+                               struct arena *arena);
+
 /* A plan whose step is one: any mode but serve. No fixes, whatever is asked for. */
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err);

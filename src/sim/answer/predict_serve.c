@@ -321,6 +321,38 @@ bool predict_lacks_memory(const struct memory_report *memory)
     return verdict_lacks(memory->verdict, memory->total_bytes, memory->limit_bytes);
 }
 
+bool predict_lacks_host(const struct memory_report *memory)
+{
+    return memory->host_limit_bytes && memory->host_bytes > memory->host_limit_bytes;
+}
+
+/* Why an engine takes no such request; NULL: it does. */
+static const char *refusal(const struct plan *plan, const struct serving_report *pool,
+                           struct arena *arena)
+{
+    if (!pool->present)
+        return NULL;
+    if (serve_cuts(plan, pool))
+        return arena_printf(arena, "its cache holds no request of %llu tokens, %llu at most",
+                            (unsigned long long)pool->context_tokens,
+                            (unsigned long long)serve_longest(plan, pool));
+    if (!pool->sequences)
+        return "the engine does not start: its cache holds no sequence";
+    return serve_refusal(plan, pool);
+}
+
+const char *predict_beside_sum(const struct plan *plan, const struct prediction *prediction,
+                               struct arena *arena)
+{
+    const struct memory_report *memory = &prediction->memory;
+    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes)
+        return NULL;
+    if (memory->address_wall)
+        return arena_printf(arena, "its library cannot address %s", memory->address_wall->name);
+    return predict_lacks_host(memory) ? "host memory is too small"
+                                      : refusal(plan, &prediction->serving, arena);
+}
+
 /* Of what does not fit, and of limits that requests miss. */
 static void find_fixes(const struct plan *plan, const struct predict_options *options,
                        struct arena *arena, struct prediction *out)
