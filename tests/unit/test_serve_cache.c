@@ -96,6 +96,23 @@ static void an_engine_without_room_for_a_sequence_does_not_fit(void **state)
         }
 }
 
+/* Where weights leave nothing, it is not the sequence's length that is said. */
+static void an_engine_without_a_cache_says_what_takes_it(void **state)
+{
+    (void)state;
+    struct told t;
+    must_tell("model: gpt-oss-120b\ncluster: h100\nstack: vllm\n"
+              "workload: {mode: decode, queue: true, context_length: 1024}\n"
+              "memory: {fraction: 0.7}\n",
+              &t);
+    assert_false(told_fits(&t));
+    assert_int_equal(t.prediction.serving.cache_bytes, 0);
+    assert_true(
+        told_note(&t, "the engine does not start: weights (64.38 GiB), a profile run ("));
+    assert_false(told_note(&t, "holds no sequence"));
+    arena_release(&t.arena);
+}
+
 /* What is proposed to an engine whose cache holds no request holds one. */
 static void fixes_of_a_short_cache_hold_a_request(void **state)
 {
@@ -226,6 +243,7 @@ int main(void)
         cmocka_unit_test(sequences_wait_for_the_cache),
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_fit),
+        cmocka_unit_test(an_engine_without_a_cache_says_what_takes_it),
         cmocka_unit_test(fixes_of_a_short_cache_hold_a_request),
         cmocka_unit_test(a_shared_prefix_is_held_once),
         cmocka_unit_test(a_given_cache_that_does_not_fit_is_the_wall),
