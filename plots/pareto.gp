@@ -1,8 +1,8 @@
 # Layouts by memory and speed: the fastest as points, those that no other beats as a line, one
 # for each number of devices.
 # Variables: devices[] (''; or the numbers), by_devices, limit_gib, least_limit_gib (of layouts
-# that have less), fastest, labelled[] (rows of the table, from 0), label_words[] (what stands at
-# them), label_titles[].
+# that have less), fastest, labelled[] (rows of the table, from 0), label_words[] (what stands
+# at them), label_titles[].
 set xlabel 'memory of a rank (GiB)'
 set ylabel 'tokens/s per device'
 set yrange [0:1.08 * fastest]
