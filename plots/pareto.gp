@@ -1,7 +1,8 @@
 # Layouts by memory and speed: the fastest as points, those that no other beats as a line, one
 # for each number of devices.
-# Variables: devices[] (''; or the numbers), by_devices, limit_gib, fastest, labelled[] (rows of
-# the table, from 0), label_words[] (what stands at them), label_titles[].
+# Variables: devices[] (''; or the numbers), by_devices, limit_gib, least_limit_gib (of layouts
+# that have less), fastest, labelled[] (rows of the table, from 0), label_words[] (what stands
+# at them), label_titles[].
 set xlabel 'memory of a rank (GiB)'
 set ylabel 'tokens/s per device'
 set yrange [0:1.08 * fastest]
@@ -28,11 +29,21 @@ if (most > 8 * held_min) {
 }
 set arrow 1 from limit_gib, graph 0 to limit_gib, graph 1 nohead back linecolor '#000000' \
     linewidth 1.4
+limits_differ = least_limit_gib < limit_gib
+if (limits_differ) {
+    set arrow 2 from least_limit_gib, graph 0 to least_limit_gib, graph 1 nohead back \
+        linecolor '#000000' linewidth 1.4 dashtype 2
+}
 # a point that is not there lies below the picture
 other(d) = mine(d) && strcol('list') eq 'best' ? rate(0) : -1
 number(i) = column(0) == labelled[i] + 0 ? label_words[i] : ''
 set macros
 labels = "NaN notitle"
+limits = "NaN notitle"
+if (limits_differ) {
+    limits = "keyentry with lines linecolor rgb '#000000' linewidth 1.4 dashtype 2 \
+        title sprintf('limit of other layouts %.1f GiB', least_limit_gib)"
+}
 if (n_labelled > 0) {
     labels = "for [i=1:n_labelled] data using (gib_of(0)):(rate(0)):(number(i)) with labels \
         offset 0.9,-0.8 font ',10' notitle, \
@@ -40,7 +51,7 @@ if (n_labelled > 0) {
         pointsize 0.1 title label_titles[i]"
     # below the picture: a layout has more words than there is room beside it
     set key at screen 0.05, screen 0.035 left bottom vertical maxcols 1 spacing 1 font ',10'
-    set bmargin 6 + 0.75 * (n_labelled + n_devices + 2)
+    set bmargin 6 + 0.75 * (n_labelled + n_devices + 2 + limits_differ)
 }
 plot for [i=1:n_devices] data using (gib_of(0)):(y(devices[i], 'pareto')) with steps \
          linecolor rgb c(i) linewidth 1.4 notitle, \
@@ -52,4 +63,4 @@ plot for [i=1:n_devices] data using (gib_of(0)):(y(devices[i], 'pareto')) with s
          title 'among the fastest', \
      keyentry with lines linecolor rgb '#000000' linewidth 1.4 \
          title sprintf('limit %.1f GiB', limit_gib), \
-     @labels
+     @limits, @labels

@@ -1,6 +1,7 @@
 # What a step's time is made of: a stacked bar per row of the table, with the step's length and
 # tokens per second and device above it.
-# Variables: bars[] (a label per row), x_title, parts[] (columns), most_s.
+# Variables: bars[] (a label per row), x_title, parts[] (columns), most_s,
+# n_lacking (rows that do not fit).
 unit_s = most_s >= 1 ? 1.0 : most_s >= 1e-3 ? 1e-3 : 1e-6
 unit = unit_s == 1 ? 's' : unit_s == 1e-3 ? 'ms' : 'us'
 set xlabel x_title
@@ -30,7 +31,7 @@ said(unused) = there(0) ? amount(0).' '.unit."\n".rate(0).' tok/s'.fails(0) : am
 set style fill solid 0.9 border rgb '#FFFFFF'
 set boxwidth 0.72
 if (longest > 60.0 / n_bars) { set xtics rotate by -30; set bmargin 9 }
-set key title "tok/s: per device\nno room: does not fit"
+set key title "tok/s: per device".(n_lacking > 0 ? "\nno room: does not fit" : '')
 # the legend reads from the top of the bars downwards
 plot for [i=n_parts:1:-1] data using (x(0)):(upto(i)) with boxes fillcolor rgb part(parts[i]) \
          title parts[i], \

@@ -34,8 +34,8 @@ struct guard {
     struct guard *outer;
 };
 
-/* The one variable that can be written: a failed allocation deep in the work has no other way
- * to learn of the guard. */
+/* One of two variables that can be written (base/unfinished has the other): a failed allocation
+ * deep in the work has no other way to learn of the guard. */
 static _Thread_local struct guard *guard_now;
 
 static void guard_add(struct arena_block *block)

@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/unfinished.h"
 
 enum { OUTPUT_WRITERS = 1000 }; /* unfinished files beside one target, at most */
 
 void output_prepare(void)
 {
     signal(SIGPIPE, SIG_DFL);
+    unfinished_watch();
     /* Opened for reading: writing to a descriptor the caller closed stays an error. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
@@ -26,6 +28,7 @@ void output_prepare(void)
 
 static void output_release(struct output *output)
 {
+    unfinished_drop(output->partial);
     free(output->target);
     free(output->partial);
     free(output->name);
@@ -55,7 +58,7 @@ static enum status open_direct(struct output *output, const char *path, struct e
 /* A new file beside the target under a name that nothing has: FILE.partial, else
  * FILE.2.partial, and so on, since another process may be writing FILE, or was killed while it
  * did. */
-static int create_partial(struct output *output, mode_t mode)
+static int create_beside(struct output *output, mode_t mode)
 {
     char ending[32] = ".partial";
     for (unsigned i = 2; i <= OUTPUT_WRITERS; i++) {
@@ -71,6 +74,17 @@ static int create_partial(struct output *output, mode_t mode)
         snprintf(ending, sizeof ending, ".%u.partial", i);
     }
     return -1;
+}
+
+static int create_partial(struct output *output, mode_t mode)
+{
+    sigset_t before;
+    unfinished_hold(&before);
+    int fd = create_beside(output, mode);
+    if (fd >= 0)
+        unfinished_add(output->partial);
+    unfinished_release(&before);
+    return fd;
 }
 
 /* An existing file keeps its permissions; the link that names it stays a link. */
@@ -125,6 +139,23 @@ static enum status output_fail(const struct output *output, struct err *err)
                    errno ? strerror(errno) : "an earlier write failed");
 }
 
+void output_keep_rows(const struct output *output)
+{
+    unfinished_keep(output->partial);
+}
+
+static enum status rename_partial(const struct output *output, struct err *err)
+{
+    sigset_t before;
+    unfinished_hold(&before);
+    bool renamed = rename(output->partial, output->target) == 0;
+    if (renamed)
+        unfinished_drop(output->partial);
+    enum status status = renamed ? STATUS_OK : output_fail(output, err);
+    unfinished_release(&before);
+    return status;
+}
+
 enum status output_close(struct output *output, struct err *err)
 {
     enum status status = STATUS_OK;
@@ -135,8 +166,8 @@ enum status output_close(struct output *output, struct err *err)
     if (output->file != stdout && fclose(output->file) != 0 && status == STATUS_OK)
         status = output_fail(output, err);
     if (output->partial) {
-        if (status == STATUS_OK && rename(output->partial, output->target) != 0)
-            status = output_fail(output, err);
+        if (status == STATUS_OK)
+            status = rename_partial(output, err);
         if (status != STATUS_OK)
             unlink(output->partial);
     }

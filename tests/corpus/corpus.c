@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/column.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "plan/read/load.h"
@@ -165,6 +166,8 @@ enum cell_type {
     CELL_SPREAD,   /* uint64_t, "" where it is the total */
     CELL_BUFFER,   /* const struct buffer_report *, its bytes, "" without one */
     CELL_CATEGORY, /* bytes of a category */
+    CELL_FIXES,    /* how many, "" without one */
+    CELL_DIGEST,   /* of them: what each sets, costs and comes to, in any order */
     CELL_SECONDS,  /* double: seconds, or a rate; "" where the plan has none */
     CELL_TYPES
 };
@@ -195,6 +198,8 @@ static const struct cell cells[] = {
     {"wall_bytes", CELL_BUFFER, PLACE(memory.wall)},
     {"int_wall_bytes", CELL_BUFFER, PLACE(memory.int_wall)},
     {"largest_bytes", CELL_LARGEST, 0},
+    {"fixes", CELL_FIXES, 0},
+    {"fixes_digest", CELL_DIGEST, 0},
     {"parameters_per_device", CELL_COUNT, PLACE(model.parameters_per_device)},
     {"flop_per_token", CELL_COUNT, PLACE(model.flop_per_token)},
     {"syncs_per_layer", CELL_COUNT, PLACE(sync.per_layer)},
@@ -292,6 +297,29 @@ static const char *print_buffer(const struct printed *p, const struct cell *cell
     return buffer ? print_count(p, buffer->bytes) : "";
 }
 
+static const char *print_fixes(const struct printed *p, const struct cell *cell)
+{
+    size_t n = p->prediction->memory.n_fixes;
+    (void)cell;
+    return n ? print_count(p, n) : "";
+}
+
+/* In any order: they are sorted by speed, whose last digits are the compiler's. */
+static const char *print_digest(const struct printed *p, const struct cell *cell)
+{
+    const struct memory_report *memory = &p->prediction->memory;
+    uint64_t sum = 0;
+    (void)cell;
+    for (size_t i = 0; i < memory->n_fixes; i++) {
+        const struct fix *fix = &memory->fixes[i];
+        const char *text =
+            arena_printf(p->arena, "%s %s %" PRIu64 " %s", fix->set, fix_kind_name(fix->kind),
+                         fix->total_bytes, verdict_name(fix->verdict));
+        sum += hash_bytes(HASH_START, text, strlen(text));
+    }
+    return memory->n_fixes ? arena_printf(p->arena, "#%08" PRIx32, (uint32_t)(sum >> 32)) : "";
+}
+
 static const char *print_category(const struct printed *p, const struct cell *cell)
 {
     const struct memory_report *memory = &p->prediction->memory;
@@ -315,6 +343,7 @@ static const char *(*const printers[CELL_TYPES])(const struct printed *,
     [CELL_NAME] = print_name,         [CELL_COUNT] = print_member,
     [CELL_SPREAD] = print_spread,     [CELL_BUFFER] = print_buffer,
     [CELL_CATEGORY] = print_category, [CELL_SECONDS] = print_seconds,
+    [CELL_FIXES] = print_fixes,       [CELL_DIGEST] = print_digest,
 };
 
 static enum status predict_plan(const struct plan *plan, struct arena *arena,
@@ -324,7 +353,7 @@ static enum status predict_plan(const struct plan *plan, struct arena *arena,
     struct profile profile;
     const struct time_ask time = {.routing = &routing, .profile = &profile};
     const struct predict_options options = {
-        .routing = &routing, .memory_only = true, .time = &time};
+        .routing = &routing, .memory_only = true, .time = &time, .fixes = true};
     TRY(routing_data_load(plan, arena, &routing, err));
     TRY(profile_load(plan, arena, &profile, err));
     return predict(plan, &options, arena, prediction, err);

@@ -50,7 +50,8 @@ const char *corpus_key(size_t i);
 bool corpus_same(size_t i, const char *recorded, const char *now);
 
 /* The cells of a plan as it is predicted now, "" for what does not apply: percentiles equal to
- * the total and categories of 0 too. Of a plan that is refused there is the status alone, with
+ * the total and categories of 0 too. Of a plan that lacks memory how many fixes there are, and
+ * eight digits that stand for them. Of a plan that is refused there is the status alone, with
  * the message. Memory from the arena. */
 const char **corpus_cells(const struct plan *plan, struct arena *arena);
 

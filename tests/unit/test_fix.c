@@ -286,7 +286,7 @@ static const struct known {
     /* what vLLM itself says where no request of max_model_len fits */
     {"model: gpt-oss-120b\ncluster: h100\nstack: vllm\n"
      "workload: {mode: decode, context_length: 131072, micro_batch: 1024, queue: true}\n",
-     "numerics: workload.context_length=65536"},
+     "numerics: workload.context_length=93984"},
     /* the frozen base of adapters, as TRL loads it */
     {"model: qwen3-30b-a3b\ncluster: h100\nstack: fsdp\n"
      "lora: {rank: 16}\nprecision: {weights: f32}\nrecompute: full\n",

@@ -1,6 +1,8 @@
 /* base/output: files appear whole or not at all, other things are written directly. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,7 +89,7 @@ static void giving_up_keeps_the_earlier_file(void **state)
 }
 
 /* A process killed while it writes. */
-static void an_interrupted_file_stays_partial(void **state)
+static void a_killed_writer_leaves_its_file(void **state)
 {
     const struct place *place = *state;
     write_file(place->file, "old");
@@ -107,6 +109,73 @@ static void an_interrupted_file_stays_partial(void **state)
     assert_true(WIFSIGNALED(status));
     assert_contents(place->file, "old");
     assert_contents(place->partial, "half");
+}
+
+/* How a process ends that a signal meets while it writes. */
+struct ending {
+    int signal;
+    const char *written;
+    bool rows, ignored, elsewhere; /* on another thread */
+    bool stays;                    /* the unfinished file */
+};
+
+static void *raise_it(void *number)
+{
+    raise(*(int *)number);
+    return NULL;
+}
+
+/* Never returns: by the signal, or with 7 where that is ignored. */
+static void write_and_end(const char *file, const struct ending *ending)
+{
+    struct output output;
+    struct err err = {0};
+    pthread_t thread;
+    int number = ending->signal;
+    if (ending->ignored)
+        signal(ending->signal, SIG_IGN);
+    output_prepare();
+    if (output_open(&output, file, &err) != STATUS_OK)
+        _exit(8);
+    if (ending->rows)
+        output_keep_rows(&output);
+    fputs(ending->written, output.file);
+    fflush(output.file);
+    if (!ending->elsewhere)
+        raise(ending->signal);
+    else if (pthread_create(&thread, NULL, raise_it, &number) == 0)
+        pthread_join(thread, NULL);
+    _exit(7);
+}
+
+static void a_signal_removes_what_is_unfinished(void **state)
+{
+    const struct place *place = *state;
+    static const struct ending endings[] = {
+        {SIGINT, "half", false, false, false, false},
+        {SIGTERM, "half", false, false, false, false},
+        {SIGHUP, "half", false, false, true, false},
+        {SIGINT, "a row\n", true, false, false, true},
+        {SIGINT, "", true, false, false, false},
+        {SIGINT, "half", false, true, false, true},
+    };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        int status = 0;
+        write_file(place->file, "old");
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            write_and_end(place->file, &endings[i]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(WIFSIGNALED(status), !endings[i].ignored);
+        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                         endings[i].ignored ? 7 : endings[i].signal);
+        assert_contents(place->file, "old");
+        assert_int_equal(access(place->partial, F_OK), endings[i].stays ? 0 : -1);
+        if (endings[i].stays)
+            assert_contents(place->partial, endings[i].written);
+        unlink(place->partial);
+    }
 }
 
 /* Both end well, the last one stays, and nothing else does. */
@@ -222,7 +291,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_is_renamed_when_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(giving_up_keeps_the_earlier_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupted_file_stays_partial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_killed_writer_leaves_its_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_signal_removes_what_is_unfinished, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_writers_do_not_meet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_link_in_the_way_is_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(permissions_and_links_are_kept, set_up, tear_down),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "plan/read/load.h"
+#include "sim/answer/predict.h"
 #include "sim/moe/advice.h"
 #include "sim/moe/predict_moe.h"
 #include "support/settings.h"
@@ -147,12 +148,61 @@ static void advice_lines(void **state)
     arena_release(&arena);
 }
 
+/* What was told of a computation's progress. */
+struct told {
+    unsigned calls, begins; /* of them at 0 */
+    double last;
+};
+
+static void tell(void *context, double share)
+{
+    struct told *told = context;
+    assert_true(share >= 0 && share < 1 && (share <= 0 || share > told->last));
+    told->calls++;
+    told->begins += share <= 0;
+    told->last = share;
+}
+
+/* Exact samples are counted as they are drawn: those of memory, then those of loads; and who
+ * watches changes nothing. */
+static void exact_samples_are_told(void **state)
+{
+    (void)state;
+    struct prediction out[2];
+    struct arena arena = {0};
+    struct err err = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    static const char *const sets[] = {"moe.routing.samples=8", "workload.sequence_length=256"};
+    const struct override overrides[] = {setting_of(sets[0], &arena),
+                                         setting_of(sets[1], &arena)};
+    if (plan_load("examples/megatron-qwen3-30b-h100.yaml", overrides, 2, &arena, plan, NULL,
+                  &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    struct told told = {0};
+    for (unsigned watched = 0; watched < 2; watched++) {
+        const struct predict_options options = {
+            .exact = true, .progress = {.tell = watched ? tell : NULL, .context = &told}};
+        assert_int_equal(predict(plan, &options, &arena, &out[watched], &err), STATUS_OK);
+        assert_int_equal(told.calls, watched ? 16 : 0);
+    }
+    assert_int_equal(told.begins, 2);
+    near("last", told.last, 7.0 / 8, 1e-12);
+    assert_int_equal(out[0].memory.total_bytes, out[1].memory.total_bytes);
+    near("largest", out[0].moe.routing.rows_per_expert_max,
+         out[1].moe.routing.rows_per_expert_max, 0);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rdep),           cmocka_unit_test(blockwise),
-        cmocka_unit_test(decode),         cmocka_unit_test(chunked),
-        cmocka_unit_test(advice_numbers), cmocka_unit_test(advice_lines),
+        cmocka_unit_test(rdep),
+        cmocka_unit_test(blockwise),
+        cmocka_unit_test(decode),
+        cmocka_unit_test(chunked),
+        cmocka_unit_test(advice_numbers),
+        cmocka_unit_test(advice_lines),
+        cmocka_unit_test(exact_samples_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,30 @@ static void text_names_what_cannot_be_addressed(void **state)
     free(text);
 }
 
+/* Nothing crosses a limit that the sum is within, and the first line says what is wrong. */
+static void text_says_what_is_wrong_beside_the_sum(void **state)
+{
+    struct scene *scene = *state;
+    struct memory_report *memory = &scene->prediction.memory;
+    memory->limit_bytes = 2 * memory->total_bytes;
+    memory->address_wall = &scene->buffers[1];
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    assert_non_null(strstr(text, "(its library cannot address received_x)\n"));
+    assert_non_null(
+        strstr(text, "\n          larger than its library can address: received_x"));
+    assert_null(strstr(text, "first to cross"));
+    free(text);
+    memory->address_wall = NULL;
+    memory->host_limit_bytes = 1;
+    memory->host_bytes = 2;
+    scene->view.out = sink_open(&scene->sink);
+    predict_print_text(&scene->view);
+    text = sink_close(&scene->sink);
+    assert_non_null(strstr(text, "(host memory is too small)\n"));
+    free(text);
+}
+
 static void text_shows_the_largest_beside_a_small_wall(void **state)
 {
     struct scene *scene = *state;
@@ -388,6 +412,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(text_names_the_largest_buffers_when_it_fits, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(text_names_what_cannot_be_addressed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_says_what_is_wrong_beside_the_sum, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(text_shows_the_largest_beside_a_small_wall, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(text_leaves_long_formulas_to_the_table, set_up,

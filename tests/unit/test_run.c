@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <math.h>
 #include <cmocka.h>
 
 #include "calib/run/run.h"
@@ -102,9 +103,11 @@ static void null_backend_measures_the_harness_alone(void **state)
     struct run_report report;
     case_plan(&plan, PATH_RAGGED_A2A, 2);
     run(&plan, &(struct run_options){.backend = BACKEND_NULL, .repeat = 3}, &arena, &report);
-    assert_int_equal(report.verdict, RUN_AGREES);
+    assert_int_equal(report.verdict, RUN_METERED); /* of results nothing is known */
     assert_true(report.memory.equal);
     assert_int_equal(report.rows.computed, 0);
+    assert_true(report.time.measured_s > 0); /* and it has no rate */
+    assert_false(isfinite(report.time.ratio) || isfinite(report.ops[0].flop_per_s));
     arena_release(&arena);
 }
 

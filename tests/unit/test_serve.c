@@ -9,46 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/read/load.h"
-#include "sim/answer/predict.h"
 #include "support/plans.h"
+#include "support/told.h"
 #include "plan/params.h"
 #include "work/serve/serve.h"
-
-struct told {
-    struct arena arena;
-    struct plan plan;
-    struct prediction prediction;
-    struct err err;
-};
-
-static enum status tell(const char *text, struct told *t)
-{
-    struct origins origins = {0};
-    struct predict_options options = {0};
-    *t = (struct told){0};
-    enum status status = plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &t->arena,
-                                        &t->plan, &origins, &t->err);
-    if (status != STATUS_OK)
-        return status;
-    return predict(&t->plan, &options, &t->arena, &t->prediction, &t->err);
-}
-
-static void must_tell(const char *text, struct told *t)
-{
-    if (tell(text, t) != STATUS_OK)
-        fail_msg("%s: %s", t->err.where, t->err.text);
-}
-
-static const struct buffer_report *find(const struct told *t, const char *name)
-{
-    const struct memory_report *m = &t->prediction.memory;
-    for (size_t i = 0; i < m->n_buffers; i++)
-        if (!strcmp(m->buffers[i].name, name))
-            return &m->buffers[i];
-    return NULL;
-}
-
 static void assert_gib(uint64_t bytes, const char *printed)
 {
     const char *point = strchr(printed, '.');
@@ -129,7 +93,7 @@ static void reports_come_out(void **state)
                      (unsigned long long)m->total_bytes, (unsigned long long)m->limit_bytes);
         if (r->wall)
             assert_string_equal(m->wall->name, r->wall);
-        const struct buffer_report *buffer = r->buffer ? find(&t, r->buffer) : m->wall;
+        const struct buffer_report *buffer = r->buffer ? told_buffer(&t, r->buffer) : m->wall;
         assert_non_null(buffer);
         assert_gib(buffer->bytes, r->printed);
         arena_release(&t.arena);
@@ -158,7 +122,7 @@ static void low_latency_follows_experts_and_not_ranks(void **state)
             plans[i]);
         struct told t;
         must_tell(text, &t);
-        assert_gib(find(&t, "low_latency_buffer")->bytes, "31.937");
+        assert_gib(told_buffer(&t, "low_latency_buffer")->bytes, "31.937");
         assert_null(t.prediction.memory.address_wall);
         arena_release(&t.arena);
     }
@@ -190,8 +154,8 @@ static void loaded_weights_match_logs(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct told t;
         must_tell(logs[i].plan, &t);
-        uint64_t bytes = t.prediction.memory.state_bytes - find(&t, "kv_cache")->bytes -
-                         find(&t, "absorbed_kv_b_copies")->bytes;
+        uint64_t bytes = t.prediction.memory.state_bytes - told_buffer(&t, "kv_cache")->bytes -
+                         told_buffer(&t, "absorbed_kv_b_copies")->bytes;
         double error = (double)bytes / 1073741824.0 / logs[i].gib - 1;
         if (error < -0.015 || error > 0.015)
             fail_msg("%s: %.3f GiB, logged %.3f", logs[i].plan, (double)bytes / 1073741824.0,
@@ -250,7 +214,7 @@ static void shared_experts_are_split_or_whole(void **state)
                  cases[i].shared);
         struct told t;
         must_tell(text, &t);
-        assert_true(find(&t, "shared_expert_weights")->bytes == cases[i].bytes);
+        assert_true(told_buffer(&t, "shared_expert_weights")->bytes == cases[i].bytes);
         arena_release(&t.arena);
     }
 }
@@ -282,7 +246,8 @@ static void cache_counts_every_kind_of_attention(void **state)
                  caches[i].head);
         struct told t;
         must_tell(text, &t);
-        assert_true(find(&t, "kv_cache")->bytes == caches[i].bytes); /* 505 rounds to 512 */
+        assert_true(told_buffer(&t, "kv_cache")->bytes ==
+                    caches[i].bytes); /* 505 rounds to 512 */
         arena_release(&t.arena);
     }
 }
@@ -371,7 +336,7 @@ static void neuron_serves_with_static_blocks(void **state)
               "precision: {weights: fp8_channel}\n"
               "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1}\n",
               &t);
-    const struct buffer_report *ids = find(&t, "token_position_to_id");
+    const struct buffer_report *ids = told_buffer(&t, "token_position_to_id");
     assert_true(ids->dims[0] == 383 * 512 + 1 && ids->bytes == (383 * 512 + 1) * 8);
     assert_string_equal(ids->rule, "worst");
     arena_release(&t.arena);
@@ -399,162 +364,9 @@ static void first_buffer_beyond_int_is_named(void **state)
     assert_null(t.prediction.memory.int_wall);
     arena_release(&t.arena);
 }
-
-static bool fits(const struct told *t)
-{
-    return t->prediction.memory.verdict != VERDICT_OOM;
-}
-
-/* Of a launch's most sequences those that the pool has no blocks for wait: the engine starts as
- * long as it holds one. Its limit is its own rule's, utilisation x device - what it measures
- * outside; a batch of every pipeline stage is in flight. */
-static void sequences_wait_for_the_cache(void **state)
-{
-    (void)state;
-    static const char plan[] = "model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
-                               "workload: {mode: decode, micro_batch: 256, queue: %s,\n"
-                               "  context_length: %u, max_num_seqs: 256}\n"
-                               "parallel: {tp: %u, pp: %u, ep: %u}\n";
-    static const struct {
-        unsigned context, pp;
-    } cases[] = {{65536, 1}, {65536, 2}, {163840, 1}, {512, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[512];
-        unsigned pp = cases[i].pp, tp = 8 / pp;
-        struct told t;
-        snprintf(text, sizeof text, plan, "true", cases[i].context, tp, pp, tp);
-        must_tell(text, &t);
-        const struct serving_report *pool = &t.prediction.serving;
-        uint64_t held = pool->sequences / pp < 256 ? pool->sequences / pp : 256;
-        assert_true(fits(&t));
-        assert_int_equal(t.prediction.batch, held);
-        assert_true((held < 256) == (t.prediction.n_notes == 1));
-        assert_true(held == 256 || strstr(t.prediction.notes[0].text, "wait") != NULL);
-        assert_int_equal(t.prediction.memory.limit_bytes,
-                         pool->requested_bytes - pool->outside_bytes - pool->graphs_bytes);
-        struct evaluator evaluator = {0};
-        struct evaluation evaluation;
-        evaluate(&evaluator, &t.plan, 0, &evaluation);
-        assert_int_equal(evaluation.peak.total_bytes, t.prediction.memory.total_bytes);
-        assert_int_equal(evaluation.limit_bytes, t.prediction.memory.limit_bytes);
-        assert_int_equal(evaluation.verdict, t.prediction.memory.verdict);
-        evaluator_release(&evaluator);
-        arena_release(&t.arena);
-        snprintf(text, sizeof text, plan, "false", cases[i].context, tp, pp, tp);
-        must_tell(text, &t);
-        assert_int_equal(t.prediction.batch, 256);
-        assert_true(fits(&t) == (held == 256));
-        arena_release(&t.arena);
-    }
-}
-
-/* vLLM does not start with a cache that holds no sequence of the longest context, however
- * little is missing; the others cut what requests may ask for. */
-static void an_engine_without_room_for_a_sequence_does_not_start(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *stack, *fraction;
-        bool holds, starts;
-    } cases[] = {
-        {"vllm", "0.877", false, false},
-        {"vllm", "0.95", true, true},
-        {"sglang", "0.877", false, true},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (unsigned serves = 0; serves < 2; serves++) {
-            char text[512];
-            struct told t;
-            snprintf(text, sizeof text,
-                     "model: gpt-oss-120b\ncluster: h100\nstack: %s\n"
-                     "workload: {mode: %s, micro_batch: 4, queue: true,\n"
-                     "  context_length: 131072, concurrency: 4, input_length: 130072,\n"
-                     "  output_length: 1000}\nmemory: {fraction: %s}\n",
-                     cases[i].stack, serves ? "serve" : "decode", cases[i].fraction);
-            must_tell(text, &t);
-            const struct memory_report *m = &t.prediction.memory;
-            assert_true((t.prediction.serving.sequences > 0) == cases[i].holds);
-            assert_true(m->margin_bytes > 0);
-            assert_true(fits(&t) == cases[i].starts);
-            assert_true(cases[i].starts || !strcmp(m->wall->name, "kv_cache"));
-            struct evaluator evaluator = {0};
-            struct evaluation evaluation;
-            evaluate(&evaluator, &t.plan, 0, &evaluation);
-            assert_int_equal(evaluation.verdict, m->verdict);
-            evaluator_release(&evaluator);
-            arena_release(&t.arena);
-        }
-}
-
-/* Given a cache that does not fit beside its weights it does not start in either mode, whoever
- * asks; where what it holds is over the limit already, that stays the wall. */
-static void a_given_cache_that_does_not_fit_is_the_wall(void **state)
-{
-    (void)state;
-    static const char plan[] = "model: %s\ncluster: h100-8x1\nstack: vllm\n"
-                               "workload: {mode: %s, sequence_length: 4096, micro_batch: 4,\n"
-                               "  context_length: 8192, queue: true}\n"
-                               "parallel: {tp: 1}\nmemory: {cache_bytes: %s}\n";
-    static const struct {
-        const char *model, *cache, *wall;
-    } cases[] = {{"qwen3-30b-a3b", "20 GiB", NULL},
-                 {"qwen3-30b-a3b", "80 GiB", "kv_cache"},
-                 {"deepseek-v3", "80 GiB", "expert_weights"}};
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-        char text[512];
-        struct told t;
-        struct evaluator evaluator = {0};
-        struct evaluation evaluation;
-        snprintf(text, sizeof text, plan, cases[i / 2].model, i % 2 ? "decode" : "prefill",
-                 cases[i / 2].cache);
-        must_tell(text, &t);
-        const struct memory_report *m = &t.prediction.memory;
-        const char *wall = cases[i / 2].wall;
-        evaluate(&evaluator, &t.plan, 0, &evaluation);
-        assert_int_equal(m->verdict == VERDICT_OOM, wall != NULL);
-        assert_int_equal(evaluation.verdict, m->verdict);
-        assert_string_equal(evaluation.wall ? evaluation.wall->name : "-",
-                            m->wall ? m->wall->name : "-");
-        if (wall)
-            assert_string_equal(m->wall->name, wall);
-        evaluator_release(&evaluator);
-        arena_release(&t.arena);
-    }
-}
-
-/* What serves more requests than its cache holds fits as what serves fewer: the pool is the
- * engine's own, whatever waits, and two stages hold a batch each of the same sequences. */
-static void served_requests_wait_for_the_cache(void **state)
-{
-    (void)state;
-    for (unsigned pp = 1; pp <= 2; pp++)
-        for (unsigned requests = 64; requests <= 1024; requests *= 2) {
-            char text[512];
-            struct told t;
-            snprintf(text, sizeof text,
-                     "model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
-                     "workload: {mode: serve, concurrency: %u, input_length: 4000,\n"
-                     "  output_length: 1000}\nparallel: {tp: %u, pp: %u, ep: %u}\n",
-                     requests, 8 / pp, pp, 8 / pp);
-            must_tell(text, &t);
-            assert_true(fits(&t));
-            uint64_t held = t.prediction.serving.sequences / pp * pp;
-            bool waits = requests > held;
-            const struct buffer_report *cache = find(&t, "kv_cache");
-            uint64_t layers = pp == 1 ? 61 : 30; /* of the fuller stage: with the head */
-            assert_int_equal(cache->bytes, (waits ? held : requests) * layers *
-                                               ((5000 + 63) / 64 * 64) * 576 * 2);
-            arena_release(&t.arena);
-        }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_wait_for_the_cache),
-        cmocka_unit_test(served_requests_wait_for_the_cache),
-        cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_start),
-        cmocka_unit_test(a_given_cache_that_does_not_fit_is_the_wall),
         cmocka_unit_test(reports_come_out),
         cmocka_unit_test(low_latency_follows_experts_and_not_ranks),
         cmocka_unit_test(loaded_weights_match_logs),

@@ -28,7 +28,7 @@ static const double measure_budget_s = 0.25, overhead_budget_s = 0.05;
 
 const char *run_verdict_name(enum run_verdict verdict)
 {
-    static const char *const names[] = {"agrees", "disagrees", "oom", "dry run"};
+    static const char *const names[] = {"agrees", "metered", "disagrees", "oom", "dry run"};
     return names[verdict];
 }
 
@@ -337,13 +337,26 @@ static bool beyond_band(const struct run_report *report, double percent)
     return percent >= 0 && !(fabs(report->time.ratio - 1) * 100 <= percent);
 }
 
+/* A harness has neither a rate nor a time that was predicted. */
+static void leave_out_rates(struct run_report *report)
+{
+    for (size_t i = 0; i < report->n_ops; i++) {
+        struct run_op *op = &report->ops[i];
+        op->ratio = op->flop_per_s = op->bytes_per_s = (double)NAN;
+    }
+    report->time.ratio = report->time.tokens_per_s = (double)NAN;
+}
+
 static void judge(struct run *run)
 {
     struct run_report *report = run->report;
     report->time.judged = run->options->band_percent >= 0;
     report->time.within = !beyond_band(report, run->options->band_percent);
     bool agrees = checks_passed(&report->checks) && report->time.within;
-    report->verdict = agrees ? RUN_AGREES : RUN_DISAGREES;
+    bool performs = run->options->backend != BACKEND_NULL;
+    if (!performs)
+        leave_out_rates(report);
+    report->verdict = !agrees ? RUN_DISAGREES : performs ? RUN_AGREES : RUN_METERED;
 }
 
 /* Where it is performed, when that is not the CPU. */

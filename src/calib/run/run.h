@@ -23,7 +23,8 @@ struct run_probe;
 
 enum run_verdict {
     RUN_AGREES,    /* performed, and all checks passed */
-    RUN_DISAGREES, /* performed, and a check failed */
+    RUN_METERED,   /* the null backend: bytes metered as predicted, nothing performed */
+    RUN_DISAGREES, /* performed or metered, and a check failed */
     RUN_OOM,       /* does not fit this machine: not performed */
     RUN_DRY        /* not performed, as asked */
 };

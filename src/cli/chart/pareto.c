@@ -153,11 +153,12 @@ static enum status fill(const char *file, const struct chart_names *names, struc
                                           "device_s_per_token", NULL};
     static const char *const one[] = {"", NULL};
     struct csv csv;
-    double limit = 0, fastest = 0;
+    double limit = 0, least = HUGE_VAL, fastest = 0;
     TRY(chart_table(file, columns, chart_pareto.needs, p, &csv, err));
     for (size_t row = 0; row < csv.n_rows; row++) {
         double s = chart_number(&csv, row, "device_s_per_token");
         limit = fmax(limit, chart_number(&csv, row, "limit_bytes"));
+        least = fmin(least, chart_number(&csv, row, "limit_bytes"));
         fastest = s > 0 ? fmax(fastest, 1 / s) : fastest;
     }
     if (!(fastest > 0) || !isfinite(fastest))
@@ -172,6 +173,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     chart_titles(p, names, "memory against speed of layouts");
     picture_number(p, "by_devices", sizes);
     picture_number(p, "limit_gib", limit / GIB);
+    picture_number(p, "least_limit_gib", least / GIB);
     picture_number(p, "fastest", fastest);
     add_labels(&csv, fastest, p);
     return STATUS_OK;

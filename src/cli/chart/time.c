@@ -101,6 +101,14 @@ static double longest(const struct csv *csv)
     return most;
 }
 
+static unsigned lacking(const struct csv *csv)
+{
+    unsigned n = 0;
+    for (size_t row = 0; row < csv->n_rows; row++)
+        n += text_equal(csv_cell(csv, row, "verdict"), verdict_name(VERDICT_OOM));
+    return n;
+}
+
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
                         struct err *err)
 {
@@ -119,6 +127,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     chart_bars(&table, p);
     picture_list(p, "parts", parts_of(&csv, p->arena));
     picture_number(p, "most_s", most);
+    picture_number(p, "n_lacking", lacking(&csv));
     return STATUS_OK;
 }
 

@@ -112,8 +112,13 @@ static enum status read_margin(const char *text, struct arena *arena, struct mar
 
 /* ---- what stops a plan ---- */
 
-static const char *does_not_fit(const struct memory_report *memory, struct arena *arena)
+static const char *does_not_fit(const struct plan *plan, const struct prediction *p,
+                                struct arena *arena)
 {
+    const struct memory_report *memory = &p->memory;
+    const char *why = predict_beside_sum(plan, p, arena);
+    if (why)
+        return arena_printf(arena, "does not fit, %s", why);
     if (!memory->wall)
         return "does not fit";
     if (memory->small_wall)
@@ -152,15 +157,15 @@ static const char *too_close(const struct prediction *p, bool queues,
         p->serving.context_tokens, text);
 }
 
-static const char *reason(const struct prediction *p, bool queues,
+static const char *reason(const struct plan *plan, const struct prediction *p,
                           const struct settings *settings, const struct margin *least,
                           struct arena *arena)
 {
     const struct memory_report *memory = &p->memory;
     if (memory->verdict == VERDICT_OOM)
-        return does_not_fit(memory, arena);
+        return does_not_fit(plan, p, arena);
     const char *why = too_likely(memory, settings->most_chance, arena);
-    return why ? why : too_close(p, queues, least, settings->least_margin, arena);
+    return why ? why : too_close(p, engine_queues(plan), least, settings->least_margin, arena);
 }
 
 /* ---- what is said ---- */
@@ -251,7 +256,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
     if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)
         return request_blame(call->operands[0], &origins, err);
     const struct memory_report *memory = &prediction.memory;
-    const char *why = reason(&prediction, engine_queues(plan), settings, &least, call->arena);
+    const char *why = reason(plan, &prediction, settings, &least, call->arena);
     const struct answer answer = {
         .result = why ? "stop" : "pass",
         .verdict = verdict_name(memory->verdict),

@@ -146,6 +146,7 @@ static const char *const examples[] = {
 
 const struct command command_frontier = {
     .name = "frontier",
+    .rows = true,
     .operands = "<plan.yaml>",
     .summary = "sweep keys and show where memory runs out",
     .description =

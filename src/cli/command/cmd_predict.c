@@ -75,6 +75,13 @@ static enum status print_along(const struct invocation *call, const struct answe
     return status;
 }
 
+/* On a terminal: sampling token by token takes seconds to a minute. */
+static void show_progress(void *context, double share)
+{
+    (void)context;
+    fprintf(stderr, "\rsampling routing %3.0f %%", 100 * share);
+}
+
 static enum status run_predict(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -83,9 +90,11 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     if (settings->trace)
         TRY(trace_check(call, settings->trace, err));
     TRY(plan_argument_load(call, 0, &answer->plan, &answer->origins, err));
+    bool progress = settings->exact && term_is_watched(stderr);
     struct pool *pool = settings->exact ? pool_create(0) : NULL;
     ask.options.exact = settings->exact;
     ask.options.pool = pool;
+    ask.options.progress.tell = progress ? show_progress : NULL;
     ask.options.workers = pool_cpus();
     /* the screen has the mean alone */
     ask.options.drops_mean = call->general.format == FORMAT_TEXT && !settings->experts;
@@ -96,6 +105,8 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     ask.sample = settings->sample;
     enum status status = answer_predict(call->operands[0], &ask, call->arena, answer, err);
     pool_free(pool);
+    if (progress)
+        fputs("\r                      \r", stderr);
     if (status != STATUS_OK)
         return status;
     struct predict_view view = answer_view(answer, call->out, &call->term, call->arena);

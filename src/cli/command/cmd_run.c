@@ -21,7 +21,8 @@ struct settings {
 
 static const struct option options[] = {
     {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|gpu|null", NULL,
-     "what performs the ops: the CPU, a GPU, or nothing (measures the harness)"},
+     "what performs the ops: the CPU, a GPU, or nothing: null meters bytes and times the "
+     "harness"},
     {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DRIVER:N,...", NULL,
      "with --backend gpu: which devices, as 'list devices' names them; default: the first"},
     {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi|nccl", NULL,
@@ -168,6 +169,10 @@ static enum status read_options(const struct settings *settings, struct state *s
     if (settings->device && backend != BACKEND_GPU)
         return err_set(err, STATUS_USAGE, "option '--device' is for --backend gpu");
     TRY(read_use(settings, &state->use, err));
+    if (settings->band >= 0 && backend == BACKEND_NULL)
+        return err_set(err, STATUS_USAGE,
+                       "options '--band' and '--backend null' exclude each other: with nothing "
+                       "performed no time can be judged");
     bool alone = settings->rank != all_ranks;
     if (alone && *transport == TRANSPORT_MPI) {
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
@@ -327,6 +332,7 @@ static enum status perform(const struct invocation *call, struct state *state,
 static enum status run_run(const struct invocation *call, struct err *err)
 {
     static const enum status statuses[] = {[RUN_AGREES] = STATUS_OK,
+                                           [RUN_METERED] = STATUS_OK,
                                            [RUN_DISAGREES] = STATUS_MISMATCH,
                                            [RUN_OOM] = STATUS_NOFIT,
                                            [RUN_DRY] = STATUS_OK};

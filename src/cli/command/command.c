@@ -120,6 +120,8 @@ static enum status perform(struct invocation *call, struct err *err)
     if (command->prepare && !call->general.help)
         TRY(command->prepare(call, err));
     TRY(output_open(&output, call->silent ? "/dev/null" : call->general.output, err));
+    if (command->rows && call->general.format == FORMAT_CSV)
+        output_keep_rows(&output);
     call->out = output.file;
     term_detect(&call->term, call->out);
     enum status status = STATUS_OK;

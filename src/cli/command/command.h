@@ -57,6 +57,7 @@ struct command {
     const char *const *words;    /* operands it knows by name, NULL-terminated; may be NULL */
     const char *const *examples; /* command lines, NULL-terminated; may be NULL */
     size_t min_operands, max_operands;
+    bool rows;     /* its CSV is written by whole rows, which an interrupted one leaves */
     bool planless; /* it reads no plan: --set and --seed have nothing to set */
     const struct option *options;
     size_t n_options;

@@ -1,4 +1,6 @@
 /* A comparison as tables, the largest differences first. */
+#include <inttypes.h>
+
 #include "report/amount.h"
 #include "report/compare/print.h"
 #include "report/page.h"
@@ -120,6 +122,18 @@ static void print_time(const struct compare_view *view, struct page *page)
     column_table(view->out, view->term, &table, view->arena);
 }
 
+/* An engine lets in as many as its cache holds: fewer bytes of each may be more of all. */
+static void print_batches(const struct compare_view *view)
+{
+    const struct comparison *c = view->comparison;
+    bool told = view->a->batch == view->b->batch;
+    for (size_t i = 0; i < c->n_keys; i++)
+        told = told || text_equal(c->keys[i].key, "workload.micro_batch");
+    if (!told)
+        fprintf(view->out, "sequences a rank in a step: %" PRIu64 ", were %" PRIu64 "\n",
+                view->b->batch, view->a->batch);
+}
+
 /* "B needs 3.20 GiB more than A: 10.00 (fits) -> 13.20 GiB (oom)" */
 static void print_head(const struct compare_view *view)
 {
@@ -134,8 +148,10 @@ static void print_head(const struct compare_view *view)
     else
         fprintf(view->out, "B needs %s %s %s than A", by, scale.unit,
                 total->difference > 0 ? "more" : "less");
-    fprintf(view->out, ": %s %s (%s), was %s (%s)\n\n", b, scale.unit,
+    fprintf(view->out, ": %s %s (%s), was %s (%s)\n", b, scale.unit,
             verdict_name(view->b->memory.verdict), a, verdict_name(view->a->memory.verdict));
+    print_batches(view);
+    fputc('\n', view->out);
 }
 
 void compare_print_text(const struct compare_view *view)

@@ -113,19 +113,6 @@ static const char *limit_text(const struct screen *screen)
                         margin, space, unit);
 }
 
-/* Why an engine whose sum would fit ends while it starts, or soon after; NULL: it does not. */
-static const char *refusal(const struct screen *screen)
-{
-    const struct memory_report *memory = screen->memory;
-    const struct serving_report *serving = &screen->view->prediction->serving;
-    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes ||
-        !serving->present)
-        return NULL;
-    if (!serving->sequences)
-        return "the engine does not start: its cache holds no sequence";
-    return serve_refusal(screen->view->plan, serving);
-}
-
 /* Which number the verdict is about, and the worst beside it. */
 static const char *sizing_text(const struct screen *screen)
 {
@@ -140,9 +127,10 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
-    const char *refused = refusal(screen);
-    if (refused)
-        return refused;
+    const char *reason =
+        predict_beside_sum(screen->view->plan, screen->view->prediction, screen->view->arena);
+    if (reason)
+        return reason;
     if (text_equal(memory->sizing, "fixed") && !plan_has_experts(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -374,7 +362,7 @@ static void print_host(struct screen *screen)
     if (memory->host_limit_bytes)
         text_printf(&text, ", of %s for a rank%s",
                     screen_amount(screen, memory->host_limit_bytes),
-                    memory->host_bytes > memory->host_limit_bytes ? ": too much" : "");
+                    predict_lacks_host(memory) ? ": too much" : "");
     text_printf(&text, "; most is %s", memory->host_largest);
     screen_item(screen, "host", text_string(&text));
 }
@@ -404,6 +392,8 @@ void screen_peak(struct screen *screen)
         return;
     if (memory->small_wall)
         print_buffer(screen, "", "too small for the rows sent to it: ", wall);
+    else if (memory->address_wall && memory->total_bytes <= memory->limit_bytes)
+        print_buffer(screen, "", "larger than its library can address: ", wall);
     else if (wall == memory->largest || (wall == lead && second) ||
              screen->brief >= BRIEF_ASSUMED)
         screen_item(screen, "",
@@ -412,6 +402,6 @@ void screen_peak(struct screen *screen)
                                  screen->scale.unit));
     else
         print_buffer(screen, "", "first to cross the limit: ", wall);
-    if (memory->address_wall)
+    if (memory->address_wall && memory->total_bytes > memory->limit_bytes)
         screen_item(screen, "", "more than its library can address, whatever memory there is");
 }

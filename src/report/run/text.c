@@ -44,6 +44,12 @@ static unsigned count_passed(const struct checks *checks)
     return n;
 }
 
+/* What is timed of it is the harness alone. */
+static bool performs_nothing(const struct run_report *report)
+{
+    return text_equal(report->backend, "null");
+}
+
 static void print_performed(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
@@ -55,7 +61,10 @@ static void print_performed(const struct screen *screen)
         fprintf(out, "%s predicted, %s metered", bytes(screen, memory->predicted_peak_bytes),
                 bytes(screen, memory->measured_peak_bytes));
     fprintf(out, "; %u of %u checks passed", count_passed(&report->checks), report->checks.n);
-    if (isfinite(report->time.measured_s))
+    if (performs_nothing(report))
+        fprintf(out, "; nothing performed: %s are the harness",
+                seconds(screen, report->time.measured_s));
+    else if (isfinite(report->time.measured_s))
         fprintf(out, "; %s, %s %s, ratio %.3g", seconds(screen, report->time.measured_s),
                 report->time.profile ? "predicted" : "roofline",
                 seconds(screen, report->time.predicted_s), report->time.ratio);
@@ -73,6 +82,7 @@ static void print_not_performed(const struct screen *screen)
 static void print_verdict(struct screen *screen)
 {
     static const enum style styles[] = {[RUN_AGREES] = STYLE_GOOD,
+                                        [RUN_METERED] = STYLE_GOOD,
                                         [RUN_DISAGREES] = STYLE_BAD,
                                         [RUN_OOM] = STYLE_BAD,
                                         [RUN_DRY] = STYLE_BOLD};
@@ -139,15 +149,21 @@ static void print_table(const struct screen *screen, const struct column *column
     column_table(screen->page.out, screen->view->term, &table, screen->view->arena);
 }
 
-/* A prediction by no profile is what the machine could do at most. */
+/* A prediction by no profile is what the machine could do at most; of nothing performed the
+ * harness is measured. */
 static const struct column *op_columns(const struct screen *screen, size_t *n)
 {
     const struct column *columns = run_op_table(n);
     struct column *named = arena_alloc(screen->view->arena, *n, sizeof *named);
     memcpy(named, columns, *n * sizeof *named);
-    for (size_t i = 0; i < *n && !screen->report->time.profile; i++)
-        if (text_equal(named[i].key, "predicted_s"))
+    for (size_t i = 0; i < *n; i++) {
+        if (text_equal(named[i].key, "predicted_s") && !screen->report->time.profile)
             named[i].title = "roofline";
+        if (text_equal(named[i].key, "measured_s") && performs_nothing(screen->report))
+            named[i].title = "harness";
+    }
+    if (performs_nothing(screen->report) && text_equal(named[*n - 1].key, "ratio"))
+        *n -= 1;
     return named;
 }
 

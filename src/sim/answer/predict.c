@@ -117,6 +117,7 @@ static enum status sample(struct context *c, const struct predict_options *optio
             return too_large(err);
         c->source.room = overflow_room(&c->work, c->values);
     }
+    c->source.progress = options->progress;
     demand_sample(&c->source, plan_joined_tokens(c->plan), options->exact, &c->demand);
     struct overflow_layer layer = overflow_sampled(&c->source, &c->demand);
     overflow_of(c->plan, &layer, &c->overflow);
@@ -457,6 +458,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .exact = options->exact,
         .drops_mean = options->drops_mean,
         .pool = options->pool,
+        .progress = options->progress,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };
     return predict_moe(c->plan, &moe, c->arena, &out->moe, err);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "plan/read/unread.h"
 #include "sim/moe/collective.h"
 #include "sim/search/fix.h"
@@ -146,10 +147,19 @@ struct predict_options {
     struct rows_known *known; /* what laws of routing have in common; predict has its own */
     uint64_t workers;         /* threads that run would use; for the slice */
     struct pool *pool;        /* for samples of the experts' loads, or NULL */
+    struct progress progress; /* of samples of routing: of those for memory, then for loads */
 };
 
 /* More than the limit, be it within the stack's error of it: what fixes are searched for. */
 bool predict_lacks_memory(const struct memory_report *memory);
+
+/* Its host memory is less than it takes. */
+bool predict_lacks_host(const struct memory_report *memory);
+
+/* Why a plan does not fit whose sum would: what an engine's pool or a library says, or the
+ * host's memory. NULL: it fits, or the sum says it. */
+const char *predict_beside_sum(const struct plan *plan, const struct prediction *prediction,
+                               struct arena *arena);
 
 /* A plan whose step is one: any mode but serve. No fixes, whatever is asked for. */
 enum status predict_step(const struct plan *plan, const struct predict_options *options,

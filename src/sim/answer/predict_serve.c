@@ -99,19 +99,22 @@ static void prepend_notes(const struct note *own, size_t n_own, struct arena *ar
     out->n_notes += n_own;
 }
 
-/* An engine that ends while it starts: its cache is the wall. */
-static void judge_start(const struct plan *plan, const char *key, struct arena *arena,
-                        struct prediction *out)
+/* An engine that takes no such request: its cache is the wall. The screen of a server says it
+ * beside the times that there are not, and in the first line where the sum would fit. */
+static void judge_pool(const struct plan *plan, const char *key, struct arena *arena,
+                       struct prediction *out)
 {
     struct memory_report *m = &out->memory;
-    if (serve_starts(plan, &out->serving))
+    if (serve_takes(plan, &out->serving))
         return;
+    bool said = plan->workload.mode == MODE_SERVE ||
+                (m->total_bytes <= m->limit_bytes && !serve_cuts(plan, &out->serving));
     m->verdict = VERDICT_OOM;
     for (size_t i = 0; i < m->n_buffers && !m->wall; i++)
         if (m->buffers[i].category == CATEGORY_KV_CACHE)
             m->wall = &m->buffers[i];
     const char *text = serve_refusal_text(plan, &out->serving, arena);
-    const struct note note = note_of(key, text);
+    const struct note note = said ? note_of(key, text) : note_loud(key, text);
     prepend_notes(&note, 1, arena, out);
 }
 
@@ -127,7 +130,7 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                *idle = idle_text(plan, load, arena);
     const char *graphs = notes_graphs(plan, serve_batch(plan, load->sequences), arena);
     out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
-    if (load->capped && (arrives || load->sequences < load->requests))
+    if (load->takes && load->capped && (arrives || load->sequences < load->requests))
         own[n++] = note_of(arrives ? "workload.request_rate" : "workload.concurrency",
                            cap_text(plan, load, arena));
     if (arrives)
@@ -171,7 +174,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;
     add_notes(plan, options, &load, arena, out);
-    judge_start(plan, "workload.output_length", arena, out);
+    judge_pool(plan, "workload.output_length", arena, out);
     if (options->time)
         TRY(predict_time(plan, &time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
@@ -185,12 +188,12 @@ static const char *server_text(const struct plan *plan, const struct prediction 
                                struct arena *arena)
 {
     const struct serving_report *pool = &out->serving;
-    bool fits = out->memory.verdict != VERDICT_OOM, starts = serve_starts(plan, pool);
+    bool fits = out->memory.verdict != VERDICT_OOM, takes = serve_takes(plan, pool);
     uint64_t asked = plan->workload.micro_batch * engine_batches(plan);
     bool holds = pool->present && pool->running >= asked;
-    if (fits && !starts)
+    if (fits && !takes)
         return serve_refusal_text(plan, pool, arena);
-    if (fits || !starts || !holds || plan->workload.mode != MODE_DECODE)
+    if (fits || !takes || !holds || plan->workload.mode != MODE_DECODE)
         return NULL;
     return arena_printf(arena,
                         "the engine's own pool holds all %llu sequences: workload.queue=true "
@@ -209,23 +212,6 @@ static void compare_server(const struct plan *plan, struct arena *arena, struct 
     prepend_notes(&note, 1, arena, out);
 }
 
-/* SGLang starts with a pool that holds no request of the whole context, and takes shorter ones
- * (managers/tp_worker.py, max_req_len); NULL: it holds one. */
-static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
-                            struct arena *arena)
-{
-    if (plan->stack.kind != STACK_SGLANG || !pool->present || pool->sequences ||
-        !serve_starts(plan, pool))
-        return NULL;
-    return arena_printf(
-        arena,
-        "the cache holds no request of %llu tokens: SGLang starts, and refuses "
-        "or cuts those longer than %llu; the step here is of one that would not "
-        "fit",
-        (unsigned long long)pool->context_tokens,
-        (unsigned long long)remaining(pool->cache_tokens, 1));
-}
-
 /* A step, of fewer sequences where the others wait for the cache. */
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
@@ -234,14 +220,10 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     TRY(predict_step(held, options, arena, out, err));
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
-        judge_start(plan, "workload.queue", arena, out);
+        judge_pool(plan, "workload.queue", arena, out);
     compare_server(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
-    const char *cut = plan->workload.queue ? cut_text(plan, &out->serving, arena) : NULL;
-    const struct note short_pool = note_loud("workload.context_length", cut);
-    if (cut)
-        prepend_notes(&short_pool, 1, arena, out);
-    if (!waiting || cut)
+    if (!waiting || !out->serving.sequences)
         return STATUS_OK;
     const char *text = arena_printf(
         arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens",
@@ -337,6 +319,38 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
 bool predict_lacks_memory(const struct memory_report *memory)
 {
     return verdict_lacks(memory->verdict, memory->total_bytes, memory->limit_bytes);
+}
+
+bool predict_lacks_host(const struct memory_report *memory)
+{
+    return memory->host_limit_bytes && memory->host_bytes > memory->host_limit_bytes;
+}
+
+/* Why an engine takes no such request; NULL: it does. */
+static const char *refusal(const struct plan *plan, const struct serving_report *pool,
+                           struct arena *arena)
+{
+    if (!pool->present)
+        return NULL;
+    if (serve_cuts(plan, pool))
+        return arena_printf(arena, "its cache holds no request of %llu tokens, %llu at most",
+                            (unsigned long long)pool->context_tokens,
+                            (unsigned long long)serve_longest(plan, pool));
+    if (!pool->sequences)
+        return "the engine does not start: its cache holds no sequence";
+    return serve_refusal(plan, pool);
+}
+
+const char *predict_beside_sum(const struct plan *plan, const struct prediction *prediction,
+                               struct arena *arena)
+{
+    const struct memory_report *memory = &prediction->memory;
+    if (memory->verdict != VERDICT_OOM || memory->total_bytes > memory->limit_bytes)
+        return NULL;
+    if (memory->address_wall)
+        return arena_printf(arena, "its library cannot address %s", memory->address_wall->name);
+    return predict_lacks_host(memory) ? "host memory is too small"
+                                      : refusal(plan, &prediction->serving, arena);
 }
 
 /* Of what does not fit, and of limits that requests miss. */

@@ -235,6 +235,7 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
     spread->worst = certified(source, tokens);
     source->step.crossing = source->crosses && !gaussian ? &source->crossing : NULL;
     for (uint64_t s = 0; s < source->n; s++) {
+        progress_tell(source->progress, s, source->n);
         if (gaussian)
             rows_gauss_step(&source->rows, s, &source->scratch, &source->step);
         else

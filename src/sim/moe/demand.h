@@ -8,6 +8,7 @@
 #ifndef MOEPLAN_SIM_MOE_DEMAND_H
 #define MOEPLAN_SIM_MOE_DEMAND_H
 
+#include "base/progress.h"
 #include "work/rows/rows.h"
 #include "work/list/work.h"
 
@@ -66,6 +67,7 @@ struct demand_source {
     uint64_t *padded;        /* [R] scratch */
     struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
     uint64_t all; /* the same: tokens of all ranks (rows_spec); 0: as many as each has */
+    struct progress progress; /* the same: of the samples */
 };
 
 /* The plan's laws of routing when they stand already, which must outlive the source, or NULL;

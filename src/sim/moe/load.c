@@ -109,6 +109,8 @@ static void run_step(void *arg, size_t task, unsigned worker)
     struct step_stats *stats = &s->stats[task];
     struct load_step *most = &s->steps[task];
     uint64_t ranks = rows->spec.ranks;
+    if (worker == 0)
+        progress_tell(s->ask->progress, task, s->ask->samples);
     if (s->ask->method == LOAD_EXACT)
         rows_sample_step(rows, task, &s->scratch[worker], step);
     else

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "base/progress.h"
 #include "work/rows/align.h"
 #include "work/rows/rows.h"
 
@@ -56,6 +57,7 @@ struct load_ask {
     enum align_kind align_kind;
     uint64_t align;    /* rows; 0: no padding asked */
     struct pool *pool; /* or NULL */
+    struct progress progress;
 };
 
 /* The closest method that is valid and cheap: exact when `exact` or when Gaussian steps are not

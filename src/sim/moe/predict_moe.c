@@ -46,7 +46,8 @@ static uint64_t samples_of(const struct moe_context *c, enum load_method method)
 static void sample_load(struct moe_context *c)
 {
     struct load_ask ask = {.method = load_choose(c->rows, c->options->exact),
-                           .pool = c->options->pool};
+                           .pool = c->options->pool,
+                           .progress = c->options->progress};
     padding_rule(c->plan, c->path, &ask.align_kind, &ask.align);
     ask.samples = samples_of(c, ask.method);
     load_of(c->rows, &ask, c->arena, &c->load);

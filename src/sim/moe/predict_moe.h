@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "plan/plan.h"
 #include "sim/moe/capacity.h"
 #include "sim/moe/decode.h"
@@ -89,6 +90,7 @@ struct predict_moe_options {
     bool drops_mean;     /* no drop_fraction_p99 where the law has the mean: it takes samples */
     uint64_t free_bytes; /* of a rank's memory limit, for advice */
     struct pool *pool;   /* for the samples, or NULL */
+    struct progress progress; /* of the samples */
 };
 
 /* Nothing is present when the model has no routed experts. STATUS_INPUT when the routing cannot

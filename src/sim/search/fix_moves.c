@@ -8,7 +8,7 @@
 #include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
-#include "sim/serve/serving.h"
+#include "sim/serve/serve.h"
 #include "work/list/dtype.h"
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
@@ -424,18 +424,58 @@ static void list_recomputed(const struct plan *plan, struct arena *arena,
              (struct fix_move){key, "recompute.layers=0", recomputes, FIX_THROUGHPUT, NULL});
 }
 
-/* A context by halves, where an engine refuses a cache that does not hold one. */
-static void list_contexts(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
+static void add_context(uint64_t tokens, struct arena *arena, struct fix_moves *moves)
 {
     static const char key[] = "workload.context_length";
+    const char *set = arena_printf(arena, "%s=%llu", key, (unsigned long long)tokens);
+    add_move(moves,
+             (struct fix_move){key, set, "shorter requests at most", FIX_NUMERICS, NULL});
+}
+
+static bool holds(const struct plan *plan, uint64_t tokens, struct arena *arena)
+{
+    struct plan *shorter = arena_alloc(arena, 1, sizeof *shorter);
+    struct serving_report pool = {0};
+    struct err err = {0};
+    *shorter = *plan;
+    shorter->workload.context_length = tokens;
+    return serving_of(shorter, arena, &pool, &err) == STATUS_OK && serve_takes(plan, &pool);
+}
+
+/* Of a vLLM whose cache holds none of the context the longest that it does, which it looks for
+ * by halves, too (v1/core/kv_cache_utils.py, estimate_max_model_len): windows are held but
+ * once. The others say what they take. 0: none. */
+static uint64_t longest_context(const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct serving_report pool = {0};
+    struct err err = {0};
+    uint64_t least = 0, most = plan->workload.context_length;
+    bool sized = serving_of(plan, &arena, &pool, &err) == STATUS_OK && pool.present;
+    if (!sized || pool.sequences)
+        most = 0;
+    else if (!engine_takes_fraction(plan))
+        least = most = serve_longest(plan, &pool);
+    while (most > least + 1) {
+        uint64_t tried = least + (most - least) / 2;
+        *(holds(plan, tried, &arena) ? &least : &most) = tried;
+    }
+    arena_release(&arena);
+    return least;
+}
+
+/* A context of as much as the cache holds, or by halves, where an engine takes none that it
+ * does not hold. */
+static void list_contexts(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
+{
     const struct workload *w = &plan->workload;
     if (w->mode != MODE_DECODE || !engine_queues(plan))
         return;
-    for (uint64_t n = w->context_length / 2; n >= CONTEXT_MIN; n /= 2) {
-        const char *set = arena_printf(arena, "%s=%llu", key, (unsigned long long)n);
-        add_move(moves,
-                 (struct fix_move){key, set, "shorter requests at most", FIX_NUMERICS, NULL});
-    }
+    uint64_t longest = longest_context(plan);
+    if (longest >= CONTEXT_MIN && longest < w->context_length)
+        add_context(longest, arena, moves);
+    for (uint64_t n = w->context_length / 2; n >= CONTEXT_MIN; n /= 2)
+        add_context(n, arena, moves);
 }
 
 /* Megatron's, with what has to be set beside it (stack_offloads). */

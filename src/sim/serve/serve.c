@@ -132,10 +132,12 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
         return NULL;
     if (runs_out(plan, pool) > 0)
         return "a prefill takes more than its pool leaves";
-    if (!engine_takes_fraction(plan)) /* SGLang raises where not one token is left over */
-        return pool->cache_bytes ? NULL : "nothing is left to its cache";
+    if (!engine_takes_fraction(plan) && !pool->cache_bytes) /* SGLang raises */
+        return "nothing is left to its cache";
     if (!pool->sequences)
         return "its cache holds no sequence of the context";
+    if (!engine_takes_fraction(plan))
+        return NULL;
     uint64_t held =
         pool->weights_bytes + pool->activation_bytes + pool->outside_bytes + pool->graphs_bytes;
     uint64_t room = remaining(plan_usable_memory(plan), plan->memory.reserve_bytes);
@@ -144,7 +146,7 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
     return NULL;
 }
 
-bool serve_starts(const struct plan *plan, const struct serving_report *pool)
+bool serve_takes(const struct plan *plan, const struct serving_report *pool)
 {
     return !serve_refusal(plan, pool);
 }
@@ -165,9 +167,34 @@ static const char *own_fraction_text(const struct plan *plan, struct arena *aren
         (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
 }
 
+bool serve_cuts(const struct plan *plan, const struct serving_report *pool)
+{
+    return !engine_takes_fraction(plan) && !pool->sequences && pool->cache_tokens > 1 &&
+           pool->cache_tokens < pool->context_tokens && runs_out(plan, pool) <= 0;
+}
+
+uint64_t serve_longest(const struct plan *plan, const struct serving_report *pool)
+{
+    return remaining(pool->cache_tokens, plan->stack.kind == STACK_SGLANG);
+}
+
+static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
+                            struct arena *arena)
+{
+    return arena_printf(arena,
+                        "its cache holds no request of %llu tokens: %s starts all the same, "
+                        "takes requests of at most %llu, refuses longer prompts and cuts "
+                        "longer answers",
+                        (unsigned long long)pool->context_tokens,
+                        plan->stack.kind == STACK_SGLANG ? "SGLang" : "TensorRT-LLM",
+                        (unsigned long long)serve_longest(plan, pool));
+}
+
 const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
                                struct arena *arena)
 {
+    if (serve_cuts(plan, pool))
+        return cut_text(plan, pool, arena);
     const char *own = own_fraction_text(plan, arena);
     double over = runs_out(plan, pool);
     if (over > 0)
@@ -177,6 +204,13 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
                             "(--mem-fraction-static), or fewer workload.max_num_batched_tokens "
                             "(--chunked-prefill-size)",
                             (unsigned long long)prefilled(plan, pool), over / GIB);
+    if (!pool->cache_bytes && engine_takes_fraction(plan))
+        return arena_printf(arena,
+                            "the engine does not start: weights (%.2f GiB), a profile run "
+                            "(%.2f) and libraries (%.2f) leave nothing to its cache",
+                            (double)pool->weights_bytes / GIB,
+                            (double)pool->activation_bytes / GIB,
+                            (double)pool->outside_bytes / GIB);
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)
@@ -242,15 +276,15 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room,
     bool decodes = plan->workload.mode == MODE_DECODE;
     bool asked = engine_queues(plan) && (decodes || start);
     start = start ? start : &unasked;
-    *start = SERVE_STARTS;
+    *start = SERVE_TAKES;
     if (!asked)
         return plan;
     enum status status = (decodes ? fill_pool : serving_of)(plan, &arena, &pool, &err);
     arena_release(&arena);
-    *start = status == STATUS_OK ? SERVE_STARTS : SERVE_UNSIZED;
+    *start = status == STATUS_OK ? SERVE_TAKES : SERVE_UNSIZED;
     if (status != STATUS_OK || !pool.present)
         return plan;
-    *start = serve_starts(plan, &pool) ? SERVE_STARTS : SERVE_STOPS;
+    *start = serve_takes(plan, &pool) ? SERVE_TAKES : SERVE_REFUSES;
     if (!decodes || pool.running >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;
@@ -270,7 +304,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     load->capped = most < requests ? "max_num_seqs" : NULL;
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(fill_pool(&decode, arena, &pool, err));
-    load->starts = serve_starts(plan, &pool);
+    load->takes = serve_takes(plan, &pool);
     if (pool.present && pool.running < decode.workload.micro_batch * engine_batches(&decode)) {
         hold(pool.running, &decode);
         load->slots = load->sequences;

@@ -18,7 +18,7 @@ struct serve_load {
     uint64_t requests;  /* it is given: ceil(concurrency / replicas) */
     uint64_t sequences; /* of them in its steps; the others wait */
     const char *capped; /* by what: "max_num_seqs", "the cache"; NULL: nothing waits */
-    bool starts;        /* serve_starts of its pool */
+    bool takes;         /* serve_takes of its pool */
     /* where the cache caps them: sequences without that, and the tokens that it holds beyond a
      * shared prefix */
     uint64_t slots, cache_tokens;
@@ -80,14 +80,23 @@ void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *
  * in flight, which need not fill every replica. */
 uint64_t serve_timed_tokens(const struct plan *plan, uint64_t sequences);
 
-/* Why the engine does not start with such a pool, or ends in its first large prefill (SGLang,
- * which takes its pool without a look at one), or NULL. vLLM refuses a pool that does not hold
- * a sequence of the longest context (engines.md 1.3; the others cut what a request may ask for,
- * and refuse one that is empty), and takes one that is given as it is, whether or not the
- * device has room for it beside weights, a step and libraries (v1/worker/gpu_worker.py,
+/* Why the engine takes no request of the plan with such a pool, or NULL: it does not start, or
+ * ends in its first large prefill (SGLang, which takes its pool without a look at one), or cuts
+ * what a request may ask for (serve_cuts). vLLM refuses a pool that does not hold a sequence of
+ * the longest context (engines.md 1.3), and takes one that is given as it is, whether or not
+ * the device has room for it beside weights, a step and libraries (v1/worker/gpu_worker.py,
  * v1/core/kv_cache_utils.py). */
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool);
-bool serve_starts(const struct plan *plan, const struct serving_report *pool);
+bool serve_takes(const struct plan *plan, const struct serving_report *pool);
+
+/* Of these, an engine that starts and takes shorter requests alone: SGLang and TensorRT-LLM
+ * lower the longest request to what the pool holds, and refuse prompts beyond it (SGLang
+ * managers/tp_worker.py, max_req_len, and managers/utils.py, validate_input_length;
+ * TensorRT-LLM _torch/pyexecutor/resource_manager.py, max_seq_len). */
+bool serve_cuts(const struct plan *plan, const struct serving_report *pool);
+
+/* The longest request that they take: of SGLang one token less than the pool has. */
+uint64_t serve_longest(const struct plan *plan, const struct serving_report *pool);
 
 /* The same as a sentence, with what to give where SGLang's own fraction is what is too small.
  */
@@ -96,10 +105,10 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
 
 /* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
  * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
- * rules. start NULL: whether it starts is not asked. */
+ * rules. start NULL: whether it takes them is not asked. */
 enum serve_start {
-    SERVE_STARTS, /* serve_starts, or nobody asks */
-    SERVE_STOPS,
+    SERVE_TAKES, /* serve_takes, or nobody asks */
+    SERVE_REFUSES,
     SERVE_UNSIZED /* a size of the pool overflows: the plan is refused */
 };
 const struct plan *serve_held(const struct plan *plan, struct plan *room,

@@ -324,7 +324,7 @@ const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan,
 {
     enum serve_start unasked;
     start = start ? start : &unasked;
-    *start = SERVE_STARTS;
+    *start = SERVE_TAKES;
     if (!engine_queues(plan))
         return plan;
     struct evaluator_hold *h = e->hold;
@@ -338,9 +338,9 @@ const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan,
     return h->held;
 }
 
-/* An engine that does not start (serve_starts): its cache is the wall, unless what it holds is
- * over the limit already. */
-static void refuse_start(const struct work *work, struct evaluation *out)
+/* An engine that takes no such request (serve_takes): its cache is the wall, unless what it
+ * holds is over the limit already. */
+static void refuse_requests(const struct work *work, struct evaluation *out)
 {
     if (!out->valid)
         return;
@@ -367,14 +367,14 @@ static void judge_host_cache(const struct plan *plan, struct evaluation *out)
 static void evaluate_step(struct evaluator *e, const struct plan *plan, uint64_t structure,
                           bool asks_start, struct evaluation *out)
 {
-    enum serve_start start = SERVE_STARTS;
+    enum serve_start start = SERVE_TAKES;
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
         plan = evaluate_held(e, plan, &start);
     if (start != SERVE_UNSIZED && follow(e, plan, structure) &&
         evaluate_steady(plan, &e->work, &e->slots, e->values, &e->steady, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
-    if (start == SERVE_STOPS && asks_start)
-        refuse_start(&e->work, out);
+    if (start == SERVE_REFUSES && asks_start)
+        refuse_requests(&e->work, out);
     if (plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0)
         judge_host_cache(plan, out);
     out->by = e;
@@ -424,8 +424,8 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
     if (worse != e->prefill_last)
         evaluate_mode(e, plan, modes[worse], load.sequences, out);
     e->prefill_last = worse;
-    if (!load.starts)
-        refuse_start(&e->work, out);
+    if (!load.takes)
+        refuse_requests(&e->work, out);
     out->by = NULL;
     e->known = false;
 }
