@@ -132,6 +132,7 @@ struct model {
     bool mtp_enabled;
     bool mtp_window;           /* their attention has a window (MiMo-V2, Step-3.5) */
     bool mtp_dense;            /* their network is dense where the model has experts */
+    bool mtp_first;            /* vLLM's class of the model holds the first of them alone */
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */

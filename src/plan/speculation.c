@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
@@ -33,6 +34,13 @@ uint64_t plan_drafted(const struct plan *plan)
 bool plan_runs_draft(const struct plan *plan)
 {
     return plan_holds_draft(plan) || plan_drafts_itself(plan);
+}
+
+uint64_t plan_modules(const struct plan *plan)
+{
+    const struct model *m = &plan->model;
+    bool first = m->mtp_first && plan->stack.kind == STACK_VLLM;
+    return !m->mtp_enabled ? 0 : first ? lesser(m->mtp_layers, 1) : m->mtp_layers;
 }
 
 double plan_accepted(const struct plan *plan)

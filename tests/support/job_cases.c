@@ -774,8 +774,8 @@ const struct job_case job_cases[] = {
      "workload.context_length=65536 model.moe.experts=160",
      0},
     {"vllm/first-module.sh", "cluster=h200",
-     "workload.speculation.tokens=2 workload.speculation.method=mtp model.mtp_layers=1 "
-     "model.mtp_enabled=true",
+     "workload.speculation.tokens=2 workload.speculation.method=mtp model.mtp_layers=3 "
+     "model.mtp_enabled=true model.mtp_first=true",
      0},
     {"vllm/all-modules.sh", "cluster=h200",
      "workload.speculation.tokens=1 workload.speculation.method=mtp model.mtp_layers=3 "

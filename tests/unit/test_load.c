@@ -239,7 +239,7 @@ static void sets_are_refused_by_name(void **state)
          "keys of 'model' are: name, layers, dense_layers, moe_every, layer_types, hidden, "
          "side_by_side, dense_intermediate, residual_intermediate, vocab, "
          "tied_embeddings, labels, mtp_layers, "
-         "mtp_enabled, mtp_window, mtp_dense, norms_per_layer, "
+         "mtp_enabled, mtp_window, mtp_dense, mtp_first, norms_per_layer, "
          "residual_block, "
          "residual_streams, norm_bias, mlp_bias, "
          "layer_scale, head_bias, max_position, rotary, rotary_beside, rotary_table, "

@@ -101,6 +101,7 @@ static const struct import_field mimo_v2[] = {
     COUNT(mtp_layers, "num_nextn_predict_layers", "3"), /* of the published checkpoints */
     BOOL(mtp_window, NULL, "true"),
     BOOL(mtp_dense, NULL, "true"),
+    BOOL(mtp_first, NULL, "true"),
     KNOWN("attention_chunk_size"), /* as wide as the window; no layer is chunked */
 };
 
@@ -119,6 +120,7 @@ static const struct import_field longcat[] = {
     COUNT(residual_intermediate, "ffn_hidden_size", "12288"),
     COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
     BOOL(mtp_dense, NULL, "true"),
+    BOOL(mtp_first, NULL, "true"),
     COUNT(moe.experts, "n_routed_experts", "512"),
     COUNT(moe.zero_experts, "zero_expert_num", "256"),
     COUNT(moe.top_k, "moe_topk", "12"),

@@ -277,6 +277,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.mtp_window", ON("model.mtp_enabled"), ABOVE("model.mtp_layers", 0), KV_APART),
     WHEN("model.mtp_dense", ON("model.mtp_enabled"), ABOVE("model.mtp_layers", 0),
          ABOVE("model.moe.experts", 0)),
+    WHEN("model.mtp_first", STACK(BIT(STACK_VLLM)), ON("model.mtp_enabled"),
+         ABOVE("model.mtp_layers", 1)),
     WHEN("model.checkpoint", ENGINE, INFERS, PARTS_BY_CHECKPOINT),
     WHEN("model.plain", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),

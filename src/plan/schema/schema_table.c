@@ -90,6 +90,8 @@ const struct field schema_table[] = {
          "attention of these modules is that of window layers (MiMo-V2, Step-3.7)"),
     BOOL("model.mtp_dense", model.mtp_dense, "false",
          "their network is dense, dense_intermediate wide (MiMo-V2, Step-3.7)"),
+    BOOL("model.mtp_first", model.mtp_first, "false",
+         "vllm holds the first of these modules alone (its classes of MiMo-V2 and LongCat)"),
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
     COUNT("model.residual_block", model.residual_block, 0, 1000000000, "0",

@@ -6,6 +6,7 @@
 #include "plan/schema/schema.h"
 #include "plan/serving/serving.h"
 #include "plan/serving/vllm.h"
+#include "plan/speculation.h"
 
 static enum status check_draft_ranks(struct job *job)
 {
@@ -21,35 +22,28 @@ static enum status check_draft_ranks(struct job *job)
     return STATUS_OK;
 }
 
-/* Prediction modules of the model as a class of vLLM's holds them: all that config.json counts,
- * whatever num_speculative_tokens says, which picks only what runs them (config/speculative.py,
- * use_multi_module_mtp). In 0.11, 0.19 and 0.33 the same (models/deepseek_mtp.py,
- * glm4_moe_mtp.py, step3p5_mtp.py: num_mtp_layers), but of MiMo-V2 and LongCat the first alone
- * (mimo_v2_mtp.py, longcat_flash_mtp.py). 0: not known. */
-static enum status held_modules(struct job *job, uint64_t *held, uint64_t *all)
+/* Prediction modules that vLLM holds, whatever num_speculative_tokens says, which picks only
+ * what runs them (config/speculative.py, use_multi_module_mtp). 0: not known. */
+static enum status held_modules(struct job *job, uint64_t *held)
 {
-    static const char *const first[] = {"mimo-v2", "longcat"};
-    const struct draft_item *model = draft_find(&job->draft, "model");
-    const char *name = model && model->n ? model->words[0] : "";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
     TRY(job_part(job, "model", plan, &known));
-    *held = *all = known ? plan->model.mtp_layers : 0;
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        if (*all && text_starts(name, first[i]))
-            *held = 1;
+    plan->stack.kind = STACK_VLLM;
+    plan->model.mtp_enabled = true;
+    *held = known ? plan_modules(plan) : 0;
     return STATUS_OK;
 }
 
 enum status vllm_draft_tokens(struct job *job, uint64_t *tokens)
 {
     const char *method = NULL;
-    uint64_t held, all;
+    uint64_t held;
     TRY(job_word(job, VLLM_DRAFT_METHOD, &method));
     TRY(job_count(job, VLLM_DRAFT_TOKENS, tokens));
     if (job_given(job, VLLM_DRAFT_TOKENS) || !method || text_equal(method, "suffix"))
         return STATUS_OK;
-    TRY(held_modules(job, &held, &all));
+    TRY(held_modules(job, &held));
     if (strstr(method, "mtp"))
         *tokens = held;
     if (*tokens || strstr(method, "mtp"))
@@ -60,17 +54,15 @@ enum status vllm_draft_tokens(struct job *job, uint64_t *tokens)
 
 /* More tokens than modules are drafted in rounds of all modules (config/speculative.py, "must
  * be divisible by n_predict"). */
-static enum status set_modules(struct job *job, const struct serving_draft *draft)
+static enum status check_rounds(struct job *job, const struct serving_draft *draft)
 {
-    uint64_t held, all;
-    TRY(held_modules(job, &held, &all));
+    uint64_t held;
+    TRY(held_modules(job, &held));
     if (held && draft->tokens > held && draft->tokens % held)
         return job_fail(job, draft->tokens_flag,
                         "%" PRIu64 " drafted tokens of %" PRIu64 " prediction modules, which "
                         "vLLM refuses: as many, fewer or a multiple",
                         draft->tokens, held);
-    if (held < all)
-        job_set_count(job, "model.mtp_layers", held, draft->tokens_flag);
     return STATUS_OK;
 }
 
@@ -97,7 +89,7 @@ enum status vllm_set_draft(struct job *job, uint64_t tokens)
     if (tokens)
         TRY(check_draft_ranks(job));
     if (tokens && draft.method == DRAFT_MTP)
-        TRY(set_modules(job, &draft));
+        TRY(check_rounds(job, &draft));
     return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "plan/frozen.h"
 #include "plan/layout.h"
 #include "plan/params.h"
+#include "plan/speculation.h"
 #include "work/piece/encoder.h"
 #include "work/piece/stage_parts.h"
 
@@ -144,14 +145,13 @@ struct extent {
 static struct extent extent_of(const struct plan *plan, const struct layout *layout,
                                uint64_t at)
 {
-    const struct model *model = &plan->model;
     if (layout)
         return (struct extent){written_before(layout, at), written_before(layout, at + 1),
                                layout->chunk[at].modules, layout->chunk[at].embedding,
                                layout->chunk[at].loss};
     bool head = at + 1 == chunk_count(plan);
     return (struct extent){layers_before(plan, at), layers_before(plan, at + 1),
-                           head && model->mtp_enabled ? model->mtp_layers : 0, at == 0, head};
+                           head ? plan_modules(plan) : 0, at == 0, head};
 }
 
 /* Adds the layers of a chunk from `begin` on, none before its first: of all of them `all`. */
