@@ -16,7 +16,12 @@
 
 /* Outside torch on H100, measured: 0.11.0 prints 0.13 GiB on one device and 0.54 to 0.55 over
  * two, 0.19.0 0.24 to 0.26 and 2.06 to 2.13 (models/published/vllm_memory.csv: contexts of
- * libraries, and NCCL's buffers, which no source states). 0.33: assumed as 0.19. */
+ * libraries, and NCCL's buffers, which no source states). Later: assumed as 0.19.
+ *
+ * Between the releases that were read whole stand what threads date: pull request 38284 charges
+ * graphs and has 0.92 since 0.21; 47728 keeps blocks of all batches in flight, first seen in
+ * 0.26 (issue 51041; max_in_flight_tokens of config/vllm.py). What else they share with 0.33 is
+ * not known: it is as in 0.19. */
 static const struct engine_release releases_vllm[] = {
     {.version = "0.11",
      .fraction = 0.9,
@@ -34,12 +39,34 @@ static const struct engine_release releases_vllm[] = {
      .times_joined = true,
      .limits_batch = true,
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
+    {.version = "0.21",
+     .fraction = 0.92,
+     .sampler = SAMPLER_TRITON,
+     .low_latency_tokens = 256,
+     .keeps_workspaces = true,
+     .charges_graphs = true,
+     .compiles = true,
+     .times_joined = true,
+     .limits_batch = true,
+     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
+    {.version = "0.26",
+     .fraction = 0.92,
+     .sampler = SAMPLER_TRITON,
+     .low_latency_tokens = 256,
+     .keeps_workspaces = true,
+     .charges_graphs = true,
+     .plans_ahead = true,
+     .compiles = true,
+     .times_joined = true,
+     .limits_batch = true,
+     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
     {.version = "0.33",
      .fraction = 0.92,
      .sampler = SAMPLER_FUSED,
      .keeps_workspaces = true,
      .charges_graphs = true,
      .plans_ahead = true,
+     .second_runner = true,
      .compiles = true,
      .times_joined = true,
      .doubles_batch = true,

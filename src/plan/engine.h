@@ -44,7 +44,10 @@ struct engine_release {
                                   * (VLLM_MOE_DP_CHUNK_SIZE); 0: all of a step */
     bool keeps_workspaces;       /* the experts' workspaces stay after the profile run */
     bool charges_graphs;         /* CUDA graphs are taken from the cache's pool */
-    bool plans_ahead;            /* a step is planned while the one before it runs */
+    bool plans_ahead;            /* a step is planned while the one before it runs, its blocks
+                                  * kept until then */
+    bool second_runner;          /* v1/worker/gpu: ahead beside pipeline stages, too, prompts
+                                  * over ranks, experts' kernels of 0.33 */
     bool compiles;               /* torch.compile, unless no graphs are asked for */
     bool times_joined;           /* and times kernels that may be joined before it runs */
     bool experts_by_model;       /* the default of moe_config.backend is AUTO, not CUTLASS */

@@ -58,11 +58,14 @@ static struct plan profile_of(const struct plan *plan)
 /* ---- the cache ---- */
 
 /* Tokens that steps under way may hold beside a window: a step's, and since releases that plan
- * one ahead of it those of all batches in flight. */
+ * one ahead of it those of all batches in flight (vLLM config/vllm.py, max_concurrent_batches:
+ * of the first runner stages, or two batches of one). */
 static uint64_t in_flight(const struct plan *plan, uint64_t step)
 {
-    uint64_t batches = engine_release(plan)->plans_ahead ? plan->parallel.pp + 1 : 1;
-    return step * batches;
+    const struct engine_release *release = engine_release(plan);
+    uint64_t stages = greater(plan->parallel.pp, 1);
+    bool ahead = release->plans_ahead && (release->second_runner || stages == 1);
+    return step * (ahead ? stages + 1 : release->plans_ahead ? stages : 1);
 }
 
 /* As the engine's log counts them: of one group, or by the longest sequence, as do all releases

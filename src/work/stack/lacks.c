@@ -151,7 +151,7 @@ static bool sends_by_gpu(const struct plan *plan)
 /* The newest release known is the one whose source was read for it. */
 static bool splits_prompts_early(const struct plan *plan)
 {
-    return plan->parallel.cp > 1 && !engine_release(plan)->plans_ahead;
+    return plan->parallel.cp > 1 && !engine_release(plan)->second_runner;
 }
 
 /* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml) and

@@ -111,7 +111,7 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         return EXPERTS_MARLIN;
     }
     bool sixteen = weights == DTYPE_BF16 || weights == DTYPE_F16;
-    if (blackwell && sixteen && engine_release(plan)->charges_graphs) {
+    if (blackwell && sixteen && engine_release(plan)->second_runner) {
         *why = "vllm: TRT-LLM's kernels for 16 bits on Blackwell";
         return EXPERTS_TRTLLM_GEN;
     }
@@ -148,7 +148,7 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum path_exchange 
         [EXPERTS_TRITON_OAI] = EXPERT_KERNEL_TRITON_OAI,
         [EXPERTS_CUTLASS] = fp4 ? EXPERT_KERNEL_CUTLASS_FP4 : EXPERT_KERNEL_CUTLASS,
         [EXPERTS_DEEPGEMM] =
-            release->charges_graphs ? EXPERT_KERNEL_DEEPGEMM_FP8 : EXPERT_KERNEL_DEEPGEMM,
+            release->second_runner ? EXPERT_KERNEL_DEEPGEMM_FP8 : EXPERT_KERNEL_DEEPGEMM,
         [EXPERTS_MASKED] = EXPERT_KERNEL_MASKED,
         [EXPERTS_FLASHINFER] = EXPERT_KERNEL_FLASHINFER,
         [EXPERTS_TRTLLM_GEN] = EXPERT_KERNEL_TRTLLM_GEN,
