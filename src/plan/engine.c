@@ -236,10 +236,19 @@ enum batching engine_batching(const struct plan *plan)
     return whole ? BATCHING_WHOLE : BATCHING_MIXED;
 }
 
-/* 70 GiB or more and no A100: the tier that takes large batches. */
+static bool is_spark(const struct plan *plan)
+{
+    return text_starts(plan->cluster_name, "gb10") ||
+           text_starts(plan->cluster.device.name, "gb10");
+}
+
+/* 70 GiB or more and no A100: the tier that takes large batches; by 0.33 no GB10 (vLLM
+ * engine/arg_utils.py, get_batch_defaults). */
 static bool is_large(const struct plan *plan)
 {
-    return plan_rank_memory(plan) >= 70 * GIB && plan_generation(plan) != GENERATION_SM80;
+    bool small = plan_generation(plan) == GENERATION_SM80 ||
+                 (engine_release(plan)->second_runner && is_spark(plan));
+    return plan_rank_memory(plan) >= 70 * GIB && !small;
 }
 
 /* Of all sequences at their longest, where the plan says how many: a step's by default are no

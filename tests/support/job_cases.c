@@ -773,6 +773,11 @@ const struct job_case job_cases[] = {
      "stack.version=\"0.20.0\" parallel.tp=8 memory.fraction=0.95 "
      "workload.context_length=65536 model.moe.experts=160",
      0},
+    {"vllm/spark.yaml", "",
+     "cluster=gb10 stack.version=\"0.33.0\" workload.micro_batch=256 "
+     "workload.context_length=32768",
+     0},
+    {"vllm/a10g.yaml", "", "cluster=a10 stack.version=\"0.26.0\" workload.micro_batch=256", 0},
     {"vllm/first-module.sh", "cluster=h200",
      "workload.speculation.tokens=2 workload.speculation.method=mtp model.mtp_layers=3 "
      "model.mtp_enabled=true model.mtp_first=true",
@@ -1692,6 +1697,10 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=2 workload.global_batch=8 cluster.node.devices=2 "
      "recompute.kind=full stack.loss_chunks=4",
      0},
+    {"trl/spread.py", "",
+     "parallel.pp=8 parallel.zero=0 workload.micro_batch=2 workload.global_batch=2 "
+     "lora.rank=16 recompute.kind=full",
+     2},
     {"trl/sft.py", "",
      "model.name=qwen3-8b lora.rank=32 lora.format=bf16 lora.plain_format=f32 "
      "lora.inputs=dropped precision.weights=nf4_double workload.micro_batch=4 "

@@ -391,6 +391,7 @@ static const struct figure {
     {"link_gb_s", "cluster.node.link_bandwidth", 1e9},
     {"network_gbit_s", "cluster.network.bandwidth", 1e9 / 8},
     {"units", "cluster.device.units", 1},
+    {"power_w", "cluster.device.tdp_w", 1},
 };
 
 static void expect_figure(const struct csv *csv, size_t row, const struct figure *figure,

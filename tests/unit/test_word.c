@@ -148,6 +148,9 @@ static void names_are_answered_with_the_right_one(void **state)
         {CATALOG_CLUSTER, "tpu-v6e-256", "tpu-v6e-16x16"},
         {CATALOG_CLUSTER, "v5litepod-16", "tpu-v5e-4x4"},
         {CATALOG_CLUSTER, "2x4090", "rtx4090-2x1"},
+        {CATALOG_CLUSTER, "3090", "rtx3090"},
+        {CATALOG_CLUSTER, "DGX-Spark", "gb10"},
+        {CATALOG_CLUSTER, "g5.48xlarge", "a10-8x1"},
         {CATALOG_MODEL, "deepseek-v3.1", "deepseek-v3"},
         {CATALOG_MODEL, "deepseek-ai/DeepSeek-V3.1-Terminus", "deepseek-v3"},
         {CATALOG_MODEL, "deepseek-coder-v2", "deepseek-v2"},
@@ -213,8 +216,8 @@ static void other_things_are_not_suggested(void **state)
         {CATALOG_MODEL, "ernie-4.5",
          "did you mean one of 'ernie-4.5-0.3b', 'ernie-4.5-21b-a3b', 'ernie-4.5-300b-a47b', "
          "'ernie-4.5-vl-28b-a3b', ...?"},
-        {CATALOG_CLUSTER, "v100", "`moeplan list clusters`"},
-        {CATALOG_CLUSTER, "3090", "`moeplan list clusters`"},
+        {CATALOG_CLUSTER, "k80", "`moeplan list clusters`"},
+        {CATALOG_CLUSTER, "p40", "`moeplan list clusters`"},
         {CATALOG_CLUSTER, "910b", "`moeplan list clusters`"},
         {CATALOG_STACK, "ollama", "`moeplan list stacks`"},
     };

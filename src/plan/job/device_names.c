@@ -4,6 +4,7 @@
 
 #include "plan/job/reader.h"
 #include "plan/read/catalog.h"
+#include "plan/schema/word.h"
 #include "plan/text/container.h"
 
 /* Kinds that a catalogue tells apart by a word somewhere in the name. */
@@ -33,8 +34,9 @@ const char *device_name_from(const char *name, struct arena *arena)
     for (char *at = lower; *at; at++)
         *at = *at == ' ' || *at == '_' ? '-' : (char)tolower((unsigned char)*at);
     const char *own = without_makers(lower);
-    if (is_known(own, arena))
-        return own;
+    const char *meant = word_catalogue("cluster", own); /* rtx-4090 is rtx4090 here */
+    if (meant || is_known(own, arena))
+        return meant ? meant : own;
     const char *first = arena_strndup(arena, own, strcspn(own, "-"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *kind = arena_printf(arena, "%s-%s", first, kinds[i]);

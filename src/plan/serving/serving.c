@@ -441,13 +441,13 @@ void serving_write_offload(struct job_writer *writer)
                     arena_printf(writer->arena, "%.10g", (double)bytes / GIB));
 }
 
-enum status serving_device(struct job *job, double *gib, bool *a100)
+enum status serving_device(struct job *job, double *gib, const char **name)
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
     TRY(job_part(job, "cluster", plan, &known));
     *gib = known ? (double)plan->cluster.device.memory_bytes / GIB : 0;
-    *a100 = known && text_starts(plan->cluster_name, "a100");
+    *name = known ? arena_strdup(job->arena, plan->cluster_name) : "";
     return STATUS_OK;
 }
 

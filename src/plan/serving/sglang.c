@@ -209,10 +209,10 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
         uint64_t chunk;
     } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
     double gib, given = 0;
-    bool a100;
+    const char *device;
     uint64_t tokens = 16384, chunk = 16384, requests;
     TRY(default_requests(job, &requests));
-    TRY(serving_device(job, &gib, &a100));
+    TRY(serving_device(job, &gib, &device));
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
     TRY(job_count(job, "max-prefill-tokens", &tokens));

@@ -80,14 +80,16 @@ static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t 
 {
     const struct engine_release *release;
     double gib;
-    bool a100, llm = false, slots;
-    const char *mode = "balanced";
+    bool llm = false, slots;
+    const char *mode = "balanced", *device;
     TRY(vllm_release(job, &release));
-    TRY(serving_device(job, &gib, &a100));
+    TRY(serving_device(job, &gib, &device));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
     TRY(has_slots(job, &slots));
-    bool large = gib >= 70 && !a100, most = text_equal(mode, "throughput");
+    bool small =
+        text_starts(device, "a100") || (release->second_runner && text_starts(device, "gb10"));
+    bool large = gib >= 70 && !small, most = text_equal(mode, "throughput");
     bool doubled = llm || (release->doubles_batch && gib >= 160);
     *sequences = large ? 1024 : 256;
     *batched = large ? (doubled ? 16384 : 8192) : llm ? 8192 : 2048;

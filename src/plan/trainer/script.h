@@ -29,7 +29,9 @@
         RULE(SCRIPT_MXFP4, JOB_SWITCH, "precision.weights", "mxfp4, beside adapters",          \
              TRAINER),                                                                         \
         RULE(SCRIPT_WIDENED, JOB_SWITCH, "precision.weights", "torch_dtype", TRAINER),         \
-        NEITHER("device_map", JOB_VALUE, TRAINER),                                             \
+        RULE("device_map", JOB_VALUE, "parallel.pp",                                           \
+             "auto, balanced of one process: as many stages as devices; of one each: nothing", \
+             TRAINER),                                                                         \
         NEITHER("trust_remote_code", JOB_VALUE, TRAINER),                                      \
         NEITHER("use_cache", JOB_VALUE, TRAINER),                                              \
         NEITHER("low_cpu_mem_usage", JOB_VALUE, TRAINER),                                      \

@@ -215,6 +215,40 @@ static void warn_of_other(struct job *job)
                  flag);
 }
 
+/* A model that one process loads over several devices: its layers in order, as many bytes on
+ * each (accelerate utils/modeling.py, get_balanced_memory and infer_auto_device_map). It is one
+ * copy, whose micro-batches come one after another (transformers trainer.py,
+ * is_model_parallel); several processes are refused (accelerate accelerator.py,
+ * prepare_model). */
+static enum status spread_layers(struct job *job)
+{
+    static const char flag[] = "device_map";
+    const char *map = class_of(job, flag);
+    bool even = text_equal(map, "auto") || text_starts(map, "balanced");
+    uint64_t world, micro = job_drafted(job, "workload.micro_batch", 0);
+    TRY(job_world(job, &world));
+    if (world <= 1 || trainer_sharer(job) != TRAINER_WHOLE ||
+        (!even && !text_equal(map, "sequential")))
+        return STATUS_OK;
+    struct mark mark = job_setting(job, flag)->mark;
+    const char *said = job_setting(job, flag)->said;
+    if (job->size.world > 1 || !even) {
+        job_warn(job, mark,
+                 "device_map '%s' matters to memory and is not modelled%s: every "
+                 "device has the whole model here",
+                 map, even ? " of several processes, which Accelerate refuses" : "");
+        return STATUS_OK;
+    }
+    draft_set_count(&job->draft, "parallel.pp", world, mark, said);
+    if (micro)
+        draft_set_count(&job->draft, "workload.global_batch", micro, mark, said);
+    job_warn(job, mark,
+             "device_map '%s' has micro-batches come one after another, which matters "
+             "to time and is not modelled: a step is one of them here",
+             map);
+    return STATUS_OK;
+}
+
 static enum status trl_script_finish(struct job *job)
 {
     bool prepared = false;
@@ -226,7 +260,8 @@ static enum status trl_script_finish(struct job *job)
     warn_of_other(job);
     if (prepared && draft_find(&job->draft, "lora.rank"))
         job_set(job, "lora.plain_format", "f32", SCRIPT_PREPARED);
-    return script_set_trainer(job);
+    TRY(script_set_trainer(job));
+    return spread_layers(job);
 }
 
 static bool is_trl(const char *text)
