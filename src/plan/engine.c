@@ -458,12 +458,6 @@ uint64_t engine_outside(const struct plan *plan)
     return measured ? measured : plan->stack.context_bytes + plan_comm_bytes(plan);
 }
 
-uint64_t engine_graphs(const struct plan *plan)
-{
-    bool charged = engine_release(plan)->charges_graphs && plan->stack.graphs != GRAPHS_NONE;
-    return charged ? plan->stack.reserve_bytes : 0;
-}
-
 uint64_t engine_requested(const struct plan *plan)
 {
     double bytes = engine_fraction(plan) * (double)plan_usable_memory(plan);

@@ -487,6 +487,39 @@ static void groups_of_layers_share_blocks(void **state)
     }
 }
 
+/* Of 1,024 sequences 51 sizes of each kind, which 2.5 GiB are for: 1, 2, 4, 8 to 248 and 256 to
+ * 512. Of one sequence pieces of 1 and 2 tokens and a step of one; of 48 that draft three
+ * tokens pieces up to 384 and steps up to 192, none below 4 (issue 46367 prints 41 and 25). */
+static void graphs_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        unsigned graphs;
+    } rows[] = {
+        {"max_num_seqs: 1024", 102},
+        {"max_num_seqs: 1", 3},
+        {"max_num_seqs: 256", 51 + 32 + 3},
+        {"max_num_seqs: 48, speculation: {tokens: 3, method: mtp}", 41 + 25},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan = load_text(
+            arena_printf(&arena,
+                         "model: glm-4.6\ncluster: h200-8x1\n"
+                         "stack: {base: vllm, version: '0.26'}\nparallel: {tp: 8, etp: 8}\n"
+                         "workload: {mode: decode, context_length: 8192,\n"
+                         "  max_num_batched_tokens: 8192, %s}\n",
+                         rows[i].keys),
+            &arena);
+        double whole = 2.5 * 1073741824.0;
+        assert_int_equal(engine_graphs(&plan), (uint64_t)(whole * rows[i].graphs / 102));
+        plan.stack.graphs = GRAPHS_NONE;
+        assert_int_equal(engine_graphs(&plan), 0);
+        arena_release(&arena);
+    }
+}
+
 /* engines.md 1.4: 36 layers keep a state of 2^20 + 3 x 8,192 x 2 bytes, which 12 attention
  * layers of 2,048 bytes a token hold in up16(536) = 544 tokens: three groups of states beside
  * one. */
@@ -542,6 +575,7 @@ int main(void)
         cmocka_unit_test(random_dummies_spread_over_experts),
         cmocka_unit_test(low_latency_dispatch_goes_in_rounds),
         cmocka_unit_test(groups_of_layers_share_blocks),
+        cmocka_unit_test(graphs_are_counted),
         cmocka_unit_test(states_take_one_block_a_group),
         cmocka_unit_test(shared_prefixes_are_held_once),
     };

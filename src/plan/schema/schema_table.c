@@ -500,8 +500,7 @@ const struct field schema_table[] = {
     COUNT("stack.graph_batch", stack.graph_batch, 0, 1e6, "0",
           "engines: most sequences of a decode step that is a graph, larger steps are launched "
           "op by op; sglang keeps memory free by it; 0: its default, all steps, in trtllm 128. "
-          "The "
-          "reserve that stands for the graphs' own memory stays"),
+          "vllm takes stack.reserve for 102 graphs, and for others by their number"),
     BOOL("stack.graph_padding", stack.graph_padding, "false",
          "trtllm: a batch is padded to the next larger graph; false: a step is a graph only of "
          "1 to 32, 64, 128, further powers of two and graph_batch sequences"),
