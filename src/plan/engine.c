@@ -19,9 +19,10 @@
  * libraries, and NCCL's buffers, which no source states). Later: assumed as 0.19.
  *
  * Between the releases that were read whole stand what threads date: pull request 38284 charges
- * graphs and has 0.92 since 0.21; 47728 keeps blocks of all batches in flight, first seen in
- * 0.26 (issue 51041; max_in_flight_tokens of config/vllm.py). What else they share with 0.33 is
- * not known: it is as in 0.19. */
+ * graphs and has 0.92 since 0.21, whose log counts by the longest sequence as that of 0.24
+ * does (noonghunna/club-3090 issue 612); 47728 keeps blocks of all batches in flight, first
+ * seen in 0.26 (issue 51041; max_in_flight_tokens of config/vllm.py). What else they share with
+ * 0.33 is not known: it is as in 0.19. */
 static const struct engine_release releases_vllm[] = {
     {.version = "0.11",
      .fraction = 0.9,
@@ -45,6 +46,7 @@ static const struct engine_release releases_vllm[] = {
      .low_latency_tokens = 256,
      .keeps_workspaces = true,
      .charges_graphs = true,
+     .counts_longest = true,
      .compiles = true,
      .times_joined = true,
      .limits_batch = true,
@@ -55,6 +57,7 @@ static const struct engine_release releases_vllm[] = {
      .low_latency_tokens = 256,
      .keeps_workspaces = true,
      .charges_graphs = true,
+     .counts_longest = true,
      .plans_ahead = true,
      .compiles = true,
      .times_joined = true,
@@ -65,6 +68,7 @@ static const struct engine_release releases_vllm[] = {
      .sampler = SAMPLER_FUSED,
      .keeps_workspaces = true,
      .charges_graphs = true,
+     .counts_longest = true,
      .plans_ahead = true,
      .second_runner = true,
      .compiles = true,
@@ -307,7 +311,7 @@ uint64_t engine_sequences(const struct plan *plan)
 
 uint64_t engine_cache_ranks(const struct plan *plan)
 {
-    bool has = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    bool has = plan_is_engine(plan);
     return has && plan->workload.mode != MODE_TRAIN ? plan->parallel.dcp : 1;
 }
 

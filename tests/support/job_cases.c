@@ -773,6 +773,8 @@ const struct job_case job_cases[] = {
      "stack.version=\"0.20.0\" parallel.tp=8 memory.fraction=0.95 "
      "workload.context_length=65536 model.moe.experts=160",
      0},
+    {"vllm/one-sequence.sh", "cluster=rtx5090",
+     "workload.micro_batch=1 workload.max_num_seqs=1 workload.context_length=131072", 0},
     {"vllm/spark.yaml", "",
      "cluster=gb10 stack.version=\"0.33.0\" workload.micro_batch=256 "
      "workload.context_length=32768",
@@ -795,6 +797,8 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/uncached-states.sh", "cluster=h200",
      "stack.version=\"0.33.0\" memory.state_copies=1", 0},
+    {"sglang/whole-shared.sh", "cluster=h200",
+     "parallel.tp=8 parallel.etp=8 moe.shared=sp workload.context_length=32768", 0},
     {"sglang/own-steps.sh", "cluster=h200",
      "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
      "workload.speculation.method=mtp",
@@ -823,6 +827,10 @@ const struct job_case job_cases[] = {
     {"megatron/paths.sh", "cluster=h100", "parallel.pp=2 parallel.ep=8 cluster.nodes=2", 1},
     {"trtllm/echoed.sh", "cluster=b200",
      "parallel.dp=8 parallel.tp=1 memory.fraction=0.85 precision.kv_cache=fp8", 0},
+    {"trtllm/helix.sh", "cluster=b200",
+     "parallel.tp=8 parallel.dcp=2 parallel.ep=8 parallel.etp=1 cluster.node.devices=8 "
+     "workload.context_length=131072 precision.kv_cache=fp8",
+     1},
     {"trtllm/options.yaml", "",
      "parallel.dp=4 parallel.ep=4 memory.fraction=0.8 precision.kv_cache=fp8 "
      "workload.micro_batch=96",

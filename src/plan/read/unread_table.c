@@ -588,7 +588,7 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
     WHEN("parallel.encoder_apart", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR,
          ENCODES),
-    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR),
+    WHEN("parallel.dcp", ENGINE, INFERS, TENSOR),
     WHEN("precision.window_cache", STACK(BIT(STACK_VLLM)), INFERS, GQA, WINDOWS),
     WHEN("parallel.attention_cp", STACK(BIT(STACK_SGLANG)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),

@@ -727,8 +727,8 @@ const struct field schema_table[] = {
         "vllm, sglang: every tp rank has the encoder whole and takes a part of the images "
         "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
-          "vllm, sglang: tensor-parallel ranks that share out the tokens of the cache "
-          "(--decode-context-parallel-size)"),
+          "engines: tensor-parallel ranks that share out the tokens of the cache "
+          "(--decode-context-parallel-size; of trtllm with cp_type HELIX)"),
     COUNT("parallel.attention_cp", parallel.attention_cp, 1, 1e6, "1",
           "sglang: tensor-parallel ranks that share out the tokens of prompts in attention, "
           "whose "

@@ -85,7 +85,6 @@ static const struct variable {
     SGLANG("MAMBA_CONV_DTYPE", MEMORY, "bfloat16", NULL),
     SGLANG("DISAGG_STAGING_BUFFER", MEMORY, OFF, "caches are sent in place here"),
     SGLANG("MOONCAKE_CUSTOM_MEM_POOL", MEMORY, "", NULL),
-    SGLANG("SHARED_EXPERT_TP1", MEMORY, OFF, "shared experts are split over ranks here"),
     SGLANG("ENABLE_EMBED_REPLICATION", MEMORY, OFF, "the embedding is split over ranks here"),
     SGLANG("MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", MEMORY, "4096", NULL),
     SGLANG("NIXL_EP_NUM_MAX_DISPATCH_TOKENS_PER_RANK", MEMORY, "128", NULL),

@@ -292,7 +292,7 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 {
     uint64_t pp = job_drafted(job, "parallel.pp", 1);
     job_set_count(job, "workload.micro_batch", ceil_div(sequences, pp ? pp : 1), flag);
-    if (pp > 1)
+    if (pp > 1 || sequences == 1) /* a step of one sequence does not say that it is all */
         job_set_count(job, "workload.max_num_seqs", sequences, flag);
     job_set(job, "workload.queue", "true", "");
     return STATUS_OK;

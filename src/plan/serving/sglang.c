@@ -85,14 +85,19 @@ static bool is_gathered(const struct job *job)
                job_drafted(job, "parallel.tp", 1);
 }
 
-/* Behind an all-to-all they are whole (models/deepseek_v2.py); else over all ranks, or, where
- * SGLang appends them to the routed ones, on each. */
+/* Behind an all-to-all, and where the environment asks for it, they are whole
+ * (models/deepseek_v2.py, _shared_expert_use_tp1); else over all ranks, or, where SGLang
+ * appends them to the routed ones, on each. */
 static enum status set_shared(struct job *job, const char *backend)
 {
+    static const char name[] = "SGLANG_SHARED_EXPERT_TP1";
+    const struct shell_word *whole = job_environment_word(job, name);
     bool plain = false;
     TRY(job_switch(job, "disable-shared-experts-fusion", &plain));
     bool none = text_equal(backend, "none");
-    if (!none && !text_equal(backend, "deepep"))
+    if (none && whole && (text_equal(whole->text, "1") || text_equal(whole->text, "true")))
+        draft_set(&job->draft, "moe.shared", "sp", whole->mark, name);
+    else if (!none && !text_equal(backend, "deepep"))
         job_set(job, "moe.shared", "sp", "moe-a2a-backend");
     else if (none && plain)
         job_set(job, "moe.shared", "tp", "disable-shared-experts-fusion");

@@ -11,19 +11,58 @@
 #include "plan/schema/schema.h"
 
 struct degrees {
-    uint64_t tp, pp, ep;
+    uint64_t tp, pp, ep, cp; /* cp: ranks that share out a cache, which tp counts, too */
     bool attention_dp;
 };
 
+static const char contexts[] = "context-parallel-size", context_type[] = "cp-config.cp-type";
+
+/* Helix: ranks that have parts of a sequence's keys and values in attention are further ranks
+ * of tp in networks (mapping.py, repurpose_helix_cp_to_tp; docs/source/features/helix.md).
+ * Other kinds share out prompts. */
+static enum status read_contexts(struct job *job, struct degrees *d)
+{
+    const char *kind = "";
+    TRY(serving_degree(job, contexts, &d->cp));
+    TRY(job_word(job, context_type, &kind));
+    if (d->cp == 1)
+        return STATUS_OK;
+    bool helix = text_equal(kind, "HELIX") || text_equal(kind, "helix");
+    d->tp *= d->cp;
+    if (!helix || d->attention_dp)
+        d->cp = 1;
+    return STATUS_OK;
+}
+
+static enum status warn_of_contexts(struct job *job, const struct degrees *d)
+{
+    if (!job_given(job, contexts))
+        return STATUS_OK;
+    uint64_t given = 1;
+    TRY(job_count(job, contexts, &given));
+    const char *why = d->cp > 1
+                          ? "matrices in front of attention are whole on ranks that share "
+                            "a cache: they are split over all here"
+                          : "prompts are whole on every rank here";
+    if (given > 1)
+        job_warn(job, job_setting(job, contexts)->mark,
+                 "what %" PRIu64
+                 " ranks share of contexts matters to memory and is not modelled "
+                 "whole: %s",
+                 given, why);
+    return STATUS_OK;
+}
+
 static enum status read_degrees(struct job *job, struct degrees *d)
 {
-    *d = (struct degrees){1, 1, 1, false};
+    *d = (struct degrees){1, 1, 1, 1, false};
     static const char *const positive[] = {"max-batch-size", "max-num-tokens", NULL};
     TRY(serving_positive(job, positive));
     TRY(serving_degree(job, "tp-size", &d->tp));
     TRY(serving_degree(job, "pp-size", &d->pp));
     TRY(serving_degree(job, "ep-size", &d->ep));
     TRY(job_switch(job, "enable-attention-dp", &d->attention_dp));
+    TRY(read_contexts(job, d));
     if (d->tp % d->ep != 0)
         return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, d->ep,
                         d->tp);
@@ -65,6 +104,8 @@ static void set_layout(struct job *job, const struct degrees *d)
 {
     uint64_t tp = d->attention_dp ? 1 : d->tp;
     job_set_count(job, "parallel.tp", tp, "tp-size enable-attention-dp");
+    if (d->cp > 1)
+        job_set_count(job, "parallel.dcp", d->cp, contexts);
     job_set_count(job, "parallel.dp", d->tp / tp, "tp-size enable-attention-dp");
     job_set_count(job, "parallel.ep", d->ep, "ep-size");
     job_set_count(job, "parallel.etp", d->tp / d->ep, "ep-size tp-size");
@@ -252,6 +293,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(read_windows(job));
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
+    TRY(warn_of_contexts(job, &d));
     TRY(set_experts(job));
     TRY(set_slots(job));
     TRY(set_batch(job));
@@ -346,7 +388,11 @@ static enum status trtllm_write(struct job_writer *writer)
         writer_count(writer, "num-instances", writer->servers);
     struct text *whole = writer->out, given = {.arena = writer->arena};
     writer->out = &given;
-    writer_count(writer, "tp-size", p->tp * dp);
+    writer_count(writer, "tp-size", p->tp / (p->dcp ? p->dcp : 1) * dp);
+    if (p->dcp > 1) {
+        writer_count(writer, contexts, p->dcp);
+        writer_flag(writer, context_type, "HELIX");
+    }
     if (dp > 1)
         writer_flag(writer, "enable-attention-dp", NULL);
     if (p->ep > 1)

@@ -73,7 +73,7 @@ static uint64_t in_flight(const struct plan *plan, uint64_t step)
 static uint64_t count_tokens(const struct plan *plan, const struct cache_groups *groups,
                              const struct serving_report *r, uint64_t each)
 {
-    if ((!engine_release(plan)->plans_ahead && !groups->n_slides) || !each)
+    if ((!engine_release(plan)->counts_longest && !groups->n_slides) || !each)
         return groups->n ? r->cache_blocks / groups->n * cache_groups_span(plan, groups) : 0;
     return (uint64_t)((double)r->cache_blocks / (double)each * (double)r->context_tokens);
 }
