@@ -109,6 +109,21 @@ static const struct logits torch[] = {
     {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
 };
 
+/* The same over ranks that each have a part of the words, which no kernel joins (torch
+ * distributed/tensor/parallel/loss.py, _log_softmax: the cast, itself less its largest, their
+ * log-softmax; _nll_loss_and_log_softmax_backward: the labels' part, the softmax and their sum
+ * beside the log-softmax). torchtitan lets the logits go before (train.py: del pred). */
+static const struct logits torch_split[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_LOSS, 0},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"shifted_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS, 0},
+    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_labels", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 0},
+    {"softmax", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOSS, 0},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS, 0},
+    {"d_logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_LOGITS, 0},
+};
+
 /* Log-probabilities for reinforcement learning, of logits that the model casts to f32. slime
  * (slime/utils/ppo_utils.py, _VocabParallelLogProbEntropy): one buffer becomes the softmax, and
  * in backward the gradient. NeMo-RL (nemo_rl/distributed/model_utils.py at 0433dae8dd63,
@@ -199,6 +214,8 @@ static const struct loss_rows losses_of[] = {
     [LOSS_SMOOTHED_F32] = ROWS(smoothed_f32),
 #undef ROWS
 };
+static const struct loss_rows loss_of_parts = {torch_split,
+                                               sizeof torch_split / sizeof *torch_split};
 static const struct loss_rows loss_of_scores = {score_logits,
                                                 sizeof score_logits / sizeof *score_logits};
 
@@ -214,6 +231,13 @@ static enum cross_entropy loss_of(const struct train *t)
 static bool scores_tokens(const struct train *t)
 {
     return t->plan->model.labels > 0;
+}
+
+static bool splits_words(const struct train *t, enum cross_entropy loss)
+{
+    bool plain = loss == LOSS_TORCH || loss == LOSS_CHUNKED;
+    return plain && t->plan->stack.kind == STACK_TORCHTITAN && t->plan->parallel.tp > 1 &&
+           t->plan->stack.loss_parallel;
 }
 
 /* Rows of all sequences where there are several, else none. */
@@ -232,7 +256,9 @@ static struct size rows_of_part(struct train *t)
 static void add_logits(struct train *t)
 {
     enum cross_entropy loss = loss_of(t);
-    const struct loss_rows *list = scores_tokens(t) ? &loss_of_scores : &losses_of[loss];
+    const struct loss_rows *list = scores_tokens(t)        ? &loss_of_scores
+                                   : splits_words(t, loss) ? &loss_of_parts
+                                                           : &losses_of[loss];
     bool chunked = !scores_tokens(t) && loss == LOSS_CHUNKED;
     struct size vocab = t->d.width[COL_OUTPUTS];
     if (stack_gathers_logits(t->plan))
