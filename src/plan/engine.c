@@ -206,10 +206,10 @@ enum generation plan_generation(const struct plan *plan)
         const char *name;
         enum generation generation;
     } devices[] = {
-        {"a100", GENERATION_SM80},  {"h100", GENERATION_SM90},   {"h200", GENERATION_SM90},
-        {"h20", GENERATION_SM90},   {"h800", GENERATION_SM90},   {"b200", GENERATION_SM100},
-        {"b300", GENERATION_SM100}, {"gb200", GENERATION_SM100}, {"gb300", GENERATION_SM100},
-        {"gh200", GENERATION_SM90}, {"mi3", GENERATION_GFX942},
+        {"a100", GENERATION_SM80},   {"a800", GENERATION_SM80},  {"h100", GENERATION_SM90},
+        {"h200", GENERATION_SM90},   {"h20", GENERATION_SM90},   {"h800", GENERATION_SM90},
+        {"b200", GENERATION_SM100},  {"b300", GENERATION_SM100}, {"gb200", GENERATION_SM100},
+        {"gb300", GENERATION_SM100}, {"gh200", GENERATION_SM90}, {"mi3", GENERATION_GFX942},
     };
     const char *device = plan->cluster.device.name;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
@@ -240,19 +240,12 @@ enum batching engine_batching(const struct plan *plan)
     return whole ? BATCHING_WHOLE : BATCHING_MIXED;
 }
 
-static bool is_spark(const struct plan *plan)
+bool engine_is_large(const struct plan *plan, const struct engine_release *release)
 {
-    return text_starts(plan->cluster_name, "gb10") ||
-           text_starts(plan->cluster.device.name, "gb10");
-}
-
-/* 70 GiB or more and no A100: the tier that takes large batches; by 0.33 no GB10 (vLLM
- * engine/arg_utils.py, get_batch_defaults). */
-static bool is_large(const struct plan *plan)
-{
-    bool small = plan_generation(plan) == GENERATION_SM80 ||
-                 (engine_release(plan)->second_runner && is_spark(plan));
-    return plan_rank_memory(plan) >= 70 * GIB && !small;
+    const char *name = plan->cluster_name;
+    bool spared = release->second_runner && text_starts(name, "gb10"),
+         a100 = plan_generation(plan) == GENERATION_SM80 && !text_starts(name, "a800");
+    return plan_rank_memory(plan) >= 70 * GIB && !a100 && !spared;
 }
 
 /* Of all sequences at their longest, where the plan says how many: a step's by default are no
@@ -281,7 +274,7 @@ static uint64_t default_tokens(const struct plan *plan)
     bool doubled = release->doubles_batch && plan_rank_memory(plan) >= 160 * GIB;
     uint64_t own = messages && release->doubles_batch ? 256
                    : doubled                          ? 16384
-                   : is_large(plan)                   ? 8192
+                   : engine_is_large(plan, release)   ? 8192
                                                       : 2048;
     return release->limits_batch ? lesser(own, all_tokens(plan)) : own;
 }
@@ -302,10 +295,10 @@ uint64_t engine_sequences(const struct plan *plan)
     if (!plan_is_engine(plan)) /* whose default_tokens is no less */
         return w->max_num_batched_tokens ? lesser(2048, w->max_num_batched_tokens) : 2048;
     uint64_t tokens = engine_tokens(plan);
-    uint64_t most = plan->stack.kind == STACK_SGLANG ? engine_sglang_requests(plan)
-                    : plan->stack.kind != STACK_VLLM ? 2048
-                    : is_large(plan)                 ? 1024
-                                                     : 256;
+    uint64_t most = plan->stack.kind == STACK_SGLANG              ? engine_sglang_requests(plan)
+                    : plan->stack.kind != STACK_VLLM              ? 2048
+                    : engine_is_large(plan, engine_release(plan)) ? 1024
+                                                                  : 256;
     return most < tokens ? most : tokens;
 }
 

@@ -120,6 +120,9 @@ const struct engine_release *engine_release(const struct plan *plan);
 /* max_num_batched_tokens and max_num_seqs of a rank: the plan's, or the engine's defaults. The
  * second is decode's micro_batch by another name, where that says more than one sequence. */
 uint64_t engine_tokens(const struct plan *plan);
+/* 70 GiB or more and no A100 by its name (an A800 is none), nor by 0.33 a GB10: the tier that
+ * takes large batches (vLLM engine/arg_utils.py, get_batch_defaults). */
+bool engine_is_large(const struct plan *plan, const struct engine_release *release);
 double engine_fraction(const struct plan *plan); /* of its pool's rule */
 uint64_t engine_sequences(const struct plan *plan);
 uint64_t engine_cache_ranks(const struct plan *plan); /* that share a cache's tokens out */

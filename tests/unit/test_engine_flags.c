@@ -60,6 +60,35 @@ static void no_flag_is_passed_over(void **state)
     check_list("trtllm", 150);
 }
 
+/* vLLM engine/arg_utils.py: 70 GiB take large batches, but of an A100's and, in 0.33, a GB10's,
+ * which has 122 GiB (engines.md 1.1). */
+static void small_devices_and_a_spark_take_small_batches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *version;
+        uint64_t tokens, sequences;
+    } rows[] = {
+        {"h100", "0.33.0", 8192, 1024},   {"a800", "0.33.0", 8192, 1024},
+        {"a100", "0.33.0", 2048, 256},    {"l4", "0.33.0", 2048, 256},
+        {"rtx3090", "0.33.0", 2048, 256}, {"gb10", "0.33.0", 2048, 256},
+        {"gb10", "0.19.0", 8192, 1024},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        const struct plan plan = load_text(
+            arena_printf(&arena,
+                         "model: qwen3-0.6b\ncluster: %s\nstack: {base: vllm, version: %s}\n"
+                         "workload: {mode: decode, context_length: 8192}\n",
+                         rows[i].cluster, rows[i].version),
+            &arena);
+        print_message("%s %s\n", rows[i].cluster, rows[i].version);
+        assert_int_equal(engine_tokens(&plan), rows[i].tokens);
+        assert_int_equal(engine_sequences(&plan), rows[i].sequences);
+        arena_release(&arena);
+    }
+}
+
 /* engines.md 2.1: devices as nvidia-smi prints them. */
 static void static_fractions_are_those_worked(void **state)
 {

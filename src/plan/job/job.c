@@ -237,24 +237,6 @@ static const struct job_framework *tree_framework(const struct node *root)
     return best;
 }
 
-enum status job_refuse_torchtune(struct mark mark, struct err *err)
-{
-    err_at(err, STATUS_INPUT, mark, "a recipe of torchtune, whose jobs are not read");
-    return err_hint(err, "write a plan: model, stack: fsdp, parallel: {zero: 3}, lora: "
-                         "{rank: 8}, workload: {sequence_length: 4096, micro_batch: 2}");
-}
-
-/* A torchtune recipe's file names classes of its own under keys that a plan has too. */
-static enum status refuse_recipe(const struct input *in, const struct node *root)
-{
-    const struct node *model = node_get(root, "model");
-    const struct node *class =
-        model && model->kind == NODE_MAPPING ? node_get(model, "_component_") : NULL;
-    if (!class || class->kind != NODE_SCALAR || !text_starts(class->text, "torchtune."))
-        return STATUS_OK;
-    return job_refuse_torchtune(class->mark, in->err);
-}
-
 static enum status take(const struct input *in, struct draft *draft, const char *what)
 {
     *in->result = (struct job_result){.taken_for = arena_printf(in->arena, "a %s", what),
@@ -314,7 +296,7 @@ static enum status read_yaml(const struct input *in)
     if (framework)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
-        TRY(refuse_recipe(in, root));
+        TRY(job_refuse_tree(root, in->err));
     if (!framework && loose == STATUS_OK && job_arguments_of(root))
         return read_arguments(in, job_arguments_of(root));
     if (!framework && loose == STATUS_OK && described_is(root)) {

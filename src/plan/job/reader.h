@@ -345,6 +345,9 @@ enum status job_layers(struct job *job, uint64_t *layers);
 /* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
 enum status job_refuse_torchtune(struct mark mark, struct err *err);
 
+/* A tree that no framework here reads, though it has keys of one that does. */
+enum status job_refuse_tree(const struct node *root, struct err *err);
+
 /* ---- what the user gives a script; see given.c ---- */
 
 /* The variables that --set and "#moeplan" lines give, which `script` reads somewhere.

@@ -441,14 +441,11 @@ void serving_write_offload(struct job_writer *writer)
                     arena_printf(writer->arena, "%.10g", (double)bytes / GIB));
 }
 
-enum status serving_device(struct job *job, double *gib, const char **name)
+enum status serving_device(struct job *job, struct plan *plan)
 {
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
-    TRY(job_part(job, "cluster", plan, &known));
-    *gib = known ? (double)plan->cluster.device.memory_bytes / GIB : 0;
-    *name = known ? arena_strdup(job->arena, plan->cluster_name) : "";
-    return STATUS_OK;
+    memset(plan, 0, sizeof *plan);
+    return job_part(job, "cluster", plan, &known);
 }
 
 uint64_t serving_sequences(const struct plan *plan)

@@ -65,8 +65,8 @@ enum status serving_set_draft(struct job *job, const struct serving_draft *draft
 /* The draft's repository, or its name as the plan has it; "" where it has none. */
 const char *serving_draft_path(const struct plan *plan);
 
-/* Memory of the device in GiB, 0: not known yet; and what it is called. */
-enum status serving_device(struct job *job, double *gib, const char **name);
+/* The cluster alone; of a device without memory: not known yet. */
+enum status serving_device(struct job *job, struct plan *plan);
 
 /* A decode step of at most so many sequences over all pipeline stages; what the cache does not
  * hold of them waits. */

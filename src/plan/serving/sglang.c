@@ -85,20 +85,26 @@ static bool is_gathered(const struct job *job)
                job_drafted(job, "parallel.tp", 1);
 }
 
-/* Behind an all-to-all, and where the environment asks for it, they are whole
- * (models/deepseek_v2.py, _shared_expert_use_tp1); else over all ranks, or, where SGLang
- * appends them to the routed ones, on each. */
+/* Behind an all-to-all they are whole (models/deepseek_v2.py), as where the environment wants
+ * them so (0.5.23 there, _shared_expert_use_tp1); else over all ranks, or, where SGLang appends
+ * them to the routed ones, on each. */
 static enum status set_shared(struct job *job, const char *backend)
 {
-    static const char name[] = "SGLANG_SHARED_EXPERT_TP1";
-    const struct shell_word *whole = job_environment_word(job, name);
-    bool plain = false;
+    static const char whole[] = "SGLANG_SHARED_EXPERT_TP1";
+    const struct shell_word *word = job_environment_word(job, whole);
+    bool plain = false,
+         asked = word && (text_equal(word->text, "1") || text_equal(word->text, "true"));
     TRY(job_switch(job, "disable-shared-experts-fusion", &plain));
+    if (asked && job_drafted(job, "parallel.dp", 1) > 1)
+        job_warn(job, word->mark,
+                 "'%s' matters to memory and is not modelled beside replicas of attention: "
+                 "shared experts are over their ranks here",
+                 whole);
     bool none = text_equal(backend, "none");
-    if (none && whole && (text_equal(whole->text, "1") || text_equal(whole->text, "true")))
-        draft_set(&job->draft, "moe.shared", "sp", whole->mark, name);
-    else if (!none && !text_equal(backend, "deepep"))
+    if (!none && !text_equal(backend, "deepep"))
         job_set(job, "moe.shared", "sp", "moe-a2a-backend");
+    else if (none && asked && job_drafted(job, "parallel.dp", 1) == 1)
+        draft_set(&job->draft, "moe.shared", "sp", word->mark, whole);
     else if (none && plain)
         job_set(job, "moe.shared", "tp", "disable-shared-experts-fusion");
     return STATUS_OK;
@@ -213,11 +219,12 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
         double below;
         uint64_t chunk;
     } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
-    double gib, given = 0;
-    const char *device;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    double given = 0;
     uint64_t tokens = 16384, chunk = 16384, requests;
     TRY(default_requests(job, &requests));
-    TRY(serving_device(job, &gib, &device));
+    TRY(serving_device(job, plan));
+    const double gib = (double)plan->cluster.device.memory_bytes / GIB;
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
     TRY(job_count(job, "max-prefill-tokens", &tokens));
@@ -322,19 +329,18 @@ static enum status read_steps(struct job *job, const char *algorithm, uint64_t *
 }
 
 /* Prediction modules in memory: the first, or one a step with multi-layer EAGLE, which MiMo-V2
- * and Step-3.5 have by default (0.5.23 speculative/multi_layer_eagle_worker_v2.py,
- * draft_runners; arg_groups/model_overrides/mimo_v2.py, overrides.py). */
+ * and Step-3.5, whose modules have windows, have by default (0.5.23
+ * speculative/multi_layer_eagle_worker_v2.py, draft_runners;
+ * arg_groups/model_overrides/mimo_v2.py, overrides.py). */
 static enum status set_modules(struct job *job, const char *algorithm, uint64_t steps)
 {
     static const char flag[] = "enable-multi-layer-eagle";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    const struct draft_item *model = draft_find(&job->draft, "model");
     bool known, several = false;
     TRY(job_part(job, "model", plan, &known));
     TRY(job_switch(job, flag, &several));
-    const char *name = model && model->n ? model->words[0] : "";
-    several = several || (text_equal(algorithm, "EAGLE") &&
-                          (text_starts(name, "mimo-v2") || text_starts(name, "step-3")));
+    bool drafts_by_layers = known && plan->model.mtp_window && text_equal(algorithm, "EAGLE");
+    several = several || drafts_by_layers;
     uint64_t modules = several ? lesser(steps, plan->model.mtp_layers) : 1;
     if (known && plan->model.mtp_layers > 1)
         job_set_count(job, "model.mtp_layers", modules,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/serving/engine_script.h"
@@ -79,18 +80,17 @@ static enum status has_slots(struct job *job, bool *slots)
 static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t *batched)
 {
     const struct engine_release *release;
-    double gib;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool llm = false, slots;
-    const char *mode = "balanced", *device;
+    const char *mode = "balanced";
     TRY(vllm_release(job, &release));
-    TRY(serving_device(job, &gib, &device));
+    TRY(serving_device(job, plan));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
     TRY(has_slots(job, &slots));
-    bool small =
-        text_starts(device, "a100") || (release->second_runner && text_starts(device, "gb10"));
-    bool large = gib >= 70 && !small, most = text_equal(mode, "throughput");
-    bool doubled = llm || (release->doubles_batch && gib >= 160);
+    bool large = engine_is_large(plan, release), most = text_equal(mode, "throughput");
+    bool doubled =
+        llm || (release->doubles_batch && plan->cluster.device.memory_bytes >= 160 * GIB);
     *sequences = large ? 1024 : 256;
     *batched = large ? (doubled ? 16384 : 8192) : llm ? 8192 : 2048;
     if (slots && release->doubles_batch)
