@@ -23,6 +23,12 @@
  * does (noonghunna/club-3090 issue 612); 47728 keeps blocks of all batches in flight, first
  * seen in 0.26 (issue 51041; max_in_flight_tokens of config/vllm.py). What else they share with
  * 0.33 is not known: it is as in 0.19. */
+#define AS_0_19                                                                                \
+    .sampler = SAMPLER_TRITON, .low_latency_tokens = 256, .keeps_workspaces = true,            \
+    .compiles = true, .times_joined = true, .limits_batch = true, .tuples_pages = true,        \
+    .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}
+#define AS_0_21 AS_0_19, .fraction = 0.92, .charges_graphs = true, .counts_longest = true
+
 static const struct engine_release releases_vllm[] = {
     {.version = "0.11",
      .fraction = 0.9,
@@ -31,38 +37,9 @@ static const struct engine_release releases_vllm[] = {
      .low_latency_tokens = 256,
      .compiles = true,
      .outside_bytes = {HUNDREDTHS(13), HUNDREDTHS(54)}},
-    {.version = "0.19",
-     .fraction = 0.9,
-     .sampler = SAMPLER_TRITON,
-     .low_latency_tokens = 256,
-     .keeps_workspaces = true,
-     .compiles = true,
-     .times_joined = true,
-     .limits_batch = true,
-     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
-    {.version = "0.21",
-     .fraction = 0.92,
-     .sampler = SAMPLER_TRITON,
-     .low_latency_tokens = 256,
-     .keeps_workspaces = true,
-     .charges_graphs = true,
-     .counts_longest = true,
-     .compiles = true,
-     .times_joined = true,
-     .limits_batch = true,
-     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
-    {.version = "0.26",
-     .fraction = 0.92,
-     .sampler = SAMPLER_TRITON,
-     .low_latency_tokens = 256,
-     .keeps_workspaces = true,
-     .charges_graphs = true,
-     .counts_longest = true,
-     .plans_ahead = true,
-     .compiles = true,
-     .times_joined = true,
-     .limits_batch = true,
-     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
+    {.version = "0.19", AS_0_19, .fraction = 0.9},
+    {.version = "0.21", AS_0_21},
+    {.version = "0.26", AS_0_21, .plans_ahead = true},
     {.version = "0.33",
      .fraction = 0.92,
      .sampler = SAMPLER_FUSED,

@@ -49,6 +49,7 @@ struct engine_release {
     bool second_runner;          /* v1/worker/gpu: ahead beside pipeline stages, too, prompts
                                   * over ranks, experts' kernels of 0.33 */
     bool counts_longest;         /* its log counts tokens by sequences of the longest length */
+    bool tuples_pages;           /* DeepSeek-V4's blocks hold whole tuples of pages */
     bool compiles;               /* torch.compile, unless no graphs are asked for */
     bool times_joined;           /* and times kernels that may be joined before it runs */
     bool experts_by_model;       /* the default of moe_config.backend is AUTO, not CUTLASS */

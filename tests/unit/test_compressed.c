@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "base/unit.h"
+#include "plan/engine.h"
 #include "plan/layers.h"
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
@@ -255,6 +257,7 @@ static void pools_hold_entries_in_blocks(void **state)
     struct cache_groups groups;
     load("deepseek-v4-flash", "vllm", &arena, &plan);
     plan.precision.kv_cache = DTYPE_FP8;
+    strcpy(plan.stack.version, "0.33.0");
     slots_from_plan(&plan, &slots);
     cache_groups_of(&plan, &slots, &groups);
     assert_int_equal(groups.block_tokens, 256);
@@ -272,6 +275,43 @@ static void pools_hold_entries_in_blocks(void **state)
     assert_int_equal(groups.block_bytes, (uint64_t)(256 * token));
     assert_int_equal(groups.kept_bytes, 20 * cache_open_bytes(&plan, MIXER_HCA));
     arena_release(&arena);
+}
+
+/* Before 0.33 a block of vLLM's has 22 tuples of pages, as the deeper group of windows has
+ * layers, and since 0.26 a sequence beside both steps in flight. Two engines said so: of 0.22,
+ * which wanted 6.66 GiB for 30,000 tokens beside a step of 16,384 (issue 44376), and of 0.26,
+ * whose 7.71 GiB held 1.24 sequences of 121,344 (issue 51041; 1.10 here: its steps were not
+ * said). */
+static void earlier_pools_have_whole_tuples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *version;
+        uint64_t step, tokens, blocks;
+        double gib; /* of one sequence; as printed: 6.66 */
+    } rows[] = {
+        {"0.22.0", 16384, 30000, 118 + 2 * 259 + 4099 + 2065, 6.661},
+        {"0.26.0", 8192, 121344, 474 + 2 * 259 + 4099 + 2065, 7.010},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct slots slots;
+        struct cache_groups groups;
+        load("deepseek-v4-flash", "vllm", &arena, &plan);
+        plan.precision.kv_cache = DTYPE_FP8;
+        strcpy(plan.stack.version, rows[i].version);
+        slots_from_plan(&plan, &slots);
+        cache_groups_of(&plan, &slots, &groups);
+        print_message("%s\n", rows[i].version);
+        assert_int_equal(groups.block_bytes, 22 * (37440 + 8640 + 1728)); /* 1,051,776 */
+        uint64_t flight = rows[i].step * (1 + engine_release(&plan)->plans_ahead);
+        uint64_t blocks = cache_groups_blocks(&plan, &groups, rows[i].tokens, flight);
+        assert_int_equal(blocks, rows[i].blocks);
+        double gib = (double)(blocks * groups.block_bytes) / GIB;
+        assert_true(gib > rows[i].gib - 5e-4 && gib < rows[i].gib + 5e-4);
+        arena_release(&arena);
+    }
 }
 
 /* What is not modelled is refused, with what to do. */
@@ -317,6 +357,7 @@ int main(void)
         cmocka_unit_test(tokens_reach_a_window_and_entries),
         cmocka_unit_test(the_list_multiplies_as_much),
         cmocka_unit_test(pools_hold_entries_in_blocks),
+        cmocka_unit_test(earlier_pools_have_whole_tuples),
         cmocka_unit_test(training_and_other_engines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

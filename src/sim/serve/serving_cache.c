@@ -226,10 +226,20 @@ static uint64_t open_page(const struct plan *plan, enum mixer mixer, uint64_t to
     return head ? page_of(plan, tokens, 4 * 2 * mixer_overlap(mixer) * head) : 0;
 }
 
+/* Before 0.33 a block has room for a page of each size that entries and indexers' keys have,
+ * as often as the deepest group has layers of one size (v1/core/kv_cache_utils.py,
+ * _get_kv_cache_config_deepseek_v4: layer_tuple_page_bytes x num_layer_tuples). */
+static uint64_t tuples_bytes(const struct plan *plan, uint64_t tuple, uint64_t depth)
+{
+    bool overflow = false;
+    return engine_release(plan)->tuples_pages ? checked_mul(tuple, depth, &overflow) : 0;
+}
+
 /* vLLM: entries and indexers' keys are one group, windows some of blocks of 64 tokens, open
  * entries of csa one of 4 and of hca one of 8 (compressor.py: block_size; sparse_swa.py), every
- * block as large as the largest group's. A DeepSeek-V4-Flash engine printed 1,002,240 bytes a
- * block of 62, 22, 21, 42 and 20 layers. */
+ * block as large as the largest group's (0.33 v1/core/kv_cache_planning.py,
+ * get_kv_cache_config_from_groups). DeepSeek-V4-Flash's groups are of 62, 22, 21, 42 and 20
+ * layers, the largest of 1,002,240 bytes (vLLM issue 54703). */
 static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUNT],
                         struct cache_groups *out)
 {
@@ -242,11 +252,13 @@ static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUN
     const uint64_t n = csa ? out->block_tokens / a->csa_ratio : 0;
     const uint64_t repeats = repeats_of(csa, hca, all);
     uint64_t index = plan->model.indexer.heads ? plan->model.indexer.head_dim : 0;
-    uint64_t entries = hca ? hca * page_of(plan, out->block_tokens / a->hca_ratio, row) : 0;
-    entries += csa * (page_of(plan, n, row) + page_of(plan, n, both - row));
+    const uint64_t far = hca ? page_of(plan, out->block_tokens / a->hca_ratio, row) : 0;
+    const uint64_t near = csa ? page_of(plan, n, row) + page_of(plan, n, both - row) : 0;
+    const uint64_t depth = lesser(repeats, all);
     const uint64_t sizes[] = {
-        entries,
-        (repeats < all ? repeats : all) * page_of(plan, WINDOW_BLOCK, row),
+        hca * far + csa * near,
+        depth * page_of(plan, WINDOW_BLOCK, row),
+        tuples_bytes(plan, near + far, greater(depth, hca)),
         csa * (open_page(plan, MIXER_CSA, CSA_BLOCK, a->head_dim) +
                open_page(plan, MIXER_CSA, CSA_BLOCK, index)),
         hca * open_page(plan, MIXER_HCA, HCA_BLOCK, a->head_dim),
