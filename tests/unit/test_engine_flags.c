@@ -171,7 +171,9 @@ static void static_fractions_are_those_worked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_flag_is_passed_over),
-                                       cmocka_unit_test(static_fractions_are_those_worked)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_flag_is_passed_over),
+        cmocka_unit_test(small_devices_and_a_spark_take_small_batches),
+        cmocka_unit_test(static_fractions_are_those_worked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
