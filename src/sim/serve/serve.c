@@ -205,12 +205,8 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
                             "(--chunked-prefill-size)",
                             (unsigned long long)prefilled(plan, pool), over / GIB);
     if (!pool->cache_bytes && engine_takes_fraction(plan))
-        return arena_printf(arena,
-                            "the engine does not start: weights (%.2f GiB), a profile run "
-                            "(%.2f) and libraries (%.2f) leave nothing to its cache",
-                            (double)pool->weights_bytes / GIB,
-                            (double)pool->activation_bytes / GIB,
-                            (double)pool->outside_bytes / GIB);
+        return "the engine does not start: weights and a profile run leave nothing to its "
+               "cache";
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)
