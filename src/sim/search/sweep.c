@@ -44,8 +44,11 @@ static void mark_and_restore(const struct plan *base, struct plan *plan,
         char *is = (char *)plan + 8 * first;
         if (memcmp(was, is, 8 * n) == 0)
             continue;
-        for (size_t word = first; word < first + n; word++)
-            changed[word] |= whole_bytes(plan_word(plan, word) ^ plan_word(base, word));
+        for (size_t word = first; word < first + n; word++) {
+            uint64_t bits = plan_word(plan, word) ^ plan_word(base, word);
+            if (bits & ~changed[word])
+                changed[word] |= whole_bytes(bits);
+        }
         memcpy(is, was, 8 * n);
     }
 }
