@@ -43,13 +43,19 @@ static void place_buffers(struct work *work)
 
 /* ---- moments ---- */
 
+/* A buffer that a moment may hold, and from when to when. */
+struct passing {
+    uint16_t first, last, number;
+};
+
 /* The buffers of one segment and schedule that come and go, and the moments at which one of
  * them begins (a sum of what is alive rises nowhere else). */
 struct candidates {
     const uint16_t *own; /* [n_own] all buffers of the segment */
     size_t n_own;
-    size_t n, n_ticks;
+    size_t n, n_ticks, n_passing;
     uint16_t *buffers, *ticks; /* [n], [n_ticks], both as they stand in the list */
+    struct passing *passing;   /* [n_passing] those of the buffers that are not saved */
     uint16_t low, high;        /* the earliest and the latest of the ticks */
     uint32_t *since; /* [high + 1] from low on: 1 + the latest of the ticks until it */
     bool *worst;     /* [high + 1] of the ticks: none that comes later holds all that
@@ -58,7 +64,7 @@ struct candidates {
 
 static void gather(const struct work *work, unsigned schedule, struct candidates *c)
 {
-    c->n = c->n_ticks = c->high = 0;
+    c->n = c->n_ticks = c->n_passing = c->high = 0;
     c->low = UINT16_MAX;
     for (size_t i = 0; i < c->n_own; i++) {
         const struct buffer *buffer = &work->buffers[c->own[i]];
@@ -66,6 +72,9 @@ static void gather(const struct work *work, unsigned schedule, struct candidates
             continue;
         assert(buffer->first <= buffer->last);
         c->buffers[c->n++] = c->own[i];
+        if (buffer->life == LIFE_TRANSIENT)
+            c->passing[c->n_passing++] =
+                (struct passing){buffer->first, buffer->last, c->own[i]};
         c->low = buffer->first < c->low ? buffer->first : c->low;
         c->high = buffer->first > c->high ? buffer->first : c->high;
     }
@@ -105,13 +114,13 @@ static void add_moment(struct work *work, const struct candidates *c, uint16_t t
     struct work_moment *moment = &work->moments[work->n_moments++];
     *moment = (struct work_moment){segment, (uint16_t)schedule, tick, work->n_members,
                                    work->n_members};
-    for (size_t i = 0; i < c->n; i++) {
-        const struct buffer *buffer = &work->buffers[c->buffers[i]];
-        if (tick < buffer->first || tick > buffer->last || buffer->life != LIFE_TRANSIENT)
+    for (size_t i = 0; i < c->n_passing; i++) {
+        const struct passing *passing = &c->passing[i];
+        if (tick < passing->first || tick > passing->last)
             continue;
         work->members = arena_grow(work->arena, work->members, work->n_members,
                                    &work->member_capacity, sizeof *work->members);
-        work->members[work->n_members++] = c->buffers[i];
+        work->members[work->n_members++] = passing->number;
     }
     moment->end = work->n_members;
 }
@@ -133,6 +142,7 @@ static void find_moments(struct work *work)
     struct candidates c = {
         .buffers = arena_take(&scratch, n, sizeof *c.buffers),
         .ticks = arena_take(&scratch, n, sizeof *c.ticks),
+        .passing = arena_take(&scratch, n, sizeof *c.passing),
         .since = arena_take(&scratch, ticks, sizeof *c.since),
         .worst = arena_take(&scratch, ticks, sizeof *c.worst),
     };
