@@ -21,9 +21,9 @@ static uint64_t largest(const struct plan *plan, uint64_t step)
     return lesser(given ? given * each : own, engine_tokens(plan));
 }
 
-/* Pieces of all sizes and, unless these alone are asked for, whole steps of those that a decode
- * step has (v1/cudagraph_dispatcher.py); none is smaller than one sequence's tokens. An engine
- * of 48 sequences with three drafted tokens printed 41 and 25 (issue 46367). */
+/* Pieces of all sizes and whole steps of those that a decode step has, or one of both where it
+ * is asked for (v1/cudagraph_dispatcher.py); none is smaller than one sequence's tokens. An
+ * engine of 48 sequences with three drafted tokens printed 41 and 25 (issue 46367). */
 static uint64_t captured(const struct plan *plan)
 {
     uint64_t each = 1 + plan->workload.speculation.tokens;
@@ -31,7 +31,9 @@ static uint64_t captured(const struct plan *plan)
     uint64_t most = largest(plan, step);
     uint64_t none = sizes_to(each - 1);
     uint64_t whole = remaining(sizes_to(lesser(most, step)), none);
-    return remaining(sizes_to(most), none) + (plan->stack.graphs == GRAPHS_PARTIAL ? 0 : whole);
+    uint64_t pieces = remaining(sizes_to(most), none);
+    return (plan->stack.graphs == GRAPHS_FULL ? 0 : pieces) +
+           (plan->stack.graphs == GRAPHS_PARTIAL ? 0 : whole);
 }
 
 /* stack.reserve is of all that are captured by default, 51 of each kind: 25 MiB a graph, as

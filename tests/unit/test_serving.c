@@ -516,6 +516,11 @@ static void graphs_are_counted(void **state)
         assert_int_equal(engine_graphs(&plan), (uint64_t)(whole * rows[i].graphs / 102));
         plan.stack.graphs = GRAPHS_NONE;
         assert_int_equal(engine_graphs(&plan), 0);
+        plan.stack.graphs = GRAPHS_PARTIAL;
+        uint64_t parts = engine_graphs(&plan);
+        plan.stack.graphs = GRAPHS_FULL;
+        parts += engine_graphs(&plan);
+        assert_true(fabs((double)parts - whole * rows[i].graphs / 102) < 2);
         arena_release(&arena);
     }
 }
