@@ -140,6 +140,7 @@ static const struct silent {
     {"stack.random_dummies", "of vLLM's replicas behind DeepEP"},
     {"stack.profile", "names a file, which these plans do not have"},
     {"cluster.device.peak.fp4", "of weights in nvfp4 on an engine"},
+    {"model.mtp_first", "of several prediction modules on vLLM, which few plans have"},
     {"model.moe.shortcut", "of layers by turns dense and with experts, which few plans have"},
     {"cluster.device.units", "of profiles with waves of tiles"},
     {"workload.data", "of profiles that time an input pipeline"},
