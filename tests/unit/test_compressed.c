@@ -257,7 +257,7 @@ static void pools_hold_entries_in_blocks(void **state)
     struct cache_groups groups;
     load("deepseek-v4-flash", "vllm", &arena, &plan);
     plan.precision.kv_cache = DTYPE_FP8;
-    strcpy(plan.stack.version, "0.33.0");
+    memcpy(plan.stack.version, "0.33.0", sizeof "0.33.0");
     slots_from_plan(&plan, &slots);
     cache_groups_of(&plan, &slots, &groups);
     assert_int_equal(groups.block_tokens, 256);
@@ -300,7 +300,7 @@ static void earlier_pools_have_whole_tuples(void **state)
         struct cache_groups groups;
         load("deepseek-v4-flash", "vllm", &arena, &plan);
         plan.precision.kv_cache = DTYPE_FP8;
-        strcpy(plan.stack.version, rows[i].version);
+        memcpy(plan.stack.version, rows[i].version, strlen(rows[i].version) + 1);
         slots_from_plan(&plan, &slots);
         cache_groups_of(&plan, &slots, &groups);
         print_message("%s\n", rows[i].version);

@@ -197,7 +197,8 @@ static void the_layout_says_what_tp_ranks_share(void **state)
     } rows[] = {
         {STACK_SGLANG, "layout    tp 8, attention cp 4, dcp 2, cp 1, pp 1, "},
         {STACK_VLLM, "layout    tp 8, dcp 2, cp 1, pp 1, "},
-        {STACK_TRTLLM, "layout    tp 8, cp 1, pp 1, "},
+        {STACK_TRTLLM, "layout    tp 8, dcp 2, cp 1, pp 1, "},
+        {STACK_GENERIC, "layout    tp 8, cp 1, pp 1, "},
     };
     struct scene *scene = *state;
     scene->plan.workload.mode = MODE_DECODE;
