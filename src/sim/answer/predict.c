@@ -457,6 +457,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .exact = options->exact,
         .drops_mean = options->drops_mean,
         .pool = options->pool,
+        .known = options->known,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };
     return predict_moe(c->plan, &moe, c->arena, &out->moe, err);
