@@ -63,6 +63,22 @@ static void closed_form_agrees_with_samples(void **state)
     }
 }
 
+/* 16 tokens put at most 16 rows on an expert; popular ones get all of them, which 15 slots do
+ * not hold. */
+static void no_more_tokens_than_slots_drop_nothing(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct rows rows;
+    struct capacity_sample sample;
+    prepare(3, &arena, &rows);
+    capacity_sampled(&rows, 16, 16, 64, &arena, &sample);
+    assert_true(sample.units == 64 && sample.mean == 0 && sample.p99 == 0 && sample.max == 0);
+    capacity_sampled(&rows, 16, 15, 64, &arena, &sample);
+    assert_true(sample.units == 64 && sample.max > 0);
+    arena_release(&arena);
+}
+
 static void the_trade(void **state)
 {
     (void)state;
@@ -92,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_slots),
         cmocka_unit_test(closed_form_agrees_with_samples),
+        cmocka_unit_test(no_more_tokens_than_slots_drop_nothing),
 
         cmocka_unit_test(the_trade),
     };

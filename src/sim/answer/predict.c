@@ -459,6 +459,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .drops_mean = options->drops_mean,
         .pool = options->pool,
         .progress = options->progress,
+        .known = options->known,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };
     return predict_moe(c->plan, &moe, c->arena, &out->moe, err);

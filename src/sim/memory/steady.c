@@ -1,6 +1,8 @@
 /* See steady.h. */
 #include "sim/memory/steady.h"
 
+#include <string.h>
+
 #include "plan/derive.h"
 
 enum { ASKED = 2 }; /* plans of a structure that are evaluated without */
@@ -40,24 +42,43 @@ static void same_pipeline(struct steady *s, const struct plan *plan)
     s->micro_batches = micro_batches;
 }
 
+void steady_book_open(struct steady_book *book, const struct plan *plan, struct arena *arena)
+{
+    book->arena = arena;
+    book->of = arena_alloc(arena, plan->parallel.pp, sizeof *book->of);
+}
+
+/* Keeps stages in `of`, which has none yet. */
+static void keep_stages(struct steady_stage *of, struct arena *arena, unsigned moments,
+                        const struct stage *stages)
+{
+    of->moments = moments;
+    if (of->moments > of->room) {
+        of->stages = arena_take(arena, of->moments, sizeof *of->stages);
+        of->room = of->moments;
+    }
+    memcpy(of->stages, stages, of->moments * sizeof *of->stages);
+}
+
 unsigned steady_stages(struct steady *s, const struct plan *plan, uint64_t index,
                        const struct params *params, struct stage room[STAGE_MOMENTS],
                        const struct stage **stages)
 {
-    *stages = room;
-    if (!is_kept(s))
+    struct arena *arena = s->arena;
+    struct steady_stage *of = s->of;
+    if (is_kept(s)) {
+        same_pipeline(s, plan);
+        of = s->of;
+    } else if (s->book && s->book->of) {
+        of = s->book->of;
+        arena = s->book->arena;
+    } else {
+        *stages = room;
         return stage_moments(plan, index, params, room);
-    same_pipeline(s, plan);
-    struct steady_stage *of = &s->of[index];
-    if (!of->moments) {
-        of->moments = stage_moments(plan, index, params, room);
-        if (of->moments > of->room) {
-            of->stages = arena_alloc(s->arena, of->moments, sizeof *of->stages);
-            of->room = of->moments;
-        }
-        for (unsigned i = 0; i < of->moments; i++)
-            of->stages[i] = room[i];
     }
+    of += index;
+    if (!of->moments)
+        keep_stages(of, arena, stage_moments(plan, index, params, room), room);
     *stages = of->stages;
     return of->moments;
 }

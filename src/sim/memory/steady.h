@@ -15,6 +15,15 @@ struct steady_stage {
     struct stage *stages;   /* [room] */
 };
 
+/* Stages of one plan, which two of its lists ask for. {0} keeps nothing. */
+struct steady_book {
+    struct arena *arena;
+    struct steady_stage *of; /* [pp] */
+};
+
+/* Of a plan whose stages nobody asked for yet; lives as long as the arena. */
+void steady_book_open(struct steady_book *book, const struct plan *plan, struct arena *arena);
+
 /* Of one list; {0} but for the arena is ready for use, and lives no longer than that. */
 struct steady {
     struct arena *arena;
@@ -23,6 +32,7 @@ struct steady {
      * looks at all stages */
     uint64_t enough;
     bool beyond;
+    struct steady_book *book; /* the plan's, or NULL: set for one evaluation */
     struct sizes_moving sizes;
     struct memory_kept kept[STEADY_SCHEDULES];
     uint64_t turn[STEADY_SCHEDULES]; /* of sizes, when the fold was kept; 0: not yet */

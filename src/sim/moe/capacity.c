@@ -75,9 +75,18 @@ static uint64_t unit_dropped(const struct rows *rows, uint64_t step, uint64_t ra
     return lost;
 }
 
+/* A token picks an expert once: as many tokens as slots, or fewer, fill no expert. */
+static bool never_drops(const struct rows *rows, uint64_t tokens, uint64_t slots)
+{
+    return tokens <= slots && rows->kind != ROWS_RECORDED;
+}
+
 void capacity_sampled(const struct rows *rows, uint64_t tokens, uint64_t slots, uint64_t units,
                       struct arena *arena, struct capacity_sample *out)
 {
+    *out = (struct capacity_sample){.units = units};
+    if (never_drops(rows, tokens, slots))
+        return;
     struct rows_scratch scratch;
     uint64_t *counts = arena_alloc(arena, rows->spec.experts, sizeof *counts);
     double *share = arena_alloc(arena, units, sizeof *share), sum = 0;

@@ -41,7 +41,11 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
+    struct crossing_map map;
+    bool crosses = crossing_map_of(plan, &map);
+    unsigned nodes = crosses && map.once ? ROWS_WANT_NODES : 0;
     spec.known = laws.known;
+    spec.nodes_unread = !nodes;
     *source =
         (struct demand_source){.n = plan->moe.routing.samples, .alignment = alignment_of(plan)};
     source->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
@@ -50,9 +54,7 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
     else
         TRY(rows_prepare(&spec, arena, &source->rows, err));
     rows_scratch_init(&source->rows, arena, &source->scratch);
-    struct crossing_map map;
-    source->crosses = crossing_map_of(plan, &map);
-    unsigned nodes = source->crosses && map.once ? ROWS_WANT_NODES : 0;
+    source->crosses = crosses;
     rows_step_init(&source->rows, ROWS_WANT_RECEIVED | nodes, arena, &source->step);
     if (source->crosses)
         crossing_init(&map, arena, &source->crossing);

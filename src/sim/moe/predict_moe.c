@@ -8,8 +8,10 @@
 #include "plan/layers.h"
 #include "sim/moe/advice.h"
 #include "sim/moe/balance.h"
+#include "sim/moe/demand.h"
 #include "sim/moe/padding.h"
 #include "work/path/path.h"
+#include "work/rows/rows_parts.h"
 #include "work/stack/stack.h"
 
 /* Exact samples that keep a prediction within its 20 ms: tokens over all samples; choices
@@ -72,13 +74,23 @@ struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows)
     return unit;
 }
 
-/* `exact`: units to sample; 0: as many as a prediction has time for. */
-static void sample_drops(const struct rows *rows, const struct drops_unit *unit, uint64_t exact,
-                         struct arena *arena, struct capacity_sample *sample)
+/* `exact`: units to sample; 0: as many as a prediction has time for. Those of a plan and of the
+ * changes that leave its routing and tokens alone are the same. */
+static void sample_drops(const struct rows *rows, const struct drops_unit *unit,
+                         const struct drops_from *from, uint64_t exact, struct arena *arena,
+                         struct capacity_sample *sample)
 {
-    uint64_t units = exact ? exact : tokens_of(rows) / unit->tokens;
-    capacity_sampled(rows, unit->tokens, unit->slots,
-                     units < LEAST_SAMPLES ? LEAST_SAMPLES : units, arena, sample);
+    uint64_t units = greater(exact ? exact : tokens_of(rows) / unit->tokens, LEAST_SAMPLES);
+    const struct rows_key key = {
+        .words = {ROWS_PART_DROPS, rows->spec.tokens, unit->tokens, unit->slots, units},
+        .tables = {{from->key, sizeof *from->key}}};
+    const struct capacity_sample *known = rows_known_find(from->known, &key);
+    if (known) {
+        *sample = *known;
+        return;
+    }
+    capacity_sampled(rows, unit->tokens, unit->slots, units, arena, sample);
+    rows_known_keep(from->known, &key, sample, sizeof *sample);
 }
 
 static double drops_by_law(const struct rows *rows, const struct drops_unit *unit)
@@ -87,14 +99,14 @@ static double drops_by_law(const struct rows *rows, const struct drops_unit *uni
 }
 
 double predict_drops(const struct rows *rows, const struct drops_unit *unit,
-                     struct arena *arena)
+                     const struct drops_from *from, struct arena *arena)
 {
     struct capacity_sample sample;
     if (unit->tokens == 0)
         return 0;
     if (rows_gauss_valid(rows))
         return drops_by_law(rows, unit);
-    sample_drops(rows, unit, 0, arena, &sample);
+    sample_drops(rows, unit, from, 0, arena, &sample);
     return sample.mean;
 }
 
@@ -103,12 +115,15 @@ static void fill_drops(struct moe_context *c, struct routing_report *r)
     const struct drops_unit unit = predict_unit(c->plan, c->rows);
     bool exact = c->options->exact, closed = !exact && rows_gauss_valid(c->rows);
     struct capacity_sample sample;
+    struct demand_key key;
+    const struct drops_from from = {&key, c->options->known};
     if (unit.tokens == 0)
         return;
+    demand_key_of(c->plan, c->options->routing, &key);
     if (closed)
         r->drop_fraction = drops_by_law(c->rows, &unit);
     if (!closed || !c->options->drops_mean) {
-        sample_drops(c->rows, &unit, exact ? c->plan->moe.routing.samples : 0, c->arena,
+        sample_drops(c->rows, &unit, &from, exact ? c->plan->moe.routing.samples : 0, c->arena,
                      &sample);
         r->drop_fraction = closed ? r->drop_fraction : sample.mean;
         r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);

@@ -91,6 +91,7 @@ struct predict_moe_options {
     uint64_t free_bytes; /* of a rank's memory limit, for advice */
     struct pool *pool;   /* for the samples, or NULL */
     struct progress progress; /* of the samples */
+    struct rows_known *known; /* where samples of drops are kept, or NULL */
 };
 
 /* Nothing is present when the model has no routed experts. STATUS_INPUT when the routing cannot
@@ -108,9 +109,16 @@ struct drops_unit {
 /* `rows`: the plan's sampler, which predict_moe could have prepared. */
 struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows);
 
+/* What a sampler was made of, and where samples of its drops are kept; NULL: nowhere. */
+struct demand_key;
+struct drops_from {
+    const struct demand_key *key;
+    struct rows_known *known;
+};
+
 /* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: it
  * follows from the sampler and the unit. Samples only where the law of drops is not close. */
 double predict_drops(const struct rows *rows, const struct drops_unit *unit,
-                     struct arena *arena);
+                     const struct drops_from *from, struct arena *arena);
 
 #endif

@@ -29,7 +29,8 @@ static double share_of(struct drops *drops, const struct plan *plan, const struc
     memcpy(&known->of, &key, sizeof key);
     known->tokens = rows->spec.tokens;
     known->unit = unit;
-    known->share = predict_drops(rows, &unit, drops->arena);
+    const struct drops_from from = {&known->of, drops->evaluator->rows_known};
+    known->share = predict_drops(rows, &unit, &from, drops->arena);
     known->next = drops->known;
     drops->known = known;
     return known->share;

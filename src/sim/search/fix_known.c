@@ -133,23 +133,26 @@ uint64_t fix_state_bytes(struct fix_search *search, const struct plan *plan)
                : 0;
 }
 
-static bool state_exceeds(struct fix_search *search, const struct plan *plan, uint64_t bytes)
+static bool state_exceeds(struct fix_search *search, const struct plan *plan, uint64_t bytes,
+                          struct steady_book *book)
 {
     struct state_list list;
-    struct steady none = {0}; /* of one evaluation nothing is kept */
+    struct steady none = {.book = book}; /* of one evaluation its stages alone are kept */
     list_state(search, plan, &list);
+    steady_book_open(book, plan, &search->scratch);
     return verdict_exceeds(plan, &list.work, &list.slots, list.values, &none, bytes);
 }
 
-/* Whether the state does so: then the whole of it does. */
+/* Whether the state does so: then the whole of it does. `book` has the stages that it looked
+ * at, until another state is listed. */
 static bool state_needs_more(struct fix_search *search, const struct plan *changed,
-                             struct fix_known *known, uint64_t bytes)
+                             struct fix_known *known, uint64_t bytes, struct steady_book *book)
 {
     if (changed->workload.mode != MODE_TRAIN || !known->lawful || bytes >= known->within)
         return false;
     if (bytes < known->exceeds)
         return true;
-    bool exceeds = state_exceeds(search, changed, bytes);
+    bool exceeds = state_exceeds(search, changed, bytes, book);
     if (exceeds)
         known->exceeds = bytes + 1;
     else
@@ -254,7 +257,7 @@ static struct fix_result *ask(struct evaluator *e, const struct plan *changed,
 
 /* Whether a plan needs more than that at some moment of some stage, by a list of all of it. */
 static bool list_exceeds(struct fix_search *search, const struct plan *changed,
-                         struct fix_known *known, uint64_t bytes)
+                         struct fix_known *known, uint64_t bytes, struct steady_book *book)
 {
     const struct workload *w = &changed->workload;
     bool one_list = w->mode != MODE_SERVE && !w->queue && !changed->prefill;
@@ -265,8 +268,10 @@ static bool list_exceeds(struct fix_search *search, const struct plan *changed,
     struct evaluator *e = evaluator_of(search, known, changed);
     e->steady.beyond = false;
     e->enough = bytes;
+    e->book = book;
     struct fix_result *found = ask(e, changed, known, true);
     e->enough = 0;
+    e->book = e->steady.book = NULL;
     found->known = !e->steady.beyond;
     if (e->steady.beyond)
         known->needs = bytes + 1;
@@ -276,9 +281,10 @@ static bool list_exceeds(struct fix_search *search, const struct plan *changed,
 bool fix_needs_more(struct fix_search *search, const struct plan *changed,
                     struct fix_known *known, uint64_t bytes)
 {
+    struct steady_book book = {0};
     return (!is_built(search, changed, known) &&
-            state_needs_more(search, changed, known, bytes)) ||
-           list_exceeds(search, changed, known, bytes);
+            state_needs_more(search, changed, known, bytes, &book)) ||
+           list_exceeds(search, changed, known, bytes, &book);
 }
 
 bool fix_evaluate(struct fix_search *search, const struct plan *changed,

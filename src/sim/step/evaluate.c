@@ -213,6 +213,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     else if (!e->refused)
         set_slots(e, plan);
     steady_next(&e->steady, e->enough);
+    e->steady.book = e->book;
     e->routed = e->follows && plan_is_routed(plan);
     if (!e->refused && e->routed)
         return follow_routing(e, plan);

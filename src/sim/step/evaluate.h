@@ -57,7 +57,8 @@ struct evaluator {
     enum moe_path path;
     bool least;      /* set by the caller: for the least that routing can ask for, unsampled */
     uint64_t enough; /* set by the caller: see struct steady; a plan beyond it is not valid */
-    bool known;      /* structure is set */
+    struct steady_book *book; /* set by the caller: of the next plan alone, or NULL */
+    bool known;               /* structure is set */
     struct evaluator_lawful lawful;
     const struct rule_parts *rules; /* what numbers may break, and what not; NULL: not yet */
     bool built, refused;            /* refused: by the stack */

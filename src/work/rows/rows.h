@@ -51,7 +51,8 @@ struct rows_spec {
     struct router router;    /* groups, top_groups, score, bias: group-limited choice */
     struct routing routing;
     enum scenario scenario;
-    bool balanced; /* moe.buffer balanced: balance is asserted, no distribution is read */
+    bool balanced;     /* moe.buffer balanced: balance is asserted, no distribution is read */
+    bool nodes_unread; /* nobody reads what tokens touch of nodes: laws leave it 0 */
     struct routing_data data;
     struct rows_known *known; /* while it is prepared, or NULL: every part is worked out */
 };

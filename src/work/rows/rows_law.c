@@ -80,13 +80,17 @@ static void touch_weighted(const struct rows *rows, const double *p, double *pi,
         share[i] = p[map->expert[i]] / map->count[map->expert[i]];
         node_of[i] = map->rank[i] / (uint32_t)rows->spec.ranks_per_node;
     }
-    const struct rows_sets sets[] = {{map->rank, rows->spec.ranks, law->touch},
-                                     {node_of, rows_nodes(rows), law->node_touch},
-                                     {pi ? numbers(experts, arena) : NULL, experts, pi}};
+    const struct rows_sets own = {pi ? numbers(experts, arena) : NULL, experts, pi};
+    struct rows_sets sets[3] = {{map->rank, rows->spec.ranks, law->touch}};
+    size_t n_sets = 1;
     bool alike = pi && n == experts && memcmp(share, p, n * sizeof *p) == 0;
-    rows_touch_known(rows->spec.known, share, n, k, sets, alike ? 3 : 2);
+    if (!rows->spec.nodes_unread)
+        sets[n_sets++] = (struct rows_sets){node_of, rows_nodes(rows), law->node_touch};
+    if (alike)
+        sets[n_sets++] = own;
+    rows_touch_known(rows->spec.known, share, n, k, sets, n_sets);
     if (pi && !alike)
-        rows_touch_known(rows->spec.known, p, experts, k, &sets[2], 1);
+        rows_touch_known(rows->spec.known, p, experts, k, &own, 1);
     for (uint64_t r = 0; r < rows->spec.ranks; r++)
         law->distinct_ranks += law->touch[r];
 }
@@ -342,8 +346,9 @@ static void smooth(const struct rows *rows, unsigned number, const double *group
     rows_rosen(rows->p + number * n, n, rows->spec.top_k, law->pi);
     rows_share_groups(rows, group_mean, law->pi);
     smooth_places(rows, rows->spec.ranks, 1, arena, law->pi, law->touch);
-    smooth_places(rows, rows_nodes(rows), rows->spec.ranks_per_node, arena, law->pi,
-                  law->node_touch);
+    if (!rows->spec.nodes_unread)
+        smooth_places(rows, rows_nodes(rows), rows->spec.ranks_per_node, arena, law->pi,
+                      law->node_touch);
 }
 
 /* Experts of the pilot's tokens, [ROWS_PILOT][K]: they follow from seed, router and popularity.
@@ -485,7 +490,7 @@ static void fill_regressions(const struct rows *rows, struct arena *arena, struc
                                  law->node_touch,  law->node_mean,
                                  law->node_slope,  law->node_residual};
     fill_regression(rows, law, &ranks, arena);
-    if (nodes.n > 1)
+    if (nodes.n > 1 && !rows->spec.nodes_unread)
         fill_regression(rows, law, &nodes, arena);
 }
 

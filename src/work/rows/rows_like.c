@@ -134,9 +134,10 @@ void rows_like_init(const struct rows *rows, struct arena *arena, struct rows_li
         like->rank_power +=
             rows_touch_power(like->rank_miss, ranks, law->distinct_ranks, most) /
             ROWS_WORKED_OUT;
-        like->node_power +=
-            rows_touch_power(like->node_miss, nodes, law->distinct_nodes, most) /
-            ROWS_WORKED_OUT;
+        if (!rows->spec.nodes_unread)
+            like->node_power +=
+                rows_touch_power(like->node_miss, nodes, law->distinct_nodes, most) /
+                ROWS_WORKED_OUT;
     }
     if (rows->groups > 1)
         like->exponent = group_exponent(rows, like->mean);
@@ -178,5 +179,7 @@ void rows_fill_like(const struct rows *rows, unsigned number, const struct rows_
     log_misses(rows, law->pi, like->rank_miss, like->node_miss);
     law->distinct_ranks =
         rows_touch_by_power(like->rank_miss, rows->spec.ranks, like->rank_power, law->touch);
-    rows_touch_by_power(like->node_miss, rows_nodes(rows), like->node_power, law->node_touch);
+    if (!rows->spec.nodes_unread)
+        rows_touch_by_power(like->node_miss, rows_nodes(rows), like->node_power,
+                            law->node_touch);
 }

@@ -66,7 +66,7 @@ double rows_touch_power(const double *log_miss, uint64_t n, double distinct, dou
 
 /* What a known part follows from, all of it: words, and tables of bytes. */
 enum { ROWS_KEY_WORDS = 8, ROWS_KEY_TABLES = 2 };
-enum rows_part_kind { ROWS_PART_TOUCH = 1, ROWS_PART_PILOT };
+enum rows_part_kind { ROWS_PART_TOUCH = 1, ROWS_PART_PILOT, ROWS_PART_DROPS };
 
 struct rows_key {
     uint64_t words[ROWS_KEY_WORDS];

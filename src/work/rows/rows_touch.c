@@ -270,7 +270,9 @@ static double least_touch(const struct race *races, size_t n_races)
 /* Whether all that a point adds to any set is less than half its last bit. It adds weight x
  * rate x the chance that fewer than k of all experts arrived, at most: that is no more than
  * exp(a - m) (m / a)^a for a = k - 1 below the mean m of arrivals (Chernoff 1952). Late points
- * are so, and would be worked out in numbers too small to be normal. */
+ * are so, and would be worked out in numbers too small to be normal; behind one that is so all
+ * are: the k-th arrival's hazard is increasing on average (Birnbaum, Esary and Marshall 1966),
+ * so x times its chance falls from there on. */
 static bool is_lost(const struct experts *experts, const struct points *at, unsigned point,
                     double least)
 {
@@ -330,8 +332,9 @@ static void integrate(const struct experts *experts, const struct race *races, s
             at.weight[i] = h / 3 * (point == 0 || point == n ? 1 : point % 2 ? 4 : 2);
         }
         fill_arrived(experts, &at);
-        bool lost = are_lost(experts, &at, least);
-        for (size_t r = 0; !lost && r < n_races; r++)
+        if (are_lost(experts, &at, least))
+            break;
+        for (size_t r = 0; r < n_races; r++)
             if (!races[r].settled)
                 add(&races[r], experts->k, &at, &products);
     }
