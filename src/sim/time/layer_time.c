@@ -43,7 +43,8 @@ void layer_time_of(const struct stepper *s, double rows, struct layer_time *out)
     if (!plan_has_experts(&s->plan)) /* the list has ops of such a layer, none of them used */
         return;
     stretches_routed(&all, s);
-    while (segment < SEGMENT_COUNT && !(all.layer[segment][PASS_FORWARD].serial_s > 0))
+    while (segment < SEGMENT_COUNT &&
+           !(all.used[segment] && all.layer[segment][PASS_FORWARD].serial_s > 0))
         segment++;
     if (segment == SEGMENT_COUNT)
         return;

@@ -20,7 +20,8 @@ static bool take_layers(struct stepper *s, enum floor_part part, bool halves,
         stretches_least(&all, s);
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         for (unsigned pass = 0; pass < PASSES; pass++) {
-            const struct stretch *b = &all.layer[segment][pass];
+            static const struct stretch none = {.layers = 0};
+            const struct stretch *b = all.used[segment] ? &all.layer[segment][pass] : &none;
             double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
             double hidden = s->pricing.rates.share * (beside + b->paired_s);
             double device = fmax(0, stretch_s(b) - hidden);

@@ -2,6 +2,7 @@
 #include "sim/time/stretch.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/time/copies.h"
 #include "sim/time/launch.h"
@@ -274,6 +275,8 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
     struct host_layer layers[SEGMENT_COUNT][PASSES];
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         struct host_layer *h = &layers[i / PASSES][i % PASSES];
+        if (!out->used[i / PASSES])
+            continue;
         *h = (struct host_layer){.waits_s = out->layer[i / PASSES][i % PASSES].sync_s};
         launch_init(&h->launch);
     }
@@ -287,6 +290,8 @@ static void add_host(const struct stepper *s, enum graphs graphs, enum which whi
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         struct host_layer *h = &layers[i / PASSES][i % PASSES];
         struct stretch *b = &out->layer[i / PASSES][i % PASSES];
+        if (!out->used[i / PASSES])
+            continue;
         if (which == ALL_OPS && h->used)
             h->launches_s += launched_piece_s(s, graphs, (enum segment)(i / PASSES)) *
                              launches_of(s, (enum segment)(i / PASSES));
@@ -437,10 +442,29 @@ static double send_s(const struct stepper *s, size_t i)
     return comm_send_s(&s->pricing.rates, &s->pricing.place[GROUP_PP], &ask);
 }
 
+/* Most segments are of kinds of layers that a model has not: 21 kB would be cleared for each
+ * step. */
+static void clear(struct stretches *out, const struct stepper *s)
+{
+    static const struct stretch none = {.layers = 0};
+    memset(out->used, 0, sizeof out->used);
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        enum segment segment = s->work.ops[i].segment;
+        if (out->used[segment])
+            continue;
+        out->used[segment] = true;
+        out->layer[segment][PASS_FORWARD] = out->layer[segment][PASS_BACKWARD] = none;
+    }
+    out->send_s = out->update_s = out->reduce_s = out->gather_s = 0;
+    out->reduce_last_s = out->gather_first_s = 0;
+    memset(out->reduce_link_s, 0, sizeof out->reduce_link_s);
+    memset(out->gather_link_s, 0, sizeof out->gather_link_s);
+}
+
 static void fill(struct stretches *out, const struct stepper *s, enum which which)
 {
     enum graphs graphs = step_graphs(&s->plan);
-    *out = (struct stretches){.send_s = 0};
+    clear(out, s);
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
         if (!counts(s, op, which))
@@ -459,6 +483,8 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
     if (which != COMMON_OPS)
         hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        if (!out->used[i / PASSES])
+            continue;
         out->layer[i / PASSES][i % PASSES].layers =
             segment_is_layer((enum segment)(i / PASSES));
         if (!segment_has_experts((enum segment)(i / PASSES)))

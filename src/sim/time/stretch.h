@@ -38,10 +38,11 @@ struct stretch {
 };
 
 struct stretches {
-    struct stretch layer[SEGMENT_COUNT][PASSES];
-    double send_s;                        /* a micro-batch's rows to the next stage */
-    double update_s, reduce_s, gather_s;  /* once a step */
-    double reduce_last_s, gather_first_s; /* of them the bucket that nothing hides */
+    bool used[SEGMENT_COUNT];                    /* segments that ops are of; of others */
+    struct stretch layer[SEGMENT_COUNT][PASSES]; /* nothing is written */
+    double send_s;                               /* a micro-batch's rows to the next stage */
+    double update_s, reduce_s, gather_s;         /* once a step */
+    double reduce_last_s, gather_first_s;        /* of them the bucket that nothing hides */
     double reduce_link_s[PROFILE_LEVELS], gather_link_s[PROFILE_LEVELS];
 };
 
