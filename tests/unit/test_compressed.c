@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -257,7 +258,7 @@ static void pools_hold_entries_in_blocks(void **state)
     struct cache_groups groups;
     load("deepseek-v4-flash", "vllm", &arena, &plan);
     plan.precision.kv_cache = DTYPE_FP8;
-    memcpy(plan.stack.version, "0.33.0", sizeof "0.33.0");
+    snprintf(plan.stack.version, sizeof plan.stack.version, "0.33.0");
     slots_from_plan(&plan, &slots);
     cache_groups_of(&plan, &slots, &groups);
     assert_int_equal(groups.block_tokens, 256);
@@ -300,7 +301,7 @@ static void earlier_pools_have_whole_tuples(void **state)
         struct cache_groups groups;
         load("deepseek-v4-flash", "vllm", &arena, &plan);
         plan.precision.kv_cache = DTYPE_FP8;
-        memcpy(plan.stack.version, rows[i].version, strlen(rows[i].version) + 1);
+        snprintf(plan.stack.version, sizeof plan.stack.version, "%s", rows[i].version);
         slots_from_plan(&plan, &slots);
         cache_groups_of(&plan, &slots, &groups);
         print_message("%s\n", rows[i].version);

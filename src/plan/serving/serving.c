@@ -441,13 +441,6 @@ void serving_write_offload(struct job_writer *writer)
                     arena_printf(writer->arena, "%.10g", (double)bytes / GIB));
 }
 
-enum status serving_device(struct job *job, struct plan *plan)
-{
-    bool known;
-    memset(plan, 0, sizeof *plan);
-    return job_part(job, "cluster", plan, &known);
-}
-
 uint64_t serving_sequences(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

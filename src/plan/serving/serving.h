@@ -65,9 +65,6 @@ enum status serving_set_draft(struct job *job, const struct serving_draft *draft
 /* The draft's repository, or its name as the plan has it; "" where it has none. */
 const char *serving_draft_path(const struct plan *plan);
 
-/* The cluster alone; of a device without memory: not known yet. */
-enum status serving_device(struct job *job, struct plan *plan);
-
 /* A decode step of at most so many sequences over all pipeline stages; what the cache does not
  * hold of them waits. */
 enum status serving_set_batch(struct job *job, uint64_t sequences, const char *flag);

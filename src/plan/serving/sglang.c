@@ -221,19 +221,18 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     } chunks[] = {{20, 2048}, {60, 4096}, {160, 8192}};
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     double given = 0;
+    bool known; /* else a device without memory */
     uint64_t tokens = 16384, chunk = 16384, requests;
     TRY(default_requests(job, &requests));
-    TRY(serving_device(job, plan));
+    TRY(job_part(job, "cluster", plan, &known));
     const double gib = (double)plan->cluster.device.memory_bytes / GIB;
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
     TRY(job_count(job, "max-prefill-tokens", &tokens));
     TRY(job_real(job, "chunked-prefill-size", &given));
     TRY(job_count(job, "max-running-requests", &requests));
-    if (given >= 1 && given < 1e9)
-        chunk = (uint64_t)given;
     bool whole = given <= 0 && job_given(job, "chunked-prefill-size");
-    chunk = whole ? tokens : chunk;
+    chunk = whole ? tokens : given >= 1 && given < 1e9 ? (uint64_t)given : chunk;
     if (d->inside && !whole && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");

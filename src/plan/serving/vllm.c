@@ -81,10 +81,10 @@ static enum status default_batch(struct job *job, uint64_t *sequences, uint64_t 
 {
     const struct engine_release *release;
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool llm = false, slots;
+    bool llm = false, slots, known; /* else a device without memory */
     const char *mode = "balanced";
     TRY(vllm_release(job, &release));
-    TRY(serving_device(job, plan));
+    TRY(job_part(job, "cluster", plan, &known));
     TRY(job_switch(job, ENGINE_SCRIPT_CLASS, &llm));
     TRY(job_word(job, "performance-mode", &mode));
     TRY(has_slots(job, &slots));

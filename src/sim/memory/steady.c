@@ -65,7 +65,7 @@ unsigned steady_stages(struct steady *s, const struct plan *plan, uint64_t index
                        const struct stage **stages)
 {
     struct arena *arena = s->arena;
-    struct steady_stage *of = s->of;
+    struct steady_stage *of;
     if (is_kept(s)) {
         same_pipeline(s, plan);
         of = s->of;

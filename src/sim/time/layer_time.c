@@ -44,7 +44,7 @@ void layer_time_of(const struct stepper *s, double rows, struct layer_time *out)
         return;
     stretches_routed(&all, s);
     while (segment < SEGMENT_COUNT &&
-           !(all.used[segment] && all.layer[segment][PASS_FORWARD].serial_s > 0))
+           !(stretches_at(&all, segment, PASS_FORWARD)->serial_s > 0))
         segment++;
     if (segment == SEGMENT_COUNT)
         return;

@@ -20,8 +20,7 @@ static bool take_layers(struct stepper *s, enum floor_part part, bool halves,
         stretches_least(&all, s);
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         for (unsigned pass = 0; pass < PASSES; pass++) {
-            static const struct stretch none = {.layers = 0};
-            const struct stretch *b = all.used[segment] ? &all.layer[segment][pass] : &none;
+            const struct stretch *b = stretches_at(&all, segment, pass);
             double beside = b->beside_s[BESIDE_EXPERTS] + b->beside_s[BESIDE_TENSOR];
             double hidden = s->pricing.rates.share * (beside + b->paired_s);
             double device = fmax(0, stretch_s(b) - hidden);

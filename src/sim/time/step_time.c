@@ -340,8 +340,8 @@ static void chunk_of(const struct stretches *all, struct chunk_time *out)
     memset(out->pass, 0, sizeof out->pass);
     for (unsigned pass = 0; pass < PASSES; pass++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-            if (out->layers[pass][segment] > 0 && all->used[segment])
-                stretch_add(&out->pass[pass], &all->layer[segment][pass],
+            if (out->layers[pass][segment] > 0)
+                stretch_add(&out->pass[pass], stretches_at(all, segment, pass),
                             out->layers[pass][segment]);
 }
 

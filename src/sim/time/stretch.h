@@ -46,6 +46,14 @@ struct stretches {
     double reduce_link_s[PROFILE_LEVELS], gather_link_s[PROFILE_LEVELS];
 };
 
+/* One of them: nothing of a segment that no op is of. */
+static inline const struct stretch *stretches_at(const struct stretches *all, unsigned segment,
+                                                 unsigned pass)
+{
+    static const struct stretch none = {.layers = 0};
+    return all->used[segment] ? &all->layer[segment][pass] : &none;
+}
+
 /* From the stepper's priced ops. */
 void stretches_of(struct stretches *all, const struct stepper *stepper);
 

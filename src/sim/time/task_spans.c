@@ -128,8 +128,8 @@ static void add_layer(struct layout *l, enum segment segment, double times)
         else
             add_op(l, i, times);
     }
-    if (segment_has_experts(segment) && l->kind != TASK_WEIGHT && l->parts->all.used[segment] &&
-        stretch_s(&l->parts->all.layer[segment][pass]) > 0)
+    if (segment_has_experts(segment) && l->kind != TASK_WEIGHT &&
+        stretch_s(stretches_at(&l->parts->all, segment, pass)) > 0)
         add_in_turn(l, SPAN_COMPUTE, SIZE_MAX, "fixed by the profile",
                     times * s->pricing.rates.layer_s);
 }
