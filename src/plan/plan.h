@@ -222,6 +222,8 @@ struct colocated {
     double fraction;              /* of a device, that it takes while it generates */
     struct enum_list away;        /* enum colocated_away: waits in host memory for its turn */
     uint64_t reference;           /* frozen copies of the model */
+    uint64_t passes;              /* without gradients over what a step trains, beside it */
+    enum dtype format;            /* of frozen copies and of running means */
     uint64_t critic;              /* copies that are trained in turn with it */
     uint64_t critic_parameters;   /* of models of other shapes that are, too */
     bool critic_joint;            /* both are trained in its own pass, not in turn */

@@ -68,6 +68,7 @@ static void spans_are_the_step(void **state)
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
             continue;
         plan.moe.routing.samples = 5;
+        plan.workload.colocated.passes = seed / STACK_COUNT % 2;
         assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
         struct plan_spans_ask ask = {NULL, &profile, MOST, SEGMENT_COUNT};
         if (plan_spans_of(&plan, &ask, &arena, &spans, &err) == STATUS_OK) {

@@ -66,6 +66,48 @@ static void steps_keep_their_bounds(void **state)
     draws_reach("timed", timed, draws_of(DRAWS) / 3.0);
 }
 
+/* Each pass without gradients takes as long as the first, no longer than everything in turn,
+ * and no less than one micro-batch needs to come through all stages; steps keep their bounds.
+ */
+static void check_passes(const struct plan *plan, uint64_t seed, unsigned *timed)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct profile profile;
+    struct step_time times[3] = {{0}};
+    bool all = true;
+    assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        struct stepper s = {0};
+        struct plan asked = *plan;
+        asked.workload.colocated.passes = i;
+        all = all && stepper_build(&s, &asked, &profile, &arena, &err) == STATUS_OK &&
+              stepper_time(&s, NULL, &times[i]);
+        stepper_release(&s);
+        const struct step_time *t = &times[i];
+        if (all && (t->step_s < t->least_s * (1 - 1e-9) || t->step_s > t->most_s * (1 + 1e-9)))
+            fail_msg("seed %d, %u passes: step %g, least %g, most %g", (int)seed, i, t->step_s,
+                     t->least_s, t->most_s);
+    }
+    double one = times[1].step_s - times[0].step_s, two = times[2].step_s - times[0].step_s;
+    double room = 1e-9 * times[2].step_s, first = times[0].first_s;
+    bool trains = plan->workload.mode == MODE_TRAIN;
+    if (all && (trains ? one < first - room || one > times[0].step_s + room : one != 0))
+        fail_msg("seed %d: a pass takes %g of a step of %g", (int)seed, one, times[0].step_s);
+    if (all && fabs(two - 2 * one) > room)
+        fail_msg("seed %d: a pass takes %g, two take %g", (int)seed, one, two);
+    *timed += all && trains;
+    arena_release(&arena);
+}
+
+static void passes_take_a_forward(void **state)
+{
+    (void)state;
+    draws_print(DRAWS);
+    unsigned timed = plans_shaped_try(draws_of(DRAWS), 1, check_passes);
+    draws_reach("timed", timed, draws_of(DRAWS) / 10.0);
+}
+
 /* On the list that memory was evaluated on, numbers changed and changed back, a step takes what
  * it takes on a list of its own. */
 static void check_shared(const struct plan *plan, uint64_t seed, unsigned *timed)
@@ -236,9 +278,11 @@ static void a_served_plan_has_one_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_keep_their_bounds), cmocka_unit_test(shared_lists_time_alike),
-        cmocka_unit_test(vpp_is_a_number), cmocka_unit_test(one_plan_has_one_time),
-        cmocka_unit_test(a_served_plan_has_one_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_keep_their_bounds),
+                                       cmocka_unit_test(passes_take_a_forward),
+                                       cmocka_unit_test(shared_lists_time_alike),
+                                       cmocka_unit_test(vpp_is_a_number),
+                                       cmocka_unit_test(one_plan_has_one_time),
+                                       cmocka_unit_test(a_served_plan_has_one_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,6 +388,11 @@ const struct job_case job_cases[] = {
      "moe.path=deepep moe.matmul=grouped precision.weights=bf16 precision.gradients=bf16 "
      "precision.moments=bf16 precision.master=none recompute.kind=full",
      0},
+    /* 8 pairs, and a reference in the weights' format: f32 unless given */
+    {"maxtext/preference.yml", "",
+     "workload.micro_batch=16 workload.colocated.reference=1 workload.colocated.passes=1 "
+     "workload.colocated.format=f32 precision.weights=f32",
+     0},
     {"maxtext/one-shard.sh", "",
      "parallel.ep=1 parallel.zero=3 moe.path=ragged_a2a moe.matmul=grouped", 0},
     {"maxtext/mixtral-compile.sh", "",
@@ -1717,7 +1722,12 @@ const struct job_case job_cases[] = {
      1},
     {"trl/dpo.py", "",
      "model.name=qwen2.5-7b lora.rank=8 lora.inputs=copied precision.weights=bf16 "
-     "workload.micro_batch=4 workload.sequence_length=1024 workload.colocated.reference=0",
+     "workload.micro_batch=4 workload.sequence_length=1024 workload.colocated.reference=0 "
+     "workload.colocated.passes=1",
+     1},
+    {"trl/reference.py", "",
+     "precision.weights=f32 workload.micro_batch=4 workload.colocated.reference=1 "
+     "workload.colocated.passes=1 workload.colocated.format=f32",
      1},
     {"trl/gemma.py", "",
      "model.name=gemma-4-31b lora.rank=16 lora.format=bf16 precision.weights=nf4_double "
@@ -1870,7 +1880,8 @@ const struct job_case job_cases[] = {
      "recompute.offload=[layer_input] stack.cross_entropy=chunked stack.loss_chunks=20 "
      "lora.inputs=shared",
      0},
-    {"llamafactory/kto.yaml", "", "workload.colocated.reference=1 workload.micro_batch=2", 0},
+    {"llamafactory/kto.yaml", "",
+     "workload.colocated.reference=1 workload.colocated.passes=3 workload.micro_batch=2", 0},
     {"vllm/decoded-images.sh", "", "memory.reserve=2GiB", 0},
     {"trtllm/limits.sh", "",
      "parallel.stages=[20,28] memory.cache_bytes=20GiB model.linear.state=bf16", 0},

@@ -205,6 +205,9 @@ static void models_beside_training(void **state)
     static const struct row rows[] = {
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.reference=1",
          {61064245248 + 7633030656, 0, 0}},
+        {SHARDED "workload.colocated.reference=1 workload.colocated.format=f32 "
+                 "workload.colocated.passes=1",
+         {61064245248 + 2 * UINT64_C(7633030656), 0, 0}},
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=asleep "
          "workload.colocated.tp=2 workload.colocated.fraction=0 "
          "workload.colocated.parameters=8000000000",

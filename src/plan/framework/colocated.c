@@ -69,3 +69,22 @@ void colocated_set(struct job *job, const struct engine_beside *engine, struct a
     if (engine->sleeps && engine->kept_flag)
         away_add(job, away, "engine", engine->kept_flag);
 }
+
+void colocated_set_reference(struct job *job, const char *flag, uint64_t passes)
+{
+    job_set_count(job, "workload.colocated.passes", passes, flag);
+    if (!draft_find(&job->draft, "lora.rank"))
+        job_set_count(job, "workload.colocated.reference", 1, flag);
+}
+
+void colocated_set_pairs(struct job *job, const char *flag, bool reference)
+{
+    uint64_t micro = job_drafted(job, "workload.micro_batch", 0);
+    uint64_t global = job_drafted(job, "workload.global_batch", 0);
+    if (micro && micro < 1000000000)
+        job_set_count(job, "workload.micro_batch", 2 * micro, flag);
+    if (global && global < 1000000000)
+        job_set_count(job, "workload.global_batch", 2 * global, flag);
+    if (reference)
+        colocated_set_reference(job, flag, 1);
+}

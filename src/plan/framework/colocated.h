@@ -1,5 +1,6 @@
-/* An engine that generates on the devices that train (RL), as verl, slime, ms-swift and TRL
- * have it, and what waits in host memory for its turn. */
+/* What stands beside the model that is trained: an engine that generates on its devices (RL),
+ * as verl, slime, ms-swift and TRL have it, the reference of a preference, and what waits in
+ * host memory for its turn. */
 #ifndef MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 #define MOEPLAN_PLAN_FRAMEWORK_COLOCATED_H
 
@@ -39,5 +40,15 @@ enum status colocated_read(struct job *job, struct engine_beside *engine);
 /* workload.colocated.engine, tp and fraction; what of the trainer gives way to an engine that
  * does to it goes to `away`. */
 void colocated_set(struct job *job, const struct engine_beside *engine, struct away *away);
+
+/* A frozen reference that stands beside the model unless adapters are trained, whose base it
+ * is, and the passes without gradients of a step. KTO has three: its estimate of the divergence
+ * is of other answers, which model and reference score, beside the reference's own of the
+ * step's (TRL's kto_trainer.py, LLaMA-Factory's train/kto/trainer.py). */
+enum { COLOCATED_KTO_PASSES = 3 };
+void colocated_set_reference(struct job *job, const char *flag, uint64_t passes);
+
+/* A preference over pairs (DPO): both answers in one batch, and a reference or none. */
+void colocated_set_pairs(struct job *job, const char *flag, bool reference);
 
 #endif

@@ -1,6 +1,7 @@
 /* MaxText: what its settings mean together. Order of precedence: base.yml < files below
  * base_config < the file < key=value < environment M_KEY. */
 #include "plan/framework/maxtext.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/primus.h"
 
 #include <ctype.h>
@@ -409,12 +410,30 @@ static enum status maxtext_prepare(struct job *job)
     return maxtext_set_topology(job);
 }
 
+/* Both answers are in one batch, and reference_params beside the state, whose own pass the loss
+ * holds (dpo_utils.py, dpo_loss_fn). */
+static enum status set_preference(struct job *job)
+{
+    static const char flag[] = "use_dpo";
+    const char *weights = "float32";
+    bool pairs = false;
+    TRY(job_switch(job, flag, &pairs));
+    if (!pairs)
+        return STATUS_OK;
+    TRY(job_word(job, "weight_dtype", &weights));
+    colocated_set_pairs(job, flag, true);
+    job_set(job, "workload.colocated.format", job_convert(job, dtypes, weights),
+            "use_dpo weight_dtype");
+    return STATUS_OK;
+}
+
 static enum status maxtext_finish(struct job *job)
 {
     job_set(job, "workload.mode", "train", "");
     TRY(maxtext_set_model(job));
     TRY(set_layout(job));
     TRY(set_formats(job));
+    TRY(set_preference(job));
     TRY(set_optimizer(job));
     /* Orbax copies the state to the host, and writes it behind the next steps */
     TRY(job_set_checkpoint(job, "enable_checkpointing", true, "async_checkpointing", true));

@@ -537,6 +537,8 @@ static enum status read_models(struct job *job, struct away *away)
     if ((!nemo_rl_says(job, "grpo.") && !nemo_rl_says(job, "dpo.")) || skips)
         return STATUS_OK;
     job_set_count(job, "workload.colocated.reference", 1, "");
+    if (nemo_rl_says(job, "dpo.")) /* asked before every step (algorithms/dpo.py) */
+        job_set_count(job, "workload.colocated.passes", 1, "");
     away_add(job, away, "reference", skip_flag);
     return STATUS_OK;
 }

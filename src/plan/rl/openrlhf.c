@@ -421,9 +421,9 @@ static enum status openrlhf_finish(struct job *job)
         return set_engine(job);
     }
     if (trainers[kind].pairs)
-        trainer_set_pairs(job, "train_batch_size", trainers[kind].reference);
-    else if (trainers[kind].reference && !draft_find(&job->draft, "lora.rank"))
-        job_set_count(job, "workload.colocated.reference", 1, "");
+        colocated_set_pairs(job, "train_batch_size", trainers[kind].reference);
+    else if (trainers[kind].reference)
+        colocated_set_reference(job, "", COLOCATED_KTO_PASSES);
     if (kind == RUN_RM) /* openrlhf/models/model.py, _get_reward_model: a linear layer of one */
         job_set(job, "model.labels", "1", "pretrain");
     return STATUS_OK;

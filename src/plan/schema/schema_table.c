@@ -659,7 +659,12 @@ const struct field schema_table[] = {
           "what waits in host memory while it is not its turn (verl's param_offload, "
           "optimizer_offload); moves are not timed"),
     COUNT("workload.colocated.reference", workload.colocated.reference, 0, 100, "0",
-          "frozen copies of the model in 16 bits, shared out as zero shares weights"),
+          "frozen copies of the model, shared out as zero shares weights"),
+    COUNT("workload.colocated.passes", workload.colocated.passes, 0, 100, "0",
+          "forward passes without gradients over all tokens of a step, by models of its shape: "
+          "the reference that a preference loss asks (DPO)"),
+    FORMAT("workload.colocated.format", workload.colocated.format, words_format, "bf16",
+           "format of frozen copies and of running means"),
     COUNT("workload.colocated.critic", workload.colocated.critic, 0, 100, "0",
           "models of its shape that are trained in turn with it (verl's critic): their weights "
           "and states stay on the device, shared out as its own"),
@@ -672,9 +677,9 @@ const struct field schema_table[] = {
          "gradients and, of its shape, the inputs of layers that run again stand beside its "
          "own; their pass is not timed"),
     COUNT("workload.colocated.average", workload.colocated.average, 0, 100, "0",
-          "running means of its weights (EMA) in 16 bits, shared out as zero shares weights"),
+          "running means of its weights (EMA), shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
-          "parameters of other frozen models (reward), likewise"),
+          "parameters of other frozen models (reward) in 16 bits, likewise"),
     COUNT("workload.colocated.sequences", workload.colocated.sequences, 0, 1e9, "0",
           "fsdp, deepspeed: sequences that a rank generates at once between steps by the model "
           "that is trained (transformers' generate), without an engine; 0: none"),

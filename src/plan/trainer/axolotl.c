@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/trainer/axolotl.h"
 
@@ -381,7 +382,7 @@ static enum status set_labels(struct job *job)
     TRY(job_switch(job, flag, &rewards));
     TRY(job_switch(job, steps_flag, &steps));
     if (rewards)
-        trainer_set_pairs(job, flag, false);
+        colocated_set_pairs(job, flag, false);
     if (!rewards && !steps)
         return STATUS_OK;
     return trainer_set_labels(job, rewards ? flag : steps_flag, rewards ? 1 : 2);
@@ -408,7 +409,7 @@ static enum status set_preference(struct job *job)
     if (rl[0] == '\0')
         return STATUS_OK;
     if (text_equal(rl, "dpo") || text_equal(rl, "ipo"))
-        trainer_set_pairs(job, "rl", true);
+        colocated_set_pairs(job, "rl", true);
     else
         job_warn(job, job_setting(job, "rl")->mark,
                  "what '%s' holds beside the model matters to memory and is not modelled: "

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/frozen_names.h"
 #include "plan/trainer/llamafactory.h"
 
@@ -301,11 +302,10 @@ static enum status set_stage(struct job *job)
     const char *stage = "sft";
     TRY(job_word(job, "stage", &stage));
     if (text_equal(stage, "dpo"))
-        trainer_set_pairs(job, "stage", true);
-    else if (text_equal(stage, "kto")) { /* train/kto/trainer.py: no pairs */
-        if (!draft_find(&job->draft, "lora.rank"))
-            job_set_count(job, "workload.colocated.reference", 1, "stage");
-    } else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
+        colocated_set_pairs(job, "stage", true);
+    else if (text_equal(stage, "kto")) /* train/kto/trainer.py: no pairs */
+        colocated_set_reference(job, "stage", COLOCATED_KTO_PASSES);
+    else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
         job_warn(job, job_setting(job, "stage")->mark,
                  "what stage '%s' holds beside the model matters to memory and is not "
                  "modelled: supervised training is planned",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/framework/colocated.h"
 #include "plan/framework/megatron.h"
 #include "plan/trainer/llamafactory.h"
 
@@ -129,7 +130,7 @@ static enum status mca_finish(struct job *job)
                  "modelled: every weight is trained here",
                  type);
     if (text_equal(stage, "dpo"))
-        trainer_set_pairs(job, "stage", true);
+        colocated_set_pairs(job, "stage", true);
     else if (!text_equal(stage, "sft") && !text_equal(stage, "pt"))
         job_warn(job, job_setting(job, "stage")->mark,
                  "what stage '%s' holds beside the model matters to memory and is not "

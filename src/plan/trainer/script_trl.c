@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/framework/colocated.h"
 #include "plan/trainer/script.h"
 
 static const struct job_flag flags[] = {
@@ -56,7 +57,7 @@ enum status script_set_trainer(struct job *job)
     if (class_of(job, SCRIPT_SCORES)[0]) /* PretrainedConfig's num_labels: 2 */
         TRY(trainer_set_labels(job, SCRIPT_SCORES, 2));
     if (script_trains(job, "ORPO CPO")) {
-        trainer_set_pairs(job, SCRIPT_TRAINER, false);
+        colocated_set_pairs(job, SCRIPT_TRAINER, false);
         return STATUS_OK;
     }
     if (trainer[0] && !script_trains(job, known) && !text_equal(trainer, "Trainer") &&

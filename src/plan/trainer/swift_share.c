@@ -233,8 +233,9 @@ static enum status set_reference(struct job *job, const struct swift_rlhf *rlhf)
     TRY(job_real(job, "beta", &beta));
     TRY(job_switch(job, "reference_free", &freed));
     bool unused = freed || (text_equal(rlhf->name, "grpo") && !(beta > 0));
-    if (rlhf->reference && !unused && !draft_find(&job->draft, "lora.rank"))
-        job_set_count(job, "workload.colocated.reference", 1, type_flag);
+    if (rlhf->reference && !unused)
+        colocated_set_reference(job, type_flag,
+                                text_equal(rlhf->name, "kto") ? COLOCATED_KTO_PASSES : 1);
     return STATUS_OK;
 }
 
@@ -347,7 +348,7 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
         return STATUS_OK;
     const struct setting *s = job_setting(job, type_flag);
     if (rlhf->pairs)
-        trainer_set_pairs(job, type_flag, false);
+        colocated_set_pairs(job, type_flag, false);
     if (rlhf->missing)
         job_warn(job, s ? s->mark : job_place(job),
                  "what '%s' has (%s) matters to memory and is not modelled", rlhf->name,

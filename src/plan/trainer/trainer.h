@@ -68,7 +68,8 @@
                "the cache of generate stands in", GRPO),                                       \
         IDLE("vllm_max_model_length vllm_max_model_len", JOB_VALUE, "vLLM's part stands",      \
              GRPO),                                                                            \
-        IDLE("num_iterations", JOB_VALUE, "the step stays the same", GRPO),                    \
+        RULE("num_iterations", JOB_VALUE, "workload.colocated.passes",                         \
+             "1: the reference's pass is part of the step", GRPO),                             \
         NEITHER("temperature", JOB_VALUE, GRPO), NEITHER("epsilon", JOB_VALUE, GRPO),          \
         NEITHER("reward_funcs", JOB_LIST, GRPO), NEITHER("scale_rewards", JOB_VALUE, GRPO),    \
         NEITHER("vllm_server_host", JOB_VALUE, GRPO),                                          \
@@ -281,10 +282,6 @@ enum status trainer_tell_bits(struct job *job, const char *flag, uint64_t bits, 
  * quanto a scale an output. */
 bool trainer_method_is_known(const char *method, uint64_t bits);
 
-/* A preference over pairs (DPO): both answers in one batch, a frozen reference beside it
- * (`reference`) unless adapters are trained, whose base it is. */
-void trainer_set_pairs(struct job *job, const char *flag, bool reference);
-
 /* What Unsloth's layers hold in the place of transformers': their inputs wait in host memory,
  * on one device, adapters share theirs, and the loss of texts is made in parts (unsloth.c). */
 enum status unsloth_set_kernels(struct job *job, bool full, bool supervised, const char *flag);
@@ -372,6 +369,9 @@ enum status trl_set_length(struct job *job);
  * other launches. */
 enum status trl_assume(struct job *job);
 enum status trl_finish(struct job *job);
+
+/* The format of a reference that is loaded as the model is. */
+enum status trl_set_reference_format(struct job *job);
 
 /* ---- which of the two a launch is; for plan/launch ---- */
 

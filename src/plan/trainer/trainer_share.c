@@ -270,18 +270,6 @@ bool trainer_method_is_known(const char *method, uint64_t bits)
            (rows && bits == 8);
 }
 
-void trainer_set_pairs(struct job *job, const char *flag, bool reference)
-{
-    uint64_t micro = job_drafted(job, "workload.micro_batch", 0);
-    uint64_t global = job_drafted(job, "workload.global_batch", 0);
-    if (micro && micro < 1000000000)
-        job_set_count(job, "workload.micro_batch", 2 * micro, flag);
-    if (global && global < 1000000000)
-        job_set_count(job, "workload.global_batch", 2 * global, flag);
-    if (reference && !draft_find(&job->draft, "lora.rank"))
-        job_set_count(job, "workload.colocated.reference", 1, flag);
-}
-
 enum status trainer_set_labels(struct job *job, const char *flag, uint64_t unless)
 {
     static const char labels_flag[] = "num_labels";

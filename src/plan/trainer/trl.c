@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/framework/colocated.h"
 #include "plan/trainer/script.h"
 
 enum command {
@@ -209,6 +210,20 @@ static enum status warn_of_mixing(struct job *job)
     return STATUS_OK;
 }
 
+/* The reference is loaded as the model is, and nothing but DeepSpeed makes 16 bits of what was
+ * loaded in 32 (dpo_trainer.py, create_model_from_path; models/utils.py, prepare_deepspeed). */
+enum status trl_set_reference_format(struct job *job)
+{
+    static const char flag[] = "torch_dtype";
+    const char *loaded = "float32";
+    TRY(job_word(job, flag, &loaded));
+    bool wide = text_equal(loaded, "float32") || text_equal(loaded, "fp32");
+    if (wide && trainer_sharer(job) != TRAINER_DEEPSPEED &&
+        !draft_find(&job->draft, "lora.rank"))
+        job_set(job, "workload.colocated.format", "f32", flag);
+    return STATUS_OK;
+}
+
 enum status trl_finish(struct job *job)
 {
     enum command command = kind_of(job);
@@ -225,12 +240,12 @@ enum status trl_finish(struct job *job)
     if (command == COMMAND_PPO)
         return trl_finish_ppo(job);
     if (command == COMMAND_REWARD) { /* one score of both answers (reward_trainer.py) */
-        trainer_set_pairs(job, "per_device_train_batch_size", false);
+        colocated_set_pairs(job, "per_device_train_batch_size", false);
         job_set(job, "model.labels", "1", "model_name_or_path");
         return STATUS_OK;
     }
     TRY(job_switch(job, "precompute_ref_log_probs", &precomputed));
-    trainer_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
-                      !precomputed);
-    return STATUS_OK;
+    colocated_set_pairs(job, "per_device_train_batch_size precompute_ref_log_probs",
+                        !precomputed);
+    return precomputed ? STATUS_OK : trl_set_reference_format(job);
 }

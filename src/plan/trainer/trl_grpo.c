@@ -113,10 +113,14 @@ static enum status read_vllm(struct job *job)
 static enum status read_reference(struct job *job, bool rloo)
 {
     double beta = rloo ? 0.05 : 0;
+    uint64_t times = 1;
     TRY(job_real(job, "beta", &beta));
-    if (fabs(beta) > 0 && !draft_find(&job->draft, "lora.rank"))
-        job_set_count(job, "workload.colocated.reference", 1, "beta");
-    return STATUS_OK;
+    TRY(job_count(job, "num_iterations", &times));
+    if (!(fabs(beta) > 0))
+        return STATUS_OK;
+    /* asked once for what is trained num_iterations times */
+    colocated_set_reference(job, "beta num_iterations", times <= 1);
+    return trl_set_reference_format(job);
 }
 
 /* Of DeepSpeed a model that scores is an engine of its own in 16 bits, shared out from ZeRO-3

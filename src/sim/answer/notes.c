@@ -11,7 +11,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 9 };
+enum { OWN = 10 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -148,6 +148,20 @@ static size_t add_borrowed(const struct plan *plan, struct note notes[OWN])
     return n;
 }
 
+/* Between steps the model answers, and the answers are scored. */
+static size_t add_update(const struct plan *plan, struct note *note)
+{
+    const struct colocated *c = &plan->workload.colocated;
+    bool generates = c->engine != ENGINE_NONE || c->sequences > 0;
+    if (plan->workload.mode != MODE_TRAIN || !generates)
+        return 0;
+    *note =
+        note_loud(c->sequences ? "workload.colocated.sequences" : "workload.colocated.engine",
+                  "a step is the update alone: answers are generated and scored between "
+                  "steps, which is not timed");
+    return 1;
+}
+
 const char *notes_graphs(const struct plan *plan, uint64_t sequences, struct arena *arena)
 {
     if (plan->stack.kind != STACK_TRTLLM || plan->stack.graphs != GRAPHS_AUTO ||
@@ -195,6 +209,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_indexer(plan, notes + *n);
     *n += add_blocks(plan, notes + *n);
     *n += add_borrowed(plan, notes + *n);
+    *n += add_update(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
                              : NULL;

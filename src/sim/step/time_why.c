@@ -53,7 +53,7 @@ void time_path(struct time_telling *c)
     double share[TIME_PARTS];
     for (unsigned i = 0; i < TIME_PARTS; i++)
         share[i] = waited_share(c, (enum time_part)i);
-    struct time_line *lines = arena_alloc(c->arena, work->n_ops + 3, sizeof *lines);
+    struct time_line *lines = arena_alloc(c->arena, work->n_ops + 4, sizeof *lines);
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
         bool shards = process_group_is_data(op->group) || op->group == GROUP_PP;
@@ -65,9 +65,10 @@ void time_path(struct time_telling *c)
                                         phase_name(op->phase), op->name);
         lines[n++] = (struct time_line){name, seconds};
     }
-    static const enum time_part waits[] = {TIME_SHARDING, TIME_PIPELINE, TIME_HOST};
-    static const char *const names[] = {"exposed sharding", "pipeline", "host"};
-    for (size_t i = 0; i < 3; i++)
+    static const enum time_part waits[] = {TIME_SHARDING, TIME_PIPELINE, TIME_HOST,
+                                           TIME_REFERENCE};
+    static const char *const names[] = {"exposed sharding", "pipeline", "host", "reference"};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (c->out->step.part_s[waits[i]] > 0)
             lines[n++] = (struct time_line){names[i], c->out->step.part_s[waits[i]]};
     if (n)

@@ -24,12 +24,16 @@ struct step_parts {
     struct pipeline_times times;
     double reduce_s, gather_s; /* of the whole step's collectives what nothing hides */
     double fixed_s, graphs_s;  /* once a step: the profile's own, the graph's launch */
+    double reference_s;        /* passes without gradients, in front of all else */
 };
 
 /* stepper_time, and what it is of. tasks: those of the pipeline are kept too (times.tasks;
  * without stages there are none). */
 bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts);
+
+/* Adds workload.colocated.passes to a step whose chunks are known. */
+void step_reference_add(struct step_parts *parts, struct step_time *out);
 
 /* Values of the sizes, and prices of all ops, of the plan's step in one. False as above. */
 bool stepper_ops(struct stepper *stepper, const struct demand *demand);

@@ -184,11 +184,11 @@ static double add_tasks(struct builder *b)
 
 /* ---- what the step does once ---- */
 
-static void add_once(struct builder *b, uint64_t stage, const char *name, double begin,
-                     double end)
+static void add_once(struct builder *b, uint64_t stage, const char *phase, const char *name,
+                     double begin, double end)
 {
     const struct span task = {.op = name,
-                              .phase = "update",
+                              .phase = phase,
                               .rank = stage,
                               .stream = SPAN_TASKS,
                               .number = SIZE_MAX,
@@ -209,11 +209,11 @@ static void add_end(struct builder *b, uint64_t stage, double done)
     update_spans(parts, stage, UPDATE_REDUCE, update - all->reduce_s, b->out);
     update_spans(parts, stage, UPDATE_WORK, update, b->out);
     update_spans(parts, stage, UPDATE_GATHER, beside ? 0 : end, b->out);
-    add_once(b, stage, "update", update, end);
+    add_once(b, stage, "update", "update", update, end);
     end += beside ? 0 : parts->gather_s;
-    add_once(b, stage, "graph launch", end, end + parts->graphs_s);
+    add_once(b, stage, "update", "graph launch", end, end + parts->graphs_s);
     end += parts->graphs_s;
-    add_once(b, stage, "fixed by the profile", end, end + parts->fixed_s);
+    add_once(b, stage, "update", "fixed by the profile", end, end + parts->fixed_s);
 }
 
 void step_spans(const struct step_parts *parts, const struct step_time *step, size_t most,
@@ -233,6 +233,9 @@ void step_spans(const struct step_parts *parts, const struct step_time *step, si
                                   b.detailed, p->micro_batches);
     if (shards_of_step(&parts->s->plan, UPDATE_GATHER))
         b.begin_s = parts->gather_s;
+    for (uint64_t stage = 0; stage < p->stages; stage++)
+        add_once(&b, stage, "forward", "reference", b.begin_s, b.begin_s + parts->reference_s);
+    b.begin_s += parts->reference_s;
     double done = add_tasks(&b);
     for (uint64_t stage = 0; stage < p->stages; stage++)
         add_end(&b, stage, done);

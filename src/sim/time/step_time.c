@@ -530,6 +530,7 @@ static void compose(struct step_parts *c, struct step_time *out)
         paired_layers_of(c->s, &c->paired);
     fill_chunks(c);
     add_pipeline(c, out);
+    step_reference_add(c, out);
     add_update(c, out);
     add_fixed(c, out);
     for (unsigned i = 0; i < TIME_PARTS; i++)

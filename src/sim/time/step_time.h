@@ -27,7 +27,8 @@
     X(OPTIMIZER, "optimizer", "gradient norm and update")                                      \
     X(HOST, "host", "launches, waits and copies that the device waits for")                    \
     X(FIXED, "fixed", "what a profile adds to every layer and step")                           \
-    X(DRAFT, "draft", "passes of a draft that proposes tokens")
+    X(DRAFT, "draft", "passes of a draft that proposes tokens")                                \
+    X(REFERENCE, "reference", "passes without gradients beside the step (DPO's reference)")
 
 enum time_part {
 #define PART_ENUM(name, text, help) TIME_##name,

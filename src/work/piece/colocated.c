@@ -1,18 +1,18 @@
 /* Models beside the one that is trained; see state_parts.h. Sources: verl (b178a3cd) and
- * vLLM's sleep mode, training-stacks.md 7: reference and reward models are plain 16-bit
- * weights; an engine that sleeps discards weights and cache, or has its weights in pinned host
- * memory (level 1: cumem.py, CuMemAllocator.sleep), and takes both before it generates.
- * First its weights, which the trainer's are copied to while those are on the device; then the
- * trainer's leave where they wait in host memory, and the cache comes (verl 0017354ef582,
- * workers/engine_workers.py). A critic's states stay there while the actor steps, as the
- * actor's do while it steps. */
+ * vLLM's sleep mode, training-stacks.md 7: reference and reward models are plain
+ * weights, those of 16 bits; an engine that sleeps discards weights and cache, or has its
+ * weights in pinned host memory (level 1: cumem.py, CuMemAllocator.sleep), and takes both
+ * before it generates. First its weights, which the trainer's are copied to while those are on
+ * the device; then the trainer's leave where they wait in host memory, and the cache comes
+ * (verl 0017354ef582, workers/engine_workers.py). A critic's states stay there while the actor
+ * steps, as the actor's do while it steps. */
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/params.h"
 #include "work/piece/cache.h"
 #include "work/piece/state_parts.h"
 
-enum { BYTES = 2 }; /* of a weight, frozen or the engine's */
+enum { BYTES = 2 }; /* of a weight of the engine's */
 
 static const char source[] = "training-stacks.md 7";
 
@@ -67,19 +67,21 @@ static void add_frozen(const struct plan *plan, struct work *work)
     const struct {
         const char *name;
         struct size elements;
+        enum dtype dtype;
         uint64_t count;
         bool away;
-    } rows[] = {{"reference_weights", own.dense, c->reference, away},
-                {"expert_reference_weights", own.experts, c->reference, away},
-                {"average_weights", own.dense, c->average, means_away},
-                {"expert_average_weights", own.experts, c->average, means_away},
-                {"frozen_weights", others, c->parameters > 0, waits(plan, AWAY_FROZEN)}};
+    } rows[] = {
+        {"reference_weights", own.dense, c->format, c->reference, away},
+        {"expert_reference_weights", own.experts, c->format, c->reference, away},
+        {"average_weights", own.dense, c->format, c->average, means_away},
+        {"expert_average_weights", own.experts, c->format, c->average, means_away},
+        {"frozen_weights", others, DTYPE_BF16, c->parameters > 0, waits(plan, AWAY_FROZEN)}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count)
             add_model(work,
                       (struct buffer){.name = rows[i].name,
                                       .category = CATEGORY_WEIGHTS,
-                                      .dtype = DTYPE_BF16,
+                                      .dtype = rows[i].dtype,
                                       .dims = {rows[i].elements},
                                       .count = size_const(z, rows[i].count)},
                       rows[i].away);
