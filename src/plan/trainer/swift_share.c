@@ -250,11 +250,12 @@ static enum status set_teacher(struct job *job)
     TRY(job_switch(job, "offload_teacher_model", &away));
     if (!teacher || away || job_given(job, "teacher_model_server"))
         return STATUS_OK;
-    bool own = text_equal(teacher, student);
-    if (own && draft_find(&job->draft, "lora.rank"))
+    if (text_equal(teacher, student)) {
+        colocated_set_reference(job, flag, 1);
         return STATUS_OK;
-    if (own || job_requested(job, "workload.colocated.parameters")) {
-        job_set_count(job, "workload.colocated.reference", own, flag);
+    }
+    if (job_requested(job, "workload.colocated.parameters")) {
+        job_set_count(job, "workload.colocated.reference", 0, flag);
         return STATUS_OK;
     }
     job_set_count(job, "workload.colocated.reference", 1, flag);
