@@ -11,7 +11,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 10 };
+enum { OWN = 12 };
 
 /* What times and memory of a plan that speculates rest on. */
 static size_t add_draft(const struct plan *plan, struct note notes[OWN])
@@ -148,6 +148,29 @@ static size_t add_borrowed(const struct plan *plan, struct note notes[OWN])
     return n;
 }
 
+/* How transformers multiplies experts is its release's, which no job states; what ZeRO-3 does
+ * around each of them is its Python's. */
+static size_t add_turns(const struct plan *plan, struct note notes[OWN])
+{
+    bool deepspeed = plan->stack.kind == STACK_DEEPSPEED;
+    bool eager = deepspeed || plan->stack.kind == STACK_FSDP;
+    size_t n = 0;
+    if (plan->workload.mode != MODE_TRAIN || !eager || !plan_has_experts(plan))
+        return 0;
+    if (text_equal(words_path[plan->moe.path], "auto"))
+        notes[n++] = note_loud(
+            "moe.path",
+            "experts of a layer are multiplied in one call, as transformers 5 does; release 4 "
+            "runs one after another: moe.path expert_loop");
+    bool turns = text_equal(words_path[stack_path(plan, NULL)], "expert_loop");
+    if (turns && deepspeed && plan->parallel.zero == 3)
+        notes[n++] = note_loud(
+            "moe.path",
+            "not timed: the host's work in ZeRO-3's hooks around every expert, which may take "
+            "longer than all else unless layers are leaves (set_z3_leaf_modules)");
+    return n;
+}
+
 /* Between steps the model answers, and the answers are scored. */
 static size_t add_update(const struct plan *plan, struct note *note)
 {
@@ -209,6 +232,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     *n += add_indexer(plan, notes + *n);
     *n += add_blocks(plan, notes + *n);
     *n += add_borrowed(plan, notes + *n);
+    *n += add_turns(plan, notes + *n);
     *n += add_update(plan, notes + *n);
     const char *graphs = plan->workload.mode == MODE_DECODE
                              ? notes_graphs(plan, plan->workload.micro_batch, arena)
