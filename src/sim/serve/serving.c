@@ -209,12 +209,21 @@ static void take_given(const struct plan *plan, struct serving_report *r)
         r->cache_bytes = given;
 }
 
+/* DeepEP's buffers come with the model (vLLM, TensorRT-LLM), or with the first step that
+ * exchanges, behind the pool and out of what it leaves (SGLang's token_dispatcher/deepep.py,
+ * _get_buffer, and its reserve for them: engines.md 2.1). */
+static bool buffers_before_pool(const struct plan *plan)
+{
+    return engine_release(plan)->pool != POOL_OF_FREE;
+}
+
 static void take_pool(const struct run *run, const struct memory_peak *peak,
                       struct serving_report *r)
 {
     r->weights_bytes = peak->state_bytes - peak->category[CATEGORY_KV_CACHE];
-    r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
-    r->outside_bytes = peak->outside_bytes + engine_outside(run->plan);
+    uint64_t exchange = buffers_before_pool(run->plan) ? peak->outside_bytes : 0;
+    r->activation_bytes = peak->temp_bytes - exchange;
+    r->outside_bytes = exchange + engine_outside(run->plan);
     r->graphs_bytes = engine_graphs(run->plan);
     take_bytes(run, r);
     split_states(run->plan, &run->slots, r);

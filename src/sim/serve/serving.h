@@ -16,7 +16,7 @@ struct serving_report {
     uint64_t weights_bytes;
     /* peak beside them: of the profile run, what stays included, or of a full prefill step */
     uint64_t activation_bytes;
-    uint64_t outside_bytes; /* libraries' and exchanges', made after the snapshot */
+    uint64_t outside_bytes; /* libraries', and exchanges' that are made before the pool */
     uint64_t graphs_bytes;  /* taken from the pool; 0 where the release does not */
     uint64_t cache_bytes;   /* what is left: the pool */
     bool given;             /* or what the plan says of it (memory.cache_*) */
