@@ -139,7 +139,7 @@ enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
         return DTYPE_BF16;
     if (!names_part(&p->plain, PART_AUTO))
         return names_part(&p->plain, part) ? p->plain_format : p->weights;
-    if (model->checkpoint == p->weights)
+    if (model->checkpoint == p->weights && model->plain.n)
         return names_part(&model->plain, part) ? model->plain_format : p->weights;
     return left_wide(plan, part) ? DTYPE_BF16 : p->weights;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/engine.h"
 #include "plan/job/job.h"
 #include "plan/read/load.h"
 #include "plan/schema/schema.h"
@@ -21,6 +22,24 @@ static enum status read_launch(const char *name, struct arena *arena, struct pla
     const char *text = arena_printf(arena, "vllm serve %s\n", name);
     TRY(job_read_text("job.sh", text, strlen(text), &request, arena, &job, err));
     return plan_load_tree("job.sh", job.root, NULL, 0, true, arena, plan, NULL, err);
+}
+
+/* A plan that has the name as its model is of the same shape and formats. */
+static void check_named_plan(const char *name, const struct plan *launch, struct arena *arena)
+{
+    struct err err = {0};
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    const char *text =
+        arena_printf(arena, "{model: %s, cluster: h200-8x1, stack: vllm}\n", name);
+    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, plan, NULL, &err))
+        fail_msg("%s: %s", name, err.text);
+    assert_true(text_starts(launch->model_name, plan->model_name));
+    assert_int_equal(plan->model.max_position, launch->workload.context_length);
+    for (unsigned part = PART_ATTENTION_IN; part < WEIGHT_PARTS; part++)
+        if (plan_part_format(plan, part) != plan_part_format(launch, part))
+            fail_msg("%s, part %u: %s in a plan, %s in a launch", name, part,
+                     words_dtype[plan_part_format(plan, part)],
+                     words_dtype[plan_part_format(launch, part)]);
 }
 
 static void names_say_shape_and_format(void **state)
@@ -78,6 +97,7 @@ static void names_say_shape_and_format(void **state)
                      plan->model_name, words_dtype[plan->precision.weights],
                      (uintmax_t)plan->workload.context_length, cases[i].model,
                      words_dtype[cases[i].weights], (uintmax_t)cases[i].positions);
+        check_named_plan(cases[i].name, plan, &arena);
         arena_release(&arena);
     }
 }

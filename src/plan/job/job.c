@@ -251,7 +251,8 @@ static enum status read_named(const struct input *in, const char *model)
     static const char what[] = "model's name";
     struct draft draft = {.arena = in->arena};
     draft_set(&draft, "model", model, (struct mark){in->name, 1, 1}, what);
-    draft_set(&draft, "name", model, (struct mark){0}, what);
+    const char *ours = model_name_from(NAMES_HUB, model, in->arena);
+    draft_set(&draft, "name", ours ? ours : model, (struct mark){0}, what);
     return take(in, &draft, what);
 }
 

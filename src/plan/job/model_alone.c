@@ -15,9 +15,9 @@ const char *model_alone(const char *name, struct arena *arena)
         return config;
     if (access(name, F_OK) == 0)
         return NULL;
-    return catalog_has(CATALOG_MODEL, name, arena, &path)
-               ? name
-               : model_name_from(NAMES_HUB, name, arena);
+    bool known = catalog_has(CATALOG_MODEL, name, arena, &path) ||
+                 model_name_from(NAMES_HUB, name, arena);
+    return known ? name : NULL;
 }
 
 bool model_alone_is(const struct node *root)
@@ -42,4 +42,14 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
     const char *near = strchr(name, '/') ? NULL : text_nearest(name, n, item_at, items);
     return near ? err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near)
                 : STATUS_INPUT;
+}
+
+enum status job_unknown_model(struct job *job, struct mark mark, const char *name)
+{
+    const char *near = model_name_near(name, job->arena);
+    err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+    return err_hint(job->err,
+                    "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
+                    "config.json",
+                    near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }

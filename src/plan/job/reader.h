@@ -3,6 +3,7 @@
 #define MOEPLAN_PLAN_JOB_READER_H
 
 #include "plan/job/job.h"
+#include "plan/read/model_names.h"
 #include "plan/text/shell.h"
 
 /* ---- tables ---- */
@@ -41,9 +42,6 @@ enum job_syntax {
 
 struct job;
 struct job_writer;
-
-/* Catalogues of models' names; NAMES_NONE: the launch spells sizes out, or names nothing. */
-enum model_catalog { NAMES_HUB, NAMES_MAXTEXT, NAMES_TORCHTITAN, NAMES_BRIDGE, NAMES_NONE };
 
 struct job_framework {
     const char *name;   /* as --from takes it */
@@ -368,39 +366,6 @@ const char *device_name_from(const char *name, struct arena *arena);
 /* Drafts the cluster that a container's description asks for, where nobody names one. */
 void job_set_device(struct job *job);
 
-/* ---- names of models elsewhere; see model_names.c ---- */
-
-/* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
-const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);
-/* The same of a name's letters and digits alone, in lower case. */
-const char *model_name_of_letters(enum model_catalog catalog, const char *name,
-                                  struct arena *arena);
-const char *model_name_to(enum model_catalog catalog, const char *name);
-
-/* A hub's name as ours, or the config.json of a folder that is there; NULL: neither. */
-const char *model_name_or_folder(const char *name, struct arena *arena);
-
-/* The same of a path, which may end with '/': by its last part. */
-const char *model_name_of_path(const char *path, struct arena *arena);
-
-/* The same of one that may have other words in front of the model's it was made of:
- * "Skywork-Reward-Llama-3.1-8B". */
-const char *model_name_inside(const char *path, struct arena *arena);
-
-/* The longest sequence of a hub's checkpoint where it is not that of our model of its shape, 0
- * elsewhere. */
-uint64_t model_name_positions(const char *name, struct arena *arena);
-
-/* STATUS_INPUT at the mark for a name that is none, with the nearest that is. */
-enum status job_unknown_model(struct job *job, struct mark mark, const char *name);
-
-/* Does the rest of a checkpoint's name, behind what our model's begins with, tell of another
- * size? "-8b" of "deepseek-v3-8b". */
-bool model_size_differs(const char *model, const char *rest, struct arena *arena);
-
-/* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
-const char *model_name_weights(const char *name);
-
 /* ---- a model in the place of a plan; see model_alone.c ---- */
 
 /* The model that a name stands for where no such file is there: one of ours, by our name or a
@@ -409,6 +374,9 @@ const char *model_alone(const char *name, struct arena *arena);
 
 /* Is it a model's file, with nothing of a plan? */
 bool model_alone_is(const struct node *root);
+
+/* STATUS_INPUT at the mark for a name that is none, with the nearest that is. */
+enum status job_unknown_model(struct job *job, struct mark mark, const char *name);
 
 /* Adds the nearest model to the error of a name that is neither a file nor a model. */
 enum status model_alone_hint(const char *name, struct arena *arena, struct err *err);

@@ -1,6 +1,7 @@
 /* See part.h. */
 #include "plan/read/part.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "plan/encoding.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_quant.h"
+#include "plan/read/model_names.h"
 #include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
 
@@ -180,6 +182,50 @@ static const char *without_dot(const char *path, const char *name)
     return text_starts(path, "./") && !text_starts(name, "./") ? path + 2 : path;
 }
 
+static enum status set_text(struct part *part, const char *key, const char *text,
+                            struct mark mark)
+{
+    struct loader *loader = part->loader;
+    apply_origin_set(loader, key, mark);
+    return schema_set(schema_find(key), loader->plan, text, false, mark, loader->err);
+}
+
+/* What a hub's checkpoint has otherwise than our model of its shape: parts that this one's own
+ * leaves in another format are not known of a checkpoint in another. */
+static enum status set_by_name(struct part *part, const struct node *value)
+{
+    const struct model *model = &part->loader->plan->model;
+    const char *format = model_name_format(value->text);
+    uint64_t positions = model_name_positions(value->text, part->loader->arena);
+    if (format && !text_equal(format, words_dtype[model->checkpoint])) {
+        TRY(set_text(part, "model.checkpoint", format, value->mark));
+        TRY(set_text(part, "model.plain", "[]", value->mark));
+    }
+    if (positions)
+        TRY(set_text(part, "model.max_position",
+                     arena_printf(part->loader->arena, "%" PRIu64, positions), value->mark));
+    return STATUS_OK;
+}
+
+/* The file that a name stands for; *hub: our model, where it is a hub's name of one. */
+static enum status find_called(struct part *part, const struct node *value, const char *folder,
+                               struct catalog_cluster *found, const char **hub)
+{
+    struct loader *loader = part->loader;
+    struct err before = *loader->err;
+    if (part->kind == CATALOG_CLUSTER)
+        return catalog_find_cluster(value->text, folder, loader->arena, found, loader->err);
+    enum status status =
+        catalog_find(part->kind, value->text, folder, loader->arena, &found->path, loader->err);
+    if (status == STATUS_OK || part->kind != CATALOG_MODEL)
+        return status;
+    *hub = model_name_from(NAMES_HUB, value->text, loader->arena);
+    if (!*hub)
+        return status;
+    *loader->err = before;
+    return catalog_find(part->kind, *hub, folder, loader->arena, &found->path, loader->err);
+}
+
 static enum status read_called(struct part *part, const struct node *value, const char *folder)
 {
     struct loader *loader = part->loader;
@@ -194,12 +240,8 @@ static enum status read_called(struct part *part, const struct node *value, cons
                       "'%s' takes a name or a path%s, not %s", key,
                       is_base ? "" : ", or a mapping", node_kind_name(value->kind));
     struct catalog_cluster found = {0};
-    enum status status =
-        part->kind == CATALOG_CLUSTER
-            ? catalog_find_cluster(value->text, folder, loader->arena, &found, loader->err)
-            : catalog_find(part->kind, value->text, folder, loader->arena, &found.path,
-                           loader->err);
-    if (status != STATUS_OK)
+    const char *hub = NULL;
+    if (find_called(part, value, folder, &found, &hub) != STATUS_OK)
         return err_place(loader->err, value->mark);
     const char *path = without_dot(found.path, value->text);
     struct node *root;
@@ -210,9 +252,11 @@ static enum status read_called(struct part *part, const struct node *value, cons
                       "a %s file holds a mapping, not %s", part->key,
                       node_kind_name(root->kind));
     TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
+    if (hub)
+        TRY(set_by_name(part, value));
     resize_cluster(part, &found, value->mark);
     if (part->name[0] == '\0' && !is_base)
-        part_name_of_path(part->name, strchr(value->text, '.') ? path : value->text);
+        part_name_of_path(part->name, hub || strchr(value->text, '.') ? path : value->text);
     return STATUS_OK;
 }
 

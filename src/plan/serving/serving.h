@@ -8,9 +8,6 @@
  * config.json; the format of its checkpoint goes to precision.weights. */
 enum status serving_set_model(struct job *job, const char *flag);
 
-/* The format that a checkpoint's name says it is in; NULL: it says none. */
-const char *serving_named_format(const char *name);
-
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job, bool quantized); /* weights are set already */
 /* precision.plain: all parts but routed experts. */

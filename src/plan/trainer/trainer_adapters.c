@@ -218,7 +218,7 @@ static void set_named_base(struct job *job)
                  "a base in %s matters to memory and is not modelled: 16 bits stand in; "
                  "--set precision.weights=int4 plans four",
                  foreign);
-    const char *format = s && s->n ? serving_named_format(s->values[0]) : NULL;
+    const char *format = s && s->n ? model_name_format(s->values[0]) : NULL;
     if (format && !text_equal(format, "bf16") && draft_find(&job->draft, "lora.rank") &&
         !job_requested(job, "precision.weights") && !stays(job, s->values[0], format))
         job_warn(

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "plan/params.h"
-#include "plan/job/reader.h"
 #include "plan/read/load.h"
+#include "plan/read/model_names.h"
 
 /* "8b", "0.5b" up to the next blank of a name: billions; 0: no size. */
 static double size_at(const char *word, size_t length)

@@ -1,9 +1,11 @@
-/* Names of models in other catalogues. */
+/* See model_names.h. */
+#include "plan/read/model_names.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/job/reader.h"
+#include "base/text.h"
 #include "plan/schema/word.h"
 
 /* Hub (checkpoint formats: their quantization_config): the beginning of the name behind the
@@ -499,19 +501,9 @@ static const char *name_at(const void *table, size_t i)
     return names[i].hub;
 }
 
-static const char *model_name_near(const char *name, struct arena *arena)
+const char *model_name_near(const char *name, struct arena *arena)
 {
     return text_nearest(lower_base(name, arena), N_NAMES, name_at, NULL);
-}
-
-enum status job_unknown_model(struct job *job, struct mark mark, const char *name)
-{
-    const char *near = model_name_near(name, job->arena);
-    err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
-    return err_hint(job->err,
-                    "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
-                    "config.json",
-                    near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
 const char *model_name_of_letters(enum model_catalog catalog, const char *name,
