@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "plan/hf/import_hf_format.h"
 #include "plan/schema/schema.h"
-#include "plan/serving/serving.h"
 #include "plan/trainer/trainer.h"
 
 /* What a module is called: "linear_attn.out_proj" is out_proj. */
