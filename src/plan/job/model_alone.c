@@ -34,12 +34,21 @@ static const char *item_at(const void *table, size_t i)
     return ((const struct catalog_item *)table)[i].name;
 }
 
-enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
+/* A path may be any file's: of one that could be a hub's, OWNER/NAME, the name is looked at. */
+static const char *near_to(const char *name, struct arena *arena)
 {
+    const char *slash = strchr(name, '/');
     struct catalog_item *items;
     size_t n;
+    if (slash)
+        return strchr(slash + 1, '/') || slash == name ? NULL : model_name_near(name, arena);
     catalog_list(CATALOG_MODEL, arena, &items, &n);
-    const char *near = strchr(name, '/') ? NULL : text_nearest(name, n, item_at, items);
+    return text_nearest(name, n, item_at, items);
+}
+
+enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
+{
+    const char *near = near_to(name, arena);
     return near ? err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near)
                 : STATUS_INPUT;
 }
