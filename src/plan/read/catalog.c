@@ -149,14 +149,22 @@ static char *find_name(const struct kind *kind, const char *name, const char *pl
     return beside;
 }
 
-static char *find_path(const char *name, const char *plan_folder, struct arena *arena)
+/* Of a checkpoint's folder its configuration. */
+static char *file_or_config(const char *path, enum catalog_kind kind, struct arena *arena)
 {
-    if (plan_folder && plan_folder[0] != '\0' && name[0] != '/') {
-        char *beside = arena_printf(arena, "%s/%s", plan_folder, name);
-        if (is_readable(beside))
-            return beside;
-    }
-    return is_readable(name) ? arena_strdup(arena, name) : NULL;
+    char *config = arena_printf(arena, "%s/config.json", path);
+    if (kind == CATALOG_MODEL && file_is_there(config))
+        return config;
+    return is_readable(path) ? arena_strdup(arena, path) : NULL;
+}
+
+static char *find_path(enum catalog_kind kind, const char *name, const char *plan_folder,
+                       struct arena *arena)
+{
+    char *beside = NULL;
+    if (plan_folder && plan_folder[0] != '\0' && name[0] != '/')
+        beside = file_or_config(arena_printf(arena, "%s/%s", plan_folder, name), kind, arena);
+    return beside ? beside : file_or_config(name, kind, arena);
 }
 
 static bool looks_like_path(const char *name)
@@ -203,10 +211,10 @@ static const struct unsupported *find_unsupported(const char *name, struct arena
 enum status catalog_find(enum catalog_kind kind, const char *name, const char *plan_folder,
                          struct arena *arena, char **path, struct err *err)
 {
-    char *found = looks_like_path(name) ? find_path(name, plan_folder, arena)
+    char *found = looks_like_path(name) ? find_path(kind, name, plan_folder, arena)
                                         : find_name(&kinds[kind], name, plan_folder, arena);
     if (!found && kind == CATALOG_PUBLISHED) /* a table of one's own may be called anything */
-        found = find_path(name, plan_folder, arena);
+        found = find_path(kind, name, plan_folder, arena);
     if (found) {
         *path = found;
         return STATUS_OK;
