@@ -55,8 +55,8 @@ const struct field schema_table[] = {
     /* ---- model: what is trained or served ---- */
 
     TEXT("model", model_name, NULL,
-         "name in models/ or on the hub, path of a model file, of a config.json or its folder, or "
-         "a mapping in place"),
+         "name in models/ or on the hub, path of a model file, of a config.json or its folder, "
+         "or a mapping in place"),
     TEXT("model.name", model.name, "", "name of the model in results"),
     COUNT("model.layers", model.layers, 1, 10000, NULL,
           "transformer layers, dense and MoE, without multi-token prediction"),
