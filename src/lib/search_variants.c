@@ -1,10 +1,13 @@
 /* See search_variants.h. */
 #include "lib/search_variants.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "lib/axis.h"
+#include "plan/derive.h"
 #include "plan/pools.h"
 #include "plan/read/unread.h"
 #include "plan/schema/schema.h"
@@ -15,7 +18,8 @@
 struct axes {
     struct axis axis[SEARCH_VARIANT_KEYS];
     const struct field *field[SEARCH_VARIANT_KEYS];
-    size_t n, points; /* combinations */
+    bool joined[SEARCH_VARIANT_KEYS]; /* varies with the one before it */
+    size_t n, points;                 /* combinations */
 };
 
 /* The request with the values of a combination, whose labels are noted. */
@@ -30,7 +34,7 @@ static struct request request_at(const struct axes *axes, size_t point,
     for (size_t i = axes->n; i-- > 0;) { /* the last varies fastest */
         const struct axis *axis = &axes->axis[i];
         labels[i] = axis->values[point % axis->n_values].label;
-        point /= axis->n_values;
+        point /= axes->joined[i] ? 1 : axis->n_values;
         at.sets[request->n_sets + i] =
             (struct override){.key = axis->column, .value = labels[i], .option = axis->option};
     }
@@ -90,7 +94,7 @@ static enum status add_axis(struct axes *axes, const struct axis *axis,
         return err_set(err, STATUS_USAGE, "%s: more than %d keys beside a layout's",
                        axis->option, SEARCH_VARIANT_KEYS);
     TRY(check_values(axis, field, plan, err));
-    axes->points *= axis->n_values;
+    axes->points *= axes->joined[axes->n] ? 1 : axis->n_values;
     if (axes->points > SEARCH_VARIANTS) {
         err_set(err, STATUS_USAGE, "%s: more than %d combinations of keys beside a layout's",
                 axis->option, SEARCH_VARIANTS);
@@ -115,6 +119,84 @@ static enum status unknown_key(const struct request *request, const struct axis 
                    axis->column);
 }
 
+/* What one of n servers has of a plan's devices and requests. */
+struct server {
+    uint64_t nodes, devices, concurrency;
+    double request_rate;
+};
+
+/* Whole nodes, or an equal part of one. */
+static bool share_out(const struct plan *plan, uint64_t n, struct server *out)
+{
+    const struct cluster *c = &plan->cluster;
+    const struct workload *w = &plan->workload;
+    uint64_t parts = n > c->nodes ? n / c->nodes : 1;
+    out->nodes = n > c->nodes ? 1 : c->nodes / n;
+    out->devices = c->node.devices / parts;
+    out->concurrency = (w->concurrency + n - 1) / n;
+    out->request_rate = w->request_rate / (double)n;
+    return out->nodes * out->devices * n == c->nodes * c->node.devices;
+}
+
+/* The values of a key that every number of servers has. */
+static void fill_servers(struct axis *axis, const struct server *servers, const char *key,
+                         struct arena *arena)
+{
+    axis->column = key;
+    axis->values = arena_alloc(arena, axis->n_values, sizeof *axis->values);
+    for (size_t i = 0; i < axis->n_values; i++) {
+        const struct server *s = &servers[i];
+        const char *text =
+            text_equal(key, "workload.request_rate")
+                ? arena_printf(arena, "%.17g", s->request_rate)
+                : arena_printf(arena, "%" PRIu64,
+                               text_equal(key, "cluster.nodes")          ? s->nodes
+                               : text_equal(key, "cluster.node.devices") ? s->devices
+                                                                         : s->concurrency);
+        axis->values[i] = (struct axis_value){.label = text};
+    }
+}
+
+/* Servers of their own: each is a plan of fewer devices and fewer requests, and what a device
+ * answers is that of the whole. */
+static enum status add_servers(const struct search_wish *wish, const struct plan *plan,
+                               struct arena *arena, struct axes *axes, struct err *err)
+{
+    const char *const keys[] = {"cluster.nodes", "cluster.node.devices",
+                                plan_arrives(plan) ? "workload.request_rate"
+                                                   : "workload.concurrency"};
+    struct axis axis;
+    if (plan->workload.mode != MODE_SERVE || plan->prefill)
+        return err_set(err, STATUS_USAGE,
+                       "--servers: of a served plan of one pool (workload.mode: serve)");
+    TRY(axis_parse_over(arena_printf(arena, "servers=%s", wish->servers), arena, &axis, err));
+    struct server *servers = arena_alloc(arena, axis.n_values, sizeof *servers);
+    for (size_t i = 0; i < axis.n_values; i++) {
+        uint64_t n = 0;
+        if (!number_count(axis.values[i].label, &n) || !n || !share_out(plan, n, &servers[i])) {
+            err_set(err, STATUS_USAGE,
+                    "--servers: %" PRIu64 " x %" PRIu64
+                    " devices are not shared out among '%s'",
+                    plan->cluster.nodes, plan->cluster.node.devices, axis.values[i].label);
+            return err_hint(err, "each has whole nodes, or an equal part of one");
+        }
+        if (!plan_arrives(plan) && n > plan->workload.concurrency)
+            return err_set(err, STATUS_USAGE,
+                           "--servers: %" PRIu64 " servers have %" PRIu64
+                           " requests (workload.concurrency)",
+                           n, plan->workload.concurrency);
+    }
+    axis.option = "--servers";
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct axis key = axis;
+        if (axes->n < SEARCH_VARIANT_KEYS)
+            axes->joined[axes->n] = i > 0;
+        fill_servers(&key, servers, keys[i], arena);
+        TRY(add_axis(axes, &key, schema_find(keys[i]), plan, err));
+    }
+    return STATUS_OK;
+}
+
 static enum status read_axes(const struct search_wish *wish, const struct request *request,
                              const struct plan *plan, struct arena *arena, struct axes *axes,
                              struct err *err)
@@ -130,7 +212,7 @@ static enum status read_axes(const struct search_wish *wish, const struct reques
             return unknown_key(request, &axis, arena, err);
         TRY(add_axis(axes, &axis, field, plan, err));
     }
-    return STATUS_OK;
+    return wish->servers ? add_servers(wish, plan, arena, axes, err) : STATUS_OK;
 }
 
 /* ---- the plans ---- */

@@ -14,6 +14,8 @@ struct search_wish {
     const char *at_most;       /* "memory=200GiB", or NULL */
     const char *const *limits; /* "tpot=50ms", "ttft=2s" */
     size_t n_limits;
+    const char *servers; /* "1,2,4": a served plan's devices and requests shared out among so
+                          * many servers of their own, or NULL */
 };
 
 /* Whether a search turns the key, by either name, in every layout. */

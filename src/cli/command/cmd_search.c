@@ -23,7 +23,7 @@ struct settings {
     struct option_list fix, over, limit;
     unsigned objective;
     bool marginal, every;
-    const char *at_most, *devices, *part, *plot;
+    const char *at_most, *devices, *servers, *part, *plot;
     uint64_t best, threads;
 };
 
@@ -56,6 +56,9 @@ static const struct option options[] = {
     {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
      "how many devices are needed: the best layout for each count, such as 8..1024*2; of a "
      "plan with a part `prefill`, the servers of each pool that fit into so many"},
+    {"servers", 0, OPTION_TEXT, offsetof(struct settings, servers), "COUNTS", NULL,
+     "of a served plan, share its devices and requests out among so many servers of their own, "
+     "1..8*2, and rank the layouts of all together"},
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
      "how many layouts to list; default 10"},
     {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
@@ -78,9 +81,14 @@ static void show_progress(void *context, double share)
 
 static struct search_wish wish_of(const struct settings *settings)
 {
-    return (struct search_wish){settings->over.items, settings->over.n,  settings->fix.items,
-                                settings->fix.n,      settings->at_most, settings->limit.items,
-                                settings->limit.n};
+    return (struct search_wish){.overs = settings->over.items,
+                                .n_overs = settings->over.n,
+                                .fixed = settings->fix.items,
+                                .n_fixed = settings->fix.n,
+                                .at_most = settings->at_most,
+                                .limits = settings->limit.items,
+                                .n_limits = settings->limit.n,
+                                .servers = settings->servers};
 }
 
 /* origins: where no layout obeys, to say why; NULL: of no plan that was written. */
@@ -267,9 +275,10 @@ static enum status search_sizes(const struct invocation *call, const struct requ
 
 static enum status check_pools(const struct settings *settings, struct err *err)
 {
-    if (settings->every || settings->part)
+    if (settings->every || settings->part || settings->servers)
         return err_set(err, STATUS_USAGE,
-                       "--every and --part are of one pool: this plan has a part `prefill`");
+                       "--every, --part and --servers are of one pool: this plan has a part "
+                       "`prefill`");
     if (settings->objective == SEARCH_BY_MEMORY)
         return err_set(err, STATUS_USAGE,
                        "--objective memory is of one pool: this plan has a part `prefill`");
@@ -325,6 +334,9 @@ static enum status check_every(const struct settings *settings, struct err *err)
     if (settings->every && (settings->devices || settings->plot))
         return err_set(err, STATUS_USAGE,
                        "option '--every' excludes --devices and --plot: it ranks nothing");
+    if (settings->servers && settings->devices)
+        return err_set(err, STATUS_USAGE,
+                       "option '--servers' excludes --devices: both say how many a server has");
     return STATUS_OK;
 }
 
@@ -421,6 +433,7 @@ static const char *const examples[] = {
     "--over optimizer.offload=0,0.5,1",
     "moeplan search plan.yaml --devices 8..1024*2",
     "moeplan search served.yaml --objective tokens --limit tpot=50ms --limit ttft=2s",
+    "moeplan search served.yaml --servers 1..8*2",
     "moeplan search apart.yaml --devices 64 --fix prefill.tp=8 --limit ttft=2s",
     NULL,
 };
@@ -444,7 +457,9 @@ const struct command command_search = {
         "Other keys of a plan keep its values, unless --over names them: then all layouts are "
         "tried with each combination of their values, and ranked together.\n\n"
         "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
-        "by --objective, under --limit.\n\n"
+        "by --objective, under --limit. --servers 1..8*2 shares devices and requests out among "
+        "1, 2, 4 and 8 servers that know nothing of each other: one over all devices, or a "
+        "copy on each.\n\n"
         "Of a served plan with a part `prefill` both pools are searched, each alone: of their "
         "layouts those stay of which no other answers as many requests for its devices when it "
         "is full, and as soon when it is empty: one that is best only between both is not "
