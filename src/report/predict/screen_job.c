@@ -334,6 +334,7 @@ void screen_cache(struct screen *screen)
     print_pool(screen);
     const struct plan *plan = screen->view->plan;
     const struct memory_report *memory = screen->memory;
+    const struct serving_report *pool = &screen->view->prediction->serving;
     uint64_t bytes = 0, sequences = screen->view->prediction->batch;
     for (unsigned i = 0; i < memory->n_categories; i++)
         if (memory->categories[i].category == CATEGORY_KV_CACHE)
@@ -343,12 +344,13 @@ void screen_cache(struct screen *screen)
     struct text text = {.arena = screen->view->arena};
     text_printf(&text, "%s %s: %" PRIu64 " sequence%s of %" PRIu64 " tokens",
                 screen_amount(screen, bytes), screen->scale.unit, sequences,
-                sequences == 1 ? "" : "s", plan->workload.context_length);
+                sequences == 1 ? "" : "s",
+                pool->present ? pool->context_tokens : plan->workload.context_length);
     bool waits = sequences < plan->workload.micro_batch;
     uint64_t more = memory->margin_bytes > 0 && bytes >= sequences && !waits
                         ? (uint64_t)memory->margin_bytes / (bytes / sequences)
                         : 0;
-    if (more && !screen->view->prediction->serving.present)
+    if (more && !pool->present)
         text_printf(&text, "; the margin holds %" PRIu64 " more", more);
     screen_item(screen, "KV cache", text_string(&text));
 }

@@ -220,7 +220,12 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     TRY(predict_step(held, options, arena, out, err));
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
-        judge_pool(plan, "workload.queue", arena, out);
+        judge_pool(held, "workload.queue", arena, out);
+    const char *fitted = serve_fitted_text(plan, &out->serving, arena);
+    if (fitted) {
+        const struct note note = note_loud("workload.context_length", fitted);
+        prepend_notes(&note, 1, arena, out);
+    }
     compare_server(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting || !out->serving.sequences)
