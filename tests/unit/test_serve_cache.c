@@ -150,6 +150,30 @@ static void an_engine_without_a_length_serves_what_its_cache_holds(void **state)
     arena_release(&t.arena);
 }
 
+/* A step alone is judged by its sum: 35 sequences are within what the stack's reserves leave on
+ * SGLang, whose pool of 161,146 tokens holds 19 of 8,192, which is said. */
+static void a_step_that_fits_says_what_a_server_holds(void **state)
+{
+    (void)state;
+    static const unsigned batches[] = {35, 19};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        struct told t;
+        snprintf(text, sizeof text,
+                 "model: qwen3-235b-a22b\ncluster: h100-8x1\nstack: sglang\n"
+                 "workload: {mode: decode, micro_batch: %u, context_length: 8192}\n"
+                 "parallel: {tp: 8}\n",
+                 batches[i]);
+        must_tell(text, &t);
+        assert_true(told_fits(&t));
+        assert_int_equal(t.prediction.serving.running, 19);
+        assert_int_equal(told_note(&t, "as a server its cache holds 19 of the 35 sequences"),
+                         i == 0);
+        assert_int_equal(told_note(&t, "as a server"), i == 0);
+        arena_release(&t.arena);
+    }
+}
+
 /* Where weights leave nothing, it is not the sequence's length that is said. */
 static void an_engine_without_a_cache_says_what_takes_it(void **state)
 {
@@ -297,6 +321,7 @@ int main(void)
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_fit),
         cmocka_unit_test(an_engine_without_a_length_serves_what_its_cache_holds),
+        cmocka_unit_test(a_step_that_fits_says_what_a_server_holds),
         cmocka_unit_test(an_engine_without_a_cache_says_what_takes_it),
         cmocka_unit_test(fixes_of_a_short_cache_hold_a_request),
         cmocka_unit_test(a_shared_prefix_is_held_once),

@@ -183,7 +183,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
 }
 
 /* A step that is asked for alone is judged by its own sum and the stack's reserves, a server by
- * its engine's rule. NULL: both say the same. */
+ * its engine's rule, whose pool may hold fewer sequences. NULL: both say the same. */
 static const char *server_text(const struct plan *plan, const struct prediction *out,
                                struct arena *arena)
 {
@@ -193,7 +193,11 @@ static const char *server_text(const struct plan *plan, const struct prediction 
     bool holds = pool->present && pool->running >= asked;
     if (fits && !takes)
         return serve_refusal_text(plan, pool, arena);
-    if (fits || !takes || !holds || plan->workload.mode != MODE_DECODE)
+    bool decodes = plan->workload.mode == MODE_DECODE;
+    if (fits && pool->present && !holds && decodes)
+        return arena_printf(arena, "its cache holds %llu of the %llu sequences at once",
+                            (unsigned long long)pool->running, (unsigned long long)asked);
+    if (fits || !takes || !holds || !decodes)
         return NULL;
     return arena_printf(arena,
                         "the engine's own pool holds all %llu sequences: workload.queue=true "
