@@ -159,7 +159,10 @@ static enum status take(struct variant_plans *v, struct arena *arena, struct err
     size_t i = v->named.n;
     v->plans[i].workload.fit_context = false;
     TRY(profile_load(&v->plans[i], arena, &v->profiles[i], err));
-    v->named.profiles[i] = v->profiles[i].name;
+    const struct profile *own = &v->profiles[i], *prompts = own->prefill;
+    v->named.profiles[i] =
+        prompts ? arena_printf(arena, "%s, of prompts %s", own->name, prompts->name)
+                : own->name;
     v->named.n++;
     return STATUS_OK;
 }

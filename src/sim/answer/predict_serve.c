@@ -319,6 +319,12 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
         prepend_notes(&ask, 1, arena, out);
     if (!serves || !options->time)
         return STATUS_OK;
+    const struct profile *prompts = options->time->profile->prefill;
+    const struct note by =
+        note_of(POOL_PREFIX "stack.profile",
+                arena_printf(arena, "prompts by profile %s", prompts ? prompts->name : ""));
+    if (prompts)
+        prepend_notes(&by, 1, arena, out);
     TRY(predict_time(plan, options->time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = out->pools[0].memory.total_bytes;
     out->time.serving.apart.decode_memory_bytes = out->pools[1].memory.total_bytes;
