@@ -299,7 +299,8 @@ static void append_pool(const struct screen *screen, const struct serving_report
         text_printf(out, "(%s - outside %s) - weights %s", n[1], n[4], n[2]);
         append_states(scale, r, out);
         text_printf(out, "; a full prefill takes %s, spare %s%s", n[3], n[0],
-                    spare < 0 ? " (it runs out: a lower memory.fraction)" : "");
+                    spare < 0 && r->cache_bytes ? " (it runs out: a lower memory.fraction)"
+                                                : "");
         return;
     case POOL_OF_REST:
         text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);

@@ -216,6 +216,18 @@ static void compare_server(const struct plan *plan, struct arena *arena, struct 
     prepend_notes(&note, 1, arena, out);
 }
 
+/* Of those that run, some hold less than while they read their prompts. */
+static const char *waiting_text(const struct plan *plan, const struct prediction *out,
+                                uint64_t waiting, struct arena *arena)
+{
+    const struct serving_report *pool = &out->serving;
+    return arena_printf(
+        arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens%s",
+        (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
+        (unsigned long long)pool->running, (unsigned long long)pool->context_tokens,
+        pool->running > pool->sequences ? " past their prompts" : "");
+}
+
 /* A step, of fewer sequences where the others wait for the cache. */
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
@@ -234,12 +246,7 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting || !out->serving.sequences)
         return STATUS_OK;
-    const char *text = arena_printf(
-        arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens",
-        (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
-        (unsigned long long)out->serving.sequences,
-        (unsigned long long)out->serving.context_tokens);
-    const struct note note = note_of("workload.queue", text);
+    const struct note note = note_of("workload.queue", waiting_text(plan, out, waiting, arena));
     prepend_notes(&note, 1, arena, out);
     return STATUS_OK;
 }
@@ -351,6 +358,8 @@ static const char *refusal(const struct plan *plan, const struct serving_report 
         return arena_printf(arena, "its cache holds no request of %llu tokens, %llu at most",
                             (unsigned long long)pool->context_tokens,
                             (unsigned long long)serve_longest(plan, pool));
+    if (!pool->cache_bytes)
+        return "the engine does not start: nothing is left to its cache";
     if (!pool->sequences)
         return "the engine does not start: its cache holds no sequence";
     return serve_refusal(plan, pool);

@@ -240,6 +240,10 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
     if (!pool->cache_bytes && engine_takes_fraction(plan))
         return "the engine does not start: weights and a profile run leave nothing to its "
                "cache";
+    if (!pool->cache_bytes)
+        return arena_printf(arena,
+                            "the engine does not start: weights%s leave nothing to its cache%s",
+                            plan->stack.kind == STACK_TRTLLM ? " and a step" : "", own);
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)
