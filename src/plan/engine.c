@@ -400,8 +400,8 @@ uint64_t engine_context(const struct plan *plan)
 
 uint64_t engine_longest(const struct plan *plan)
 {
-    const struct workload *w = &plan->workload;
-    return w->mode == MODE_DECODE && w->whole_context ? w->whole_context : engine_context(plan);
+    bool fitted = plan->workload.mode == MODE_DECODE && plan->workload.fit_context;
+    return greater(engine_context(plan), fitted ? plan->model.max_position : 0);
 }
 
 uint64_t engine_images(const struct plan *plan)

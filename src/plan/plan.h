@@ -289,7 +289,6 @@ struct workload {
     uint64_t shared_prefix; /* tokens that all sequences begin with, cached once */
     bool queue;             /* decode: sequences that an engine's cache does not hold wait */
     bool fit_context;       /* decode, queue: shorter sequences where it holds none so long */
-    uint64_t whole_context; /* of a step that has them: what was asked for; 0: it has not */
     uint64_t concurrency;   /* serve: requests in flight in the whole deployment */
     double request_rate;    /* serve: requests per second that arrive there; 0: concurrency */
     struct limit limit;

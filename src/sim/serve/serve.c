@@ -310,7 +310,6 @@ static enum status fit_pool(const struct plan **plan, struct plan *room,
     uint64_t fitted = status == STATUS_OK ? serve_fitted(*plan, pool) : 0;
     if (fitted) {
         *room = **plan;
-        room->workload.whole_context = engine_longest(*plan);
         room->workload.context_length = fitted;
         *plan = room;
         status = fill_pool(*plan, &arena, pool, &err);
