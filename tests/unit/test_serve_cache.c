@@ -150,6 +150,37 @@ static void an_engine_without_a_length_serves_what_its_cache_holds(void **state)
     arena_release(&t.arena);
 }
 
+/* What makes an engine start that has no room for a token holds a whole sequence. */
+static void fixes_of_no_cache_hold_the_whole_length(void **state)
+{
+    (void)state;
+    static const char plan[] = "model: gpt-oss-120b\ncluster: h100\nstack: vllm\n"
+                               "workload: {mode: decode, queue: true, fit_context: true,\n"
+                               "  context_length: 131072}\nmemory: {fraction: %s}\n";
+    const struct predict_options options = {.fixes = true};
+    char text[512];
+    struct told t, fixed;
+    unsigned fractions = 0;
+    snprintf(text, sizeof text, plan, "0.7");
+    must_tell(text, &t);
+    assert_int_equal(predict(&t.plan, &options, &t.arena, &t.prediction, &t.err), STATUS_OK);
+    const struct memory_report *m = &t.prediction.memory;
+    for (size_t i = 0; i < m->n_fixes; i++) {
+        const char *said = strstr(m->fixes[i].set, "memory.fraction=");
+        if (said != m->fixes[i].set)
+            continue;
+        fractions++;
+        snprintf(text, sizeof text, plan, said + strlen("memory.fraction="));
+        must_tell(text, &fixed);
+        assert_true(told_fits(&fixed));
+        assert_true(fixed.prediction.serving.sequences > 0);
+        assert_int_equal(fixed.prediction.serving.context_tokens, 131072);
+        arena_release(&fixed.arena);
+    }
+    assert_int_equal(fractions, 1);
+    arena_release(&t.arena);
+}
+
 /* A step alone is judged by its sum: 35 sequences are within what the stack's reserves leave on
  * SGLang, whose pool of 161,146 tokens holds 19 of 8,192, which is said. */
 static void a_step_that_fits_says_what_a_server_holds(void **state)
@@ -321,6 +352,7 @@ int main(void)
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_fit),
         cmocka_unit_test(an_engine_without_a_length_serves_what_its_cache_holds),
+        cmocka_unit_test(fixes_of_no_cache_hold_the_whole_length),
         cmocka_unit_test(a_step_that_fits_says_what_a_server_holds),
         cmocka_unit_test(an_engine_without_a_cache_says_what_takes_it),
         cmocka_unit_test(fixes_of_a_short_cache_hold_a_request),
