@@ -383,6 +383,15 @@ static enum status set_context(struct job *job)
     return serving_own_context(job, flag);
 }
 
+/* Of an image's tag: a release before pull request 29431, which 0.14 has first. */
+static bool is_before_auto(const struct job *job)
+{
+    enum { FIRST = 14 };
+    const struct draft_item *version = draft_find(&job->draft, "stack.version");
+    const char *text = version && version->n == 1 ? version->words[0] : "";
+    return text_starts(text, "0.") && strtoul(text + 2, NULL, 10) < FIRST;
+}
+
 /* And where its pool is shorter than that, so long. */
 static enum status fit_context(struct job *job)
 {
@@ -390,6 +399,10 @@ static enum status fit_context(struct job *job)
     const char *said = "";
     TRY(job_word(job, flag, &said));
     bool fitted = text_equal(said, "auto") || text_equal(said, "-1");
+    if (fitted && is_before_auto(job))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'--max-model-len %s' is of vLLM 0.14 and later, not of this release",
+                 said);
     return fitted ? serving_fit_context(job, flag) : STATUS_OK;
 }
 
