@@ -401,8 +401,7 @@ static enum status fit_context(struct job *job)
     bool fitted = text_equal(said, "auto") || text_equal(said, "-1");
     if (fitted && is_before_auto(job))
         job_warn(job, job_setting(job, flag)->mark,
-                 "'--max-model-len %s' is of vLLM 0.14 and later, not of this release",
-                 said);
+                 "'--max-model-len %s' is of vLLM 0.14 and later, not of this release", said);
     return fitted ? serving_fit_context(job, flag) : STATUS_OK;
 }
 
