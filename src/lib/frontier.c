@@ -160,6 +160,19 @@ enum status frontier_axes_read(struct frontier *f, const struct frontier_axes *a
     return STATUS_OK;
 }
 
+/* Lengths that are swept are asked of the cache, each as it stands. */
+static void ask_lengths(struct frontier *f)
+{
+    struct override *all = arena_alloc(f->arena, f->n_overrides + 1, sizeof *all);
+    if (!f->base.workload.fit_context || !sweeps(f, "workload.context_length"))
+        return;
+    for (size_t i = 0; i < f->n_overrides; i++)
+        all[i] = f->overrides[i];
+    all[f->n_overrides++] = (struct override){"workload.fit_context", "false", "--over"};
+    f->overrides = all;
+    f->base.workload.fit_context = false;
+}
+
 enum status frontier_init(struct frontier *f, const struct request *request, struct err *err)
 {
     f->file = request->name;
@@ -170,6 +183,7 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     f->shelf->arena = f->arena;
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->shelf, f->arena,
                           &f->base, err));
+    ask_lengths(f);
     TRY(routing_data_load(&f->base, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     TRY(join_axes(f, err));

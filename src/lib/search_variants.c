@@ -234,12 +234,17 @@ static void make_room(struct variant_plans *v, size_t n, struct arena *arena)
         .plans = v->plans, .profiles = arena_alloc(arena, n, sizeof *v->named.profiles)};
 }
 
-/* The plan that stands behind the last one becomes one of them, with what prices it. */
+/* The plan that stands behind the last one becomes one of them, with what prices it. Layouts
+ * are ranked at one length: one that holds less would have shorter steps. */
 static enum status take(struct variant_plans *v, struct arena *arena, struct err *err)
 {
     size_t i = v->named.n;
+    v->plans[i].workload.fit_context = false;
     TRY(profile_load(&v->plans[i], arena, &v->profiles[i], err));
-    v->named.profiles[i] = v->profiles[i].name;
+    const struct profile *own = &v->profiles[i], *prompts = own->prefill;
+    v->named.profiles[i] =
+        prompts ? arena_printf(arena, "%s, of prompts %s", own->name, prompts->name)
+                : own->name;
     v->named.n++;
     return STATUS_OK;
 }

@@ -234,7 +234,7 @@ static uint64_t all_tokens(const struct plan *plan)
     uint64_t said = w->max_num_seqs               ? w->max_num_seqs
                     : steps && w->micro_batch > 1 ? w->micro_batch
                                                   : 0;
-    uint64_t longest = w->mode == MODE_PREFILL ? 0 : engine_context(plan);
+    uint64_t longest = w->mode == MODE_PREFILL ? 0 : engine_longest(plan);
     return said && longest ? checked_mul(said, longest, &overflow) : UINT64_MAX;
 }
 
@@ -396,6 +396,12 @@ uint64_t engine_context(const struct plan *plan)
     if (w->mode == MODE_SERVE)
         return w->input_length + w->output_length;
     return w->mode == MODE_DECODE ? w->context_length : w->sequence_length;
+}
+
+uint64_t engine_longest(const struct plan *plan)
+{
+    bool fitted = plan->workload.mode == MODE_DECODE && plan->workload.fit_context;
+    return greater(engine_context(plan), fitted ? plan->model.max_position : 0);
 }
 
 uint64_t engine_images(const struct plan *plan)

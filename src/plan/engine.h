@@ -159,6 +159,9 @@ uint64_t engine_state_slots(const struct plan *plan);
 uint64_t engine_state_copies(const struct plan *plan);
 
 uint64_t engine_context(const struct plan *plan); /* tokens of the longest sequence */
+/* The same as the engine is started with, which its own sizes follow: where a context is fitted
+ * to the cache (workload.fit_context) the model's own, before that is sized. */
+uint64_t engine_longest(const struct plan *plan);
 /* Images of workload.encoder.item patches that all sequences may have at once, one at least:
  * what a profile run encodes at most (vLLM multimodal/encoder_budget.py). */
 uint64_t engine_images(const struct plan *plan);

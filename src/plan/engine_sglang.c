@@ -193,7 +193,7 @@ double engine_sglang_attention_share(const struct plan *plan)
     bool own = a->kind == ATTENTION_SHARED_KV || plan->model.indexer.heads;
     bool aiter = !own && (a->kind != ATTENTION_MLA || heads == 16 || heads == 128);
     bool amd = plan_generation(plan) == GENERATION_GFX942;
-    uint64_t longest = engine_context(plan);
+    uint64_t longest = engine_longest(plan);
     if (plan->workload.mode == MODE_PREFILL)
         longest = greater(longest, plan->workload.context_length);
     if (plan->memory.attention_share > 0)

@@ -290,6 +290,7 @@ struct workload {
     uint64_t max_num_batched_tokens, max_num_seqs; /* an engine's, per rank; 0: its default */
     uint64_t shared_prefix; /* tokens that all sequences begin with, cached once */
     bool queue;             /* decode: sequences that an engine's cache does not hold wait */
+    bool fit_context;       /* decode, queue: shorter sequences where it holds none so long */
     uint64_t concurrency;   /* serve: requests in flight in the whole deployment */
     double request_rate;    /* serve: requests per second that arrive there; 0: concurrency */
     struct limit limit;

@@ -146,6 +146,7 @@ static const struct silent {
     {"workload.data", "of profiles that time an input pipeline"},
     {"workload.speculation.model", "the loader reads it: the sizes stand for it"},
     {"workload.request_rate", "of plans without a concurrency"},
+    {"workload.fit_context", "of a cache that holds no sequence, but for a short one"},
     {"memory.transfer_tokens", "of servers that have a part of requests"},
     {"memory.offload_in_group", "of plans with groups of layers"},
     {"memory.offload_ahead", "of plans with groups of layers"},

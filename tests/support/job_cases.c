@@ -953,7 +953,8 @@ const struct job_case job_cases[] = {
      "stack.graph_batch=256",
      2},
     {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
-    {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
+    {"sglang/pool.sh", "cluster=h100",
+     "memory.cache_tokens=200000 stack.graph_batch=96 workload.fit_context=false", 0},
     {"sglang/dp-attention.sh", "cluster=h200",
      "parallel.tp=1 parallel.dp=8 parallel.ep=1 parallel.etp=8 parallel.sp=false "
      "workload.micro_batch=64 workload.queue=true precision.kv_cache=fp8 memory.fraction=0.85 "
@@ -975,7 +976,7 @@ const struct job_case job_cases[] = {
      "workload.context_length=32768",
      0},
     {"sglang/mxfp4.sh", "cluster=b200",
-     "parallel.tp=4 stack.experts=trtllm_gen memory.fraction=0.9", 0},
+     "workload.fit_context=true parallel.tp=4 stack.experts=trtllm_gen memory.fraction=0.9", 0},
     {"trtllm/experts-both-ways.sh", "cluster=h200",
      "parallel.tp=8 parallel.ep=4 parallel.etp=2 parallel.dp=1 workload.micro_batch=128 "
      "workload.max_num_batched_tokens=2048 memory.fraction=0.85",
@@ -986,7 +987,7 @@ const struct job_case job_cases[] = {
      0},
     {"trtllm/docker.sh", "cluster=h200",
      "cluster.node.devices=4 parallel.ep=4 parallel.etp=1 precision.kv_cache=fp8 "
-     "precision.weights=fp8_block workload.context_length=262144",
+     "precision.weights=fp8_block workload.context_length=262144 workload.fit_context=true",
      0},
     {"trtllm/tensor.sh", "",
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
@@ -1018,7 +1019,9 @@ const struct job_case job_cases[] = {
     {"vllm/images.sh", "cluster=h100",
      "parallel.tp=4 parallel.encoder_apart=true workload.encoder.limit=4", 0},
     {"vllm/longer.sh", "cluster=h100",
-     "model.max_position=262144 workload.context_length=262144 precision.weights=fp8_block", 1},
+     "model.max_position=262144 workload.context_length=262144 workload.fit_context=true "
+     "precision.weights=fp8_block",
+     0},
     {"sglang/prompts.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=4096 workload.micro_batch=8 "
      "parallel.dense_apart=true",

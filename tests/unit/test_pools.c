@@ -17,6 +17,7 @@
 #include "sim/answer/predict.h"
 #include "sim/serve/serve_pools.h"
 #include "sim/step/evaluate.h"
+#include "sim/step/serve_time.h"
 #include "support/played.h"
 #include "support/settings.h"
 
@@ -382,6 +383,39 @@ static void served_pools_share_requests_out(void **state)
     arena_release(&arena);
 }
 
+/* A server that prefills on another device is priced by that device's profile: by what both
+ * pools there have, not by that of who decodes. */
+static void a_pool_is_priced_by_its_own_device(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: deepseek-v3\ncluster: h200-8x1\nstack: trtllm\n"
+        "workload: {mode: serve, input_length: 512, output_length: 64}\nparallel: {tp: 8}\n"
+        "prefill: {cluster: b200-8x1}\n";
+    static const char *const sets[] = {"", "cluster=b200-8x1", "prefill.cluster=h200-8x1"};
+    static const char *const own[] = {"trtllm-serve-blackwell", NULL, NULL};
+    struct arena arena = {0};
+    struct serve_server *servers = arena_alloc(&arena, 3, sizeof *servers);
+    struct plan *plans = arena_alloc(&arena, 3, sizeof *plans);
+    struct profile profiles[3];
+    for (size_t i = 0; i < 3; i++) {
+        struct err err = {0};
+        read_plan(text, sets[i], &arena, &plans[i]);
+        assert_int_equal(profile_load(&plans[i], &arena, &profiles[i], &err), STATUS_OK);
+        assert_int_equal(profiles[i].prefill != NULL, own[i] != NULL);
+        if (own[i])
+            assert_string_equal(profiles[i].prefill->name, own[i]);
+        const struct serve_ask ask = {.profile = &profiles[i]};
+        assert_int_equal(serve_server_price(&plans[i], DUTY_PROMPTS, &ask, &servers[i], &err),
+                         STATUS_OK);
+        serve_pool_release(&servers[i].pool);
+    }
+    assert_true(servers[0].prefill_s > 0);
+    assert_close(servers[0].prefill_s, servers[1].prefill_s, 1e-12);
+    assert_true(servers[0].prefill_s < servers[2].prefill_s);
+    arena_release(&arena);
+}
+
 /* ---- requests over both ---- */
 
 /* 1 ms a prompt token; 10 ms a step, whatever its sequences. Who decodes has no prompts. */
@@ -543,6 +577,7 @@ int main(void)
         cmocka_unit_test(servers_that_prefill_have_the_engines_limit),
         cmocka_unit_test(a_description_is_its_launches),
         cmocka_unit_test(served_pools_share_requests_out),
+        cmocka_unit_test(a_pool_is_priced_by_its_own_device),
         cmocka_unit_test(servers_alone_do_their_part),
         cmocka_unit_test(pools_balance_by_their_rates),
         cmocka_unit_test(requests_alone_see_both_pools),

@@ -96,6 +96,115 @@ static void an_engine_without_room_for_a_sequence_does_not_fit(void **state)
         }
 }
 
+/* Started without a length they serve as long sequences as their caches hold, and the verdict
+ * is of these: what is said holds, a block more does not. An engine whose weights leave nothing
+ * still does not start. */
+static void an_engine_without_a_length_serves_what_its_cache_holds(void **state)
+{
+    (void)state;
+    static const char plan[] = "model: gpt-oss-120b\ncluster: h100\nstack: %s\n"
+                               "workload: {mode: decode, micro_batch: 4, queue: true,\n"
+                               "  context_length: %u, fit_context: %s}\n"
+                               "memory: {fraction: %s}\n";
+    static const struct {
+        const char *stack, *fraction, *note;
+    } cases[] = {
+        {"vllm", "0.877", "vLLM fits --max-model-len to it, "},
+        {"sglang", "0.877", "SGLang takes requests of at most "},
+        {"trtllm", "0.2", "TensorRT-LLM takes requests of at most "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *stack = cases[i].stack, *fraction = cases[i].fraction;
+        char text[512];
+        struct told t, longer;
+        snprintf(text, sizeof text, plan, stack, 131072U, "true", fraction);
+        must_tell(text, &t);
+        const struct serving_report *pool = &t.prediction.serving;
+        unsigned held = (unsigned)pool->context_tokens;
+        assert_true(told_fits(&t));
+        assert_true(told_note(&t, cases[i].note));
+        assert_int_equal(pool->sequences, 1);
+        assert_int_equal(t.prediction.batch, 1);
+        assert_in_range(held, 1, 131071);
+        struct evaluator evaluator = {0};
+        struct evaluation evaluation;
+        evaluate(&evaluator, &t.plan, 0, &evaluation);
+        assert_int_equal(evaluation.verdict, t.prediction.memory.verdict);
+        assert_int_equal(evaluation.peak.total_bytes, t.prediction.memory.total_bytes);
+        evaluator_release(&evaluator);
+        for (unsigned more = 0; more < 2; more++) {
+            snprintf(text, sizeof text, plan, stack,
+                     held + more * (unsigned)(pool->block_tokens + 1), "false", fraction);
+            must_tell(text, &longer);
+            assert_int_equal(told_fits(&longer), !more);
+            arena_release(&longer.arena);
+        }
+        arena_release(&t.arena);
+    }
+    char text[512];
+    struct told t;
+    snprintf(text, sizeof text, plan, "vllm", 131072U, "true", "0.7");
+    must_tell(text, &t);
+    assert_false(told_fits(&t));
+    assert_true(told_note(&t, "does not start: weights and a profile run leave nothing"));
+    arena_release(&t.arena);
+}
+
+/* What makes an engine start that has no room for a token holds a whole sequence. */
+static void fixes_of_no_cache_hold_the_whole_length(void **state)
+{
+    (void)state;
+    static const char plan[] = "model: gpt-oss-120b\ncluster: h100\nstack: vllm\n"
+                               "workload: {mode: decode, queue: true, fit_context: true,\n"
+                               "  context_length: 131072}\nmemory: {fraction: %s}\n";
+    const struct predict_options options = {.fixes = true};
+    char text[512];
+    struct told t, fixed;
+    unsigned fractions = 0;
+    snprintf(text, sizeof text, plan, "0.7");
+    must_tell(text, &t);
+    assert_int_equal(predict(&t.plan, &options, &t.arena, &t.prediction, &t.err), STATUS_OK);
+    const struct memory_report *m = &t.prediction.memory;
+    for (size_t i = 0; i < m->n_fixes; i++) {
+        const char *said = strstr(m->fixes[i].set, "memory.fraction=");
+        if (said != m->fixes[i].set)
+            continue;
+        fractions++;
+        snprintf(text, sizeof text, plan, said + strlen("memory.fraction="));
+        must_tell(text, &fixed);
+        assert_true(told_fits(&fixed));
+        assert_true(fixed.prediction.serving.sequences > 0);
+        assert_int_equal(fixed.prediction.serving.context_tokens, 131072);
+        arena_release(&fixed.arena);
+    }
+    assert_int_equal(fractions, 1);
+    arena_release(&t.arena);
+}
+
+/* A step alone is judged by its sum: 35 sequences are within what the stack's reserves leave on
+ * SGLang, whose pool of 161,146 tokens holds 19 of 8,192, which is said. */
+static void a_step_that_fits_says_what_a_server_holds(void **state)
+{
+    (void)state;
+    static const unsigned batches[] = {35, 19};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        struct told t;
+        snprintf(text, sizeof text,
+                 "model: qwen3-235b-a22b\ncluster: h100-8x1\nstack: sglang\n"
+                 "workload: {mode: decode, micro_batch: %u, context_length: 8192}\n"
+                 "parallel: {tp: 8}\n",
+                 batches[i]);
+        must_tell(text, &t);
+        assert_true(told_fits(&t));
+        assert_int_equal(t.prediction.serving.running, 19);
+        assert_int_equal(told_note(&t, "as a server its cache holds 19 of the 35 sequences"),
+                         i == 0);
+        assert_int_equal(told_note(&t, "as a server"), i == 0);
+        arena_release(&t.arena);
+    }
+}
+
 /* Where weights leave nothing, it is not the sequence's length that is said. */
 static void an_engine_without_a_cache_says_what_takes_it(void **state)
 {
@@ -242,6 +351,9 @@ int main(void)
         cmocka_unit_test(sequences_wait_for_the_cache),
         cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_fit),
+        cmocka_unit_test(an_engine_without_a_length_serves_what_its_cache_holds),
+        cmocka_unit_test(fixes_of_no_cache_hold_the_whole_length),
+        cmocka_unit_test(a_step_that_fits_says_what_a_server_holds),
         cmocka_unit_test(an_engine_without_a_cache_says_what_takes_it),
         cmocka_unit_test(fixes_of_a_short_cache_hold_a_request),
         cmocka_unit_test(a_shared_prefix_is_held_once),

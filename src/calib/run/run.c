@@ -446,6 +446,9 @@ static enum status perform(struct run *run, struct err *err)
     } else if (options->dry_run) {
         run->report->verdict = RUN_DRY;
     } else {
+        const struct run_memory *memory = &run->report->memory;
+        if (options->takes)
+            options->takes(memory->predicted_peak_bytes, memory->limit_bytes);
         begin_gauge(run, profile);
         enum status status = note_mismatch(run, perform_all(run, err), err);
         run->report->time.products_flop_per_s = gauge_rate(run->gauge);

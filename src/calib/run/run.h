@@ -38,6 +38,8 @@ struct run_options {
     bool alone;               /* only `rank` is performed, its peers are absent */
     uint64_t rank;
     double band_percent; /* time may differ so much from its prediction; negative: any */
+    /* Told what the process is about to take, and could; or NULL. */
+    void (*takes)(uint64_t bytes, uint64_t limit_bytes);
     /* Told what begins, and of which sample; or NULL. */
     void (*begins)(const char *what, uint64_t sample);
     /* What is predicted by where the plan names no profile; NULL: nothing. */

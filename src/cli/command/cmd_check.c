@@ -14,6 +14,7 @@
 #include "report/provenance.h"
 #include "report/schema_json.h"
 #include "sim/answer/predict.h"
+#include "sim/serve/serve.h"
 
 struct settings {
     double most_chance; /* above 1: not given */
@@ -32,6 +33,7 @@ static const struct option options[] = {
 /* The line, as programs read it. */
 struct answer {
     const char *result, *verdict, *why; /* why: what stops it; NULL when it passes */
+    const char *shorter;                /* serve_fitted_text */
     uint64_t total_bytes, limit_bytes;
     int64_t margin_bytes;
     double oom_probability; /* not a number: nothing depends on sampled routing */
@@ -218,6 +220,8 @@ static void print_line(FILE *out, const struct answer *answer)
                 100 * (double)answer->margin_bytes / (double)answer->limit_bytes);
     if (answer->why)
         fprintf(out, ": %s", answer->why);
+    else if (answer->shorter)
+        fprintf(out, ": %s", answer->shorter);
     fputc('\n', out);
 }
 
@@ -261,6 +265,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
         .result = why ? "stop" : "pass",
         .verdict = verdict_name(memory->verdict),
         .why = why,
+        .shorter = serve_fitted_text(plan, &prediction.serving, call->arena),
         .total_bytes = memory->total_bytes,
         .limit_bytes = memory->limit_bytes,
         .margin_bytes = memory->margin_bytes,

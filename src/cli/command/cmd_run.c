@@ -2,11 +2,13 @@
  */
 #include <stdlib.h>
 
+#include "base/unit.h"
 #include "calib/run/run.h"
 #include "calib/run/run_block.h"
 #include "calib/run/run_probe.h"
 #include "calib/run/run_share.h"
 #include "calib/run/run_shrink.h"
+#include "calib/run/run_step.h"
 #include "cli/command/commands.h"
 #include "cli/command/trace.h"
 #include "cli/option/plan_argument.h"
@@ -56,6 +58,8 @@ static const struct option options[] = {
      NULL, "longest wait for another process of mpirun; default 60"},
 };
 
+enum { LARGE = 1 << 30 }; /* bytes */
+
 static const uint64_t all_ranks = UINT64_MAX; /* --rank was not given */
 
 static const struct settings defaults = {.backend = "cpu",
@@ -76,7 +80,7 @@ struct state {
     struct run_probe probe;
     struct span_list spans; /* with --trace */
     bool opened;
-    const char *shrunk;
+    const char *step, *shrunk;
 };
 
 /* ---- options ---- */
@@ -201,6 +205,7 @@ static enum status load(const struct invocation *call, struct state *state, stru
 {
     const struct settings *settings = call->settings;
     TRY(plan_argument_load(call, 0, &state->plan, NULL, err));
+    TRY(run_take_step(&state->plan, call->arena, &state->step, err));
     TRY(run_host_plan(&state->plan, err));
     if (settings->shrink != 1)
         TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
@@ -315,12 +320,28 @@ static void show_progress(const char *what, uint64_t sample)
     fprintf(stderr, "\r%s, sample %llu ", what, (unsigned long long)sample + 1);
 }
 
+/* Of what is taken for a while and not little, before it is. */
+static void show_memory(uint64_t bytes, uint64_t limit)
+{
+    char need[48], have[48];
+    if (bytes < LARGE)
+        return;
+    unit_print(need, UNIT_BYTES, (double)bytes);
+    unit_print(have, UNIT_BYTES, (double)limit);
+    fprintf(stderr,
+            "moeplan: the layer takes %s of the %s that this machine can give (--dry-run says "
+            "of what)\n",
+            need, have);
+}
+
 static enum status perform(const struct invocation *call, struct state *state,
                            struct run_report *report, struct err *err)
 {
     bool progress = term_is_watched(stderr) && !call->silent;
     if (progress)
         state->options.begins = show_progress;
+    if (!call->silent)
+        state->options.takes = show_memory;
     enum status status =
         run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
                     call->arena, report, err);
@@ -347,6 +368,7 @@ static enum status run_run(const struct invocation *call, struct err *err)
         .plan = &state->plan,
         .report = report,
         .provenance = request_provenance(&state->plan, report->time.profile),
+        .step = state->step,
         .shrunk = state->shrunk,
         .share = run_share(&state->plan, call->arena),
         .out = call->out,
@@ -392,7 +414,9 @@ const struct command command_run = {
         "the ranks of its expert-parallel group. Results are held against a reference before "
         "anything is timed; FLOP, bytes, rows, drops and memory are counted while the layer "
         "runs and must equal what was predicted. The plan's path is taken in every mode; its "
-        "stack is 'host', in which every byte is a buffer of the list.\n\n"
+        "stack is 'host', in which every byte is a buffer of the list. Of an engine that "
+        "serves the step is that of the sequences that its cache holds, as 'predict' has it. "
+        "A layer is as large as the plan's: what takes a GiB or more says so before.\n\n"
         "Products multiply operands as they are stored and add in f32, whatever "
         "precision.compute says. Of what tp or etp splits, one rank's share is performed and "
         "named; the sum over the ranks is not. An MLP beside the experts reads the rows that "

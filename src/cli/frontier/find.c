@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "plan/engine.h"
@@ -65,6 +66,8 @@ static void keep_nearest(struct nearest *nearest, uint64_t value, const struct e
 
 static bool fits(struct finder *finder, uint64_t value, struct evaluation *result)
 {
+    if (text_equal(finder->field->key, "workload.context_length"))
+        finder->plan.workload.fit_context = false; /* each length is asked of the cache */
     if (finder->whose != OF_PREFILL)
         memcpy((char *)&finder->plan + finder->field->offset, &value, sizeof value);
     if (finder->whose != OF_PLAN)

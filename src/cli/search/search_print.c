@@ -186,6 +186,11 @@ static void print_head(const struct search_view *view)
             r->exact, search_names(view->variants, SEARCH_PROFILE, arena));
     if (plan->workload.mode == MODE_TRAIN && !plan_states_batch(plan))
         fputs("batch: of each layout its own, as workload.global_batch is not set\n", out);
+    if (plan->workload.fit_context && plan->workload.mode == MODE_DECODE)
+        fprintf(out,
+                "context: each holds a sequence of %" PRIu64 " tokens; an engine starts with "
+                "shorter ones, too\n",
+                plan->workload.context_length);
 }
 
 /* What is marginal, and not listed as --marginal was not said. */

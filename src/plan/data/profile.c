@@ -178,7 +178,8 @@ static enum status path_of(const struct plan *plan, struct arena *arena, char **
     return catalog_find(CATALOG_PROFILE, "generic", NULL, arena, path, err);
 }
 
-bool profile_is_shared(const struct plan *a, const struct plan *b)
+/* Of who decodes, or of one that does both. */
+static bool is_chosen_alike(const struct plan *a, const struct plan *b)
 {
     char one[PLAN_NAME], other[PLAN_NAME];
     profile_device(a, one);
@@ -189,12 +190,42 @@ bool profile_is_shared(const struct plan *a, const struct plan *b)
            text_equal(one, other);
 }
 
+bool profile_is_shared(const struct plan *a, const struct plan *b)
+{
+    bool pools = a->prefill && b->prefill;
+    return is_chosen_alike(a, b) && !a->prefill == !b->prefill &&
+           (!pools || is_chosen_alike(a->prefill, b->prefill));
+}
+
+/* Of servers that prefill, whose requests are the plan's. */
+static enum status load_prefill(const struct plan *plan, struct arena *arena,
+                                struct profile *profile, struct err *err)
+{
+    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
+    char *path;
+    *pool = *plan->prefill;
+    pool->workload.mode = plan->workload.mode;
+    if (is_chosen_alike(plan, pool))
+        return STATUS_OK;
+    struct profile *own = arena_alloc(arena, 1, sizeof *own);
+    TRY(path_of(pool, arena, &path, err));
+    TRY(profile_read(path, arena, own, err));
+    profile->prefill = text_equal(own->file, profile->file) ? NULL : own;
+    return STATUS_OK;
+}
+
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,
                          struct err *err)
 {
     char *path;
     TRY(path_of(plan, arena, &path, err));
-    return profile_read(path, arena, profile, err);
+    TRY(profile_read(path, arena, profile, err));
+    return plan->prefill ? load_prefill(plan, arena, profile, err) : STATUS_OK;
+}
+
+const struct profile *profile_of_pool(const struct profile *profile, enum duty duty)
+{
+    return duty == DUTY_PROMPTS && profile && profile->prefill ? profile->prefill : profile;
 }
 
 /* ---- several ---- */

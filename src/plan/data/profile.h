@@ -208,6 +208,8 @@ struct profile {
     size_t n_runs;
     const struct constant *constants;
     size_t n;
+    const struct profile *prefill; /* of the plan's servers that prefill, which run on another
+                                    * device or software; NULL: this one */
 };
 
 const char *profile_item_name(enum profile_item item);
@@ -261,11 +263,15 @@ void profile_left_runs(const struct profile *profile, const struct plan *plan,
 
 /* Reads the profile of a plan: stack.profile where it says one, else <stack>-<device>, else
  * <stack>-<family of the device>, else <stack>, else generic; in mode serve <stack>-serve in
- * place of <stack> before these. Everything lives in the arena.
+ * place of <stack> before these; that of servers that prefill with it, where it is another.
+ * Everything lives in the arena.
  * STATUS_INPUT for what is wrong with it.
  */
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,
                          struct err *err);
+
+/* The profile of a pool's servers, of a plan whose prefill is apart: their own device's. */
+const struct profile *profile_of_pool(const struct profile *profile, enum duty duty);
 
 /* Whether two plans have one profile: all that it is chosen by is the same. */
 bool profile_is_shared(const struct plan *a, const struct plan *b);

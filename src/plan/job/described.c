@@ -349,6 +349,7 @@ static void serve(struct draft *draft, const struct requests *r)
     draft_drop(draft, "workload.micro_batch");
     draft_drop(draft, "workload.context_length");
     draft_drop(draft, "workload.queue");
+    draft_drop(draft, "workload.fit_context");
 }
 
 /* ---- Dynamo's requests ---- */

@@ -492,6 +492,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
     WHEN("workload.queue", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE))),
+    WHEN("workload.fit_context", ENGINE, DECODES, ON("workload.queue")),
     WHEN("workload.speculation.tokens", ENGINE, INFERS),
     WHEN("workload.speculation.branches", ABOVE("workload.speculation.tokens", 1),
          MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE)), DRAFTS,

@@ -545,6 +545,10 @@ const struct field schema_table[] = {
          "engines: as a server, whose limit is the engine's own and which may not start; "
          "decode: sequences that the cache does not hold wait; false: a step, all must be "
          "held"),
+    BOOL("workload.fit_context", workload.fit_context, "false",
+         "engines, decode with queue: where the cache holds no sequence of context_length, as "
+         "long ones as it holds, as servers started without a length have; false: it has to "
+         "hold one"),
     COUNT("workload.concurrency", workload.concurrency, 1, 1e6, "1",
           "serve: requests in flight in the whole deployment; a finished one is replaced at "
           "once"),

@@ -252,7 +252,21 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 
 enum status serving_set_context(struct job *job, const char *flag)
 {
-    return job_given(job, flag) ? STATUS_OK : serving_own_context(job, flag);
+    if (job_given(job, flag))
+        return STATUS_OK;
+    TRY(serving_own_context(job, flag));
+    return serving_fit_context(job, flag);
+}
+
+enum status serving_fit_context(struct job *job, const char *flag)
+{
+    const struct draft_item *mode = draft_find(&job->draft, "workload.mode");
+    bool decodes = mode && mode->n == 1 && text_equal(mode->words[0], "decode");
+    if (decodes && job_drafted(job, "workload.context_length", 0) &&
+        !job_requested(job, "workload.context_length"))
+        draft_set(&job->draft, "workload.fit_context", "true", (struct mark){0},
+                  arena_printf(job->arena, "--%s is not said", flag));
+    return STATUS_OK;
 }
 
 enum status serving_own_context(struct job *job, const char *flag)

@@ -66,8 +66,10 @@ const char *serving_draft_path(const struct plan *plan);
  * hold of them waits. */
 enum status serving_set_batch(struct job *job, uint64_t sequences, const char *flag);
 
-/* The model's own longest sequence, where the job does not say. */
+/* The model's own longest sequence, where the job does not say; the engine then starts with as
+ * long ones as its cache holds. */
 enum status serving_set_context(struct job *job, const char *flag);
+enum status serving_fit_context(struct job *job, const char *flag);
 enum status serving_own_context(struct job *job, const char *flag); /* whatever it says */
 
 /* A context beyond the model's own: STATUS_INPUT unless a scaled rope under `prefix` or a

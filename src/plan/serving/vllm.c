@@ -364,8 +364,8 @@ static enum status set_windows(struct job *job)
     return STATUS_OK;
 }
 
-/* -1 and auto: as long as one sequence finds room in the pool (config/model.py, 0.14 on), which
- * a plan does not know. */
+/* -1 and auto: the model's own, or as long as one sequence finds room in the pool
+ * (config/model.py, 0.14 on). */
 static enum status set_context(struct job *job)
 {
     static const char flag[] = "max-model-len";
@@ -380,12 +380,29 @@ static enum status set_context(struct job *job)
         return serving_limit_context(job, flag, "hf-overrides",
                                      "VLLM_ALLOW_LONG_MAX_MODEL_LEN");
     }
-    if (job_given(job, flag))
-        job_warn(job, job_setting(job, flag)->mark,
-                 "'--max-model-len %s' takes the longest that the cache holds: the model's own "
-                 "stands here, and predict's pool says how many tokens there are",
-                 said);
     return serving_own_context(job, flag);
+}
+
+/* Of an image's tag: a release before pull request 29431, which 0.14 has first. */
+static bool is_before_auto(const struct job *job)
+{
+    enum { FIRST = 14 };
+    const struct draft_item *version = draft_find(&job->draft, "stack.version");
+    const char *text = version && version->n == 1 ? version->words[0] : "";
+    return text_starts(text, "0.") && strtoul(text + 2, NULL, 10) < FIRST;
+}
+
+/* And where its pool is shorter than that, so long. */
+static enum status fit_context(struct job *job)
+{
+    static const char flag[] = "max-model-len";
+    const char *said = "";
+    TRY(job_word(job, flag, &said));
+    bool fitted = text_equal(said, "auto") || text_equal(said, "-1");
+    if (fitted && is_before_auto(job))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'--max-model-len %s' is of vLLM 0.14 and later, not of this release", said);
+    return fitted ? serving_fit_context(job, flag) : STATUS_OK;
 }
 
 /* Scales that a checkpoint in fp8 may have are of the other fp8 (layers/attention/attention.py;
@@ -457,6 +474,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_context(job));
     TRY(limit_window(job));
     TRY(set_batch(job));
+    TRY(fit_context(job));
     TRY(vllm_set_quantized(job, &quantized));
     TRY(serving_set_formats(job, quantized));
     TRY(vllm_check_parts(job));
@@ -503,7 +521,10 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan_dp(plan) > 1)
         writer_count(writer, "data-parallel-size", plan_dp(plan));
     writer_direct(writer);
-    writer_count(writer, "max-model-len", plan->workload.context_length);
+    if (plan->workload.fit_context && plan->workload.context_length == plan->model.max_position)
+        writer_flag(writer, "max-model-len", "auto");
+    else
+        writer_count(writer, "max-model-len", plan->workload.context_length);
     if (plan->parallel.ep > 1)
         writer_flag(writer, "enable-expert-parallel", NULL);
     bool prefill = plan->workload.mode == MODE_PREFILL;

@@ -134,6 +134,18 @@ static void print_batches(const struct compare_view *view)
                 view->b->batch, view->a->batch);
 }
 
+/* Whose cache holds no sequence of the length that both ask for. */
+static void print_lengths(const struct compare_view *view)
+{
+    const struct comparison *c = view->comparison;
+    uint64_t a = view->a->serving.context_tokens, b = view->b->serving.context_tokens;
+    bool told = !a || !b || a == b;
+    for (size_t i = 0; i < c->n_keys; i++)
+        told = told || text_ends(c->keys[i].key, "_length");
+    if (!told)
+        fprintf(view->out, "tokens of a sequence: %" PRIu64 ", were %" PRIu64 "\n", b, a);
+}
+
 /* "B needs 3.20 GiB more than A: 10.00 (fits) -> 13.20 GiB (oom)" */
 static void print_head(const struct compare_view *view)
 {
@@ -151,6 +163,7 @@ static void print_head(const struct compare_view *view)
     fprintf(view->out, ": %s %s (%s), was %s (%s)\n", b, scale.unit,
             verdict_name(view->b->memory.verdict), a, verdict_name(view->a->memory.verdict));
     print_batches(view);
+    print_lengths(view);
     fputc('\n', view->out);
 }
 

@@ -51,6 +51,8 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     }
     if (adds)
         text_printf(&text, ") / %.4g fragmentation", 1 + stack->fragmentation);
+    if (plan_is_engine(plan) && !queues)
+        text_append(&text, ": of a step alone, a server's is its KV pool");
     return text_string(&text);
 }
 

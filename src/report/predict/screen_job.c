@@ -266,6 +266,17 @@ static void append_states(struct scale scale, const struct serving_report *r, st
     text_printf(out, " - %" PRIu64 " states %s", r->state_slots, bytes);
 }
 
+/* What else is on the device: more than the limit leaves out where exchanges have buffers of
+ * their own, which are of the sum, or graphs are counted. */
+static const char *outside_name(const struct plan *plan, const struct serving_report *r)
+{
+    bool exchanges = r->outside_bytes > engine_outside(plan), graphs = r->graphs_bytes > 0;
+    return exchanges && graphs ? "outside, exchanges and graphs"
+           : exchanges         ? "outside and exchanges"
+           : graphs            ? "outside and graphs"
+                               : "outside";
+}
+
 /* "44.20 GiB = 0.9 x 79.10 - weights 20.10 - profile run 2.10 - outside 0.30", as the engine
  * counts; what its formula leaves to steps where it counts them by that. */
 static void append_pool(const struct screen *screen, const struct serving_report *r,
@@ -276,33 +287,35 @@ static void append_pool(const struct screen *screen, const struct serving_report
     const uint64_t bytes[] = {r->cache_bytes, screen->memory->capacity_bytes, r->weights_bytes,
                               r->activation_bytes, r->outside_bytes + r->graphs_bytes};
     int64_t spare = serving_spare(plan, r);
+    const char *outside = outside_name(plan, r);
     char n[5][32];
     for (unsigned i = 0; i < 5; i++)
         scale_print(n[i], scale, bytes[i]);
     if (r->given) {
         uint64_t all = r->weights_bytes + r->activation_bytes + r->outside_bytes +
                        r->graphs_bytes + r->cache_bytes;
-        text_printf(out,
-                    "%s %s as the plan says, beside weights %s, profile run %s, outside %s%s",
-                    n[0], scale.unit, n[2], n[3], n[4],
+        text_printf(out, "%s %s as the plan says, beside weights %s, profile run %s, %s %s%s",
+                    n[0], scale.unit, n[2], n[3], outside, n[4],
                     all > screen->memory->capacity_bytes ? ": more than the device has" : "");
         return;
     }
     text_printf(out, "%s %s = %.4g x ", n[0], scale.unit, engine_fraction(plan));
     switch (engine_release(plan)->pool) {
     case POOL_OF_DEVICE:
-        text_printf(out, "%s - weights %s - profile run %s - outside %s", n[1], n[2], n[3],
+        text_printf(out, "%s - weights %s - profile run %s - %s %s", n[1], n[2], n[3], outside,
                     n[4]);
         return;
     case POOL_OF_FREE:
         scale_print_signed(n[0], scale, spare);
-        text_printf(out, "(%s - outside %s) - weights %s", n[1], n[4], n[2]);
+        text_printf(out, "(%s - %s %s) - weights %s", n[1], outside, n[4], n[2]);
         append_states(scale, r, out);
         text_printf(out, "; a full prefill takes %s, spare %s%s", n[3], n[0],
-                    spare < 0 ? " (it runs out: a lower memory.fraction)" : "");
+                    spare < 0 && r->cache_bytes ? " (it runs out: a lower memory.fraction)"
+                                                : "");
         return;
     case POOL_OF_REST:
-        text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);
+        text_printf(out, "(%s - weights %s - peak %s - %s %s)", n[1], n[2], n[3], outside,
+                    n[4]);
         append_states(scale, r, out);
         return;
     }
@@ -334,6 +347,7 @@ void screen_cache(struct screen *screen)
     print_pool(screen);
     const struct plan *plan = screen->view->plan;
     const struct memory_report *memory = screen->memory;
+    const struct serving_report *pool = &screen->view->prediction->serving;
     uint64_t bytes = 0, sequences = screen->view->prediction->batch;
     for (unsigned i = 0; i < memory->n_categories; i++)
         if (memory->categories[i].category == CATEGORY_KV_CACHE)
@@ -343,12 +357,13 @@ void screen_cache(struct screen *screen)
     struct text text = {.arena = screen->view->arena};
     text_printf(&text, "%s %s: %" PRIu64 " sequence%s of %" PRIu64 " tokens",
                 screen_amount(screen, bytes), screen->scale.unit, sequences,
-                sequences == 1 ? "" : "s", plan->workload.context_length);
+                sequences == 1 ? "" : "s",
+                pool->present ? pool->context_tokens : plan->workload.context_length);
     bool waits = sequences < plan->workload.micro_batch;
     uint64_t more = memory->margin_bytes > 0 && bytes >= sequences && !waits
                         ? (uint64_t)memory->margin_bytes / (bytes / sequences)
                         : 0;
-    if (more && !screen->view->prediction->serving.present)
+    if (more && !pool->present)
         text_printf(&text, "; the margin holds %" PRIu64 " more", more);
     screen_item(screen, "KV cache", text_string(&text));
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "sim/serve/serve.h"
 
 enum { BAR_WIDTH = 48, HELD_SHOWN = 5, HELD_FEW = 4, STAGES_SHOWN = 8 };
 
@@ -131,6 +132,11 @@ static const char *sizing_text(const struct screen *screen)
         predict_beside_sum(screen->view->plan, screen->view->prediction, screen->view->arena);
     if (reason)
         return reason;
+    const struct serving_report *pool = &screen->view->prediction->serving;
+    if (serve_fitted_text(screen->view->plan, pool, screen->view->arena))
+        return arena_printf(screen->view->arena,
+                            "requests of at most %" PRIu64 " tokens, not %" PRIu64,
+                            pool->context_tokens, screen->view->plan->workload.context_length);
     if (text_equal(memory->sizing, "fixed") && !plan_has_experts(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -16,7 +16,8 @@ const char *screen_standing(const struct time_report *t)
 static const char *profile_text(const struct time_report *t, struct arena *a)
 {
     const char *word = screen_standing(t);
-    return arena_printf(a, "%s%s%s", t->profile, word ? ", " : "", word ? word : "");
+    return arena_printf(a, "%s%s%s%s%s", t->profile, t->prompts ? ", prompts by " : "",
+                        t->prompts ? t->prompts : "", word ? ", " : "", word ? word : "");
 }
 
 /* A server that prefills gives no more than the first token, nor do answers of one. */

@@ -116,6 +116,8 @@ void run_print_json(const struct run_view *view)
         json_close(&json);
     }
     write_hash(&json, &report->checks);
+    if (view->step)
+        json_string(&json, "step", view->step);
     if (view->shrunk)
         json_string(&json, "shrunk", view->shrunk);
     if (view->share)
@@ -181,6 +183,7 @@ void run_print_schema(FILE *out)
         SCHEMA_COUNT("tokens_checked", false),
         SCHEMA_COUNT("tokens", false),
         SCHEMA_COUNT("gradient_stride", false),
+        SCHEMA_TEXT("step", false),
         SCHEMA_TEXT("shrunk", false),
         SCHEMA_TEXT("share", false),
         SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, run_fix_columns),

@@ -10,6 +10,7 @@ struct run_view {
     const struct plan *plan;
     const struct run_report *report;
     struct provenance provenance;
+    const char *step;   /* of an engine, where its plan does not say it, or NULL */
     const char *shrunk; /* how --shrink changed the plan, or NULL */
     const char *share;  /* what of a layer split by tp or etp is performed, or NULL */
     FILE *out;

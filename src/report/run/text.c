@@ -96,6 +96,8 @@ static void print_verdict(struct screen *screen)
         print_performed(screen);
     fputc('\n', screen->page.out);
     screen->page.used = true;
+    if (screen->view->step)
+        fprintf(screen->page.out, "step: %s\n", screen->view->step);
     if (screen->view->shrunk)
         fprintf(screen->page.out, "shrunk: %s\n", screen->view->shrunk);
     if (report->alone && report->ranks > 1)

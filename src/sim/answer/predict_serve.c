@@ -183,7 +183,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
 }
 
 /* A step that is asked for alone is judged by its own sum and the stack's reserves, a server by
- * its engine's rule. NULL: both say the same. */
+ * its engine's rule, whose pool may hold fewer sequences. NULL: both say the same. */
 static const char *server_text(const struct plan *plan, const struct prediction *out,
                                struct arena *arena)
 {
@@ -193,7 +193,11 @@ static const char *server_text(const struct plan *plan, const struct prediction 
     bool holds = pool->present && pool->running >= asked;
     if (fits && !takes)
         return serve_refusal_text(plan, pool, arena);
-    if (fits || !takes || !holds || plan->workload.mode != MODE_DECODE)
+    bool decodes = plan->workload.mode == MODE_DECODE;
+    if (fits && pool->present && !holds && decodes)
+        return arena_printf(arena, "its cache holds %llu of the %llu sequences at once",
+                            (unsigned long long)pool->running, (unsigned long long)asked);
+    if (fits || !takes || !holds || !decodes)
         return NULL;
     return arena_printf(arena,
                         "the engine's own pool holds all %llu sequences: workload.queue=true "
@@ -212,6 +216,18 @@ static void compare_server(const struct plan *plan, struct arena *arena, struct 
     prepend_notes(&note, 1, arena, out);
 }
 
+/* Of those that run, some hold less than while they read their prompts. */
+static const char *waiting_text(const struct plan *plan, const struct prediction *out,
+                                uint64_t waiting, struct arena *arena)
+{
+    const struct serving_report *pool = &out->serving;
+    return arena_printf(
+        arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens%s",
+        (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
+        (unsigned long long)pool->running, (unsigned long long)pool->context_tokens,
+        pool->running > pool->sequences ? " past their prompts" : "");
+}
+
 /* A step, of fewer sequences where the others wait for the cache. */
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
@@ -220,17 +236,17 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     TRY(predict_step(held, options, arena, out, err));
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
-        judge_pool(plan, "workload.queue", arena, out);
+        judge_pool(held, "workload.queue", arena, out);
+    const char *fitted = serve_fitted_text(plan, &out->serving, arena);
+    if (fitted) {
+        const struct note note = note_loud("workload.context_length", fitted);
+        prepend_notes(&note, 1, arena, out);
+    }
     compare_server(plan, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting || !out->serving.sequences)
         return STATUS_OK;
-    const char *text = arena_printf(
-        arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens",
-        (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
-        (unsigned long long)out->serving.sequences,
-        (unsigned long long)out->serving.context_tokens);
-    const struct note note = note_of("workload.queue", text);
+    const struct note note = note_of("workload.queue", waiting_text(plan, out, waiting, arena));
     prepend_notes(&note, 1, arena, out);
     return STATUS_OK;
 }
@@ -310,6 +326,12 @@ static enum status predict_apart(const struct plan *plan, const struct predict_o
         prepend_notes(&ask, 1, arena, out);
     if (!serves || !options->time)
         return STATUS_OK;
+    const struct profile *prompts = options->time->profile->prefill;
+    const struct note by =
+        note_of(POOL_PREFIX "stack.profile",
+                arena_printf(arena, "prompts by profile %s", prompts ? prompts->name : ""));
+    if (prompts)
+        prepend_notes(&by, 1, arena, out);
     TRY(predict_time(plan, options->time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = out->pools[0].memory.total_bytes;
     out->time.serving.apart.decode_memory_bytes = out->pools[1].memory.total_bytes;
@@ -336,6 +358,8 @@ static const char *refusal(const struct plan *plan, const struct serving_report 
         return arena_printf(arena, "its cache holds no request of %llu tokens, %llu at most",
                             (unsigned long long)pool->context_tokens,
                             (unsigned long long)serve_longest(plan, pool));
+    if (!pool->cache_bytes)
+        return "the engine does not start: nothing is left to its cache";
     if (!pool->sequences)
         return "the engine does not start: its cache holds no sequence";
     return serve_refusal(plan, pool);

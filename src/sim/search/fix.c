@@ -526,7 +526,10 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
         return fix_pools(plan, routing, profile, known, arena, n);
     /* Too large for a stack, and of pages most of which nothing will touch. */
     struct fix_search *search = arena_alloc(arena, 1, sizeof *search);
-    search->plan = plan;
+    struct plan *whole = arena_alloc(arena, 1, sizeof *whole);
+    *whole = *plan;
+    whole->workload.fit_context = false; /* what fits holds more than a token */
+    search->plan = plan = whole;
     search->routing = routing;
     search->profile = profile;
     search->arena = arena;

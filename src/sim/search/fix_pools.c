@@ -129,8 +129,8 @@ static void find_of(struct pools *p, enum duty duty, const struct routing_data *
     evaluate(&p->evaluator, pool, ++p->structure, &result);
     out->lacks = lacks(&result);
     if (out->lacks)
-        out->list =
-            fix_find(pool, routing, profile, p->evaluator.rows_known, p->arena, &out->n);
+        out->list = fix_find(pool, routing, profile_of_pool(profile, duty),
+                             p->evaluator.rows_known, p->arena, &out->n);
 }
 
 /* Of what the other pool needs beside a fix, the first that costs the same, or else the first.

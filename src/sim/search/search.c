@@ -7,6 +7,7 @@
 #include "plan/lay_experts.h"
 #include "sim/search/drops.h"
 #include "sim/search/search_hunt.h"
+#include "sim/search/search_savers.h"
 
 /* ---- all of them ---- */
 
@@ -170,6 +171,7 @@ static void mend(const struct search *search, struct arena *arena, struct search
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     hunt_plan(&search->hunts[nearest->variant], nearest->value, plan);
     result->fixes = fix_find(plan, ask->routing, ask->profile, NULL, arena, &result->n_fixes);
+    search_save(search->asks, search->n, plan, arena, result);
 }
 
 /* What the layouts that are listed by rank drop. */
@@ -212,13 +214,16 @@ enum status search_run(const struct search_ask *asks, size_t n, struct arena *ar
                                        .serves = asks->plan->workload.mode == MODE_SERVE};
     search.judge = judge_open(&bench, arena);
     gather(&search, false, &pile, result);
-    if (pile.any && !any_fits(result)) {
+    if (pile.any && !any_fits(result) && asks->fits_only) {
+        result->missed = true;
+        pile.any = false;
+    } else if (pile.any && !any_fits(result)) {
         struct search_result again = {0};
         gather(&search, true, &pile, &again);
     }
     if (pile.any)
         judge_close(search.judge, pile.items, pile.n, &pile.nearest, arena, result);
-    else
+    else if (!result->missed)
         status = refuse(&search, result, arena, err);
     judge_release(search.judge);
     arena_release(&pile.arena);

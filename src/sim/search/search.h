@@ -111,10 +111,11 @@ struct search_ask {
     const struct routing_data *routing; /* or NULL */
     const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
-    bool marginal; /* list what is marginal, too, not only what fits */
-    bool fixes;    /* where no layout fits, say what else makes the nearest fit */
-    bool alone;    /* of a server of a pool: what it does when it is full, and nothing else */
-    bool every;    /* list all that is wanted, as enumerated: what parts list is what all do */
+    bool marginal;  /* list what is marginal, too, not only what fits */
+    bool fixes;     /* where no layout fits, say what else makes the nearest fit */
+    bool fits_only; /* where none does, do not look for the nearest: `missed` says it */
+    bool alone;     /* of a server of a pool: what it does when it is full, and nothing else */
+    bool every;     /* list all that is wanted, as enumerated: what parts list is what all do */
     uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
     enum search_objective objective; /* other than tokens: of a served plan */
     double most_tpot_s, most_ttft_s; /* of a served plan: more is not wanted; 0: any */

@@ -71,7 +71,7 @@ static void ask_pool(const struct pools_ask *ask, unsigned side, struct pool_fou
     out->devices = plan_devices(&out->plan);
     out->ask = (struct search_ask){.plan = &out->plan,
                                    .routing = ask->routing,
-                                   .profile = ask->profile,
+                                   .profile = profile_of_pool(ask->profile, duties[side]),
                                    .space = ask->space[side],
                                    .marginal = ask->marginal,
                                    .at_most_bytes = ask->at_most_bytes,
@@ -118,8 +118,7 @@ static void keep_front(struct pool_found *found, struct search_result *r, struct
     servers_init(found->servers, found->n, arena);
 }
 
-/* Of one plan, whose steps one profile prices: a pool's own may be that of the other pool's
- * device. */
+/* Of one plan, whose steps one profile prices. */
 static bool is_alike(const struct pool_found *a, const struct pool_found *b)
 {
     const struct profile *one = a->ask.profile, *other = b->ask.profile;

@@ -178,6 +178,40 @@ uint64_t serve_longest(const struct plan *plan, const struct serving_report *poo
     return remaining(pool->cache_tokens, plan->stack.kind == STACK_SGLANG);
 }
 
+/* Of engines that lower the longest request. */
+static const char *engine_title(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_SGLANG ? "SGLang" : "TensorRT-LLM";
+}
+
+uint64_t serve_fitted(const struct plan *plan, const struct serving_report *pool)
+{
+    bool decodes = plan->workload.mode == MODE_DECODE;
+    if (!decodes || !plan->workload.fit_context || !engine_queues(plan) || !pool->present ||
+        pool->sequences)
+        return 0;
+    uint64_t most =
+        engine_takes_fraction(plan) ? pool->longest_tokens : serve_longest(plan, pool);
+    return most < pool->context_tokens ? most : 0;
+}
+
+const char *serve_fitted_text(const struct plan *plan, const struct serving_report *pool,
+                              struct arena *arena)
+{
+    unsigned long long asked = plan->workload.context_length, held = pool->context_tokens;
+    if (!pool->present || plan->workload.mode != MODE_DECODE || held >= asked)
+        return NULL;
+    if (plan->stack.kind == STACK_VLLM)
+        return arena_printf(arena,
+                            "the cache holds no sequence of %llu tokens: vLLM fits "
+                            "--max-model-len to it, %llu, and refuses longer requests",
+                            asked, held);
+    return arena_printf(arena,
+                        "the cache holds no sequence of %llu tokens: %s takes requests of at "
+                        "most %llu, refuses longer prompts and cuts longer answers",
+                        asked, engine_title(plan), held);
+}
+
 static const char *cut_text(const struct plan *plan, const struct serving_report *pool,
                             struct arena *arena)
 {
@@ -185,8 +219,7 @@ static const char *cut_text(const struct plan *plan, const struct serving_report
                         "its cache holds no request of %llu tokens: %s starts all the same, "
                         "takes requests of at most %llu, refuses longer prompts and cuts "
                         "longer answers",
-                        (unsigned long long)pool->context_tokens,
-                        plan->stack.kind == STACK_SGLANG ? "SGLang" : "TensorRT-LLM",
+                        (unsigned long long)pool->context_tokens, engine_title(plan),
                         (unsigned long long)serve_longest(plan, pool));
 }
 
@@ -207,6 +240,10 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
     if (!pool->cache_bytes && engine_takes_fraction(plan))
         return "the engine does not start: weights and a profile run leave nothing to its "
                "cache";
+    if (!pool->cache_bytes)
+        return arena_printf(arena,
+                            "the engine does not start: weights%s leave nothing to its cache%s",
+                            plan->stack.kind == STACK_TRTLLM ? " and a step" : "", own);
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)
@@ -262,11 +299,28 @@ static enum status fill_pool(const struct plan *decode, struct arena *arena,
     return STATUS_OK;
 }
 
-const struct plan *serve_held(const struct plan *plan, struct plan *room,
-                              enum serve_start *start)
+/* Its pool, and the plan, or in `room` that of sequences as long as the pool holds. */
+static enum status fit_pool(const struct plan **plan, struct plan *room,
+                            struct serving_report *pool)
 {
     struct arena arena = {0};
     struct err err = {0};
+    bool decodes = (*plan)->workload.mode == MODE_DECODE;
+    enum status status = (decodes ? fill_pool : serving_of)(*plan, &arena, pool, &err);
+    uint64_t fitted = status == STATUS_OK ? serve_fitted(*plan, pool) : 0;
+    if (fitted) {
+        *room = **plan;
+        room->workload.context_length = fitted;
+        *plan = room;
+        status = fill_pool(*plan, &arena, pool, &err);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+const struct plan *serve_held(const struct plan *plan, struct plan *room,
+                              enum serve_start *start)
+{
     struct serving_report pool = {0};
     enum serve_start unasked;
     bool decodes = plan->workload.mode == MODE_DECODE;
@@ -275,15 +329,15 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room,
     *start = SERVE_TAKES;
     if (!asked)
         return plan;
-    enum status status = (decodes ? fill_pool : serving_of)(plan, &arena, &pool, &err);
-    arena_release(&arena);
+    enum status status = fit_pool(&plan, room, &pool);
     *start = status == STATUS_OK ? SERVE_TAKES : SERVE_UNSIZED;
     if (status != STATUS_OK || !pool.present)
         return plan;
     *start = serve_takes(plan, &pool) ? SERVE_TAKES : SERVE_REFUSES;
     if (!decodes || pool.running >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
-    *room = *plan;
+    if (plan != room)
+        *room = *plan;
     room->workload.max_num_seqs = engine_sequences(plan); /* sizes the pool as before */
     hold(pool.running, room);
     return room;

@@ -98,13 +98,25 @@ bool serve_cuts(const struct plan *plan, const struct serving_report *pool);
 /* The longest request that they take: of SGLang one token less than the pool has. */
 uint64_t serve_longest(const struct plan *plan, const struct serving_report *pool);
 
+/* Tokens of the context that the engine serves in place of the plan's, which its cache holds no
+ * sequence of, where the plan lets it (workload.fit_context); 0: as it is said, or none. vLLM's
+ * --max-model-len auto looks for the longest that its cache holds (v1/core/kv_cache_utils.py,
+ * _auto_fit_max_model_len, since 0.14); of the others serve_longest. */
+uint64_t serve_fitted(const struct plan *plan, const struct serving_report *pool);
+
+/* How it does: "SGLang starts, ...", of a prediction whose sequences are shorter than asked
+ * for; NULL: they are not. */
+const char *serve_fitted_text(const struct plan *plan, const struct serving_report *pool,
+                              struct arena *arena);
+
 /* The same as a sentence, with what to give where SGLang's own fraction is what is too small.
  */
 const char *serve_refusal_text(const struct plan *plan, const struct serving_report *pool,
                                struct arena *arena);
 
 /* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
- * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
+ * step is of as many as the cache holds, at least of one a pipeline stage, and of as long ones
+ * as it holds (serve_fitted). The plan obeys its
  * rules. start NULL: whether it takes them is not asked. */
 enum serve_start {
     SERVE_TAKES, /* serve_takes, or nobody asks */

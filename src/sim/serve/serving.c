@@ -40,7 +40,7 @@ static struct plan profile_of(const struct plan *plan)
     struct plan profile = *plan;
     struct workload *w = &profile.workload;
     w->max_num_seqs = engine_sequences(plan);
-    w->context_length = engine_context(plan);
+    w->context_length = engine_longest(plan);
     w->sequence_length = engine_tokens(plan);
     w->max_num_batched_tokens = w->sequence_length;
     if (plan->stack.kind == STACK_VLLM) /* each of its own: v1/worker/gpu/model_runner.py 0.33,
@@ -107,6 +107,21 @@ static void count_running(const struct plan *plan, const struct cache_groups *gr
     r->running_tokens = plan->workload.shared_prefix + r->running * own;
 }
 
+/* The longest sequence that so many blocks hold, of less than the context, none of which they
+ * do: by halves, as vLLM looks for it (v1/core/kv_cache_utils.py,
+ * _estimate_max_model_len_from_groups). */
+static uint64_t longest_held(const struct plan *plan, const struct cache_groups *groups,
+                             const struct serving_report *r, uint64_t usable, uint64_t flight)
+{
+    uint64_t least = 0, most = r->context_tokens;
+    while (most > least + 1) {
+        uint64_t tried = least + (most - least) / 2;
+        bool held = cache_groups_blocks(plan, groups, tried, flight) <= usable;
+        *(held ? &least : &most) = tried;
+    }
+    return least;
+}
+
 /* Sequences of the context that the blocks hold. */
 static void count_sequences(const struct plan *plan, const struct cache_groups *groups,
                             struct serving_report *r)
@@ -120,6 +135,8 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
     bool overflow = false;
     r->beyond_bytes = checked_mul(remaining(usable, each), groups->block_bytes, &overflow);
+    r->longest_tokens =
+        each > usable ? longest_held(plan, groups, r, usable, flight) : r->context_tokens;
     usable = remaining(usable, shared);
     r->sequences = holds(plan, r, usable, each, shared);
     r->cache_tokens = count_tokens(plan, groups, r, each);

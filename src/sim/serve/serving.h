@@ -24,6 +24,7 @@ struct serving_report {
     uint64_t state_slots;   /* that they hold */
     uint64_t block_tokens, cache_blocks, cache_tokens;
     uint64_t context_tokens;                /* of a sequence */
+    uint64_t longest_tokens;                /* of one that the blocks hold, at most those */
     uint64_t sequences;                     /* of that many tokens that the blocks hold */
     uint64_t running, running_tokens;       /* the same of those past their prompt */
     uint64_t beyond_bytes;                  /* of the pool, beyond the blocks of one of them */

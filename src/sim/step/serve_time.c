@@ -439,14 +439,14 @@ enum status serve_server_price(const struct plan *plan, enum duty duty,
                                struct err *err)
 {
     bool shares = !plan_arrives(plan); /* requests in flight, not a rate */
-    const struct serve_ask own = {
-        .routing = ask->routing, .profile = ask->profile, .alone = true};
+    const struct profile *profile = profile_of_pool(ask->profile, duty);
+    const struct serve_ask own = {.routing = ask->routing, .profile = profile, .alone = true};
     struct arena arena = {0};
     struct serve_model m;
     plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, &out->plan);
     enum status status = serve_open(&m, &out->plan, &own, &arena, err);
     if (status == STATUS_OK &&
-        !serve_price(&m, ask->profile, &out->costs, &out->step, &out->prefill_s))
+        !serve_price(&m, profile, &out->costs, &out->step, &out->prefill_s))
         status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
     if (status == STATUS_OK) {
         out->times = times_of(&m);

@@ -68,7 +68,8 @@ struct time_report {
     double error;         /* that the profile states of such a plan: relative half width */
     double low_s, high_s; /* nominal 90 % */
     const char *profile, *calibration;
-    const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
+    const char *prompts; /* the profile of servers that prefill, where it is another; or NULL */
+    const char *outside; /* sizes that its constants were not fitted on; NULL: none */
     bool calibrated, elsewhere; /* elsewhere: no run of the profile was like it */
     const char *unlike;         /* in what, "device h20, parallel.zero 3"; NULL: in nothing */
     uint64_t samples;

@@ -12,6 +12,7 @@
 #include "sim/step/range.h"
 #include "sim/step/time_parts.h"
 #include "sim/time/price.h"
+#include "work/stack/stack.h"
 
 enum { PLAYED_STEPS = 32 };
 
@@ -308,6 +309,22 @@ static enum status serve_both(const struct plan *plan, const struct time_ask *as
     return status;
 }
 
+/* A first token is of servers that prefill, by what their own profile says of them. */
+static void report_prompts(const struct plan *plan, const struct profile *profile,
+                           struct arena *arena, struct time_report *out)
+{
+    struct plan *pool = arena_alloc(arena, 1, sizeof *pool);
+    struct serve_times prompts = out->serving;
+    bool outside;
+    plan_pool(plan, DUTY_PROMPTS, 1, pool);
+    pool->moe.path = stack_path(pool, NULL);
+    double error = time_error(profile, pool, &outside);
+    interval_served(profile, error, outside, 1 + error, 1 + error, &prompts);
+    out->serving.ttft_low_s = prompts.ttft_low_s;
+    out->serving.ttft_high_s = prompts.ttft_high_s;
+    out->prompts = profile->name;
+}
+
 /* A decode step of all sequences, and what the deployment answers with such steps. */
 static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
                                 struct arena *arena, struct time_report *out, struct err *err)
@@ -332,6 +349,8 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     TRY(serve_both(plan, ask, arena, out, err));
     interval_served(ask->profile, out->error, out->elsewhere, out->step_s / out->low_s,
                     out->high_s / out->step_s, &out->serving);
+    if (plan->prefill && ask->profile->prefill)
+        report_prompts(plan, ask->profile->prefill, arena, out);
     serve_leave_out_further(plan, &out->serving);
     out->tokens_per_s = out->serving.tokens_per_s;
     out->tokens_per_s_per_device = plan->prefill
