@@ -309,7 +309,8 @@ static void append_pool(const struct screen *screen, const struct serving_report
         scale_print_signed(n[0], scale, spare);
         text_printf(out, "(%s - %s %s) - weights %s", n[1], outside, n[4], n[2]);
         append_states(scale, r, out);
-        text_printf(out, "; a full prefill takes %s, spare %s%s", n[3], n[0],
+        text_printf(out, "; a full %s takes %s, spare %s%s",
+                    plan->workload.role == DUTY_ANSWERS ? "step" : "prefill", n[3], n[0],
                     spare < 0 && r->cache_bytes ? " (it runs out: a lower memory.fraction)"
                                                 : "");
         return;

@@ -131,7 +131,9 @@ const char *serve_refusal(const struct plan *plan, const struct serving_report *
     if (!pool->present)
         return NULL;
     if (runs_out(plan, pool) > 0)
-        return "a prefill takes more than its pool leaves";
+        return plan->workload.role == DUTY_ANSWERS
+                   ? "a step takes more than its pool leaves"
+                   : "a prefill takes more than its pool leaves";
     if (!engine_takes_fraction(plan) && !pool->cache_bytes) /* SGLang raises */
         return "nothing is left to its cache";
     if (!pool->sequences)
@@ -151,20 +153,29 @@ bool serve_takes(const struct plan *plan, const struct serving_report *pool)
     return !serve_refusal(plan, pool);
 }
 
-/* Its formula keeps memory for every attention replica, without a bound: by 64 of them it is
- * less than nothing, and SGLang asks for the flag (mem_cache/kv_cache_configurator.py). */
+/* Its formula keeps memory for every attention replica and for a whole chunk of prompts,
+ * without a bound: by 64 replicas, or chunks of 131,072, what is left is less than nothing, and
+ * SGLang asks for the flag (mem_cache/kv_cache_configurator.py). */
 static const char *own_fraction_text(const struct plan *plan, struct arena *arena)
 {
-    uint64_t replicas = plan_engine_replicas(plan);
-    if (plan->stack.kind != STACK_SGLANG || plan->memory.fraction > 0 || replicas < 2)
+    uint64_t replicas = plan_engine_replicas(plan), device = plan_rank_memory(plan);
+    uint64_t kept = plan->stack.kind == STACK_SGLANG ? engine_sglang_kept(plan) : 0;
+    if (plan->memory.fraction > 0 || (replicas < 2 && kept < device / 2) || !kept)
         return "";
+    const char *of = arena_printf(arena, ": of %.1f GiB its own formula keeps %.1f for steps",
+                                  (double)device / GIB, (double)kept / GIB);
+    if (replicas < 2)
+        return arena_printf(arena,
+                            "%s and chunks of %llu tokens; give memory.fraction "
+                            "(--mem-fraction-static), or fewer "
+                            "workload.max_num_batched_tokens (--chunked-prefill-size)",
+                            of, (unsigned long long)engine_sglang_chunk(plan));
     return arena_printf(
         arena,
-        ": of %.1f GiB its own formula keeps %.1f for steps and decode graphs of %llu "
-        "sequences on %llu attention replicas; give memory.fraction (--mem-fraction-static), "
-        "or a smaller stack.graph_batch (--cuda-graph-max-bs)",
-        (double)plan_rank_memory(plan) / GIB, (double)engine_sglang_kept(plan) / GIB,
-        (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
+        "%s and decode graphs of %llu sequences on %llu attention replicas; give "
+        "memory.fraction (--mem-fraction-static), or a smaller stack.graph_batch "
+        "(--cuda-graph-max-bs)",
+        of, (unsigned long long)engine_sglang_graph_batch(plan), (unsigned long long)replicas);
 }
 
 bool serve_cuts(const struct plan *plan, const struct serving_report *pool)
@@ -242,8 +253,11 @@ const char *serve_refusal_text(const struct plan *plan, const struct serving_rep
                "cache";
     if (!pool->cache_bytes)
         return arena_printf(arena,
-                            "the engine does not start: weights%s leave nothing to its cache%s",
-                            plan->stack.kind == STACK_TRTLLM ? " and a step" : "", own);
+                            "the engine does not start: %s leave%s nothing to its cache%s",
+                            *own                               ? "its fraction"
+                            : plan->stack.kind == STACK_TRTLLM ? "weights and a step"
+                                                               : "weights",
+                            *own ? "s" : "", own);
     return pool->sequences
                ? arena_printf(arena, "the engine does not start: %s%s",
                               serve_refusal(plan, pool), own)
