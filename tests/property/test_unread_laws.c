@@ -178,6 +178,7 @@ static const struct silent {
     {"workload.colocated.fraction", "beside an engine's model"},
     {"workload.colocated.away", "beside an engine's model"},
     {"workload.colocated.critic_joint", "beside critics"},
+    {"workload.colocated.format", "of frozen copies and means"},
     {"stack.loss_chunks", "of the chunked loss"},
     {"precision.quantized_params", "of recipes that quantise weights"},
     {"precision.plain_first", "of recipes that quantise weights"},

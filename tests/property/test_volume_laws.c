@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/frozen.h"
 #include "plan/schema/schema.h"
 #include "support/drawn_plan.h"
@@ -28,13 +29,18 @@ static uint64_t ranks_of(const struct plan *plan, enum process_group group)
     const struct parallel *p = &plan->parallel;
     struct sharers shard = plan_sharers(plan), same = plan_replicas(plan);
     struct sharers second = plan_second_sharers(plan);
+    bool engine = plan_is_engine(plan); /* its context ranks have tokens of their own */
     const uint64_t ranks[GROUP_COUNT] = {[GROUP_TP] = p->tp,
                                          [GROUP_CP] = p->cp,
                                          [GROUP_EP] = p->ep,
                                          [GROUP_ETP] = p->etp,
                                          [GROUP_DP] = plan_dp(plan) * p->cp,
                                          [GROUP_EDP] = plan_expert_dp(plan),
-                                         [GROUP_REPLICAS] = plan_dp(plan),
+                                         [GROUP_REPLICAS] =
+                                             plan_dp(plan) * (engine ? p->cp : 1),
+                                         [GROUP_DCP] = engine_cache_ranks(plan),
+                                         [GROUP_HEADS] = engine_attention_ranks(plan),
+                                         [GROUP_PROMPT] = engine_prompt_ranks(plan),
                                          [GROUP_DP_SHARD] = shard.dense,
                                          [GROUP_EDP_SHARD] = shard.experts,
                                          [GROUP_DP_REPLICA] = same.dense,

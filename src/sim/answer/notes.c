@@ -175,13 +175,13 @@ static size_t add_turns(const struct plan *plan, struct note notes[OWN])
 static size_t add_update(const struct plan *plan, struct note *note)
 {
     const struct colocated *c = &plan->workload.colocated;
-    bool generates = c->engine != ENGINE_NONE || c->sequences > 0;
-    if (plan->workload.mode != MODE_TRAIN || !generates)
+    bool engine = c->engine != ENGINE_NONE && plan->stack.kind != STACK_HOST;
+    bool itself = c->engine == ENGINE_NONE && plan_is_huggingface(plan) && c->sequences > 0;
+    if (plan->workload.mode != MODE_TRAIN || !(engine || itself))
         return 0;
-    *note =
-        note_loud(c->sequences ? "workload.colocated.sequences" : "workload.colocated.engine",
-                  "a step is the update alone: answers are generated and scored between "
-                  "steps, which is not timed");
+    *note = note_loud(itself ? "workload.colocated.sequences" : "workload.colocated.engine",
+                      "a step is the update alone: answers are generated and scored between "
+                      "steps, which is not timed");
     return 1;
 }
 

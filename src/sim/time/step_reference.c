@@ -4,7 +4,9 @@
 
 void step_reference_add(struct step_parts *c, struct step_time *out)
 {
-    const double passes = (double)c->s->plan.workload.colocated.passes;
+    const struct plan *plan = &c->s->plan;
+    const double passes =
+        plan->stack.kind == STACK_HOST ? 0 : (double)plan->workload.colocated.passes;
     struct pipeline pipe = c->pipe;
     struct pipeline_times times = {0};
     double m = (double)pipe.micro_batches, flop = 0, serial = 0, forward = 0;
