@@ -39,6 +39,7 @@ struct probing {
     struct gpu *gpu;
     void *at[PLACES];
     uint64_t bytes[PLACES], moved; /* rows of WIDTH */
+    uint64_t activated;            /* rows of an activation's result, of 2 WIDTH */
     uint64_t depth, columns;       /* of a product's matrix */
     uint64_t groups;               /* of a product at most */
 };
@@ -183,10 +184,10 @@ static struct order read_all(const struct probing *p)
     return work;
 }
 
-/* Gates and ups side by side, in half of what is moved. */
+/* Gates and ups side by side, in half of what is moved or less. */
 static struct order activate(const struct probing *p)
 {
-    uint64_t rows = p->moved / 2;
+    uint64_t rows = p->activated;
     struct order work = {.kernel = KERNEL_ACTIVATION, .groups = rows};
     give(&work, 0, ROWS, gpu_view_rows(rows, 4 * (uint64_t)WIDTH, FORMAT_BF16));
     give(&work, 3, RESULT, gpu_view_rows(rows, 2 * (uint64_t)WIDTH, FORMAT_BF16));
@@ -296,34 +297,71 @@ static enum status measure_products(struct probing *p, enum probe_kind kind, enu
     return STATUS_OK;
 }
 
-/* Fewer experts, smaller matrices and fewer rows for a device that is slow: OpenCL on the CPU.
- * The first launch is compiled. */
+/* The quicker of two launches: the first may be compiled. */
+static enum status launch_twice(struct probing *p, const struct probe_point *at, double *once_s,
+                                struct err *err)
+{
+    double first_s;
+    TRY(launch(p, at, &first_s, err));
+    TRY(launch(p, at, once_s, err));
+    *once_s = first_s < *once_s ? first_s : *once_s;
+    return STATUS_OK;
+}
+
+static enum status launch_product(struct probing *p, double *once_s, struct err *err)
+{
+    struct probe_point at = {.kind = PROBE_GEMM,
+                             .dtype = DTYPE_F32,
+                             .rows = 1,
+                             .depth = p->depth,
+                             .columns = p->columns,
+                             .groups = p->groups};
+    TRY(write_offsets(p, at.groups, at.rows, err));
+    return launch_twice(p, &at, once_s, err);
+}
+
+/* Larger matrices, then more experts, up to the first that take too long: a device that is slow
+ * (OpenCL on the CPU) would take ten seconds for the most of them. */
+static enum status settle_products(struct probing *p, struct err *err)
+{
+    uint64_t most = p->groups;
+    double once_s;
+    p->groups = 1;
+    p->depth = LEAST_DEPTH;
+    p->columns = LEAST_DEPTH * COLUMNS / DEPTH;
+    while (p->depth < DEPTH || p->groups < most) {
+        struct probing larger = *p;
+        if (p->depth < DEPTH) {
+            larger.depth *= 2;
+            larger.columns *= 2;
+        } else {
+            larger.groups = lesser(2 * p->groups, most);
+        }
+        TRY(launch_product(&larger, &once_s, err));
+        if (once_s > MOST_S)
+            break;
+        *p = larger;
+    }
+    return STATUS_OK;
+}
+
+/* Fewer experts, smaller matrices and fewer rows for a device that is slow. It computes the
+ * activation slower still than it moves rows: of these a share says how many it takes. */
 static enum status settle(struct probing *p, struct err *err)
 {
-    double once_s = 0;
-    struct probe_point product = {.kind = PROBE_GEMM, .dtype = DTYPE_F32, .rows = 1},
-                       rows = {.kind = PROBE_WRITE};
-    p->depth = DEPTH;
-    p->columns = COLUMNS;
-    for (;;) {
-        product.depth = p->depth;
-        product.columns = p->columns;
-        product.groups = groups_of(p, product.rows);
-        TRY(write_offsets(p, product.groups, product.rows, err));
-        TRY(launch(p, &product, &once_s, err));
-        if (once_s <= MOST_S || p->depth <= LEAST_DEPTH)
-            break;
-        if (p->groups > 1) {
-            p->groups /= 2;
-            continue;
-        }
-        p->depth /= 2;
-        p->columns /= 2;
-    }
-    TRY(launch(p, &rows, &once_s, err));
-    TRY(launch(p, &rows, &once_s, err));
+    enum { SHARE = 64 };
+    static const struct probe_point rows = {.kind = PROBE_WRITE},
+                                    activation = {.kind = PROBE_ACTIVATE_BACK};
+    double once_s;
+    TRY(settle_products(p, err));
+    TRY(launch_twice(p, &rows, &once_s, err));
     if (once_s > MOST_S)
         p->moved = (uint64_t)((double)p->moved * MOST_S / once_s) + 1;
+    uint64_t half = p->moved / 2;
+    p->activated = half / SHARE + 1;
+    TRY(launch_twice(p, &activation, &once_s, err));
+    double fit = (double)p->activated * MOST_S / once_s;
+    p->activated = fit < (double)half ? (uint64_t)fit + 1 : half;
     return STATUS_OK;
 }
 
@@ -331,7 +369,7 @@ static uint64_t bytes_of(const struct probing *p, enum probe_kind kind)
 {
     uint64_t rows = kind == PROBE_LAUNCH ? 0
                     : kind == PROBE_READ ? p->moved / 2 / LONG * 2 * LONG
-                    : kind == PROBE_ACTIVATE || kind == PROBE_ACTIVATE_BACK ? p->moved / 2
+                    : kind == PROBE_ACTIVATE || kind == PROBE_ACTIVATE_BACK ? p->activated
                                                                             : p->moved;
     return rows * WIDTH * sizeof(float);
 }

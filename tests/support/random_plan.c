@@ -160,12 +160,13 @@ bool plan_is_complete(const struct plan *plan)
 /* Keeps a change only if all rules still hold. */
 static void change(struct rng *rng, const struct field *field, struct plan *plan)
 {
-    char value[VALUE], text[RULE_TEXT], hint[RULE_TEXT];
+    char value[VALUE];
     struct err err = {0};
     struct plan changed = *plan;
     draw_value(rng, field, value);
     if (schema_set(field, &changed, value, false, (struct mark){0}, &err) == STATUS_OK &&
-        plan_is_complete(&changed) && !rule_check(&changed, text, hint))
+        memcmp(&changed, plan, sizeof changed) != 0 && plan_is_complete(&changed) &&
+        rule_check_layout(&changed) && rule_check_run(&changed))
         *plan = changed;
 }
 

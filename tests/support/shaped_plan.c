@@ -113,14 +113,15 @@ static void set(struct plan *plan, const char *key, const char *value)
     (void)status;
 }
 
-/* Keeps a value only where all rules still hold. */
+/* Keeps a value only where all rules still hold; of the value that is there nobody asks. */
 static void draw(struct rng *rng, const struct choice *choice, struct plan *plan)
 {
-    char value[VALUE], text[RULE_TEXT], hint[RULE_TEXT];
+    char value[VALUE];
     struct plan changed = *plan;
     pick(rng, choice->values, value);
     set(&changed, choice->key, value);
-    if (plan_is_complete(&changed) && !rule_check(&changed, text, hint))
+    if (memcmp(&changed, plan, sizeof changed) != 0 && plan_is_complete(&changed) &&
+        rule_check_layout(&changed) && rule_check_run(&changed))
         *plan = changed;
 }
 
