@@ -57,8 +57,14 @@ static const struct engine_release releases_vllm[] = {
 };
 
 static const struct engine_release releases_sglang[] = {
-    /* SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK */
-    {.version = "0.5", .pool = POOL_OF_FREE, .low_latency_tokens = 128},
+    /* SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK; outside: what a device has less than it
+     * should when loading begins ("Load weight begin. avail mem"): one H100 78.43 to 78.48 of
+     * 79.10 (Qwen2.5-0.5B, Llama-3.1-8B, 0.5.8 on), eight 77.33 to 77.48 (GLM-5.2 of 0.5.14),
+     * H200 138.09 of 139.80 (16 ranks) and 137.9 (InferenceX issue 2128) */
+    {.version = "0.5",
+     .pool = POOL_OF_FREE,
+     .low_latency_tokens = 128,
+     .outside_bytes = {HUNDREDTHS(65), HUNDREDTHS(177)}},
 };
 
 static const struct engine_release releases_trtllm[] = {
@@ -434,7 +440,9 @@ bool engine_queues(const struct plan *plan)
 
 uint64_t engine_outside(const struct plan *plan)
 {
-    uint64_t measured = engine_release(plan)->outside_bytes[plan->parallel.tp > 1];
+    bool joined =
+        plan->stack.kind == STACK_SGLANG ? plan_world(plan) > 1 : plan->parallel.tp > 1;
+    uint64_t measured = engine_release(plan)->outside_bytes[joined];
     return measured ? measured : plan->stack.context_bytes + plan_comm_bytes(plan);
 }
 

@@ -210,10 +210,13 @@ double engine_sglang_fraction(const struct plan *plan)
 
 /* ---- one pool for caches of several kinds ---- */
 
+/* SGLang: 0.8 (server_args.py, swa_full_tokens_ratio), of models with entries beside a window
+ * 0.1 (arg_groups/deepseek_v4_hook.py, apply_deepseek_v4_defaults). */
 double engine_window_ratio(const struct plan *plan)
 {
     double said = plan->memory.window_ratio;
-    return plan->stack.kind != STACK_SGLANG ? 1 : said > 0 ? said : 0.8;
+    double own = plan->model.attention.kind == ATTENTION_SHARED_KV ? 0.1 : 0.8;
+    return plan->stack.kind != STACK_SGLANG ? 1 : said > 0 ? said : own;
 }
 
 double engine_state_share(const struct plan *plan)
@@ -249,7 +252,7 @@ bool engine_caches_states(const struct plan *plan)
 uint64_t engine_state_copies(const struct plan *plan)
 {
     uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : engine_caches_states(plan) ? 2 : 1;
-    if (plan->stack.kind == STACK_TRTLLM)
+    if (plan->stack.kind == STACK_TRTLLM || plan->model.attention.kind == ATTENTION_SHARED_KV)
         return 1;
     return plan->memory.state_copies ? plan->memory.state_copies : own;
 }

@@ -414,7 +414,8 @@ const struct job_case job_cases[] = {
      0},
     {"torchtitan/deepseek-16b.toml", "",
      "parallel.ep=8 parallel.etp=1 parallel.zero=3 workload.micro_batch=4 "
-     "recompute.kind=selective stack.compiled=false moe.path=ragged_a2a model.layers=27",
+     "recompute.kind=selective stack.compiled=false moe.path=ragged_a2a model.layers=27 "
+     "stack.cross_entropy=f32",
      0},
     {"torchtitan/deepseek_v3/config_registry.py", "",
      "model.name=deepseek-v3 parallel.ep=8 parallel.tp=2 parallel.sp=false moe.path=deepep "
@@ -880,6 +881,7 @@ const struct job_case job_cases[] = {
      1},
     {"maxtext/named-in-file.yml", "cluster=h100-8x8",
      "model.layers=80 model.attention.head_dim=128 model.name=llama-3.1-70b", 2},
+    {"maxtext/no-devices.sh", "cluster=tpu-v5p", "parallel.zero=3 workload.micro_batch=8", 1},
     {"maxtext/sft.sh", "cluster=tpu-v5p-2x2x2",
      "model.name=llama-3.1-8b precision.weights=bf16 precision.moments=bf16 "
      "workload.sequence_length=1024 parallel.zero=3",
@@ -1093,6 +1095,7 @@ const struct job_case job_cases[] = {
      "parallel.tp=8 parallel.attention_cp=8 parallel.ep=8 parallel.dense_apart=true "
      "moe.path=deepep_ll parallel.sp=true",
      0},
+    {"sglang/deepseek-v4.sh", "cluster=h200", "precision.kv_cache=fp8 parallel.tp=8", 0},
     {"sglang/modules.sh", "cluster=h200",
      "model.mtp_layers=2 workload.speculation.tokens=2 workload.speculation.method=mtp", 0},
     {"sglang/one-module.sh", "cluster=h200", "model.mtp_layers=1 workload.speculation.tokens=3",

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
+#include "support/served.h"
 #include "plan/mixer.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
@@ -278,6 +280,41 @@ static void pools_hold_entries_in_blocks(void **state)
     arena_release(&arena);
 }
 
+/* SGLang's windows have a tenth of the tokens unless told otherwise: 7,705.45 bytes a token in
+ * all layers of DeepSeek-V4-Flash (with open entries in 16 bits its log says
+ * "bytes_per_full_token=7033.45", of which 672 are half of these). Open entries of hca, of 256
+ * requests, of two more and 128 rows, come off the pool first ("c128_state_fixed"). */
+static void open_entries_have_a_pool(void **state)
+{
+    (void)state;
+    static const double open = 0.1 * 8 / 128 * 21 * 4 * (512 + 128) * 4;
+    static const char text[] =
+        "model: deepseek-v4-flash\ncluster: h200-8x1\nstack: sglang\n"
+        "parallel: {tp: 8}\nprecision: {kv_cache: fp8}\n"
+        "memory: {fraction: 0.88}\nworkload: {mode: decode, queue: true%s}\n";
+    struct arena arena = {0};
+    struct plan plan;
+    struct slots slots;
+    struct cache_groups groups;
+    load("deepseek-v4-flash", "sglang", &arena, &plan);
+    plan.precision.kv_cache = DTYPE_FP8;
+    slots_from_plan(&plan, &slots);
+    cache_groups_of(&plan, &slots, &groups);
+    double token = 0.1 * 584 * 43 + 21 * (584 + 132) / 4.0 + 20 * 584 / 128.0 + open;
+    assert_int_equal(round(100 * (token - open / 2)), 703345);
+    assert_int_equal(groups.block_bytes, (uint64_t)(256 * token));
+    struct prediction all = predict_text(arena_printf(&arena, text, ""), &arena);
+    struct prediction few =
+        predict_text(arena_printf(&arena, text, ", max_num_seqs: 16"), &arena);
+    const uint64_t each = 20 * 128 * 2 * 512 * 4;
+    assert_int_equal(all.serving.state_bytes, (256 + 3) * each);
+    assert_int_equal(few.serving.state_bytes, (16 + 3) * each);
+    assert_int_equal(all.serving.cache_bytes + all.serving.state_bytes,
+                     few.serving.cache_bytes + few.serving.state_bytes);
+    assert_int_equal(all.serving.cache_blocks, all.serving.cache_bytes / groups.block_bytes);
+    arena_release(&arena);
+}
+
 /* Before 0.33 a block of vLLM's has 22 tuples of pages, as the deeper group of windows has
  * layers, and since 0.26 a sequence beside both steps in flight. Two engines said so: of 0.22,
  * which wanted 6.66 GiB for 30,000 tokens beside a step of 16,384 (issue 44376), and of 0.26,
@@ -358,6 +395,7 @@ int main(void)
         cmocka_unit_test(tokens_reach_a_window_and_entries),
         cmocka_unit_test(the_list_multiplies_as_much),
         cmocka_unit_test(pools_hold_entries_in_blocks),
+        cmocka_unit_test(open_entries_have_a_pool),
         cmocka_unit_test(earlier_pools_have_whole_tuples),
         cmocka_unit_test(training_and_other_engines_are_refused),
     };

@@ -10,6 +10,7 @@
 #include "sim/memory/verdict.h"
 #include "sim/serve/serving.h"
 #include "support/plans.h"
+#include "support/served.h"
 #include "work/piece/cache.h"
 
 /* Engines quantise a product's rows to the format of its weights where the device multiplies in
@@ -194,6 +195,54 @@ static void sparse_caches_in_eight_bits_are_packed(void **state)
     }
 }
 
+/* Kimi-Linear-48B on two RTX 3090 by vLLM of 2025-11 (issue 28228): 20 layers with a state are
+ * three groups of seven beside one of MLA, whose block is a multiple of 64 tokens, whatever its
+ * backend; "Available KV cache memory: 2.30 GiB", "GPU KV cache size: 75,840 tokens". */
+static void blocks_of_mla_beside_states(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction p = predict_text(
+        "model: kimi-linear-48b-a3b\ncluster: {base: rtx3090, node: {devices: 2}}\n"
+        "stack: {base: vllm, version: \"0.11\"}\nparallel: {tp: 2}\n"
+        "precision: {weights: int4}\nmemory: {cache_bytes: 2.30 GiB}\n"
+        "workload: {mode: decode, queue: true, context_length: 120000}\n",
+        &arena);
+    assert_int_equal(p.serving.block_tokens, 960);
+    assert_int_equal(p.serving.cache_tokens, 75840);
+    arena_release(&arena);
+}
+
+/* What a device lacks when SGLang begins to load, alone and among others: Qwen3-235B-A22B-FP8
+ * on four H100 at 0.93 has 367,404 tokens printed (vLLM issue 21348), DeepSeek-R1 on eight H200
+ * at 0.82 some 509,000 (ai-dynamo/aisimulate pull request 263); with 3.58 GiB outside they were
+ * 336,712 and 490,942. */
+static void pools_are_of_what_is_free(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plan;
+        double tokens;
+    } rows[] = {
+        {"model: qwen3-235b-a22b\ncluster: {base: h100-8x1, node: {devices: 4}}\n"
+         "stack: sglang\nparallel: {tp: 4}\nprecision: {weights: fp8_block}\n"
+         "memory: {fraction: 0.93}\nworkload: {mode: decode, queue: true}\n",
+         367404},
+        {"model: deepseek-r1\ncluster: h200-8x1\nstack: sglang\nparallel: {tp: 8}\n"
+         "precision: {weights: fp8_block}\nmemory: {fraction: 0.82}\n"
+         "workload: {mode: decode, queue: true, max_num_batched_tokens: 32768}\n",
+         509000},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(rows[i].plan, &arena);
+        double ratio = (double)p.serving.cache_tokens / rows[i].tokens;
+        print_message("%.3f of what was printed\n", ratio);
+        assert_true(ratio > 0.98 && ratio < 1.02);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +250,8 @@ int main(void)
         cmocka_unit_test(states_are_as_the_flags_say),
         cmocka_unit_test(states_of_a_whole_batch_come_first),
         cmocka_unit_test(states_have_the_engines_format),
+        cmocka_unit_test(blocks_of_mla_beside_states),
+        cmocka_unit_test(pools_are_of_what_is_free),
         cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

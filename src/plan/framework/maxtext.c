@@ -98,6 +98,7 @@ enum { AXES = sizeof axes / sizeof *axes };
 
 struct mesh {
     int64_t ici[AXES], dcn[AXES]; /* -1: what the others leave */
+    bool shards_rest;             /* "fsdp" has that, however many devices it finds */
 };
 
 static enum status read_axis(struct job *job, const char *level, enum axis axis,
@@ -184,6 +185,7 @@ static enum status read_mesh(struct job *job, struct mesh *mesh)
     uint64_t world;
     TRY(read_axes(job, mesh, &size));
     TRY(job_world(job, &world));
+    mesh->shards_rest = mesh->ici[FSDP] == -1 || mesh->dcn[FSDP] == -1;
     uint64_t ici = size.ici, dcn = size.dcn, slices = size.slices;
     int open_ici = size.open_ici, open_dcn = size.open_dcn;
     if (!world) /* no cluster: reported where all is known */
@@ -219,11 +221,10 @@ static enum status set_zero(struct job *job, const struct mesh *mesh)
     uint64_t shards = degree(mesh, FSDP) * degree(mesh, FSDP_T);
     uint64_t others = degree(mesh, CONTEXT) * degree(mesh, SEQUENCE) * degree(mesh, EXPERT);
     TRY(job_switch(job, "shard_optimizer_over_data", &over_data));
-    bool open = mesh->ici[FSDP] == -1 || mesh->dcn[FSDP] == -1;
     job_set(job, "parallel.zero",
-            shards > 1 || others > 1 || open ? "3"
-            : over_data                      ? "1"
-                                             : "0",
+            shards > 1 || others > 1 || mesh->shards_rest ? "3"
+            : over_data                                   ? "1"
+                                                          : "0",
             "ici_fsdp_parallelism dcn_fsdp_parallelism ici_context_parallelism "
             "ici_expert_parallelism shard_optimizer_over_data");
     /* the data axis replicates; the others' ranks hold a share of the weights each */

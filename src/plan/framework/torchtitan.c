@@ -77,7 +77,8 @@ static const struct job_flag flags[] = {
     DIRECT("training.mixed_precision_reduce", JOB_VALUE, "precision.gradients",
            "float32=f32 bfloat16=bf16", "float32", OLD),
     RULE("compile.enable", JOB_VALUE, "stack.compiled", "when components name the model", OLD),
-    RULE("compile.components", JOB_LIST, "stack.compiled", "model and loss unless given", OLD),
+    RULE("compile.components", JOB_LIST, "stack.compiled stack.cross_entropy",
+         "model and loss unless given; loss alone: f32", OLD),
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
     RULE("float8.enable_float8_linear", JOB_SWITCH, "precision.compute", "true: fp8", OLD),
     RULE("loss.chunked", JOB_SWITCH, "stack.cross_entropy", "chunked", LOSS),
@@ -515,11 +516,15 @@ static enum status set_optimizer(struct job *job)
 
 static enum status set_loss(struct job *job)
 {
-    bool chunked = false, eager = true;
+    bool chunked = false, eager = true, compiled = false;
+    const struct setting *components = job_setting(job, "compile.components");
     TRY(job_switch(job, "loss.chunked", &chunked));
+    TRY(job_switch(job, "compile.enable", &compiled));
     TRY(job_switch(job, "training.disable_cuda_graphs", &eager));
     if (chunked)
         job_set(job, "stack.cross_entropy", "chunked", "loss.chunked");
+    else if (compiled && lists(components, "loss") && !lists(components, "model"))
+        job_set(job, "stack.cross_entropy", "f32", "compile.components"); /* as of both */
     uint64_t chunks = 8;
     TRY(job_count(job, "loss.num_chunks", &chunks));
     if (chunked)

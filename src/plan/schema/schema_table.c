@@ -1136,7 +1136,8 @@ const struct field schema_table[] = {
          "(--hicache-ratio, 2 unless given)"),
     REAL("memory.window_ratio", memory.window_ratio, 0, 1, "0",
          "tokens that window layers keep to those of full ones: sglang's "
-         "--swa-full-tokens-ratio, 0.8 unless given; 1: as many (vllm's "
+         "--swa-full-tokens-ratio, 0.8 unless given, 0.1 with csa and hca layers; 1: as many "
+         "(vllm's "
          "--disable-hybrid-kv-cache-manager)"),
     REAL("memory.attention_share", memory.attention_share, 0, 1, "0",
          "sglang: what its attention's kernels leave of memory.fraction; 0: the engine's, 0.85 "

@@ -7,8 +7,9 @@
 #include "plan/layers.h"
 
 /* Sparse attention keeps its cache in fp8 on Blackwell unless told otherwise (server_args.py,
- * "KV cache dtype for DeepSeek DSA"), and in no other format but bf16
- * (arg_groups/overrides.py). */
+ * "KV cache dtype for DeepSeek DSA"), with entries beside a window on every device
+ * (arg_groups/deepseek_v4_hook.py), and in no other format but bf16 (arg_groups/overrides.py).
+ */
 enum status sglang_set_sparse_cache(struct job *job)
 {
     struct plan *model = arena_alloc(job->arena, 1, sizeof *model);
@@ -19,14 +20,19 @@ enum status sglang_set_sparse_cache(struct job *job)
     TRY(job_word(job, "kv-cache-dtype", &cache));
     TRY(job_part(job, "model", model, &named));
     TRY(job_part(job, "cluster", cluster, &sized));
-    if (named && model->model.indexer.heads && model->model.attention.kind == ATTENTION_MLA &&
+    bool entries = named && model->model.attention.kind == ATTENTION_SHARED_KV;
+    bool sparse = named && model->model.indexer.heads > 0;
+    if ((entries || (sparse && model->model.attention.kind == ATTENTION_MLA)) &&
         !job_convert(job, words, cache))
         return job_fail(job, "kv-cache-dtype",
                         "SGLang keeps a cache of sparse attention in bfloat16 or fp8_e4m3, not "
                         "in '%s'",
                         cache);
-    if (named && sized && text_equal(cache, "auto") && model->model.indexer.heads &&
-        plan_generation(cluster) == GENERATION_SM100)
+    if (text_equal(cache, "auto") && entries)
+        draft_set(&job->draft, "precision.kv_cache", "fp8", (struct mark){0},
+                  "default of sglang for entries beside a window");
+    else if (text_equal(cache, "auto") && sized && sparse &&
+             plan_generation(cluster) == GENERATION_SM100)
         draft_set(&job->draft, "precision.kv_cache", "fp8", (struct mark){0},
                   "default of sglang for sparse attention on Blackwell");
     return STATUS_OK;

@@ -192,6 +192,18 @@ static void split_states(const struct plan *plan, const struct slots *slots,
     r->cache_bytes -= r->state_bytes;
 }
 
+/* SGLang's pool has no part of what open entries of those that run at once are kept in. */
+static void split_open(const struct plan *plan, const struct slots *slots,
+                       struct serving_report *r)
+{
+    uint64_t n = 0, bytes = cache_open_pool(plan, slots, &n);
+    if (!bytes)
+        return;
+    r->state_slots = n;
+    r->state_bytes = lesser(bytes, r->cache_bytes);
+    r->cache_bytes -= r->state_bytes;
+}
+
 /* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
  * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
 static void take_bytes(const struct run *run, struct serving_report *r)
@@ -244,6 +256,7 @@ static void take_pool(const struct run *run, const struct memory_peak *peak,
     r->graphs_bytes = engine_graphs(run->plan);
     take_bytes(run, r);
     split_states(run->plan, &run->slots, r);
+    split_open(run->plan, &run->slots, r);
     take_given(run->plan, r);
     serving_count(run->plan, &run->slots, r);
 }

@@ -20,7 +20,8 @@ struct serving_report {
     uint64_t graphs_bytes;  /* taken from the pool; 0 where the release does not */
     uint64_t cache_bytes;   /* what is left: the pool */
     bool given;             /* or what the plan says of it (memory.cache_*) */
-    uint64_t state_bytes;   /* beside it, of recurrent layers' states: SGLang */
+    uint64_t state_bytes;   /* beside it, of recurrent layers' states and of open
+                               entries: SGLang */
     uint64_t state_slots;   /* that they hold */
     uint64_t block_tokens, cache_blocks, cache_tokens;
     uint64_t context_tokens;                /* of a sequence */

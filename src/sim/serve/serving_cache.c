@@ -47,14 +47,18 @@ static uint64_t least_common_multiple(uint64_t a, uint64_t b)
 }
 
 /* Tokens of a block: where layers keep a state, so many that one layer's attention page holds
- * it (v1/worker, models/config.py: multiples of 16, MLA of its own block; where states are kept
+ * it (v1/worker, models/config.py: multiples of 16, MLA of its own block and before 0.19 of 64,
+ * "Other MLA backends: kernel_block_size 64 alignment"; where states are kept
  * every so many tokens, of a multiple of these too, HybridAttentionMambaModelConfig). */
 static uint64_t block_tokens(const struct plan *plan, const uint64_t count[MIXER_COUNT])
 {
     uint64_t block = engine_cache_block(plan), token = cache_layer_bytes(plan, MIXER_FULL, 1);
     if (!count[MIXER_LINEAR] || !token)
         return block;
-    uint64_t align = plan->model.attention.kind == ATTENTION_MLA ? block : 16;
+    enum { MLA_ALIGN = 64 };
+    bool asks = engine_release(plan)->keeps_workspaces; /* its backend for blocks: 0.19 */
+    uint64_t latent = asks ? block : MLA_ALIGN;
+    uint64_t align = plan->model.attention.kind == ATTENTION_MLA ? latent : 16;
     if (plan->memory.state_block)
         align = least_common_multiple(plan->memory.state_block, align);
     uint64_t state = ceil_div(cache_layer_bytes(plan, MIXER_LINEAR, 1), token);
@@ -159,8 +163,8 @@ static bool has_entries(const uint64_t count[MIXER_COUNT])
     return count[MIXER_CSA] + count[MIXER_HCA] > 0;
 }
 
-/* SGLang: blocks hold what grows, the entries of all layers; each sequence keeps open entries
- * of hca beside them, counted in whole blocks. A second pool of so many times fewer tokens has
+/* SGLang: blocks hold what grows, the entries of all layers; open entries of hca have a pool of
+ * their own (cache_open_pool). A second pool of so many times fewer tokens has
  * windows and the open entries of csa (model_executor/pool_configurator.py,
  * DSV4PoolConfigurator), which takes its part of every block. */
 static void group_entries(const struct plan *plan, const uint64_t count[MIXER_COUNT],
@@ -362,6 +366,18 @@ uint64_t cache_states_bytes(const struct plan *plan, const struct slots *slots)
                        &overflow);
 }
 
+uint64_t cache_open_pool(const struct plan *plan, const struct slots *slots, uint64_t *n)
+{
+    struct cache_groups groups;
+    bool overflow = false, drafts = plan->workload.speculation.tokens > 0;
+    cache_groups_of(plan, slots, &groups);
+    if (!groups.kept_bytes)
+        return 0;
+    *n = engine_sequences(plan) + 2;
+    return checked_add(checked_mul(groups.kept_bytes, *n, &overflow),
+                       groups.kept_bytes / (drafts ? 2 : 1), &overflow);
+}
+
 uint64_t cache_groups_span(const struct plan *plan, const struct cache_groups *groups)
 {
     bool overflow = false;
@@ -385,8 +401,6 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
     uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
     sum += groups->groups[MIXER_FULL] * ceil_div(held, block * groups->times[MIXER_FULL]);
-    if (groups->kept_bytes && groups->block_bytes)
-        sum += ceil_div(groups->kept_bytes, groups->block_bytes);
     for (unsigned i = 0; i < groups->n_slides; i++) {
         const struct cache_slide *slide = &groups->slides[i];
         sum += slide->groups * window_blocks(slide->window, flight, tokens, slide->block);

@@ -24,8 +24,8 @@ struct cache_groups {
     uint64_t block_tokens;
     uint64_t times[MIXER_COUNT]; /* block_tokens of a block in layers of each mixer */
     uint64_t block_bytes;        /* layers x one layer's keys and values of them */
-    uint64_t kept_bytes; /* SGLang: beside its blocks, of every sequence: where layers have
-                            entries, what the next ones are made of */
+    uint64_t kept_bytes; /* SGLang: in a pool of their own, of every sequence: where layers
+                            have entries, what the next ones are made of */
     struct cache_slide slides[CACHE_SLIDES]; /* vLLM: of these, windows and open entries */
     unsigned n_slides;
 };
@@ -37,6 +37,12 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
 
 /* A sequence's states in all recurrent layers of the stage; 0 where it has none. */
 uint64_t cache_states_bytes(const struct plan *plan, const struct slots *slots);
+
+/* What open entries of all layers take off SGLang's pool before blocks, and sequences' parts of
+ * it: of those that run at once, of one that pads and of one more, and 128 rows to which all
+ * are padded, as many as one has or half of them beside a draft (model_executor/
+ * pool_configurator.py, _get_c128_state_fixed_bytes). */
+uint64_t cache_open_pool(const struct plan *plan, const struct slots *slots, uint64_t *n);
 
 /* Tokens of a sequence that a block on each rank that shares it out holds: dcp times a block's
  * (v1/core/single_type_kv_cache_manager.py). */

@@ -529,7 +529,8 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
 /* [positions, rotary dimensions], cos and sin halves. Engines keep a table for each base and
  * width (vLLM layers/rotary_embedding/__init__.py, get_rope, _ROPE_DICT; SGLang layers/
  * rotary_embedding/factory.py alike): of window layers with heads of another size as of those
- * that model.rotary_beside has. */
+ * that model.rotary_beside has; SGLang one more of each of DeepSeek-V4's, of complex numbers
+ * (models/deepseek_v4.py: freqs_cis; layers/deepseek_v4_rope.py, lru_cache(2)). */
 static void rotary_table(const struct plan *plan, struct work *work, enum dtype dtype)
 {
     struct sizes *s = &work->sizes;
@@ -545,6 +546,8 @@ static void rotary_table(const struct plan *plan, struct work *work, enum dtype 
     else if (plan_splits_attention(plan) && m->window.head_dim &&
              m->window.head_dim != m->attention.head_dim)
         width = size_add(s, width, size_slot(s, window));
+    if (plan->stack.kind == STACK_SGLANG && m->attention.kind == ATTENTION_SHARED_KV)
+        width = size_times(s, width, 2);
     struct size positions = size_const(s, plan->model.max_position);
     work_buffer(work, (struct buffer){.name = "rotary_table",
                                       .category = CATEGORY_METADATA,
