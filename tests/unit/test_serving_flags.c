@@ -397,7 +397,7 @@ static void waiting_sequences_size_no_buffers(void **state)
          "parallel: {tp: 8, ep: 8, etp: 1, dp: 1, sp: true}\nmoe: {path: deepep_ll}\n"
          "precision: {weights: fp8_block, dispatch: fp8_block}\n"
          "workload: {mode: decode, queue: true, micro_batch: 2048, context_length: 8192}\n",
-         69},
+         72},
         {"model: deepseek-r1\ncluster: {base: h200-8x1, nodes: 2, device: {memory: 141 GiB}}\n"
          "stack: vllm\n"
          "parallel: {tp: 1, ep: 16}\nmoe: {path: deepep_ll, redundant_experts: 32}\n"
