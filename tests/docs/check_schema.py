@@ -100,7 +100,7 @@ with open(os.path.join(os.path.dirname(__file__), "contract.txt"), encoding="utf
 
 # What the other commands write: each is held, and each with a member that nobody writes refused.
 folder = os.path.dirname(sys.argv[1])
-for name in ("run", "search", "frontier", "check", "compare", "validate", "explain", "report"):
+for name in ("run", "search", "pools", "frontier", "check", "compare", "validate", "explain", "report"):
     schema = validator(os.path.join(folder, f"{name}.schema"))
     written = sorted(glob.glob(os.path.join(folder, f"{name}.*.out")))
     if not written:

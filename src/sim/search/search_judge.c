@@ -353,7 +353,8 @@ static size_t judge_some(struct judge *judge, struct search_candidate *candidate
                           SEARCH_BOUNDED + (1 - SEARCH_BOUNDED) * (double)at / (double)n);
     }
     judge_batch(judge);
-    n = at + drop_beaten(judge, candidates + at, n - at);
+    if (at < n)
+        n = at + drop_beaten(judge, candidates + at, n - at);
     if (at < n)
         memmove(candidates, candidates + at, (n - at) * sizeof *candidates);
     return n - at;

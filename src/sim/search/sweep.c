@@ -146,6 +146,8 @@ void sweep_indices(const struct sweep *sweep, uint64_t point, size_t indices[SWE
 
 static void patch(const struct sweep_axis *axis, size_t value, struct plan *plan)
 {
+    if (!axis->n_words) /* then there are no patches */
+        return;
     const uint64_t *words = axis->patches + value * axis->n_words;
     for (size_t i = 0; i < axis->n_words; i++) {
         uint64_t word = (plan_word(plan, axis->words[i]) & ~axis->masks[i]) | words[i];
