@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/rule/rule.h"
@@ -374,6 +375,8 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
         base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
         attend_beside(&both, plan);
         shape_otherwise(&shape, plan);
+        if (stack == STACK_SGLANG) /* of one GiB nothing would be free when it loads a model */
+            plan->cluster.device.memory_bytes = 4 * GIB;
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);
