@@ -163,9 +163,9 @@ enum status frontier_axes_read(struct frontier *f, const struct frontier_axes *a
 /* Lengths that are swept are asked of the cache, each as it stands. */
 static void ask_lengths(struct frontier *f)
 {
-    struct override *all = arena_alloc(f->arena, f->n_overrides + 1, sizeof *all);
     if (!f->base.workload.fit_context || !sweeps(f, "workload.context_length"))
         return;
+    struct override *all = arena_alloc(f->arena, f->n_overrides + 1, sizeof *all);
     for (size_t i = 0; i < f->n_overrides; i++)
         all[i] = f->overrides[i];
     all[f->n_overrides++] = (struct override){"workload.fit_context", "false", "--over"};

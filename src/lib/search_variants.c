@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "lib/axis.h"
@@ -119,42 +120,36 @@ static enum status unknown_key(const struct request *request, const struct axis 
                    axis->column);
 }
 
-/* What one of n servers has of a plan's devices and requests. */
+/* What one of n servers has of a plan's devices and requests, as values of its keys. */
+enum { SERVER_KEYS = 3 };
+
 struct server {
-    uint64_t nodes, devices, concurrency;
-    double request_rate;
+    const char *values[SERVER_KEYS];
 };
 
-/* Whole nodes, or an equal part of one. */
-static bool share_out(const struct plan *plan, uint64_t n, struct server *out)
+static const char *const *server_keys(const struct plan *plan)
+{
+    static const char *const flight[] = {"cluster.nodes", "cluster.node.devices",
+                                         "workload.concurrency"};
+    static const char *const arriving[] = {"cluster.nodes", "cluster.node.devices",
+                                           "workload.request_rate"};
+    return plan_arrives(plan) ? arriving : flight;
+}
+
+/* Whole nodes, or an equal part of one; false where they do not come out even. */
+static bool share_out(const struct plan *plan, uint64_t n, struct arena *arena,
+                      struct server *out)
 {
     const struct cluster *c = &plan->cluster;
     const struct workload *w = &plan->workload;
-    uint64_t parts = n > c->nodes ? n / c->nodes : 1;
-    out->nodes = n > c->nodes ? 1 : c->nodes / n;
-    out->devices = c->node.devices / parts;
-    out->concurrency = (w->concurrency + n - 1) / n;
-    out->request_rate = w->request_rate / (double)n;
-    return out->nodes * out->devices * n == c->nodes * c->node.devices;
-}
-
-/* The values of a key that every number of servers has. */
-static void fill_servers(struct axis *axis, const struct server *servers, const char *key,
-                         struct arena *arena)
-{
-    axis->column = key;
-    axis->values = arena_alloc(arena, axis->n_values, sizeof *axis->values);
-    for (size_t i = 0; i < axis->n_values; i++) {
-        const struct server *s = &servers[i];
-        const char *text =
-            text_equal(key, "workload.request_rate")
-                ? arena_printf(arena, "%.17g", s->request_rate)
-                : arena_printf(arena, "%" PRIu64,
-                               text_equal(key, "cluster.nodes")          ? s->nodes
-                               : text_equal(key, "cluster.node.devices") ? s->devices
-                                                                         : s->concurrency);
-        axis->values[i] = (struct axis_value){.label = text};
-    }
+    uint64_t nodes = n > c->nodes ? 1 : c->nodes / n;
+    uint64_t devices = c->node.devices / (n > c->nodes ? n / c->nodes : 1);
+    out->values[0] = arena_printf(arena, "%" PRIu64, nodes);
+    out->values[1] = arena_printf(arena, "%" PRIu64, devices);
+    out->values[2] = plan_arrives(plan)
+                         ? arena_printf(arena, "%.17g", w->request_rate / (double)n)
+                         : arena_printf(arena, "%" PRIu64, ceil_div(w->concurrency, n));
+    return nodes * devices * n == c->nodes * c->node.devices;
 }
 
 /* Servers of their own: each is a plan of fewer devices and fewer requests, and what a device
@@ -162,9 +157,7 @@ static void fill_servers(struct axis *axis, const struct server *servers, const 
 static enum status add_servers(const struct search_wish *wish, const struct plan *plan,
                                struct arena *arena, struct axes *axes, struct err *err)
 {
-    const char *const keys[] = {"cluster.nodes", "cluster.node.devices",
-                                plan_arrives(plan) ? "workload.request_rate"
-                                                   : "workload.concurrency"};
+    const char *const *keys = server_keys(plan);
     struct axis axis;
     if (plan->workload.mode != MODE_SERVE || plan->prefill)
         return err_set(err, STATUS_USAGE,
@@ -173,7 +166,8 @@ static enum status add_servers(const struct search_wish *wish, const struct plan
     struct server *servers = arena_alloc(arena, axis.n_values, sizeof *servers);
     for (size_t i = 0; i < axis.n_values; i++) {
         uint64_t n = 0;
-        if (!number_count(axis.values[i].label, &n) || !n || !share_out(plan, n, &servers[i])) {
+        if (!number_count(axis.values[i].label, &n) || !n ||
+            !share_out(plan, n, arena, &servers[i])) {
             err_set(err, STATUS_USAGE,
                     "--servers: %" PRIu64 " x %" PRIu64
                     " devices are not shared out among '%s'",
@@ -187,11 +181,14 @@ static enum status add_servers(const struct search_wish *wish, const struct plan
                            n, plan->workload.concurrency);
     }
     axis.option = "--servers";
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < SERVER_KEYS; i++) {
         struct axis key = axis;
+        key.column = keys[i];
+        key.values = arena_alloc(arena, axis.n_values, sizeof *key.values);
+        for (size_t j = 0; j < axis.n_values; j++)
+            key.values[j] = (struct axis_value){.label = servers[j].values[i]};
         if (axes->n < SEARCH_VARIANT_KEYS)
             axes->joined[axes->n] = i > 0;
-        fill_servers(&key, servers, keys[i], arena);
         TRY(add_axis(axes, &key, schema_find(keys[i]), plan, err));
     }
     return STATUS_OK;

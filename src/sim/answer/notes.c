@@ -153,9 +153,9 @@ static size_t add_borrowed(const struct plan *plan, struct note notes[OWN])
 static size_t add_turns(const struct plan *plan, struct note notes[OWN])
 {
     bool deepspeed = plan->stack.kind == STACK_DEEPSPEED;
-    bool eager = deepspeed || plan->stack.kind == STACK_FSDP;
     size_t n = 0;
-    if (plan->workload.mode != MODE_TRAIN || !eager || !plan_has_experts(plan))
+    if (plan->workload.mode != MODE_TRAIN || !plan_is_huggingface(plan) ||
+        !plan_has_experts(plan))
         return 0;
     if (text_equal(words_path[plan->moe.path], "auto"))
         notes[n++] = note_loud(

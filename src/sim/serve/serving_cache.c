@@ -370,6 +370,8 @@ uint64_t cache_open_pool(const struct plan *plan, const struct slots *slots, uin
 {
     struct cache_groups groups;
     bool overflow = false, drafts = plan->workload.speculation.tokens > 0;
+    if (plan->stack.kind != STACK_SGLANG)
+        return 0;
     cache_groups_of(plan, slots, &groups);
     if (!groups.kept_bytes)
         return 0;
