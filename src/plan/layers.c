@@ -267,6 +267,18 @@ bool model_has_indexer(const struct model *model, enum mixer mixer)
     return model->indexer.heads && (full || mixer == MIXER_CSA || mixer == MIXER_BLOCKS);
 }
 
+uint64_t model_index_pool(const struct model *model)
+{
+    bool pools = model->indexer.heads && model->attention.kind == ATTENTION_MLA;
+    return pools && model->indexer.pool ? model->indexer.pool : 1;
+}
+
+uint64_t model_stream_mixes(const struct model *model)
+{
+    uint64_t n = model->residual_streams; /* few */
+    return model->residual_identity ? 2 * n : n * (n + 2);
+}
+
 static uint64_t own_or(uint64_t own, uint64_t other)
 {
     return own ? own : other;

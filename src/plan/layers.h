@@ -119,6 +119,13 @@ uint64_t model_row_width(const struct model *model);
  * and blocks, where the model has one. */
 bool model_has_indexer(const struct model *model, enum mixer mixer);
 
+/* Tokens of a key that an indexer of latents chooses by; 1: each has its own. */
+uint64_t model_index_pool(const struct model *model);
+
+/* Numbers that hyper-connections make of a token before a mixer or network: n that read the n
+ * copies, n that add to them, and n^2 that mix these, unless they are not mixed. */
+uint64_t model_stream_mixes(const struct model *model);
+
 /* The heads of layers with this mixer: what model.window says of window layers in place, the
  * value size of grouped queries filled in. */
 struct attention model_attention(const struct model *model, enum mixer mixer);

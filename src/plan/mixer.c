@@ -51,7 +51,7 @@ static struct params_part count_gqa(const struct model *model, const struct atte
 
 /* q down [H, r_q], q up [r_q, h (nope + rope)] or q [H, h (nope + rope)] alone,
  * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H], with a gate another [H, h
- * v]; norms on both low ranks */
+ * v]; norms on both low ranks; a sink for each head */
 static struct params_part count_mla(const struct model *model, bool *overflow)
 {
     const struct attention *a = &model->attention;
@@ -64,11 +64,12 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
                                        a->q_lora_rank ? a->q_lora_rank : q, overflow);
     uint64_t from_rank = checked_add(checked_mul(a->kv_lora_rank, up, overflow),
                                      checked_mul(a->q_lora_rank, q, overflow), overflow);
+    uint64_t biases = a->bias ? checked_add(a->q_lora_rank, down, overflow) : 0;
     return (struct params_part){
         .matrices =
             checked_add(checked_mul(model->hidden, from_hidden, overflow), from_rank, overflow),
         .norms = checked_add(a->q_lora_rank, a->kv_lora_rank, overflow),
-        .biases = a->bias ? checked_add(a->q_lora_rank, down, overflow) : 0,
+        .biases = checked_add(biases, a->sinks ? a->heads : 0, overflow),
     };
 }
 
@@ -127,8 +128,10 @@ static struct params_part count_shared(const struct model *model, enum mixer mix
 /* ---- the indexer of sparse attention ---- */
 
 /* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of
- * entries come from a compressor in place of wk. Of blocks q and k alone, [ni di, H] and
- * [di, H] (transformers minimax_m3_vl/modular_minimax_m3_vl.py, MiniMaxM3VLIndexer). */
+ * entries come from a compressor in place of wk; those of several tokens are weighed into one
+ * by a gate [di, H] (transformers glm5_next/modular_glm5_next.py, Glm5NextTextIndexer). Of
+ * blocks q and k alone, [ni di, H] and [di, H] (transformers
+ * minimax_m3_vl/modular_minimax_m3_vl.py, MiniMaxM3VLIndexer). */
 uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
 {
     const struct indexer *i = &model->indexer;
@@ -140,12 +143,13 @@ uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, boo
     uint64_t q = checked_mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
     uint64_t keys = mixer == MIXER_CSA
                         ? compressor_matrices(model, mixer, i->head_dim, overflow)
-                        : checked_mul(i->head_dim, model->hidden, overflow);
+                        : checked_mul3(i->head_dim, model->hidden,
+                                       model_index_pool(model) > 1 ? 2 : 1, overflow);
     return mul_add(i->heads, model->hidden, checked_add(keys, q, overflow), overflow);
 }
 
 /* A LayerNorm with its bias, or of blocks a norm of queries and one of keys; of entries' keys a
- * norm, and the compressor's bias. */
+ * norm, and the compressor's bias; of several tokens' a bias of the gate by their places. */
 static void indexer_vectors(const struct model *model, enum mixer mixer,
                             struct params_part *part, bool *overflow)
 {
@@ -156,6 +160,8 @@ static void indexer_vectors(const struct model *model, enum mixer mixer,
         part->biases = mul_add(mixer_ratio(model, mixer), keys, part->biases, overflow);
         keys = size;
     }
+    if (model_index_pool(model) > 1)
+        part->biases = mul_add(model_index_pool(model), size, part->biases, overflow);
     part->norms = checked_add(part->norms, keys, overflow);
 }
 
@@ -411,15 +417,15 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     return s;
 }
 
-/* Scores of one token by an indexer, which reaches all, or all entries. */
+/* Scores of one token by an indexer, which reaches all, all entries or all pools of tokens. */
 static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
-    uint64_t ratio = mixer_ratio(model, mixer);
+    uint64_t ratio = mixer_ratio(model, mixer), pool = model_index_pool(model);
     if (!model_has_indexer(model, mixer))
         return 0;
     return checked_mul3(model->indexer.heads, model->indexer.head_dim,
-                        sequence_length / (ratio ? ratio : 1), overflow);
+                        sequence_length / (ratio ? ratio : pool), overflow);
 }
 
 /* Both products of one token with what lies in reach. */

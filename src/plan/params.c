@@ -87,14 +87,16 @@ static struct params_part count_block_sums(const struct model *model)
 
 /* Of n copies of the residual: what a mixer or network reads is weighed out of them by n
  * numbers of a token, its result added by n, and the copies are mixed by n^2: a matrix [n H,
- * n^2 + 2 n] with a bias and three scales (layer-kinds.md 1.8). */
+ * n^2 + 2 n] with a bias and three scales (layer-kinds.md 1.8). Where they are not mixed these
+ * are 2 n, with two scales (transformers hy_v4/modular_hy_v4.py, HYV4HyperConnection). */
 static struct params_part count_streams(const struct model *model, bool *overflow)
 {
-    uint64_t n = model->residual_streams, mixes = checked_mul(n, n + 2, overflow);
+    uint64_t n = model->residual_streams, mixes = model_stream_mixes(model);
     if (n <= 1)
         return count_block_sums(model);
-    return (struct params_part){.matrices = checked_mul3(mixes, n, model->hidden, overflow),
-                                .biases = checked_add(mixes, 3, overflow)};
+    return (struct params_part){
+        .matrices = checked_mul3(mixes, n, model->hidden, overflow),
+        .biases = checked_add(mixes, model->residual_identity ? 2 : 3, overflow)};
 }
 
 static struct params_part count_streams_end(const struct model *model, bool *overflow)
@@ -102,6 +104,8 @@ static struct params_part count_streams_end(const struct model *model, bool *ove
     uint64_t n = model->residual_streams;
     if (n <= 1)
         return count_block_sums(model);
+    if (model->residual_mean)
+        return (struct params_part){0};
     return (struct params_part){.matrices = checked_mul3(n, n, model->hidden, overflow),
                                 .biases = n + 1};
 }
@@ -125,6 +129,11 @@ static void count_layer_embeddings(const struct model *model, struct params *p, 
 uint64_t params_stream_sites(enum layer_kind kind)
 {
     return (uint64_t)(kind_mixer(kind) != MIXER_NONE) + (kind_ffn(kind) != FFN_NONE);
+}
+
+uint64_t params_plain_sites(const struct model *model)
+{
+    return model->mtp_plain ? params_stream_sites(model_mtp_kind(model)) : 0;
 }
 
 const struct params_part *params_dense(const struct params *params, enum mixer mixer)
@@ -159,7 +168,10 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
 static struct params_part mtp_module(const struct model *model, const struct params *params,
                                      uint64_t experts, bool *overflow)
 {
-    struct params_part sum = layer_of(params, model_mtp_kind(model), experts, overflow);
+    struct params own = *params;
+    if (model->mtp_plain)
+        own.streams = (struct params_part){0};
+    struct params_part sum = layer_of(&own, model_mtp_kind(model), experts, overflow);
     part_add(&sum, count_norms(model, 3, overflow), 1, overflow);
     if (model_has_parts(model)) /* its mixer and its network are two layers of the others */
         part_add(&sum, params->layer_norms, 1, overflow);

@@ -77,8 +77,10 @@ void params_count(const struct model *model, struct params *params);
 /* Layers, what is before them and the projector. Saturates. */
 uint64_t params_encoder(const struct params *params);
 
-/* Hyper-connections of a layer: one before its mixer, one before its network. */
+/* Hyper-connections of a layer: one before its mixer, one before its network. Those that a
+ * prediction module has not, which is counted among the layers of its kind: mtp_plain. */
 uint64_t params_stream_sites(enum layer_kind kind);
+uint64_t params_plain_sites(const struct model *model);
 
 /* Of a dense network in layers with this mixer. */
 const struct params_part *params_dense(const struct params *params, enum mixer mixer);

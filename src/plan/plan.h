@@ -62,6 +62,7 @@ struct linear {
 struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
     uint64_t block;                  /* layers of type blocks */
+    uint64_t pool; /* mla: tokens whose keys are weighed into one, and chosen together */
 };
 
 /* What turns images into tokens of the model: layers of bidirectional attention over patches,
@@ -133,8 +134,11 @@ struct model {
     bool mtp_window;           /* their attention has a window (MiMo-V2, Step-3.5) */
     bool mtp_dense;            /* their network is dense where the model has experts */
     bool mtp_first;            /* vLLM's class of the model holds the first of them alone */
+    bool mtp_plain;            /* they have one residual where the model has copies */
     uint64_t norms_per_layer;  /* [hidden] norm vectors per layer (2; 4 with post-norms) */
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
+    bool residual_identity;  /* these are read and added to, not mixed with each other (Hy4) */
+    bool residual_mean;      /* the head reads their mean, not a weighed sum (GLM-5.3-Flash) */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
     bool side_by_side;       /* a network reads what its mixer does, both are added at once */
     bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */

@@ -81,6 +81,8 @@ static void take_module(struct model *model)
     if (mixer != MIXER_FULL)
         model->layer_types =
             (struct enum_list){1, {mixer == MIXER_WINDOW ? LAYER_WINDOW : LAYER_BLOCKS}};
+    if (model->mtp_plain)
+        model->residual_streams = 1;
     model->mtp_layers = 0;
     model->mtp_enabled = false;
 }

@@ -219,7 +219,7 @@ static void choose_blocks(struct rng *rng, struct plan *plan)
     if (rng_below(rng, 4) || !has || model->attention.kind != ATTENTION_GQA)
         return;
     model->layer_types = (struct enum_list){2, {LAYER_FULL, LAYER_BLOCKS}};
-    model->indexer = (struct indexer){model->attention.kv_heads, 8, 4, 2};
+    model->indexer = (struct indexer){model->attention.kv_heads, 8, 4, 2, 1};
 }
 
 /* Attention residuals in blocks of one to three layers, in three of eight plans that may have

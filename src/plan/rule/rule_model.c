@@ -124,6 +124,11 @@ static bool has_block(const struct plan *plan)
     return plan_has_blocks(plan) && plan->model.indexer.block > 0;
 }
 
+static bool has_pool(const struct plan *plan)
+{
+    return model_index_pool(&plan->model) > 1;
+}
+
 static uint64_t window_kv_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
@@ -385,6 +390,14 @@ static const struct rule rules[] = {
      .b = MEMBER("indexer block", model.indexer.block),
      .hint = "layers of type blocks choose whole blocks",
      .also = {"model.indexer.block"}},
+    {.name = "pools-are-whole",
+     .key = "model.indexer.top_k",
+     .shape = RULE_DIVIDES,
+     .applies = has_pool,
+     .a = MEMBER("indexer top_k", model.indexer.top_k),
+     .b = MEMBER("indexer pool", model.indexer.pool),
+     .hint = "an indexer of pooled keys chooses whole pools",
+     .also = {"model.indexer.pool"}},
     {.name = "linear-heads",
      .key = "model.linear.heads",
      .shape = RULE_POSITIVE,

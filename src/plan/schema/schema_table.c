@@ -93,6 +93,8 @@ const struct field schema_table[] = {
          "their network is dense, dense_intermediate wide (MiMo-V2, Step-3.7)"),
     BOOL("model.mtp_first", model.mtp_first, "false",
          "vllm holds the first of these modules alone (its classes of MiMo-V2 and LongCat)"),
+    BOOL("model.mtp_plain", model.mtp_plain, "false",
+         "they have one residual where the model has copies of it (GLM-5.3-Flash, Hy4)"),
     COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
           "norm vectors of hidden size per layer; 4 with norms after the blocks"),
     COUNT("model.residual_block", model.residual_block, 0, 1000000000, "0",
@@ -101,6 +103,10 @@ const struct field schema_table[] = {
     COUNT("model.residual_streams", model.residual_streams, 1, 64, "1",
           "copies of the residual that hyper-connections mix before and after every mixer and "
           "network (DeepSeek-V4: 4); trained on stack megatron"),
+    BOOL("model.residual_identity", model.residual_identity, "false",
+         "these copies are read and added to, and not mixed with each other (Hy4)"),
+    BOOL("model.residual_mean", model.residual_mean, "false",
+         "the head reads the mean of these copies, not a weighed sum (GLM-5.3-Flash)"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
     BOOL("model.mlp_bias", model.mlp_bias, "false",
@@ -238,6 +244,9 @@ const struct field schema_table[] = {
           "keys that a token attends to at most"),
     COUNT("model.indexer.block", model.indexer.block, 0, 1e6, "0",
           "keys of a block, which layers of type blocks choose whole (MiniMax-M3: 128)"),
+    COUNT("model.indexer.pool", model.indexer.pool, 1, 1024, "1",
+          "mla: tokens whose keys the indexer weighs into one, and chooses together "
+          "(GLM-5.3-Flash: 4)"),
 
     /* ---- model.layer_embedding: a second embedding, of which every layer reads a part ---- */
 

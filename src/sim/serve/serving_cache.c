@@ -49,15 +49,22 @@ static uint64_t least_common_multiple(uint64_t a, uint64_t b)
 /* Tokens of a block: where layers keep a state, so many that one layer's attention page holds
  * it (v1/worker, models/config.py: multiples of 16, MLA of its own block and before 0.19 of 64,
  * "Other MLA backends: kernel_block_size 64 alignment"; where states are kept
- * every so many tokens, of a multiple of these too, HybridAttentionMambaModelConfig). */
+ * every so many tokens, of a multiple of these too, HybridAttentionMambaModelConfig). Keys of
+ * pools of tokens have pages of their own, which kernels read 32 at a time
+ * (models/glm5next/nvidia/attention.py, Glm5NextIndexerCache). */
 static uint64_t block_tokens(const struct plan *plan, const uint64_t count[MIXER_COUNT])
 {
+    enum { MLA_ALIGN = 64, POOL_ROWS = 32 };
+    uint64_t pool = model_index_pool(&plan->model);
     uint64_t block = engine_cache_block(plan), token = cache_layer_bytes(plan, MIXER_FULL, 1);
+    if (pool > 1) {
+        block = least_common_multiple(block, POOL_ROWS * pool);
+        token -= cache_index_token(plan);
+    }
     if (!count[MIXER_LINEAR] || !token)
         return block;
-    enum { MLA_ALIGN = 64 };
     bool asks = engine_release(plan)->keeps_workspaces; /* its backend for blocks: 0.19 */
-    uint64_t latent = asks ? block : MLA_ALIGN;
+    uint64_t latent = asks || pool > 1 ? block : MLA_ALIGN;
     uint64_t align = plan->model.attention.kind == ATTENTION_MLA ? latent : 16;
     if (plan->memory.state_block)
         align = least_common_multiple(plan->memory.state_block, align);
@@ -334,6 +341,7 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     if (release->pool == POOL_OF_DEVICE) {
         out->block_tokens = block_tokens(plan, count);
         out->layers = group_size(count, release->keeps_workspaces);
+        out->fixed = model_index_pool(&plan->model) > 1; /* an open pool: KpoolTailSpec */
         for (unsigned m = 0; m < MIXER_COUNT; m++) {
             out->groups[m] = out->layers ? ceil_div(count[m], out->layers) : 0;
             out->n += out->groups[m];
@@ -401,7 +409,7 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
     uint64_t states = plan->memory.state_block ? ceil_div(tokens, groups->block_tokens)
                                                : engine_state_copies(plan);
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
-    uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
+    uint64_t sum = groups->fixed + groups->groups[MIXER_LINEAR] * (states + drafted);
     sum += groups->groups[MIXER_FULL] * ceil_div(held, block * groups->times[MIXER_FULL]);
     for (unsigned i = 0; i < groups->n_slides; i++) {
         const struct cache_slide *slide = &groups->slides[i];

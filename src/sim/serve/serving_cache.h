@@ -24,6 +24,7 @@ struct cache_groups {
     uint64_t block_tokens;
     uint64_t times[MIXER_COUNT]; /* block_tokens of a block in layers of each mixer */
     uint64_t block_bytes;        /* layers x one layer's keys and values of them */
+    uint64_t fixed;              /* vLLM: blocks of a sequence beside those, however long */
     uint64_t kept_bytes; /* SGLang: in a pool of their own, of every sequence: where layers
                             have entries, what the next ones are made of */
     struct cache_slide slides[CACHE_SLIDES]; /* vLLM: of these, windows and open entries */

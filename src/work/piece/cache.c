@@ -86,7 +86,9 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
  * bits (SGLang model_executor/pool_configurator.py, DSV4PoolConfigurator). Those that choose
  * blocks are as the activations whatever the cache's format (vLLM
  * models/minimax_m3/common/indexer.py, indexer_kv_dtype bf16; SGLang's MiniMaxSparseKVPool,
- * index_dtype of the model). */
+ * index_dtype of the model). A pool of tokens has one of all of them (vLLM
+ * models/glm5next/nvidia/attention.py, Glm5NextIndexerCache: tokens_per_state; SGLang
+ * model_executor/pool_configurator.py), each of which has its part, rounded up. */
 static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
 {
     const struct indexer *i = &plan->model.indexer;
@@ -95,7 +97,14 @@ static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
         return 0;
     if (mixer == MIXER_BLOCKS)
         return i->head_dim * dtype_bits(plan->precision.activations) / 8;
-    return mixer == MIXER_FULL || bits == 8 ? i->head_dim + 4 : i->head_dim * bits / 8;
+    return mixer == MIXER_FULL ? ceil_div(i->head_dim + 4, model_index_pool(&plan->model))
+           : bits == 8         ? i->head_dim + 4
+                               : i->head_dim * bits / 8;
+}
+
+uint64_t cache_index_token(const struct plan *plan)
+{
+    return index_bytes(plan, MIXER_FULL);
 }
 
 /* Rows of kv and gate that the next entries are made of, and their elements. */

@@ -41,6 +41,7 @@ uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
  * of the indexer's key of one token, 0 without an indexer. */
 struct size cache_state_bytes(struct dims *dims);
 struct size cache_index_bytes(struct dims *dims);
+uint64_t cache_index_token(const struct plan *plan); /* in full attention */
 
 /* Elements a token takes in a layer of the mixer at hand. */
 struct size cache_width(const struct dims *dims);

@@ -249,6 +249,9 @@ static void fill_index_widths(struct dims *d)
         chosen = size_mul(d->z, w[COL_INDEX_HEADS],
                           size_div(d->z, chosen, size_slot(d->z, SLOT_INDEX_BLOCK)));
     }
+    uint64_t pool = model_index_pool(&d->plan->model);
+    if (pool > 1) /* and what is there of the last pool */
+        chosen = size_plus(d->z, chosen, pool - 1);
     w[COL_INDEX_K] = size_slot(d->z, SLOT_INDEX_DIM);
     w[COL_INDEX_Q] = size_mul(d->z, w[COL_INDEX_HEADS], w[COL_INDEX_K]);
     w[COL_INDEX_CHOSEN] = chosen;
@@ -349,8 +352,10 @@ static void fill_stream_widths(struct dims *d)
     struct size n = size_slot(z, SLOT_STREAMS), *w = d->width;
     bool several = d->plan->model.residual_streams > 1;
     w[COL_STREAMS] = dims_streams(z, d->plan);
-    w[COL_STREAM_MIXES] = several ? size_mul(z, n, size_plus(z, n, 2)) : size_const(z, 0);
-    w[COL_STREAM_SQUARE] = several ? size_mul(z, n, n) : size_const(z, 0);
+    bool apart = d->plan->model.residual_identity;
+    struct size zero = size_const(z, 0), both = size_times(z, n, 2);
+    w[COL_STREAM_SQUARE] = several && !apart ? size_mul(z, n, n) : zero;
+    w[COL_STREAM_MIXES] = several ? size_add(z, w[COL_STREAM_SQUARE], both) : zero;
 }
 
 static void fill_block_widths(struct dims *d)
@@ -512,9 +517,10 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const uint64_t index =
-        FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA | FACT_BLOCKS;
-    const uint64_t own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS;
+    const uint64_t index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA |
+                           FACT_BLOCKS | FACT_INDEX_POOL;
+    const uint64_t own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS |
+                         (model_index_pool(&d->plan->model) > 1 ? FACT_INDEX_POOL : 0);
     const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
                                           [MIXER_REUSE] = FACT_SPARSE,
                                           [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,

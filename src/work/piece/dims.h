@@ -164,13 +164,14 @@ enum col {
 #define FACT_NETWORK_NORM FACT(57)
 #define FACT_CAST_NORM FACT(58)    /* norms are RMS norms */
 #define FACT_LINEAR_NORMS FACT(59) /* Mamba has norms of its own */
+#define FACT_INDEX_POOL FACT(61)   /* the indexer weighs keys of several tokens into one */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \
     (FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |                 \
      FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE | FACT_SHARED_KV | FACT_KV_APART | FACT_CSA | \
      FACT_HCA | FACT_INDEX_KEYS | FACT_HEAD_GATE | FACT_GATED | FACT_K_EQ_V | FACT_BLOCKS |    \
-     FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES | FACT_QKV)
+     FACT_OWN_KV | FACT_Q_ALONE | FACT_NO_ENTRIES | FACT_QKV | FACT_INDEX_POOL)
 
 /* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };

@@ -41,6 +41,8 @@ static const struct layer_matrix matrices[] = {
      .out = COL_INDEX_IN, .mixers = MIX_SOFTMAX, .part = PART_WHOLE, .wide = true},
     {"index_k", IN_ALL, FACT_INDEX | FACT_INDEX_KEYS | FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL,
      COL_HIDDEN, .out = COL_INDEX_K, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
+    {"index_gate", IN_ALL, FACT_INDEX | FACT_INDEX_POOL, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
+     .out = COL_INDEX_K, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
     {"index_k", IN_ALL, FACT_INDEX | FACT_BLOCKS, MODULE_UP, ROW_FULL, COL_HIDDEN,
      .out = COL_INDEX_K, .mixers = MIX_SOFTMAX, .part = PART_INDEXER},
     {"index_weights", IN_ALL, FACT_INDEX | FACT_CSA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,

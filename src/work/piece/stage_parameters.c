@@ -13,7 +13,8 @@
  * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel),
  * hyper-connections, and what a layer does with its own embeddings (vLLM's ReplicatedLinear).
  */
-static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
+static uint64_t replicated_matrices(const struct model *model, const struct params *params,
+                                    const struct stage *stage)
 {
     uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
                      stage->head * params->streams_end.matrices;
@@ -23,7 +24,7 @@ static uint64_t replicated_matrices(const struct params *params, const struct st
                 stage->layers[k] *
                 (params->whole[kind_mixer((enum layer_kind)k)] + params->layer_input.matrices +
                  params_stream_sites((enum layer_kind)k) * params->streams.matrices);
-    return whole;
+    return whole - stage->mtp_layers * params_plain_sites(model) * params->streams.matrices;
 }
 
 /* The projection and norms of a prediction module beside its layer, and the copy of the
@@ -80,9 +81,9 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
 }
 
 /* Parameters of the stage's layers and ends beside the routed experts, counted once. */
-static void whole_parameters(const struct params *params, const struct stage *stage,
-                             const struct dense_layers *dense, uint64_t *matrices,
-                             uint64_t *vectors)
+static void whole_parameters(const struct model *model, const struct params *params,
+                             const struct stage *stage, const struct dense_layers *dense,
+                             uint64_t *matrices, uint64_t *vectors)
 {
     uint64_t layers = 0, sites = 0, mixers[MIXER_COUNT] = {0};
     for (unsigned k = 0; k < KIND_COUNT; k++) {
@@ -92,6 +93,7 @@ static void whole_parameters(const struct params *params, const struct stage *st
         sites += stage->layers[k] * params_stream_sites((enum layer_kind)k);
         mixers[kind_mixer((enum layer_kind)k)] += stage->layers[k];
     }
+    sites -= stage->mtp_layers * params_plain_sites(model);
     const struct {
         const struct params_part *part;
         uint64_t n;
@@ -143,7 +145,7 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
     uint64_t matrices, vectors;
     uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
     const struct dense_layers dense = dense_layers_of(stage);
-    whole_parameters(params, stage, &dense, &matrices, &vectors);
+    whole_parameters(&plan->model, params, stage, &dense, &matrices, &vectors);
     matrices += tables;
     matrices -= joined_away(plan, params, stage, &dense);
     if (engine_attention_ranks(plan) != plan->parallel.tp)
@@ -158,7 +160,7 @@ void stage_parameters(const struct plan *plan, const struct params *params, stru
     uint64_t own =
         stage->embedding && plan->workload.mode == MODE_TRAIN ? params->layer_table : 0;
     stage->plain_parameters = ceil_div(ends - own, plan->parallel.tp) + own + vectors;
-    uint64_t whole = replicated_matrices(params, stage) + own;
+    uint64_t whole = replicated_matrices(&plan->model, params, stage) + own;
     whole += own ? params->layer_inputs.matrices : 0;
     whole = whole < matrices ? whole : matrices;
     stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors +

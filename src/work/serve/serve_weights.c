@@ -362,11 +362,15 @@ static void streams_and_tables(const struct plan *plan, struct work *work)
         sites = size_add(s, sites,
                          size_times(s, size_slot(s, slot_kind_layers((enum layer_kind)k)),
                                     params_stream_sites((enum layer_kind)k)));
+    uint64_t plain = params_plain_sites(&plan->model);
+    if (plain)
+        sites = size_sub(s, sites, size_times(s, size_slot(s, SLOT_STAGE_MTP), plain));
     if (plan->model.residual_streams > 1) {
         state(work, "hyper_connection_weights", DTYPE_F32,
               size_const(s, 4 * params_part_total(params.streams)), sites, NULL);
-        state(work, "hyper_connection_head", DTYPE_F32,
-              size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
+        if (!plan->model.residual_mean)
+            state(work, "hyper_connection_head", DTYPE_F32,
+                  size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
     }
     if (plan->model.moe.hash_layers && plan_has_moe(plan))
         state(work, "routing_tables", DTYPE_I32, size_times(s, dims_routing_tables(s, plan), 4),

@@ -286,6 +286,17 @@ static bool trains_streams(const struct plan *plan)
     return plan->workload.mode == MODE_TRAIN && mixes_streams(plan);
 }
 
+/* What GLM-5.3-Flash and Hy4 have of hyper-connections and of an indexer, and DeepSeek-V4 not.
+ */
+static bool trains_apart(const struct plan *plan)
+{
+    const struct model *m = &plan->model;
+    bool streams = m->residual_streams > 1, modules = m->mtp_enabled && m->mtp_layers;
+    return plan->workload.mode == MODE_TRAIN &&
+           (model_index_pool(m) > 1 || (streams && (m->residual_identity || m->residual_mean ||
+                                                    (m->mtp_plain && modules))));
+}
+
 static bool adapts_shared_kv(const struct plan *plan)
 {
     return plan_shares_kv(plan) && lora_is_served(plan);
@@ -308,6 +319,11 @@ static const struct {
      "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
+    {1u << STACK_MEGATRON, trains_apart,
+     "training of pooled keys of an indexer, and of copies of the residual that are not mixed, "
+     "end in a mean or stop before prediction modules is",
+     "the software itself has none (Megatron-Bridge pull request 6137 is open)",
+     "plan workload.mode prefill, decode or serve"},
     {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {~0u, trains_image_experts, "training of experts that images choose is",

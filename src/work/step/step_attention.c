@@ -188,6 +188,29 @@ static uint16_t heads_rows(struct step *s, const char *name, enum col width)
     return step_rows(s, name, CATEGORY_ATTENTION, s->d.rows[ROW_FULL], s->d.width[width]);
 }
 
+/* Keys that an indexer scores of so many tokens. */
+static struct size pools_of(struct step *s, struct size tokens)
+{
+    uint64_t pool = model_index_pool(&s->plan->model);
+    return s->d.facts & FACT_INDEX_POOL ? size_div(s->l.z, tokens, size_const(s->l.z, pool))
+                                        : tokens;
+}
+
+/* Keys of as many tokens as a pool has are weighed into one, by gates of every column
+ * (transformers glm5_next/modular_glm5_next.py, get_pooled_states). */
+static uint16_t pooled(struct step *s, uint16_t x, uint16_t k)
+{
+    if (!(s->d.facts & FACT_INDEX_POOL))
+        return k;
+    uint16_t gate = step_product(s, "index_gate", x, "index_gate", CATEGORY_ATTENTION);
+    uint16_t keys = step_rows(s, "index_pools", CATEGORY_ATTENTION,
+                              pools_of(s, s->d.rows[ROW_LOCAL]), s->d.width[COL_INDEX_K]);
+    step_op(s, "index_pool", KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, k), MANY(1, true, false, gate),
+                     MANY(2, false, true, keys)));
+    return keys;
+}
+
 /* Scores of the indexer against every token in reach, and the keys or blocks with the best: no
  * gradient flows through the choice (transformers and NeMo Automodel run it without). Its
  * queries come from a latent that the layer's have too or, of blocks, from the layer's input;
@@ -203,6 +226,7 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     uint16_t k =
         entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
                 : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+    k = pooled(s, x, k);
     k = step_keys_of_all(s, "index_key", k);
     uint16_t w =
         blocks ? WORK_NONE
@@ -217,7 +241,8 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
         context = entries_of(s, context);
         attended = entries_of(s, attended);
     }
-    struct size reached = s->decode ? size_times(z, context, 2) : attended;
+    struct size reached =
+        s->decode ? size_times(z, pools_of(s, context), 2) : pools_of(s, attended);
     s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
     if (s->decode)
         s->l.work->ops[op].bytes_read = size_add(

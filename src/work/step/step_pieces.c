@@ -237,5 +237,7 @@ uint16_t step_one(struct step *s, uint16_t x)
 {
     if (!(s->d.facts & FACT_STREAMS))
         return x;
+    if (s->plan->model.residual_mean)
+        return collapsed(s, "head", x, WORK_NONE);
     return collapsed(s, "head", x, mixes_of(s, "head", x, size_slot(s->l.z, SLOT_STREAMS)));
 }
