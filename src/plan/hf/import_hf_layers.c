@@ -352,3 +352,23 @@ enum status import_finish_indexed(const struct node *config, struct model *model
     TRY(import_finish_deepseek(config, model, err));
     return import_set_layers(config, model, indexed, err);
 }
+
+/* An indexer in the first layer and in every fourth from the second on, unless a list says
+ * which (configuration_hy_v4.py). */
+static enum layer_type hy_indexed(const struct node *config, uint64_t i)
+{
+    if (import_value(config, "indexer_types", NODE_SEQUENCE))
+        return indexed(config, i);
+    return i == 0 || (i - 1) % 4 == 0 ? LAYER_FULL : LAYER_REUSE;
+}
+
+/* A gate of each value of each head alone: of gates of heads no checkpoint is known. */
+enum status import_finish_hy_v4(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *gates = import_value(config, "gating_type", NODE_SCALAR);
+    if (gates && !text_equal(gates->text, "elementwise"))
+        return err_at(err, STATUS_INPUT, gates->mark,
+                      "'gating_type' is '%s': known is elementwise", gates->text);
+    TRY(import_finish_deepseek(config, model, err));
+    return import_set_layers(config, model, hy_indexed, err);
+}

@@ -53,6 +53,36 @@ enum status import_finish_kimi(const struct node *config, struct model *model, s
     return STATUS_OK;
 }
 
+static enum layer_type every_fourth(const struct node *config, uint64_t i)
+{
+    (void)config;
+    return i % 4 == 3 ? LAYER_FULL : LAYER_LINEAR;
+}
+
+/* The checkpoint's mapping is what transformers writes flat, and wins there; in all layers that
+ * attend an indexer of their own. */
+enum status import_finish_glm5_next(const struct node *config, struct model *model,
+                                    struct err *err)
+{
+    const struct node *own = import_value(config, "linear_attn_config", NODE_MAPPING);
+    const struct node *list = import_value(config, "indexer_types", NODE_SEQUENCE);
+    struct linear *l = &model->linear;
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (!node_is(item, "full"))
+            return err_at(err, STATUS_INPUT, item->mark,
+                          "'indexer_types' must be full in all layers of this architecture");
+    TRY(import_finish_deepseek(config, model, err));
+    TRY(import_layers(config, model, every_fourth, err));
+    if (own) {
+        l->heads = import_count(own, "num_heads", l->heads);
+        l->head_dim = import_count(own, "head_dim", l->head_dim);
+        l->conv = import_count(own, "short_conv_kernel_size", l->conv);
+    }
+    l->key_heads = l->heads;
+    l->key_dim = l->rank = l->head_dim;
+    return STATUS_OK;
+}
+
 /* attn_type_list: 0 linear, 1 full. */
 static enum layer_type minimax(const struct node *config, uint64_t i)
 {

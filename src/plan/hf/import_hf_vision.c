@@ -228,6 +228,25 @@ static void glm4v(struct vision *v, struct encoder *e)
                        sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
 }
 
+/* GLM-5.3-Flash's: biases in the layers, and a norm of queries and one of keys, which stand
+ * among what is outside them here; no positions; patches merged as GLM-4.1V's, before a network
+ * of its own width (transformers glm5_next/modular_glm5_next.py, Glm5NextVisionModel). */
+static void glm5_next(struct vision *v, struct encoder *e)
+{
+    const struct node *biased = node_get(v->config, "attention_bias");
+    uint64_t out = number(v, "out_hidden_size", NULL, 1536);
+    uint64_t wide = number(v, "projection_intermediate_size", NULL, 10240);
+    read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    e->glu = true;
+    e->bias = !biased || !text_equal(biased->text, "false");
+    e->norm_bias = false;
+    e->embedding = sum(linear(e->inputs, e->hidden, true), e->hidden,
+                       e->heads ? mul(2 * e->layers, e->hidden / e->heads) : 0);
+    e->projector = sum(linear(mul(e->hidden, e->merge), out, true),
+                       sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
+}
+
 /* ERNIE-4.5-VL's: patches of one frame without a bias; behind a norm those of a square, and the
  * squares of two frames, go through two products and a norm each before the one to the tokens'
  * width (transformers ernie4_5_vl_moe/modular_ernie4_5_vl_moe.py, ..._ResamplerModel). */
@@ -439,6 +458,7 @@ static const struct {
     {{"moonvit", NULL}, moonvit, ""},
     {{"kimi_k25", "kimi_k25_vision", "kimi_k3", "kimi_k3_vision", NULL}, kimi_k25, "vt_"},
     {{"glm4v_moe", "glm4v_moe_vision", "glm4v", "glm4v_vision", "glm46v", NULL}, glm4v, ""},
+    {{"glm5_next", "glm5_next_vision", NULL}, glm5_next, ""},
     {{"siglip_vision_model", NULL}, siglip, ""},
     {{"pixtral", NULL}, pixtral, ""},
     {{"gemma4_vision", NULL}, gemma4, ""},

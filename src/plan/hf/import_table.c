@@ -59,6 +59,7 @@ const struct import_field import_common[] = {
     COUNT(moe_every, NULL, "1"),
     COUNT(norms_per_layer, NULL, "2"),
     COUNT(residual_streams, NULL, "1"),
+    COUNT(indexer.pool, NULL, "1"),
     BOOL(moe.glu, NULL, "true"),
     COUNT(moe.router.groups, NULL, "1"),
     COUNT(moe.router.top_groups, NULL, "1"),

@@ -52,7 +52,7 @@ extern const struct import_word import_attentions[], import_scores[], import_ord
 /* What every transformer says, and what is so unless a family says otherwise; how heads are
  * named; the expert keys of DeepSeek by other names; what dense models say. */
 enum {
-    IMPORT_COMMON = 18,
+    IMPORT_COMMON = 19,
     IMPORT_GROUPED = 3,
     IMPORT_LATENT = 10,
     IMPORT_NUMBERED = 6,

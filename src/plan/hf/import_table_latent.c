@@ -87,6 +87,58 @@ static const struct import_field glm_moe_dsa[] = {
     KNOWN("num_experts"), /* beside n_routed_experts */
 };
 
+/* Absent keys are those of Glm5NextTextConfig (transformers
+ * glm5_next/configuration_glm5_next.py, a4c52c8e); what is linear, import_finish_glm5_next. */
+static const struct import_field glm5_next[] = {
+    BOOL(rotary, NULL, "false"), /* validate_architecture: no rotary part */
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "0"),
+    COUNT(dense_layers, "first_k_dense_replace", "3"),
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.5"),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    INDEXER("32"),
+    COUNT(indexer.pool, "index_kpool", "16"),
+    COUNT(residual_streams, "hc_mult", "4"),
+    BOOL(residual_mean, NULL, "true"),
+    BOOL(mtp_plain, NULL, "true"),
+    WORD(linear.kind, NULL, "kimi_delta", import_linear_kinds),
+    COUNT(linear.heads, "linear_num_heads", "64"),
+    COUNT(linear.head_dim, "linear_head_dim", "128"),
+    COUNT(linear.conv, "linear_conv_kernel_dim", "4"),
+    WORD(linear.state, NULL, "float32", import_formats),
+    KNOWN("topk_method"),
+    KNOWN("index_kpool_compress"), /* keys are weighed, not one of each pool taken */
+    KNOWN("index_kpool_always_select_tail"),
+    KNOWN("mhc"),
+    KNOWN("mla_use_nope"),
+};
+
+/* Absent keys are those of HYV4Config (transformers hy_v4/configuration_hy_v4.py, cdda7eb0). */
+static const struct import_field hy_v4[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "2.827"),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    INDEXER("16"),
+    BOOL(attention.output_gate, "gated_mla", "true"),
+    BOOL(attention.sinks, "learnable_sink", "true"),
+    COUNT(residual_streams, "hc_mult", "4"),
+    BOOL(residual_identity, NULL, "true"),
+    BOOL(mtp_plain, NULL, "true"),
+    KNOWN("topk_method"),
+    KNOWN("gating_type"), /* import_finish_hy_v4 */
+    KNOWN("learnable_sink_init"),
+    KNOWN("enable_ihc"),
+    KNOWN("enable_lm_head_fp32"),
+    KNOWN("hc_magnitude"),
+    KNOWN("use_mla"),
+    KNOWN("use_dsa"),
+};
+
 /* Heads of window layers of their own (swa_), values narrower than keys. */
 static const struct import_field mimo_v2[] = {
     COUNT(attention.v_head_dim, "v_head_dim", "0"),
@@ -276,6 +328,15 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
       FIELDS(glm_moe_dsa)},
      import_finish_indexed},
+    {{"glm5_next", "glm5_next_text", "Glm5NextForCausalLM", "Glm5NextForConditionalGeneration",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(glm5_next)},
+     import_finish_glm5_next},
+    {{"hy_v4", "HYV4ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
+      FIELDS(hy_v4)},
+     import_finish_hy_v4},
     {{"glm4_moe", "glm4v_moe", "glm4v_moe_text", "Glm4MoeForCausalLM",
       "Glm4vMoeForConditionalGeneration", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
