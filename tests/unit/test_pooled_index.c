@@ -254,6 +254,58 @@ static void engines_hold_streams_in_f32(void **state)
     }
 }
 
+/* Bytes that one layer of a kind saves of the plan's tokens. */
+static uint64_t saved_of(const struct plan *plan, enum layer_kind kind, struct arena *arena)
+{
+    struct work work;
+    struct err err = {0};
+    uint64_t sum = 0;
+    if (work_build(plan, arena, &work, &err))
+        fail_msg("%s", err.text);
+    uint64_t *values = listed_sizes(plan, &work);
+    for (size_t i = 0; i < work.n_buffers; i++)
+        if (work.buffers[i].segment == segment_of_kind(kind) &&
+            work.buffers[i].life == LIFE_SAVED)
+            sum += values[work.buffers[i].bytes.node];
+    return sum;
+}
+
+/* Eager modules of transformers, of a token in a mixer, and in a network, beside what one
+ * residual keeps: three more rows of the layer's input, 2 x 3 x 4096. Mixed: the cast of the
+ * copies and its norm, 2 x 4 x 16384, 24 numbers and their sigmoids, one factor, 40 divisions
+ * of 16 by 4 and 4 that read, 20 numbers and the result in 16 bits. Not mixed: the cast, 8
+ * numbers four times (of the product, scaled, sigmoids, as they weigh), one factor, the result
+ * in 32. */
+static void eager_modules_keep_casts(void **state)
+{
+    (void)state;
+    enum { H = 4096, N = 4 * H };
+    static const struct {
+        bool apart;
+        uint64_t bytes;
+    } rows[] = {
+        {false, 6 * H + 2 * 4 * N + 4 * (24 + 24 + 1 + 40 * 20 + 4) + 2 * 20 + 2 * H},
+        {true, 6 * H + 4 * N + 4 * (4 * 8 + 1) + 4 * H},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        catalogue_plan("glm-5.3-flash", "h200-8x8", "fsdp", &arena, &plan);
+        plan.workload = (struct workload){.mode = MODE_TRAIN,
+                                          .sequence_length = 4096,
+                                          .micro_batch = 1,
+                                          .tokens_per_sequence = 1,
+                                          .steps = 1};
+        plan.recompute = (struct recompute_plan){0};
+        plan.model.residual_identity = rows[i].apart;
+        uint64_t several = saved_of(&plan, KIND_LINEAR_MOE, &arena);
+        plan.model.residual_streams = 1;
+        uint64_t one = saved_of(&plan, KIND_LINEAR_MOE, &arena);
+        assert_int_equal(several - one, 2 * 4096 * rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
 /* Megatron has DeepSeek-V4's streams alone. */
 static void megatron_trains_neither(void **state)
 {
@@ -283,6 +335,7 @@ int main(void)
         cmocka_unit_test(blocks_hold_a_state),
         cmocka_unit_test(steps_score_pools),
         cmocka_unit_test(engines_hold_streams_in_f32),
+        cmocka_unit_test(eager_modules_keep_casts),
         cmocka_unit_test(megatron_trains_neither),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

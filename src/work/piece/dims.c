@@ -353,9 +353,12 @@ static void fill_stream_widths(struct dims *d)
     bool several = d->plan->model.residual_streams > 1;
     w[COL_STREAMS] = dims_streams(z, d->plan);
     bool apart = d->plan->model.residual_identity;
+    enum { BALANCED = 2 * 20 }; /* rows and columns in turn, hc_sinkhorn_iters times */
     struct size zero = size_const(z, 0), both = size_times(z, n, 2);
     w[COL_STREAM_SQUARE] = several && !apart ? size_mul(z, n, n) : zero;
     w[COL_STREAM_MIXES] = several ? size_add(z, w[COL_STREAM_SQUARE], both) : zero;
+    w[COL_STREAM_ADDED] = several ? size_add(z, w[COL_STREAM_SQUARE], n) : zero;
+    w[COL_STREAM_BALANCE] = size_add(z, size_times(z, w[COL_STREAM_ADDED], BALANCED), n);
 }
 
 static void fill_block_widths(struct dims *d)

@@ -44,11 +44,13 @@ enum col {
     COL_KV_UP,     /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
-    COL_STREAMS,       /* all copies of the residual: hidden where there is one */
-    COL_STREAM_MIXES,  /* numbers of a token that weigh and mix them */
-    COL_STREAM_SQUARE, /* those of them that mix copies with copies */
-    COL_BLOCK_SUMS,    /* all sums of blocks that attention residuals read, at a stage's end */
-    COL_BLOCK_VALUES,  /* and the sum that is begun */
+    COL_STREAMS,        /* all copies of the residual: hidden where there is one */
+    COL_STREAM_MIXES,   /* numbers of a token that weigh and mix them */
+    COL_STREAM_ADDED,   /* n that add to the copies and n^2 that mix them */
+    COL_STREAM_BALANCE, /* what eager code keeps of balancing these, and n that read */
+    COL_STREAM_SQUARE,  /* those of them that mix copies with copies */
+    COL_BLOCK_SUMS,     /* all sums of blocks that attention residuals read, at a stage's end */
+    COL_BLOCK_VALUES,   /* and the sum that is begun */
     COL_BLOCK_STATISTICS, /* two numbers for each of those, and one for all */
     COL_SHARED_KV,        /* the head that is key and value, whole on every rank of tp */
     COL_CSA_IN,           /* what entries of csa are made of: kv and gate, of two windows */

@@ -99,6 +99,7 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     step_state(plan, work, true);
     train_tensors(t, norms, sizeof norms / sizeof *norms);
     train_eager(t);
+    train_residual_eager(t);
     if (plan_mlp_tiles(plan) > 1)
         train_tensors(t, tiled, sizeof tiled / sizeof *tiled);
     train_ends(t);

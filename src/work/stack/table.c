@@ -281,9 +281,19 @@ static bool mixes_streams(const struct plan *plan)
     return plan_shares_kv(plan) || plan->model.residual_streams > 1;
 }
 
+static bool trains_shared_kv(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan_shares_kv(plan);
+}
+
 static bool trains_streams(const struct plan *plan)
 {
-    return plan->workload.mode == MODE_TRAIN && mixes_streams(plan);
+    return plan->workload.mode == MODE_TRAIN && plan->model.residual_streams > 1;
+}
+
+static bool trains_stream_modules(const struct plan *plan)
+{
+    return trains_streams(plan) && plan_has_modules(plan);
 }
 
 /* What GLM-5.3-Flash and Hy4 have of hyper-connections and of an indexer, and DeepSeek-V4 not.
@@ -314,11 +324,17 @@ static const struct {
     const char *what, *why;
     const char *instead; /* NULL: another stack */
 } unknown[] = {
-    {~(1u << STACK_MEGATRON), trains_streams,
-     "training with hyper-connections or attention of kind shared_kv is",
-     "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
+    {~(1u << STACK_MEGATRON), trains_shared_kv, "training with attention of kind shared_kv is",
+     "what it keeps for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
+    {~(1u << STACK_MEGATRON | 1u << STACK_FSDP | 1u << STACK_DEEPSPEED), trains_streams,
+     "training with hyper-connections is",
+     "what they keep for backward is modelled of Megatron's and of transformers' modules alone",
+     "use stack megatron, fsdp or deepspeed, or plan workload.mode prefill, decode or serve"},
+    {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, trains_stream_modules,
+     "training of prediction modules beside hyper-connections is",
+     "transformers leaves them out", "set model.mtp_enabled to false"},
     {1u << STACK_MEGATRON, trains_apart,
      "training of pooled keys of an indexer, and of copies of the residual that are not mixed, "
      "end in a mean or stop before prediction modules is",

@@ -117,6 +117,7 @@ void train_dense(struct train *train);
  * not modelled: train_shared.c, train_residual.c */
 void train_shared(struct train *train);
 void train_residual(struct train *train);
+void train_residual_eager(struct train *train); /* of transformers' modules */
 enum status train_mixed_refuse(const struct plan *plan, struct err *err);
 
 /* Recurrences: train_linear.c, called by train_attention. */

@@ -58,6 +58,92 @@ static const struct train_tensor copies[] = {
      .first = BACK_MLP_NORM, .last = BACK_MLP_NORM},
 };
 
+/* Eager modules of transformers that mix the copies (deepseek_v4/modular_deepseek_v4.py,
+ * DeepseekV4HyperConnection; glm5_next has the same): the cast of the copies, what their norm
+ * makes of it, of the numbers the product and sigmoids, and what each division of their
+ * balancing reads; in 16 bits those that mix and add, and what is added. */
+static const struct train_tensor eager_mixed[] = {
+    {"attention_copies_f32", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_MIXER},
+    {"attention_copies_normed", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_MIXER},
+    {"attention_balance", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_BALANCE, DTYPE_F32,
+     OF_MIXER},
+    {"attention_mixes_16", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_ADDED, OF_MIXER},
+    {"attention_result", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_HIDDEN, .saved = true,
+     .first = MODULE_PROJECTION, .last = BACK_PROJECTION, .mixers = MIX_ANY},
+    {"attention_spread", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS,
+     .first = MODULE_PROJECTION, .last = MODULE_PROJECTION, .mixers = MIX_ANY},
+    {"mlp_copies_f32", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_copies_normed", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_balance", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_BALANCE, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_mixes_16", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_ADDED, OF_NETWORK},
+    {"mlp_result", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_HIDDEN, .saved = true,
+     .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL},
+    {"mlp_spread", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS,
+     .first = MODULE_RESIDUAL, .last = MODULE_RESIDUAL},
+};
+
+/* That do not (hy_v4/modular_hy_v4.py, HYV4HyperConnection): the norm is one factor behind the
+ * product; what adds, and what is added, are in f32, the copies cast anew beside their sum. */
+static const struct train_tensor eager_apart[] = {
+    {"attention_copies_f32", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_MIXER},
+    {"attention_scaled", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_MIXER},
+    {"attention_weights", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_MIXER},
+    {"attention_result_f32", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
+     .saved = true, .first = MODULE_PROJECTION, .last = BACK_PROJECTION, .mixers = MIX_ANY},
+    {"attention_spread", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_PROJECTION, .last = MODULE_PROJECTION, .mixers = MIX_ANY},
+    {"attention_residual_f32", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_PROJECTION, .last = MODULE_PROJECTION, .mixers = MIX_ANY},
+    {"mlp_copies_f32", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_scaled", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_weights", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_result_f32", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
+     .saved = true, .first = MODULE_RESIDUAL, .last = BACK_RESIDUAL},
+    {"mlp_spread", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_RESIDUAL, .last = MODULE_RESIDUAL},
+    {"mlp_residual_f32", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_RESIDUAL, .last = MODULE_RESIDUAL},
+};
+
+/* Both: the numbers as the product gives them and behind their sigmoids, the factor of the
+ * norm; the copies weighed before they are summed, and in backward gradients of that and of the
+ * cast, all in f32. */
+static const struct train_tensor eager_copies[] = {
+    {"attention_mixes", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_MIXER},
+    {"attention_gates", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_MIXER},
+    {"attention_mix_norm", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_ONE, DTYPE_F32, OF_MIXER},
+    {"attention_weighed", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_ATTENTION_NORM, .last = MODULE_ATTENTION_NORM, .mixers = MIX_ANY},
+    {"d_attention_weighed", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = BACK_ATTENTION_NORM, .last = BACK_ATTENTION_NORM, .mixers = MIX_ANY},
+    {"d_attention_copies_f32", ROWS, IN_ALL, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = BACK_ATTENTION_NORM, .last = BACK_ATTENTION_NORM, .mixers = MIX_ANY},
+    {"mlp_mixes", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_gates", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAM_MIXES, DTYPE_F32,
+     OF_NETWORK},
+    {"mlp_mix_norm", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_ONE, DTYPE_F32, OF_NETWORK},
+    {"mlp_weighed", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = MODULE_MLP_NORM, .last = MODULE_MLP_NORM},
+    {"d_mlp_weighed", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = BACK_MLP_NORM, .last = BACK_MLP_NORM},
+    {"d_mlp_copies_f32", ROWS, IN_BOTH, FACT_STREAMS, ROW_LOCAL, COL_STREAMS, DTYPE_F32,
+     .first = BACK_MLP_NORM, .last = BACK_MLP_NORM},
+};
+
 /* The weighing saves references to what it reads, of each its norm and its score and of all the
  * sum of exponentials, in f32: as many as there are at the stage's end, which is the most.
  * Gradients of the sums are added up from layer to layer until those that begin a block run
@@ -167,4 +253,28 @@ void train_residual(struct train *t)
         hold(t, "received_block_sums", SEGMENT_STEP,
              size_mul(t->z, size_slot(t->z, SLOT_BLOCKS_IN), t->d.width[COL_HIDDEN]),
              inputs_in_flight(t), LIFE_PERSISTENT, 0, 0);
+}
+
+/* Where the head reads a mean, only the gradient of that is as wide as all copies; else the
+ * head's module keeps their cast, and what a norm makes of it where it is one of theirs. */
+void train_residual_eager(struct train *t)
+{
+    const struct model *model = &t->plan->model;
+    struct size all = t->d.width[COL_STREAMS], one = size_const(t->z, 1);
+    if (!(t->d.facts & FACT_STREAMS))
+        return;
+    if (model->residual_identity)
+        train_tensors(t, TABLE(eager_apart));
+    else
+        train_tensors(t, TABLE(eager_mixed));
+    train_tensors(t, TABLE(eager_copies));
+    if (model->residual_mean) {
+        hold(t, "d_head_residual", SEGMENT_HEAD, all, one, LIFE_TRANSIENT, TRAIN_HEAD_TICKS - 1,
+             TRAIN_HEAD_TICKS - 1);
+        return;
+    }
+    add_head(t);
+    hold(t, "head_copies_f32", SEGMENT_HEAD, all,
+         size_const(t->z, model->residual_identity ? 2 : 4), LIFE_SAVED, 0,
+         TRAIN_HEAD_TICKS - 1);
 }
