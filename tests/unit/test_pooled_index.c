@@ -173,6 +173,42 @@ static void blocks_hold_a_state(void **state)
     }
 }
 
+/* Requests of 1,048,576 tokens of NVFP4 on two H200, three drafted by the module: 472 blocks,
+ * of 8 bits 251 (vLLM issue 55221: 2,532,577 of 1,140 and 4,503,445 of 1,078, so that a token
+ * in 8 bits has 512 bytes); on two MI350X, two drafted, 254 (pull request 53906: 14,535,575 of
+ * 3,521). */
+static void requests_take_the_published_blocks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster;
+        enum dtype cache;
+        uint64_t drafted, tokens, blocks;
+    } rows[] = {
+        {"h200-8x1", DTYPE_BF16, 3, 2304, 472},
+        {"h200-8x1", DTYPE_FP8, 3, 4480, 251},
+        {"mi350x-8x1", DTYPE_FP8, 2, 4352, 254},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct slots slots;
+        struct cache_groups groups;
+        load("glm-5.3-flash", rows[i].cluster, "vllm", 2, &arena, &plan);
+        plan.precision.kv_cache = rows[i].cache;
+        plan.model.mtp_enabled = true;
+        plan.memory.state_copies = 2; /* prefixes are cached */
+        plan.workload.speculation =
+            (struct speculation){.tokens = rows[i].drafted, .method = DRAFT_MTP};
+        slots_from_plan(&plan, &slots);
+        cache_groups_of(&plan, &slots, &groups);
+        print_message("%s\n", rows[i].cluster);
+        assert_int_equal(groups.block_tokens, rows[i].tokens);
+        assert_int_equal(cache_groups_blocks(&plan, &groups, 1048576, 0), rows[i].blocks);
+        arena_release(&arena);
+    }
+}
+
 /* FLOP of the forward op of that name of one layer, `rows` its rows; 0: there is none. */
 static uint64_t flop_of(struct plan *plan, struct arena *arena, const char *name)
 {
@@ -333,6 +369,7 @@ int main(void)
         cmocka_unit_test(attention_has_what_its_classes_have),
         cmocka_unit_test(sequences_keep_pools),
         cmocka_unit_test(blocks_hold_a_state),
+        cmocka_unit_test(requests_take_the_published_blocks),
         cmocka_unit_test(steps_score_pools),
         cmocka_unit_test(engines_hold_streams_in_f32),
         cmocka_unit_test(eager_modules_keep_casts),

@@ -7,7 +7,8 @@
 
 /* What a checkpoint's name says of its format, the first that fits: NVIDIA's fp8 has one scale
  * a tensor (ModelOpt), Red Hat's too unless its name says otherwise, Meta's and Z.ai's of GLM-4
- * one a channel (compressed-tensors); Qwen's, MiniMax' and DeepSeek's has blocks. */
+ * one a channel (compressed-tensors), Tencent's of Hy4 one per 32 values; Qwen's, MiniMax' and
+ * DeepSeek's has blocks. */
 static const struct {
     const char *words, *owner, *weights;
 } marks[] = {
@@ -37,6 +38,7 @@ static const struct {
     {"fp8", "neuralmagic/", "fp8"},
     {"fp8", "meta-llama/", "fp8_channel"},
     {"fp8", "zai-org/glm-4", "fp8_channel"},
+    {"fp8", "tencent/hy4", "mxfp8"},
     {"fp8", NULL, "fp8_block"},
     {"-bf16", NULL, "bf16"},
 };

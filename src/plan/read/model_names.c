@@ -98,7 +98,6 @@ static const struct model_name {
     {"glm-5.2", "glm-5.2", NULL, NULL, NULL, "zai-org/GLM-5.2", NULL},
     {"glm-5.2", "glm-5.3", NULL, NULL, NULL, NULL, NULL},
     {"glm-5.3-flash", "glm-5.3-flash", NULL, NULL, NULL, "zai-org/GLM-5.3-Flash", "fp8_block"},
-    {"glm-5.3-flash", "glm-5.3-flash-bf16", NULL, NULL, NULL, NULL, NULL},
     {"minimax-text-01", "minimax-text-01", NULL, NULL, NULL, "MiniMaxAI/MiniMax-Text-01", NULL},
     {"minimax-m2.5", "minimax-m2.5", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.5", "fp8_block"},
     {"minimax-m2.5", "minimax-m2", NULL, NULL, NULL, NULL, "fp8_block"}, /* same shape */
@@ -156,7 +155,6 @@ static const struct model_name {
     {"solar-open-100b", "solar-open-100b", NULL, NULL, NULL, "upstage/Solar-Open-100B", NULL},
     {"hy3", "hy3-preview", NULL, NULL, NULL, "tencent/Hy3-preview", NULL},
     {"hy4-preview", "hy4-preview", NULL, NULL, NULL, "tencent/Hy4-preview", NULL},
-    {"hy4-preview", "hy4-preview-fp8", NULL, NULL, NULL, NULL, "mxfp8"},
     {"a.x-k1", "a.x-k1", NULL, NULL, NULL, "skt/A.X-K1", NULL},
     {"trinity-nano", "trinity-nano-preview", NULL, NULL, NULL, "arcee-ai/Trinity-Nano-Preview",
      NULL},

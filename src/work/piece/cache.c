@@ -130,8 +130,8 @@ static uint64_t packed_head_bytes(uint64_t head, uint64_t rotary)
 
 /* FlashMLA's sparse kernels on Hopper, of both engines: 8 bits of the latent alone, with a f32
  * scale per 128 of them, and rotary columns in 16 (vLLM attention/backends/mla/flashmla_sparse,
- * fp8_ds_mla: 656 bytes of 512 + 64; SGLang layers/attention/nsa). In bytes, beside one each.
- */
+ * fp8_ds_mla: 656 bytes of 512 + 64; SGLang layers/attention/nsa). Without rotary columns vLLM
+ * has FlashInfer's kernel and 512 bytes (vLLM issue 55221). In bytes, beside one each. */
 static uint64_t packed_bytes(const struct plan *plan)
 {
     const struct attention *a = &plan->model.attention;
@@ -141,7 +141,7 @@ static uint64_t packed_bytes(const struct plan *plan)
                    ? packed_head_bytes(a->head_dim, a->qk_rope_head_dim)
                    : 0;
     bool packed = engine && plan->model.indexer.heads && a->kind == ATTENTION_MLA &&
-                  plan->precision.kv_cache == DTYPE_FP8 &&
+                  a->qk_rope_head_dim && plan->precision.kv_cache == DTYPE_FP8 &&
                   plan_generation(plan) == GENERATION_SM90;
     return packed ? ceil_div(a->kv_lora_rank, 128) * 4 + a->qk_rope_head_dim : 0;
 }
