@@ -361,10 +361,10 @@ static void training_and_other_engines_are_refused(void **state)
         enum mode mode;
         const char *text, *hint;
     } cases[] = {
-        {"primus", MODE_TRAIN, "training with hyper-connections", "use stack megatron"},
-        {"fsdp", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
-        {"generic", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
-        {"host", MODE_TRAIN, "training with hyper-connections", "prefill, decode or serve"},
+        {"primus", MODE_TRAIN, "training with attention", "use stack megatron"},
+        {"fsdp", MODE_TRAIN, "training with attention", "prefill, decode or serve"},
+        {"generic", MODE_TRAIN, "training with attention", "prefill, decode or serve"},
+        {"host", MODE_TRAIN, "training with attention", "prefill, decode or serve"},
         {"trtllm", MODE_DECODE, "not modelled for stack trtllm", "vllm or sglang"},
         {"nxd", MODE_DECODE, "not modelled for stack nxd", "vllm or sglang"},
     };
