@@ -269,6 +269,31 @@ static void attend_beside(struct rng *rng, struct plan *plan)
     model->layer_types = (struct enum_list){2, {LAYER_BOTH, LAYER_FULL}};
 }
 
+/* Copies of the residual, mixed or not, that end in weights or in a mean, in a quarter of the
+ * plans that may have them, and pools of the keys that an indexer scores. */
+static void copy_residual(struct rng *rng, struct plan *plan)
+{
+    static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_FSDP, STACK_DEEPSPEED,
+                                             STACK_VLLM, STACK_SGLANG};
+    struct model *model = &plan->model;
+    struct plan before = *plan;
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    bool one = rng_below(rng, 4), identity = rng_below(rng, 2), mean = rng_below(rng, 2);
+    uint64_t pool = 1 + 3 * rng_below(rng, 2);
+    bool has = false;
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        has |= plan->stack.kind == stacks[i];
+    if (one || !has || model->residual_streams > 1 || model->residual_block)
+        return;
+    model->residual_streams = 2;
+    model->residual_identity = identity;
+    model->residual_mean = mean;
+    if (model->attention.kind == ATTENTION_MLA && model->indexer.heads)
+        model->indexer.pool = pool;
+    if (rule_check(plan, text, hint))
+        *plan = before;
+}
+
 /* Networks beside their mixers, behind one norm or two, queries of a low rank, choices that
  * compute nothing, and experts added behind the next layer, each in some plans of stacks that
  * have them. */
@@ -360,7 +385,7 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, blocks, borrow, both, shape, scores,
+    struct rng rng, layers, kimi, blocks, borrow, both, shape, scores, copies,
         joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
@@ -371,9 +396,11 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     rng_init(&shape, draws_seed(seed), stack, 8, 0, 0);
     rng_init(&both, draws_seed(seed), stack, 9, 0, 0);
     rng_init(&scores, draws_seed(seed), stack, 10, 0, 0);
+    rng_init(&copies, draws_seed(seed), stack, 11, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
         attend_beside(&both, plan);
+        copy_residual(&copies, plan);
         shape_otherwise(&shape, plan);
         if (stack == STACK_SGLANG) /* of one GiB nothing would be free when it loads a model */
             plan->cluster.device.memory_bytes = 4 * GIB;

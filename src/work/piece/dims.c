@@ -4,6 +4,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/mixer.h"
+#include "plan/params.h"
 #include "work/piece/recipe.h"
 
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
@@ -376,6 +377,19 @@ struct size dims_routing_tables(struct sizes *z, const struct plan *plan)
                                   size_min(z, size_slot(z, SLOT_STAGE_MOE_LAYERS),
                                            size_const(z, plan->model.moe.hash_layers)));
     return size_product(z, SIZES(size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TOP_K), layers));
+}
+
+struct size dims_stream_sites(struct sizes *z, const struct plan *plan)
+{
+    uint64_t plain = params_plain_sites(&plan->model);
+    struct size sites = size_const(z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        sites = size_add(z, sites,
+                         size_times(z, size_slot(z, slot_kind_layers((enum layer_kind)k)),
+                                    params_stream_sites((enum layer_kind)k)));
+    if (!plain)
+        return sites;
+    return size_sub(z, sites, size_times(z, size_slot(z, SLOT_STAGE_MTP), plain));
 }
 
 static void fill_dense_widths(struct dims *d)

@@ -260,6 +260,9 @@ struct size dims_vocabulary(struct sizes *sizes, const struct plan *plan);
 /* Elements of the tables of the vocabulary that route a stage's first layers. */
 struct size dims_routing_tables(struct sizes *sizes, const struct plan *plan);
 
+/* Mixers and networks of a stage that read and write copies of the residual. */
+struct size dims_stream_sites(struct sizes *sizes, const struct plan *plan);
+
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);
 

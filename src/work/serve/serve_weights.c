@@ -357,14 +357,7 @@ static void streams_and_tables(const struct plan *plan, struct work *work)
     struct sizes *s = &work->sizes;
     struct params params;
     params_count(&plan->model, &params);
-    struct size sites = size_const(s, 0), head = size_slot(s, SLOT_STAGE_HEAD);
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        sites = size_add(s, sites,
-                         size_times(s, size_slot(s, slot_kind_layers((enum layer_kind)k)),
-                                    params_stream_sites((enum layer_kind)k)));
-    uint64_t plain = params_plain_sites(&plan->model);
-    if (plain)
-        sites = size_sub(s, sites, size_times(s, size_slot(s, SLOT_STAGE_MTP), plain));
+    struct size sites = dims_stream_sites(s, plan), head = size_slot(s, SLOT_STAGE_HEAD);
     if (plan->model.residual_streams > 1) {
         state(work, "hyper_connection_weights", DTYPE_F32,
               size_const(s, 4 * params_part_total(params.streams)), sites, NULL);
