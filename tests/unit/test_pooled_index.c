@@ -11,6 +11,7 @@
 #include "plan/engine.h"
 #include "plan/mixer.h"
 #include "plan/params.h"
+#include "sim/serve/serving.h"
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
@@ -209,6 +210,28 @@ static void requests_take_the_published_blocks(void **state)
     }
 }
 
+/* 40 rows of 132 bytes for each token of the longest sequence, 4.918 GiB of a million
+ * (WorkspaceManager's log, with alignment: 5,036.40 MB), where the experts' are smaller. */
+static void keys_are_gathered_in_room_of_their_own(void **state)
+{
+    (void)state;
+    struct serving_report reports[2] = {{0}};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct err err = {0};
+        load("glm-5.3-flash", "h200-8x1", "vllm", 8, &arena, &plan);
+        plan.workload.context_length = i ? 1000000 : 100000;
+        plan.workload.max_num_batched_tokens = 64; /* little beside it */
+        if (serving_of(&plan, &arena, &reports[i], &err))
+            fail_msg("%s", err.text);
+        assert_true(reports[i].present);
+        arena_release(&arena);
+    }
+    assert_int_equal(reports[1].activation_bytes - reports[0].activation_bytes,
+                     40 * 132 * UINT64_C(900000));
+}
+
 /* FLOP of the forward op of that name of one layer, `rows` its rows; 0: there is none. */
 static uint64_t flop_of(struct plan *plan, struct arena *arena, const char *name)
 {
@@ -370,6 +393,7 @@ int main(void)
         cmocka_unit_test(sequences_keep_pools),
         cmocka_unit_test(blocks_hold_a_state),
         cmocka_unit_test(requests_take_the_published_blocks),
+        cmocka_unit_test(keys_are_gathered_in_room_of_their_own),
         cmocka_unit_test(steps_score_pools),
         cmocka_unit_test(engines_hold_streams_in_f32),
         cmocka_unit_test(eager_modules_keep_casts),
