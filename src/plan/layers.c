@@ -267,6 +267,11 @@ bool model_has_indexer(const struct model *model, enum mixer mixer)
     return model->indexer.heads && (full || mixer == MIXER_CSA || mixer == MIXER_BLOCKS);
 }
 
+uint64_t model_layer_norms(const struct model *model)
+{
+    return model->residual_rank ? 0 : model->norms_per_layer;
+}
+
 static uint64_t own_or(uint64_t own, uint64_t other)
 {
     return own ? own : other;
@@ -375,6 +380,13 @@ bool plan_borrows(const struct plan *plan)
 bool plan_embeds_layers(const struct plan *plan)
 {
     return plan->model.layer_embedding.width > 0;
+}
+
+enum dtype plan_ngram_format(const struct plan *plan)
+{
+    enum dtype weights = plan->precision.weights, said = plan->model.ngram.format;
+    bool eight = weights == DTYPE_FP8 || weights == DTYPE_FP8_BLOCK;
+    return said != DTYPE_NONE ? said : eight ? DTYPE_FP8 : DTYPE_BF16;
 }
 
 bool plan_borrows_or_embeds(const struct plan *plan)

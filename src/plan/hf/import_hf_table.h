@@ -162,6 +162,8 @@ enum status import_finish_gemma3(const struct node *config, struct model *model,
                                  struct err *err);
 enum status import_finish_qwen3_next(const struct node *config, struct model *model,
                                      struct err *err);
+enum status import_finish_qwen4(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lightning(const struct node *config, struct model *model,
                                     struct err *err);

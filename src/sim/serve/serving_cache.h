@@ -28,6 +28,8 @@ struct cache_groups {
                             have entries, what the next ones are made of */
     struct cache_slide slides[CACHE_SLIDES]; /* vLLM: of these, windows and open entries */
     unsigned n_slides;
+    uint64_t
+        rings; /* vLLM: groups of which every sequence has one block, of open blocks' keys */
 };
 
 /* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another

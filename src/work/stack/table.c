@@ -286,6 +286,21 @@ static bool trains_streams(const struct plan *plan)
     return plan->workload.mode == MODE_TRAIN && mixes_streams(plan);
 }
 
+static bool trains_gates(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->model.residual_rank > 0;
+}
+
+static bool trains_ngrams(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->model.ngram.tables > 0;
+}
+
+static bool has_gates_or_ngrams(const struct plan *plan)
+{
+    return plan->model.residual_rank > 0 || plan->model.ngram.tables > 0;
+}
+
 static bool adapts_shared_kv(const struct plan *plan)
 {
     return plan_shares_kv(plan) && lora_is_served(plan);
@@ -308,6 +323,15 @@ static const struct {
      "what they keep for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
+    {~0u, trains_gates, "training with gated copies of the residual is",
+     "what it keeps of them for backward is not modelled (model.residual_rank)",
+     "plan workload.mode prefill, decode or serve"},
+    {~0u, trains_ngrams, "training with embeddings of n-grams is",
+     "what it keeps of them for backward is not modelled (model.ngram)",
+     "plan workload.mode prefill, decode or serve"},
+    {~(1u << STACK_VLLM | 1u << STACK_SGLANG | 1u << STACK_GENERIC), has_gates_or_ngrams,
+     "gated copies of the residual and embeddings of n-grams are",
+     "whether the software has them is not known", "use stack vllm, sglang or generic"},
     {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {~0u, trains_image_experts, "training of experts that images choose is",
